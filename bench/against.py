@@ -43,8 +43,8 @@ class Tree:
         """`own`: what this tree's benchmarks set, which the other's may call by another name."""
         neutral = {name: text for name, text in os.environ.items() if name not in own}
         command = [python(directory), "-c", ENVIRONMENT_OF_TREE]
-        said = subprocess.run(command, cwd=directory, env=neutral, check=True, capture_output=True, text=True).stdout
-        return cls(directory, neutral | json.loads(said))
+        output = subprocess.run(command, cwd=directory, env=neutral, check=True, capture_output=True, text=True).stdout
+        return cls(directory, neutral | json.loads(output))
 
 
 def python(directory: Path) -> str:

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from bench import processor
+from config.serving import start_up
 
 T = TypeVar("T")
 
@@ -89,6 +90,7 @@ def prepare() -> None:
         connection.close()
         connection.settings_dict["NAME"] = DATABASE
         ready.touch()
+    start_up.load_pages()
 
 
 def data_dir() -> Path:

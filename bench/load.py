@@ -73,8 +73,9 @@ def wrk(path: str, scenario: Scenario, *, seconds: int) -> tuple[int, float]:
     first = scenario.take(0)
     command = ["wrk", f"-c{CLIENTS}", f"-t{THREADS}", f"-d{seconds}s", "--timeout", "30s", "-s", str(SCRIPT)]
     command += [f"http://127.0.0.1:{site.PORT}", "--", path, str(first), str(scenario.quantity), str(scenario.tokens)]
-    said = subprocess.run([*command, str(THREADS), str(next(_seed))], capture_output=True, text=True, check=True).stdout
-    found = json.loads(said.rpartition("RESULT ")[2])
+    command += [str(THREADS), str(next(_seed))]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = json.loads(output.rpartition("RESULT ")[2])
     # The threads run at their own pace, so one may have gone further than half of the requests tells.
     scenario.take(int(found["requests"] * 1.5) + 1_000)
     if found["refused"] or found["broken"]:
@@ -90,9 +91,9 @@ def once(path: str, scenario: Scenario) -> tuple[int, float]:
     with closing(http.client.HTTPConnection("127.0.0.1", site.PORT, timeout=30)) as wire:
         wire.request("POST", f"{path}{code}", '{"latitude":18.52,"longitude":73.85}', headers)
         answer = wire.getresponse()
-        said = answer.read()
+        body = answer.read()
     if answer.status != 200:
-        message = f"{path}: {answer.status} {said.decode()}"
+        message = f"{path}: {answer.status} {body.decode()}"
         raise RuntimeError(message)
     return 1, time.perf_counter() - began
 
@@ -139,9 +140,9 @@ class Pgbench:
         )
         command = [self.programs / "pgbench", *self.address, *options.split(), LIMITS / f"{script}.sql", self.name]
         meter = Meter({}, ["postgres"])
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        match = re.search(r"actually processed: (\d+).*^tps = ([0-9.]+)", said, re.MULTILINE | re.DOTALL)
-        assert match, said
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        match = re.search(r"actually processed: (\d+).*^tps = ([0-9.]+)", output, re.MULTILINE | re.DOTALL)
+        assert match, output
         transactions = int(match[1])
         self.kept.write_text(str(base + int(transactions * 1.5) + 1_000))
         return Load(float(match[2]), transactions, meter.per(transactions))

@@ -38,8 +38,8 @@ def counterparts(path: str, graph: dict[str, set[str]]) -> set[str]:
     if path == "tests" or path.startswith("tests/"):
         return {path}
     folders = {folder.as_posix() for file in graph for folder in Path(file).parents}
-    if not path.endswith(".py") and (room := next((each for each in rooms(path) if each in folders), None)):
-        return {room}
+    if not path.endswith(".py") and (folder := next((each for each in test_folders(path) if each in folders), None)):
+        return {folder}
     if path.endswith(".py"):
         within, inside = Path("tests", path).parent, [path]
         named = {
@@ -52,7 +52,7 @@ def counterparts(path: str, graph: dict[str, set[str]]) -> set[str]:
     return named | {each for each in importers(graph, inside) if is_test(each)}
 
 
-def rooms(folder: str) -> list[str]:
+def test_folders(folder: str) -> list[str]:
     """Where the tests of an app's folder may lie: as it does, with its topic if it holds pages, or one folder up."""
     app, *names = Path(folder).parts
     topic = names[1:] if names and names[0] in EDGES else []

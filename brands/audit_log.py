@@ -25,7 +25,7 @@ from core.db.statements import command
 from core.encryption import EncryptedTextField
 from core.translations import TranslationsField
 
-# Of secrets the trail says that they changed, never what they are; digests are binary and not even that.
+# Of secrets the log says that they changed, never what they are; digests are binary and not even that.
 SECRET = frozenset({"password", "current_jti", "previous_jti"})
 HIDDEN = "•••"
 EMPTY = (None, "")
@@ -111,7 +111,7 @@ def record_many(
 
 
 def name_of(row: Model) -> str:
-    """What the trail calls a row, for good: entries cannot be changed, so a row that is called after a customer has a
+    """What the log calls a row, for good: entries cannot be changed, so a row that is called after a customer has a
     `audit_name` that tells nothing of them."""
     return str(getattr(row, "audit_name", row))
 
@@ -194,14 +194,14 @@ def erase_user(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int |
     entries about `own_rows`. Call inside the transaction that erases.
     """
     entries = AuditLogEntry.objects.all() if brand_id is None else AuditLogEntry.objects.filter(brand_id=brand_id)
-    about = {(row._meta.label_lower, str(row.pk)) for row in own_rows}  # noqa: SLF001 - Django's public API of models
-    named = reduce(or_, (Q(kind=kind, row_id=row_id) for kind, row_id in about))
+    own_ids = {(row._meta.label_lower, str(row.pk)) for row in own_rows}  # noqa: SLF001 - Django's public API of models
+    named = reduce(or_, (Q(kind=kind, row_id=row_id) for kind, row_id in own_ids))
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
     for column in ("row_name", "reason", "changes_text"):
         named |= Q(**{f"{column}__iregex": pattern})
     rows = list(entries.annotate(changes_text=Cast("changes", TextField())).filter(named))
     for entry in rows:
-        is_own = (entry.kind, entry.row_id) in about
+        is_own = (entry.kind, entry.row_id) in own_ids
         mention = mentions.in_their_own_rows if is_own else mentions.anywhere
         entry.row_name = without(entry.row_name, mention, pseudonym)[:200]
         entry.reason = without(entry.reason, mention, pseudonym)

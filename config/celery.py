@@ -2,14 +2,18 @@
 
 import logging.config
 import os
+from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, task_prerun, worker_init
+from celery.signals import celeryd_init, setup_logging, task_prerun, worker_init
 from django.conf import settings
 
 from core.db.outages import drop_dead_connections
+from core.db.timeouts import add_session_options
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+POINTS_QUEUE = "events"
 
 app = Celery("loyalty")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -31,6 +35,14 @@ FORMER_NAMES = {
 def log_as_elsewhere(**_signal: object) -> None:
     """Celery would set levels and handlers of its own."""
     logging.config.dictConfig(settings.LOGGING)
+
+
+@celeryd_init.connect
+def wait_briefly_for_locks(options: dict[str, Any], **_signal: object) -> None:
+    """Of workers of points, which serve all brands in three processes: whoever holds rows for long, as an import does,
+    keeps only its own brand's points waiting. Other queues wait as long as a statement may."""
+    if list(options.get("queues") or ()) == [POINTS_QUEUE]:
+        add_session_options(f"-c lock_timeout={settings.WORKER_LOCK_TIMEOUT_MS}")
 
 
 @worker_init.connect

@@ -124,6 +124,8 @@ PGBOUNCER = env.flag("PGBOUNCER", default=False)
 # Whoever waits for an answer waits no longer than this for a lock (config.wsgi): what a large change of codes holds
 # would soon hold every thread of the web.
 WEB_LOCK_TIMEOUT_MS = 2_000
+# Workers of points serve all brands: one whose rows somebody holds is put off.
+WORKER_LOCK_TIMEOUT_MS = 2_000
 # And no longer than this for a statement: one heavy filter would hold a thread of the web, a few all of them. What may
 # take longer (exports, imports, jobs, a change of many codes) sets its own limit or runs in a worker.
 WEB_STATEMENT_TIMEOUT_MS = env.integer("WEB_STATEMENT_TIMEOUT_MS", 5_000)
@@ -474,7 +476,6 @@ EXPIRY_CHUNK = 500
 # The same of accounts whose levels are settled.
 LEVELS_CHUNK = 500
 
-# Label -> `panel(customer, brand)`: what this list has of a customer, on the customer's page.
 # What writes approved points onto a row of each kind: a function of row, values, who and when.
 APPROVED_POINTS = {
     "authcodes.batchrange": "authcodes.codes.batches.set_approved",

@@ -12,7 +12,7 @@ from core.db.statements import query
 class Contradiction:
     """What a check's statement returns: what it is about, what was expected, what was found."""
 
-    about: str
+    subject: str
     expected: str
     actual: str
 
@@ -20,7 +20,7 @@ class Contradiction:
 @dataclass(frozen=True, slots=True)
 class Difference:
     check: str
-    about: str
+    subject: str
     expected: str
     actual: str
 

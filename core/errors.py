@@ -36,11 +36,11 @@ def raises(*kinds: type[DomainError]) -> Callable[[F], F]:
     """Says on a command what it ends in beside Invalid, RateLimited and Unavailable. Endpoints that call it say the
     same of themselves; a test reads whether it is all."""
 
-    def said(command: F) -> F:
+    def decorate(command: F) -> F:
         vars(command)["raises"] = kinds
         return command
 
-    return said
+    return decorate
 
 
 class Invalid(DomainError):

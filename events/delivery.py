@@ -11,7 +11,7 @@ from operator import attrgetter
 from django.db import InterfaceError, OperationalError, connection
 from django.db.models import F
 
-from core.db.outages import is_outage
+from core.db.outages import is_lock_timeout, is_outage
 from core.errors import DomainError
 from core.observability import metrics
 from core.observability.tracing import TraceContext
@@ -43,6 +43,14 @@ from events.models import Event
 logger = logging.getLogger(__name__)
 activity = logging.getLogger("activity")  # a line for every event, where settings.LOG_ACTIVITY asks for it
 KIND = attrgetter("kind")
+LOCKED = "locked"
+
+
+class RowsLockedError(Exception):
+    """What an event says while rows that it needs are locked."""
+
+    def __init__(self) -> None:
+        super().__init__("Rows that this needs are locked. It is tried again.")
 
 
 def deliver_turn(taken: Sequence[LeasedEvent], *, renew_slots: Callable[[], None]) -> int:
@@ -66,16 +74,34 @@ def deliver_events(taken: Sequence[LeasedEvent], *, renew_slots: Callable[[], No
     keep those that are taken with it from ever being tried, and none could say which it was. `renew_slots` is called
     before each that goes alone.
     """
+    locked: set[int] = set()  # brands whose rows somebody holds
     often = [delivery for delivery in taken if delivery.attempts > MAX_BATCHED_ATTEMPTS]
     seldom = sorted((delivery for delivery in taken if delivery.attempts <= MAX_BATCHED_ATTEMPTS), key=KIND)
     for kind, several in groupby(seldom, key=KIND):
         for delivery in deliver_batch(kind, list(several)):
             renew_slots()
-            deliver(delivery)
+            deliver_unless_locked(delivery, locked)
     random.shuffle(often)
     for delivery in often:
         renew_slots()
-        deliver(delivery)
+        deliver_unless_locked(delivery, locked)
+
+
+def deliver_unless_locked(delivery: LeasedEvent, locked: set[int]) -> None:
+    """Once one event of a brand had to wait for a lock too long, its others of the portion are put off without waiting:
+    a brand that holds many rows, as an import does, would else keep the points of all others waiting."""
+    if delivery.brand_id in locked:
+        with work_on(delivery):
+            result = postpone(delivery)
+            keeper.release([leases.lease(delivery)])
+            record_attempt(delivery, result, 0)
+    elif deliver(delivery) == LOCKED:
+        locked.add(delivery.brand_id)
+
+
+def postpone(delivery: LeasedEvent) -> str:
+    """Have an event tried again later whose rows somebody holds; returns how that ended, in a word."""
+    return "dead" if retry_later(delivery, RowsLockedError()) else LOCKED
 
 
 def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent]:
@@ -89,7 +115,10 @@ def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent
     except Exception as error:
         if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
             raise
-        logger.exception("%d events of the kind %s could not be delivered together", len(several), kind)
+        if is_lock_timeout(error):
+            logger.info("%d events of the kind %s wait for a lock together: one at a time", len(several), kind)
+        else:
+            logger.exception("%d events of the kind %s could not be delivered together", len(several), kind)
         return several
     seconds = (time.perf_counter() - began) / len(several)
     for delivery in several:
@@ -99,8 +128,9 @@ def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent
     return left
 
 
-def deliver(delivery: LeasedEvent) -> None:
-    """Run the handler once. Every way it can end is written on the event, but for a lost lease or database."""
+def deliver(delivery: LeasedEvent) -> str:
+    """Run the handler once; returns how that ended, in a word. Every way it can end is written on the event, but for a
+    lost lease or database."""
     with work_on(delivery):
         began = time.perf_counter()
         try:
@@ -111,6 +141,7 @@ def deliver(delivery: LeasedEvent) -> None:
             raise
         keeper.release([leases.lease(delivery)])  # it may have been put off
         record_attempt(delivery, result, time.perf_counter() - began)
+    return result
 
 
 def work_on(delivery: LeasedEvent) -> TraceContext:
@@ -159,6 +190,13 @@ def _attempt(delivery: LeasedEvent) -> str:
     except Exception as error:
         if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
             raise
-        logger.exception("event %s: attempt %d failed", delivery.event_id, delivery.attempts)
-        return "dead" if retry_later(delivery, error) else "failed"
+        return _retry(delivery, error)
     return "done"
+
+
+def _retry(delivery: LeasedEvent, error: Exception) -> str:
+    if is_lock_timeout(error):
+        logger.info("event %s: %s", delivery.event_id, error)
+        return postpone(delivery)
+    logger.error("event %s: attempt %d failed", delivery.event_id, delivery.attempts, exc_info=error)
+    return "dead" if retry_later(delivery, error) else "failed"

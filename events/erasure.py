@@ -45,7 +45,7 @@ def on_erase_events(delivery: LeasedEvent) -> None:
 
     What comes after the erasure's own event is left alone: who stays elsewhere may be a customer here again by then.
     """
-    about = {
+    parameters = {
         "user_id": delivery.payload["of"],
         "brand_id": delivery.brand_id,
         "to": delivery.arguments["user_id"],
@@ -57,7 +57,7 @@ def on_erase_events(delivery: LeasedEvent) -> None:
         until = min(reached + PORTION, delivery.id)
         with transaction.atomic():
             leases.renew(delivery)
-            changed += ERASE_PORTION.run(**about, after=reached, until=until)
+            changed += ERASE_PORTION.run(**parameters, after=reached, until=until)
             note(delivery, {**delivery.payload, "changed": changed, "reached": until})
         reached = until
     with transaction.atomic():

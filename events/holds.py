@@ -17,7 +17,7 @@ from events.publishing import call_worker
 # What waits for its customer is tried again at once when they have done what it waits for; this often all the same,
 # because that may come about in other ways, such as the brand asking for it no longer.
 CHECK_INTERVAL = timedelta(days=1)
-ON_HOLD_DAYS = timedelta(days=30)
+MAX_ON_HOLD = timedelta(days=30)
 RELEASE_EVENTS = query_values("events/sql/release_events.sql", "lane")
 
 
@@ -30,11 +30,11 @@ def hold(delivery: LeasedEvent, error: OnHold) -> str:
             rows.update(on_hold_for=None, due_at=now, crashes=0)
             transaction.on_commit(partial(call_worker, delivery.lane))
             return "later"
-        in_time = rows.filter(created_at__gt=now - ON_HOLD_DAYS)
+        in_time = rows.filter(created_at__gt=now - MAX_ON_HOLD)
         updated = in_time.update(
             on_hold_for=error.user_id,
             due_at=now + CHECK_INTERVAL,
-            give_up_at=Greatest(F("give_up_at"), F("created_at") + ON_HOLD_DAYS + 2 * CHECK_INTERVAL),
+            give_up_at=Greatest(F("give_up_at"), F("created_at") + MAX_ON_HOLD + 2 * CHECK_INTERVAL),
             last_error=readable(str(error)),
             crashes=0,
         )

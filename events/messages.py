@@ -45,7 +45,7 @@ class RetryLater(Exception):
 
 
 class OnHold(Exception):
-    """Raised by a handler for an event that waits for its customer: until `release`, for HELD_LIFE at most.
+    """Raised by a handler for an event that waits for its customer: until `release`, for holds.MAX_ON_HOLD at most.
 
     `still_holds` locks what it waits for, so that `release` comes before or after, and says whether it is missing yet.
     `refusal` is the event's answer when it has waited in vain.

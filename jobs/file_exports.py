@@ -11,6 +11,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from brands.models.tenants import Brand
 from core import languages
@@ -57,7 +58,7 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: W
         day = timezone.now().astimezone(run.job.brand.zone).date()
         file.seek(0)
         run.save_file(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{format_name}")
-    run.log(_("%(number)s rows written.") % {"number": grouped(done)})
+    run.log(ngettext("%(number)s row written.", "%(number)s rows written.", done) % {"number": grouped(done)})
     return done
 
 
@@ -88,10 +89,10 @@ def write(
         copied = f"COPY ({statement}) TO STDOUT WITH ({options})"
         with separate_connection(brand, rows.db) as own, own.cursor().copy(copied, parameters) as copy:
             lines = iter(copy) if is_csv else copy.rows()
-            return into(file, report, _telling(lines, progress))
+            return into(file, report, _reporting(lines, progress))
 
 
-def _telling(rows: Iterator[Any], progress: Callable[[int], None]) -> Iterator[Any]:
+def _reporting(rows: Iterator[Any], progress: Callable[[int], None]) -> Iterator[Any]:
     due = time.monotonic() + PROGRESS_SECONDS
     for number, row in enumerate(rows):
         if number % ASK_EVERY == 0 and time.monotonic() >= due:
@@ -102,12 +103,16 @@ def _telling(rows: Iterator[Any], progress: Callable[[int], None]) -> Iterator[A
 
 @contextmanager
 def separate_connection(brand: Brand, alias: str = DEFAULT_DB_ALIAS) -> Iterator["psycopg.Connection[Any]"]:
-    """A connection beside Django's, which stays free to tell the progress, in the brand's zone and without hurry."""
-    separate = connections[alias].copy()
+    """A connection beside Django's, which stays free to tell the progress, in the brand's zone and without hurry.
+
+    It sees what Django's would see here: the rows of the brands that the database guard allows, behind PgBouncer too.
+    """
+    separate: Any = connections[alias].copy()
     try:
         separate.ensure_connection()
         raw: psycopg.Connection[Any] = separate.connection
         with raw.transaction():
+            separate.assume_in_raw_transaction()
             raw.execute(
                 "SELECT set_config('TimeZone', %s, true), set_config('statement_timeout', '0', true)", [brand.time_zone]
             )

@@ -1,5 +1,6 @@
 """Files that jobs work on: temporary ones, and the deletion of those that have expired."""
 
+import hashlib
 import logging
 import tempfile
 from datetime import datetime
@@ -11,6 +12,7 @@ from django.utils import timezone
 from jobs.models import Job
 
 logger = logging.getLogger(__name__)
+CHUNK = 64 * 1024  # bytes that are read at once
 MAX_FAILURES = 3  # of a storage, before it is taken to be away
 
 
@@ -46,6 +48,17 @@ def delete(storage: Storage, name: str) -> bool:
 def workspace() -> IO[bytes]:
     """A file of this worker's own to write a result to before it is kept; gone when it is closed."""
     return tempfile.TemporaryFile()
+
+
+def digest(file: IO[bytes]) -> tuple[str, int]:
+    """The SHA-256 of all of a file, and its length. It stands at its beginning afterwards."""
+    file.seek(0)
+    result, size = hashlib.sha256(), 0
+    while chunk := file.read(CHUNK):
+        result.update(chunk)
+        size += len(chunk)
+    file.seek(0)
+    return result.hexdigest(), size
 
 
 def expire_files_of_customer(*, brand_id: int, customer_id: int, at: datetime) -> None:

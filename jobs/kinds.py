@@ -32,7 +32,7 @@ class JobKind:
     may_cancel: Callable[[Any, Any], bool] | None = None  # of a job and a person, in place of the person's role
     may_have_file: Callable[[Any, Any], bool] | None = None  # likewise
     details: str = ""  # name of the row, on the job, whose page says more
-    about: Callable[[Sequence[Any]], Mapping[int, Any]] | None = None  # of jobs: by their ids, the rows they belong to
+    related_rows: Callable[[Sequence[Any]], Mapping[int, Any]] | None = None  # by the ids of jobs
     names_customers: bool = False  # in its file
     is_urgent: bool = False
     for_customer: bool = False  # customers ask for these, and nobody's quota bounds how many

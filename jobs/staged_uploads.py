@@ -1,6 +1,5 @@
 """Uploads that wait for a confirmation: the only writer of StagedUpload, and of the files that it names."""
 
-import hashlib
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +25,6 @@ Status = StagedUpload.Status
 
 LIFETIME = timedelta(hours=1)
 LARGE_LIFETIME = timedelta(days=1)  # of a file that a job checks: it may have to wait for its turn
-CHUNK = 64 * 1024
 ORPHANED = timedelta(days=2)  # a file without a row that is so old was left by a process that ended between the two
 FOLDER = "imports/staged"
 REPLACED = (Status.CHECKING, Status.CHECKED, Status.REJECTED)  # by the next upload of the same person or key
@@ -49,7 +47,7 @@ def stage(
 ) -> StagedUpload:
     """Store a file for a while, in place of the one that the person or key uploaded before. Raises QuotaReached."""
     staged = StagedUpload(brand=brand, user=by, api_key_id=key_id, resource=resource, is_large=is_large)
-    staged.sha256, staged.file_bytes = digest(file)
+    staged.sha256, staged.file_bytes = files.digest(file)
     staged.status = Status.CHECKING if is_large else Status.CHECKED
     staged.expires_at = at + (LARGE_LIFETIME if is_large else LIFETIME)
     staged.file_name = "".join(mark for mark in name if mark.isprintable())[:200] or "import"
@@ -67,17 +65,6 @@ def stage(
     return staged
 
 
-def digest(file: IO[bytes]) -> tuple[str, int]:
-    """Of all of it, and its length. It stands at its beginning afterwards."""
-    file.seek(0)
-    result, size = hashlib.sha256(), 0
-    while chunk := file.read(CHUNK):
-        result.update(chunk)
-        size += len(chunk)
-    file.seek(0)
-    return result.hexdigest(), size
-
-
 @contextmanager
 def opened(staged: StagedUpload) -> Iterator[IO[bytes]]:
     """The file. Raises UploadGone if it is not the one that was uploaded."""
@@ -86,7 +73,7 @@ def opened(staged: StagedUpload) -> Iterator[IO[bytes]]:
     except (FileNotFoundError, ValueError) as error:
         raise UploadGone(_("The uploaded file no longer exists. Upload it again.")) from error
     with file:
-        if digest(file) != (staged.sha256, staged.file_bytes):
+        if files.digest(file) != (staged.sha256, staged.file_bytes):
             raise UploadGone(_("The uploaded file has changed. Upload it again."))
         yield file
 

@@ -56,7 +56,7 @@ def mark(_request: HttpRequest) -> str:
     return static("portal/mark.svg")
 
 
-class OwnChoices(AutocompleteJsonView):
+class RelatedRowAutocomplete(AutocompleteJsonView):
     """Answers for fields that refer to a row, as forms and filters have them; Django's own fails of other relations."""
 
     def process_request(self, request: HttpRequest) -> Any:
@@ -88,7 +88,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
                     roles.declare(table.model._meta.label_lower, permissions)  # noqa: SLF001 - Django's public API
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:  # noqa: FBT001, FBT002
-        def seen_through_the_choice(request: HttpRequest, *where: Any, **more: Any) -> Any:
+        def with_chosen_brand(request: HttpRequest, *where: Any, **more: Any) -> Any:
             brand_switcher.apply(request)
             language.apply(request)
             sessions.seen(request, at=timezone.now())
@@ -109,7 +109,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
                     raise
 
         checked = super().admin_view(view, cacheable)
-        return row_guard.marked(row_guard.OF_STAFF)(update_wrapper(seen_through_the_choice, checked))
+        return row_guard.marked(row_guard.OF_STAFF)(update_wrapper(with_chosen_brand, checked))
 
     def get_urls(self) -> list[Any]:
         own = [
@@ -140,7 +140,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         return answer
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
-        return OwnChoices.as_view(admin_site=self)(request)
+        return RelatedRowAutocomplete.as_view(admin_site=self)(request)
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
         """As Django's, put together only where a page shows it: the sidebar has entries of its own."""

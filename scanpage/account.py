@@ -11,6 +11,7 @@ from scanpage.api_client import Answer
 from scanpage.session_cookies import PageSession
 
 LINES = 5
+MAX_ID_DIGITS = 18
 MAX_STAMPS = 12  # of a campaign with a further goal a bar says more
 
 
@@ -106,7 +107,7 @@ def texts_of(brand: Brand, page_session: PageSession) -> dict[str, Any]:
     return {**{row["kind"]: row for row in rows}, "ids": ",".join(str(row["id"]) for row in rows)} if rows else {}
 
 
-def disagreed(brand: Brand, page_session: PageSession) -> str:
+def texts_to_accept(brand: Brand, page_session: PageSession) -> str:
     """The ids of the texts in force if there is one among them that the customer has not agreed to."""
     if not (brand.has_legal_texts and page_session.is_customer):
         return ""
@@ -117,7 +118,12 @@ def disagreed(brand: Brand, page_session: PageSession) -> str:
 def displayed_texts(form: Mapping[str, str]) -> list[int]:
     """The ids of the brand's texts that a form was shown with."""
     ids = form.get("legal_texts", "")[:100].split(",")
-    return [int(each) for each in ids if each.isascii() and each.isdigit()]
+    return [int(each) for each in ids if is_id(each)]
+
+
+def is_id(text: str) -> bool:
+    """As core.numbers says it to the service, of which the scan page imports no more than its brand and words."""
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_ID_DIGITS
 
 
 def lacks_consent(brand: Brand, page_session: PageSession, form: Mapping[str, str]) -> bool:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 
-from scanpage import account
-from scanpage.api_client import Answer
+from scanpage import account, assets
+from scanpage.api_client import Answer, Api
 from scanpage.views import PageView
 
 
@@ -26,8 +27,8 @@ class ConfirmPage(PageView):
     def proved(self, proof: dict[str, str], _password: str) -> Answer:
         return self.page_session.guest.post("auth/email/verification/confirm", proof)
 
-    def respond(self, *, status: int = 200, **about: Any) -> HttpResponse:
-        response = self.page({"confirm_link": True, "asks_password": self.asks_password, **about}, status=status)
+    def respond(self, *, status: int = 200, **page_context: Any) -> HttpResponse:
+        response = self.page({"confirm_link": True, "asks_password": self.asks_password, **page_context}, status=status)
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
 
@@ -56,25 +57,44 @@ class ChangeEmailPage(ConfirmPage):
             self.page_session.leave()
         return answer
 
-    def respond(self, *, status: int = 200, **about: Any) -> HttpResponse:
-        return super().respond(status=status, changes_email=True, **about)
+    def respond(self, *, status: int = 200, **page_context: Any) -> HttpResponse:
+        return super().respond(status=status, changes_email=True, **page_context)
 
 
 class NewPasswordPage(PageView):
-    """Looking at it uses nothing up: mail programmes open links by themselves."""
+    """Looking at it uses nothing up: mail programmes open links by themselves.
+
+    The portal's own address has the page too: there the links lead of people who registered with no brand.
+    """
 
     def get(self, _request: HttpRequest, **_token: str) -> HttpResponse:
         return self.respond()
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        data = {"token": token[:500], "password": request.POST.get("password", "")[:256]}
-        answer = self.page_session.guest.post("auth/password/reset", data)
+        answer = reset(self.page_session.guest, request, token)
         if not answer.is_good:
             return self.respond(wrong_password=account.complaint(answer), status=400)
         self.page_session.leave()  # whoever is logged in here is no more
         return HttpResponseRedirect("/s/?password=set", status=303)
 
-    def respond(self, *, status: int = 200, **about: Any) -> HttpResponse:
-        response = self.page({"password": "new", **about}, status=status)
+    def respond(self, *, status: int = 200, **page_context: Any) -> HttpResponse:
+        response = self.page({"password": "new", **page_context}, status=status)
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
+
+    def respond_without_brand(self, request: HttpRequest, **path: Any) -> HttpResponse:
+        answer = reset(Api(request, key=""), request, path["token"]) if request.method == "POST" else None
+        context: dict[str, Any] = {
+            "assets": f"/page/assets/{assets.version()}",
+            "password": "set" if answer and answer.is_good else "new",
+            "wrong_password": account.complaint(answer) if answer and not answer.is_good else "",
+        }
+        status = 400 if context["wrong_password"] else 200
+        response = render(request, "scanpage/new_password.html", context, status=status)
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
+
+
+def reset(api: Api, request: HttpRequest, token: str) -> Answer:
+    data = {"token": token[:500], "password": request.POST.get("password", "")[:256]}
+    return api.post("auth/password/reset", data)

@@ -33,7 +33,7 @@ class ProfilePage(PageView):
             "data": self.write_data,
             "erase": self.erase,
         }
-        return acts.get(request.POST.get("act", ""), self.again)()
+        return acts.get(request.POST.get("act", ""), self.redirect_here)()
 
     def respond(self, about: dict[str, Any], *, typed: Mapping[str, str] = NOTHING, status: int = 200) -> HttpResponse:
         answer = self.page_session.api.get("customer/profile")
@@ -85,7 +85,7 @@ class ProfilePage(PageView):
 
     def erase(self) -> HttpResponse:
         if not self.request.POST.get("sure"):
-            return self.again()
+            return self.redirect_here()
         answer = self.page_session.api.delete("customer", {"password": self.request.POST.get("password", "")[:256]})
         if not answer.is_good:
             return self.ended(answer, "")
@@ -95,7 +95,7 @@ class ProfilePage(PageView):
     def ended(self, answer: Answer, done: str, *, typed: Mapping[str, str] | None = None) -> HttpResponse:
         """What was `typed` stands in the form again where the API refused it."""
         if answer.is_good:
-            return self.again(f"?{done}")
+            return self.redirect_here(f"?{done}")
         if answer.error == "TOKEN_INVALID":
             self.page_session.leave()
             return HttpResponseRedirect("/s/?account", status=303)

@@ -22,7 +22,7 @@ MAX_BODY_BYTES = 5_000  # bytes
 
 
 class Session(View):
-    """`{"act": "access" | "refused" | "log_in" | "register" | "confirm" | "log_out", ...}` from the page's scripts."""
+    """`{"act": "access" | "rejected" | "log_in" | "register" | "confirm" | "log_out", ...}` from the page's scripts."""
 
     http_method_names = ["post"]
 
@@ -45,7 +45,7 @@ class Session(View):
         act = data.get("act")
         if act == "log_out":
             page_session.log_out()
-        elif act == "refused":
+        elif act in {"rejected", "refused"}:  # pages loaded before a release say "refused"
             page_session.renew()
         elif act in {"log_in", "register", "confirm"}:
             answer = self.let_in(page_session, brand, act, data)

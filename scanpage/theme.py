@@ -63,7 +63,8 @@ def palette(background: str, text: str, accent: str, link: str, scheme: str, log
 
 @require_safe
 def style_sheet(request: HttpRequest) -> HttpResponse:
-    brand = known_brand(request)
+    """At an address of no brand's too: the portal's own has a page for customers."""
+    brand = brand_of(request) or Brand()
     return HttpResponse(style(brand), content_type="text/css; charset=utf-8", headers=cache_headers(request, brand))
 
 
@@ -103,7 +104,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         {"src": f"/page/icon-{size}.png?v={version(brand)}", "sizes": f"{size}x{size}", "type": "image/png"}
         for size in (192, 512)
     ]
-    said = {
+    content = {
         "id": "/s/",
         "name": brand.name,
         "short_name": brand.name[:12],
@@ -116,7 +117,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "icons": icons,
     }
     return HttpResponse(
-        json.dumps(said), content_type="application/manifest+json", headers={"Cache-Control": "no-cache"}
+        json.dumps(content), content_type="application/manifest+json", headers={"Cache-Control": "no-cache"}
     )
 
 
@@ -125,7 +126,7 @@ def service_worker(request: HttpRequest) -> HttpResponse:
     """The script that answers while the phone is offline; it changes with every file that it keeps."""
     brand = known_brand(request)
     head = f'const VERSION = "{assets.version()}-{version(brand)}", ASSETS = "{assets.version()}";\n'
-    content = head + assets.files()["worker.js"].read_text()
+    content = head + assets.files()["service_worker.js"].read_text()
     headers = {"Cache-Control": "no-cache", "Content-Security-Policy": "default-src 'none'; connect-src 'self'"}
     return HttpResponse(content, content_type="text/javascript; charset=utf-8", headers=headers)
 

@@ -56,7 +56,7 @@ class PageView(View):
         with translation.override(language):
             brand = brand_of(request)
             if brand is None:
-                return protected(render(request, "scanpage/no_brand.html", status=404))
+                return protected(self.respond_without_brand(request, **kwargs))
             self.brand, self.code = brand, kwargs.get("code", "")
             self.page_session = PageSession.of(request, api_keys.of_scan_page(brand=brand, at=timezone.now()))
             response = super().dispatch(request, *args, **kwargs)
@@ -64,6 +64,9 @@ class PageView(View):
         if request.GET.get("lang") == language:
             response.set_cookie(COOKIE, language, max_age=YEAR, samesite="Lax")
         return protected(response)
+
+    def respond_without_brand(self, request: HttpRequest, **_path: Any) -> HttpResponse:
+        return render(request, "scanpage/no_brand.html", status=404)
 
     def page(self, context: dict[str, Any], status: int = 200, template: str = "scanpage/scan.html") -> HttpResponse:
         zone = self.brand.zone
@@ -79,7 +82,7 @@ class PageView(View):
             "languages": LANGUAGES.items(),
             "tab": self.tab,
             "legal": self.legal,
-            "disagreed": account.disagreed(self.brand, self.page_session),
+            "texts_to_accept": account.texts_to_accept(self.brand, self.page_session),
             "ineligibility_codes": INELIGIBILITY_CODES,
         }
         with timezone.override(zone):
@@ -101,7 +104,7 @@ class PageView(View):
         """This page's own path, as links name it."""
         return quote(self.request.path)
 
-    def again(self, query: str = "") -> HttpResponse:
+    def redirect_here(self, query: str = "") -> HttpResponse:
         """To a page that can be loaded again without sending anything a second time."""
         return HttpResponseRedirect(self.here + query, status=303)
 
@@ -118,7 +121,7 @@ class ScanPage(PageView):
             context |= {"parts": presenters.parts(code), "alike": presenters.alike(code)}
         scan_id = request.GET.get("scan", "")
         if UUID.fullmatch(scan_id):
-            context |= self.become_of(scan_id)
+            context |= self.outcome_of(scan_id)
         if "forgot" in request.GET or request.GET.get("password") in {"sent", "set"}:
             context["password"] = "forgotten" if "forgot" in request.GET else request.GET["password"]
         if request.GET.get("mail") in {"sent", "wait", "trouble"}:
@@ -132,7 +135,7 @@ class ScanPage(PageView):
             context["account"] = account.of(self.page_session)
         return self.page(context)
 
-    def become_of(self, scan_id: str) -> dict[str, Any]:
+    def outcome_of(self, scan_id: str) -> dict[str, Any]:
         """What a scan has come to; the page looks again while its points are on their way."""
         answer = self.page_session.api.get(f"scans/{scan_id}")
         if not answer.is_good:
@@ -160,7 +163,7 @@ class ScanPage(PageView):
             "agree": self.agree,
         }
         act = acts.get(request.POST.get("act", ""))
-        return act() if act else self.again()
+        return act() if act else self.redirect_here()
 
     def scan(self) -> HttpResponse:
         if self.page_session.unsure:  # a guest's scan would take the points away from the customer that this may be
@@ -173,14 +176,14 @@ class ScanPage(PageView):
             and self.adopt(guest_scan_here.scan_id, guest_scan_here.scan_token)
         ):
             return self.adopted(guest_scan_here.scan_id)
-        context = self.scanned(guest_scan_here.nonce if guest_scan_here else self.nonce)
+        context = self.scan_context(guest_scan_here.nonce if guest_scan_here else self.nonce)
         response, scan = self.page(context), context["scan"]
         if scan.get("scan_token") and scan["status"] == "success":
             known = GuestScan(self.code, context["nonce"], scan["scan_id"], scan["scan_token"])
             guest_scan.save_scan(response, known)
         return response
 
-    def scanned(self, nonce: str) -> dict[str, Any]:
+    def scan_context(self, nonce: str) -> dict[str, Any]:
         """The context that shows a form's scan. Sent again with the same nonce it is the same scan."""
         answer = self.page_session.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
         if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
@@ -202,7 +205,7 @@ class ScanPage(PageView):
         registers = form.get("act") == "register"
         answer = self.register(email, password) if registers else self.page_session.log_in(email, password)
         if not answer.is_good:
-            return self.form_again(answer, registers=registers)
+            return self.rerender_form(answer, registers=registers)
         if waiting := answer.body.get("registration_id"):
             return self.page({**self.previous_context(), "confirming": waiting})
         return self.let_in()
@@ -227,10 +230,10 @@ class ScanPage(PageView):
         answer = self.page_session.api.post("auth/email/verification", {})
         self.delete_cookie_if_rejected(answer)
         if answer.is_good and answer.body.get("email_verified_at"):
-            return self.again("?account")
+            return self.redirect_here("?account")
         sent = "sent" if answer.is_good else "wait" if answer.error == "RATE_LIMITED" else "trouble"
         scan_id = self.request.POST.get("scan_id", "")
-        return self.again(f"?mail={sent}" + (f"&scan={scan_id}" if UUID.fullmatch(scan_id) else ""))
+        return self.redirect_here(f"?mail={sent}" + (f"&scan={scan_id}" if UUID.fullmatch(scan_id) else ""))
 
     def let_in(self) -> HttpResponse:
         """On to the account; a scan that was this guest's becomes the customer's."""
@@ -242,17 +245,17 @@ class ScanPage(PageView):
         if UUID.fullmatch(scan_id) and token:
             self.adopt(scan_id, token)
             return self.adopted(scan_id)
-        return self.again("?account")
+        return self.redirect_here("?account")
 
     def adopt(self, scan_id: str, token: str) -> bool:
         return self.page_session.api.post(f"scans/{scan_id}/adopt", {"scan_token": token}).is_good
 
     def adopted(self, scan_id: str) -> HttpResponse:
-        response = self.again(f"?scan={scan_id}")
+        response = self.redirect_here(f"?scan={scan_id}")
         guest_scan.delete_cookie(response)
         return response
 
-    def form_again(self, answer: Answer, *, registers: bool) -> HttpResponse:
+    def rerender_form(self, answer: Answer, *, registers: bool) -> HttpResponse:
         """The form again, beside the scan that it was shown with."""
         complaint = {"wrong": account.complaint(answer), "registers": registers}
         filled = {name: self.request.POST.get(name, "")[:254] for name in ("email", "first_name", "referral_code")}
@@ -261,18 +264,18 @@ class ScanPage(PageView):
     def previous_context(self) -> dict[str, Any]:
         """The context of the scan that a form was shown with."""
         nonce = self.request.POST.get("nonce", "")
-        return self.scanned(nonce) if self.code and NONCE.fullmatch(nonce) else {}
+        return self.scan_context(nonce) if self.code and NONCE.fullmatch(nonce) else {}
 
     def log_out(self) -> HttpResponse:
         self.page_session.log_out()
-        return self.again()
+        return self.redirect_here()
 
     def forgot(self) -> HttpResponse:
         """Ask for a link by mail. Whether there is such an account, nobody is told."""
         email = self.request.POST.get("email", "")[:300]
         answer = self.page_session.guest.post("auth/password/forgot", {"email": email})
         if answer.is_good:
-            return self.again("?password=sent")
+            return self.redirect_here("?password=sent")
         details = {"password": "forgotten", "wrong_password": account.complaint(answer), "email": email}
         return self.page(details, status=400)
 
@@ -284,10 +287,10 @@ class ScanPage(PageView):
             return self.page(
                 {"account": known, "reward_to_confirm": account.reward_of(known, number), "tab": "rewards"}
             )
-        return self.taken(f"rewards/{number}/redeem", f"{self.nonce}-{number}")
+        return self.claim_or_redeem(f"rewards/{number}/redeem", f"{self.nonce}-{number}")
 
     def claim(self) -> HttpResponse:
-        return self.taken(f"milestones/{self.posted_id('reward')}/claim", "")
+        return self.claim_or_redeem(f"milestones/{self.posted_id('reward')}/claim", "")
 
     def report(self) -> HttpResponse:
         """What makes the visitor think that the product is a fake."""
@@ -295,10 +298,10 @@ class ScanPage(PageView):
         answer = self.page_session.api.post("fake-reports", {"code": self.code, **details})
         self.delete_cookie_if_rejected(answer)
         if answer.is_good:
-            return self.again("?reported")
+            return self.redirect_here("?reported")
         return self.page({"report": details, "not_reported": account.complaint(answer)}, status=400)
 
-    def taken(self, path: str, nonce: str) -> HttpResponse:
+    def claim_or_redeem(self, path: str, nonce: str) -> HttpResponse:
         """A reward for points, or one that was reached: with its code, or with why not."""
         answer = self.page_session.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
         self.delete_cookie_if_rejected(answer)
@@ -327,7 +330,7 @@ class ScanPage(PageView):
         text_ids = account.displayed_texts(self.request.POST)
         answer = self.page_session.api.post("customer/consents", {"legal_texts": text_ids})
         self.delete_cookie_if_rejected(answer)
-        return self.again("?account")
+        return self.redirect_here("?account")
 
     def own_account(self) -> dict[str, Any] | None:
         return account.of(self.page_session) if self.page_session.is_customer else None
@@ -335,12 +338,12 @@ class ScanPage(PageView):
     def posted_id(self, name: str) -> str:
         """A row's number from the form; 0, which is nobody's, for anything else."""
         text = self.request.POST.get(name, "")
-        return text if text.isascii() and text.isdigit() and len(text) <= 18 else "0"
+        return text if account.is_id(text) else "0"
 
     @property
     def nonce(self) -> str:
-        values = self.request.POST.get("nonce", "")
-        return values if NONCE.fullmatch(values) else secrets.token_urlsafe(18)
+        nonce = self.request.POST.get("nonce", "")
+        return nonce if NONCE.fullmatch(nonce) else secrets.token_urlsafe(18)
 
     def delete_cookie_if_rejected(self, answer: Answer) -> None:
         if answer.error == "TOKEN_INVALID":

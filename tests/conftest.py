@@ -152,7 +152,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Reports go from process to process as UTF-8, which not all is that a test provokes."""
     report = yield
-    report.sections = [(name, said.encode(errors="backslashreplace").decode()) for name, said in report.sections]
+    report.sections = [(name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections]
     return report
 
 

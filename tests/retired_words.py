@@ -43,6 +43,8 @@ def name_rule(words: str, instead: str, *, before: str = "", after: str = "") ->
 
 NAME_RULES = (
     *name_rule("told tell tells", "the noun (context, message, log_fields) or the verb (notify, push, record, report)"),
+    *name_rule("said", "answer, text, message or output"),
+    *name_rule("meant", "matching"),
     *name_rule("words", "text, label or message"),
     *name_rule("held", "locked (rows) or current_level"),
     *name_rule("found", "row, rows, result or the noun", before="not"),

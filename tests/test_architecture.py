@@ -86,15 +86,15 @@ def test_a_module_opens_by_saying_what_it_is_for(app):
     assert silent == []
 
 
-def bare_words(tree: ast.AST) -> Iterator[int]:
+def untranslated_lines(tree: ast.AST) -> Iterator[int]:
     """Lines where a job's title or log, or a ledger line's note, is a text that no catalogue of words knows."""
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call):
             continue
-        told = [word.value for word in call.keywords if word.arg in {"title", "note"}]
-        told += call.args if ast.unparse(call.func) == "run.log" else []
-        for words in told:
-            shown = [words.body, words.orelse] if isinstance(words, ast.IfExp) else [words]
+        texts = [word.value for word in call.keywords if word.arg in {"title", "note"}]
+        texts += call.args if ast.unparse(call.func) == "run.log" else []
+        for text in texts:
+            shown = [text.body, text.orelse] if isinstance(text, ast.IfExp) else [text]
             yield from (it.lineno for it in shown if isinstance(it, ast.JoinedStr) or is_text(it))
 
 
@@ -104,7 +104,9 @@ def is_text(node: ast.AST) -> bool:
 
 @pytest.mark.parametrize("app", ORDER)
 def test_what_people_read_of_jobs_and_points_can_be_translated(app):
-    bare = [f"{path.relative_to(ROOT)}:{line}" for path in modules_of(app) for line in bare_words(tree_of(path))]
+    bare = [
+        f"{path.relative_to(ROOT)}:{line}" for path in modules_of(app) for line in untranslated_lines(tree_of(path))
+    ]
 
     assert bare == []
 

@@ -60,7 +60,7 @@ def test_it_is_said_how_long_each_process_was_busy():
     for process, seconds in (("gw1", 2), ("gw0", 7), ("gw1", 1.2), ("", 9)):
         busy.pytest_runtest_logreport(SimpleNamespace(worker_id=process, duration=seconds))
 
-    assert busy.told() == "gw0 7 s, gw1 3 s"
+    assert busy.summary() == "gw0 7 s, gw1 3 s"
 
 
 def test_a_file_is_run_by_one_process(tmp_path):

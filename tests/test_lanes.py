@@ -74,11 +74,11 @@ def collected(*arguments):
 
 @pytest.mark.slow
 def test_fast_and_slow_are_all():
-    every, said = collected()
+    every, summary = collected()
     fast, _ = collected("-m", "not slow")
     slow, _ = collected("-m", "slow")
 
     assert fast
     assert slow
     assert sorted(fast + slow) == sorted(every)
-    assert f"{len(every)} cases: {len(fast)} fast, {len(slow)} slow" in said
+    assert f"{len(every)} cases: {len(fast)} fast, {len(slow)} slow" in summary

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from authcodes.dashboard import filters
 from authcodes.dashboard.filters import Status
+from authcodes.models.batches import BatchRange
 from authcodes.models.codes import codes_recalled
 from authcodes.places import search
 from authcodes.reports.columns import CUSTOMER_IS_OURS
@@ -21,6 +22,7 @@ from portal.lists.queries import report_search_error
 from portal.unfold import TypedForm
 
 STATES = {**dict(Status.choices), "unassigned": _("Not assigned"), "recalled": _("Recalled")}
+MAX_RECALLED_BATCHES = 50  # whose rows are merged; of more recalled batches they are met soon on a walk along all rows
 
 
 class StatusFilter(StateFilter):
@@ -30,11 +32,22 @@ class StatusFilter(StateFilter):
 
     def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         if state == "recalled":
-            return codes_recalled()
+            return self.recalled(brands, "code")
         if state == "unassigned":
             return Q(product__isnull=True)
         result = filters.codes_with(state, brands=brands)
         return result & Q(product__isnull=False) if state == Status.UNSCANNED else result
+
+    def recalled(self, brands: Sequence[Brand], code: str) -> Q:
+        """Recalled batch by recalled batch: each has its rows in order in an index, and the newest row of a recalled
+        batch may lie a million rows away from the newest of all.
+        """
+        batches = BatchRange.objects.filter(brand__in=brands, recall__isnull=False)
+        ids = list(batches.values_list("pk", flat=True)[: MAX_RECALLED_BATCHES + 1])
+        if len(ids) > MAX_RECALLED_BATCHES:
+            return codes_recalled(code)
+        self.keyset_partitions = [Q(batch=batch) for batch in ids]
+        return Q(batch__in=ids) & codes_recalled(code)
 
 
 class CodeStatusFilter(StatusFilter):
@@ -44,7 +57,7 @@ class CodeStatusFilter(StatusFilter):
 
     def condition(self, state: str, brands: Sequence[Brand]) -> Q:
         if state == "recalled":
-            return codes_recalled("auth_code__")
+            return self.recalled(brands, "auth_code__code")
         if state == "unassigned":
             return Q(auth_code__isnull=False, auth_code__product__isnull=True)
         return filters.scans_with(state, brands=brands)
@@ -108,13 +121,13 @@ class KnownPlaceFilter(TextFilter):
         return search.rows
 
     def condition(self, typed: str, brands: Sequence[Brand]) -> Q:
-        return self.there(self.meant(typed, brands), brands)
+        return self.condition_at(self.matching(typed, brands), brands)
 
-    def meant(self, typed: str, brands: Sequence[Brand]) -> list[str]:
+    def matching(self, typed: str, brands: Sequence[Brand]) -> list[str]:
         """Itself where nothing is called so: then nothing is found."""
-        return search.meant(typed, search.known(self.of, brands)) or [typed]
+        return search.find(typed, search.known(self.of, brands)) or [typed]
 
-    def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
+    def condition_at(self, places: list[str], brands: Sequence[Brand]) -> Q:
         raise NotImplementedError
 
 
@@ -122,7 +135,7 @@ class FirstPlaceFilter(KnownPlaceFilter):
     title = _("first scan location")
     parameter_name = "first_scan_location"
 
-    def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
+    def condition_at(self, places: list[str], brands: Sequence[Brand]) -> Q:
         return filters.codes_first_scanned(brands=brands, places=places)
 
 
@@ -130,7 +143,7 @@ class InventoryFilter(KnownPlaceFilter):
     title = _("inventory location")
     parameter_name = of = "inventory_location"
 
-    def there(self, places: list[str], _brands: Sequence[Brand]) -> Q:
+    def condition_at(self, places: list[str], _brands: Sequence[Brand]) -> Q:
         return search.codes_at(self.of, places)
 
 
@@ -150,7 +163,7 @@ class PlaceFilter(KnownPlaceFilter):
     title = _("location")
     parameter_name = "location"
 
-    def there(self, places: list[str], brands: Sequence[Brand]) -> Q:
+    def condition_at(self, places: list[str], brands: Sequence[Brand]) -> Q:
         return filters.scans_made(brands=brands, places=places)
 
 

@@ -36,6 +36,7 @@ from portal.base.job_panel import in_readers_language
 from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
+from portal.import_export.downloads import as_attachment
 from portal.lists.filters import DayFilter
 from portal.mixins.live_lists import LiveAdmin
 from portal.undo import offers
@@ -73,7 +74,7 @@ GUIDE = {
     ),
 }
 ERRORS_PER_PAGE = 100
-MENDABLE = (Import.Status.REJECTED, Import.Status.CHECKED, Import.Status.DISCARDED)
+CORRECTABLE = (Import.Status.REJECTED, Import.Status.CHECKED, Import.Status.DISCARDED)
 
 
 @admin.register(Import)
@@ -130,8 +131,8 @@ class ImportAdmin(LiveAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is None:
-            text = {"product": _("The product of the codes. Not for ranges, whose rows name it.")}
-            options |= {"form": UploadForm, "help_texts": text}
+            help_texts = {"product": _("The product of the codes. Not for ranges, whose rows name it.")}
+            options |= {"form": UploadForm, "help_texts": help_texts}
         form: Any = super().get_form(request, obj, change, **options)
         form.request = request
         return form
@@ -185,14 +186,14 @@ class ImportAdmin(LiveAdmin):
     ) -> HttpResponse:
         upload = self.get_object(request, object_id)
         page_context = preview_of(upload, request.GET.get("errors", "1"))
-        page_context |= {"upload_state": self.state(upload), "upload_acts": self.acts(request, upload)}
-        if upload.status in MENDABLE and (upload.problem or upload.bad_rows):
+        page_context |= {"upload_state": self.state(upload), "may_act": self.may_act(request, upload)}
+        if upload.status in CORRECTABLE and (upload.problem or upload.bad_rows):
             page_context["upload_again"] = (
                 CorrectedFileForm() if upload.brand_id in self.brand_scope(request, ADD) else None
             )
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
-    def acts(self, request: HttpRequest, upload: Import) -> bool:
+    def may_act(self, request: HttpRequest, upload: Import) -> bool:
         """Whether the person may commit, discard or undo it."""
         return uploads.may_act(upload, staff_user(request)) and upload.brand_id in self.brand_scope(request, ACT)
 
@@ -251,7 +252,7 @@ class ImportAdmin(LiveAdmin):
         upload = self.get_object(request, str(pk))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        if not self.acts(request, upload):
+        if not self.may_act(request, upload):
             raise PermissionDenied
         try:
             action(upload)
@@ -281,17 +282,13 @@ class ImportAdmin(LiveAdmin):
 def as_csv(lines: Iterator[str], name: str) -> StreamingHttpResponse:
     """A download; the byte order mark tells Excel that it is UTF-8."""
     content = (part.encode() for part in chain(["\ufeff"], lines))
-    answer = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{name}"'
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["Cache-Control"] = "private, no-store"
-    return answer
+    return as_attachment(StreamingHttpResponse(content, content_type="text/csv; charset=utf-8"), name)
 
 
 def preview_of(upload: Import, page: str) -> dict[str, Any]:
     """What the import's page shows above its form."""
     lines = ImportRow.objects.filter(upload=upload).order_by("line")
-    counted: Any = Counted(lines.exclude(error=""), upload.bad_rows)
+    counted: Any = CountedRows(lines.exclude(error=""), upload.bad_rows)
     faulty: Page[ImportRow] = Paginator(counted, ERRORS_PER_PAGE).get_page(page)
     mending = hints(upload, list(faulty.object_list))
     for row in faulty.object_list:
@@ -313,7 +310,7 @@ def preview_of(upload: Import, page: str) -> dict[str, Any]:
     }
 
 
-class Counted:
+class CountedRows:
     """Rows whose number is known, so that nobody counts them."""
 
     def __init__(self, rows: Any, number: int) -> None:

@@ -18,11 +18,11 @@ from brands.identity import roles
 from brands.identity.roles import ACT, ADD
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
+from core.numbers import is_id
 from loyalty.admin.ceiling import CeilingAdmin
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
-from portal.lists.ids import is_id
 from portal.mixins.images import ImageAdminMixin, PictureForm
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.undo import switches

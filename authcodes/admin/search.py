@@ -98,12 +98,12 @@ class Search:
         """Codes of which staff or an import wrote where they are; None where no place is called so."""
         brands = self.site.get_model_admin(AuthCode).brands_seen(self.request)
         for column in search.FETCH_PLACES_OF_CODES:
-            if places := search.meant(self.text, search.places_of_codes(brands, column)):
+            if places := search.find(self.text, search.places_of_codes(brands, column)):
                 return search.codes_at(column, places)
         return None
 
     def filter_by_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
         """Scans by customers who are called so, as far as the brand knows them."""
         brands = self.site.get_model_admin(Scan).brands_seen(self.request)
-        customers = customer_search.meant(self.text, [brand.pk for brand in brands])
+        customers = customer_search.find(self.text, [brand.pk for brand in brands])
         return rows.filter(CUSTOMER_IS_OURS, user__in=customers) if customers else rows.none()

@@ -35,6 +35,7 @@ from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
 from core.errors import Forbidden, Invalid, NotFound
+from core.numbers import MAX_INTEGER
 
 LABEL = "authcodes.batchrange"
 RECALL_EXAMPLE = {"batch_id": 17, "recall_id": "R-2026-4", "contact": "+41 31 000 00 00", "message": "Stop using it."}
@@ -57,7 +58,6 @@ EXAMPLE = {
     "created_at": WHEN,
 }
 WRITTEN = {"range_name": "Jackets, spring", "quantity": 1000, "product_id": 311, "prefix": "ALP", "signed": True}
-MAX_INTEGER = 2**31 - 1
 SCAN_VALUE = {"points_per_scan", "scan_limit", "expiration_date", "campaign_id"}
 
 

@@ -15,13 +15,13 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from authcodes.models.codes import AuthCode
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
-from authcodes.printing.qr.verification import Unreadable, verified
+from authcodes.printing.qr.verification import Unreadable, verify
 from brands.tenants.hostnames import hostname_of
+from core.api.file_views import FileView
 from core.api.openapi.endpoint import PUBLIC, endpoint
 from core.errors import NotFound
 from core.redis import rate_limits
@@ -78,16 +78,12 @@ def image_address(code: AuthCode, parameters: dict[str, str] | None = None, kind
 PERMISSION = OpenApiParameter("permission", str, required=True, description="As the address came with it.")
 
 
-class Image(APIView):
+class Image(FileView):
     """An image that an address of BatchQrCodes names."""
 
     authentication_classes = ()
     permission_classes = ()
     kind: str
-
-    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
-        """Errors are JSON, whatever a page asks for that shows images."""
-        return super().perform_content_negotiation(request, force=True)
 
     def answer(self, request: Request, code: str) -> HttpResponseBase:
         """The image, or 304 for who has it already. Raises NotFound, RateLimited."""
@@ -106,7 +102,7 @@ class Image(APIView):
         text = printed_url(row)
         image = draw(text=text, size_mm=how["size_mm"], level=level)
         try:
-            verified(image, text, kind=self.kind, code=code)
+            verify(image, text, kind=self.kind, code=code)
         except Unreadable as error:  # nothing the caller sent is wrong: a bug, answered and logged as one
             raise AssertionError(error.message) from error
         # Another hostname of the brand makes another image, so browsers ask again after a day.

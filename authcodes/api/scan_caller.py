@@ -79,6 +79,7 @@ class ScanCaller:
         return self._customer_of_hub(self.caller, customer_id)
 
     def _customer_of_hub(self, caller: Caller, customer_id: str) -> int:
+        # Any number that an id could be is nobody's rather than a mistake.
         if not (customer_id.isascii() and customer_id.isdigit()) or int(customer_id) >= 2**63:
             raise Invalid(_("customer_id must be the number of a customer."), details={"field": "customer_id"})
         if accounts.find(brand=Brand.objects.get(pk=caller.brand_id), user_id=int(customer_id)) is None:

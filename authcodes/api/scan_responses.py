@@ -143,9 +143,9 @@ def answer(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> HttpR
     if to_guest:
         scanned_at = result.scanned_at or timezone.now()
         body["scan_token"] = guest_tokens.token_of(result.scan_id, scanned_at=scanned_at)
-    said = {"success": True, "status": result.outcome.value, **body}
+    answer = {"success": True, "status": result.outcome.value, **body}
     # Not DRF's Response: it renders through Django's template responses, which takes longer than the answer itself.
-    return HttpResponse(json.dumps(said, ensure_ascii=False, separators=(",", ":")), content_type="application/json")
+    return HttpResponse(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), content_type="application/json")
 
 
 def common(result: ScanResult) -> dict[str, Any]:

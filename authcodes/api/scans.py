@@ -45,8 +45,8 @@ STATES = Scan.objects.select_related("batch__recall")  # what an answer about on
 
 
 @raises(AuthCodeInvalid, ScanLimitReached, IdempotencyKeyReused, TokenInvalid)
-def record_scan(request: Request, caller: ScanCaller, scanned: str, about: ScanContext) -> HttpResponse:
-    result = scan.scan(scanned=scanned, about=about, scan_id=caller.scan_id(request))
+def record_scan(request: Request, caller: ScanCaller, scanned: str, context: ScanContext) -> HttpResponse:
+    result = scan.scan(scanned=scanned, context=context, scan_id=caller.scan_id(request))
     caller.note(result.reason)
     return scan_responses.answer(result, brand_id=caller.brand_id, to_guest=caller.user_id is None)
 
@@ -88,10 +88,10 @@ class VerifyProduct(APIView):
         caller = ScanCaller(request)
         caller.check_limits(auth_code)
         place = caller.place(LocationInput.parse(request.data))
-        about = ScanContext(
+        context = ScanContext(
             at=timezone.now(), user_id=caller.user_id, brand_id=caller.brand_id, place=place, token=caller.token
         )
-        return record_scan(request, caller, auth_code, about)
+        return record_scan(request, caller, auth_code, context)
 
 
 class ScanCode(APIView):
@@ -122,7 +122,7 @@ class ScanCode(APIView):
         caller = ScanCaller(request)
         caller.scanning_for(data.get("customer_id", ""))
         caller.check_limits(data["code"])
-        about = ScanContext(
+        context = ScanContext(
             at=timezone.now(),
             user_id=caller.user_id,
             brand_id=caller.brand_id,
@@ -131,7 +131,7 @@ class ScanCode(APIView):
             app_version=data.get("app_version", ""),
             token=caller.token,
         )
-        return record_scan(request, caller, data["code"], about)
+        return record_scan(request, caller, data["code"], context)
 
 
 class ValidateCode(APIView):
@@ -160,9 +160,9 @@ class ValidateCode(APIView):
         caller = ScanCaller(request, scope=ApiKey.Scope.READ)
         caller.scanning_for(data.get("customer_id", ""))
         caller.check_limits(data["code"])
-        about = ScanContext(at=timezone.now(), user_id=caller.user_id, brand_id=caller.brand_id, token=caller.token)
-        result = scan.preview(scanned=data["code"], about=about)
-        lookups.note(result=result, scanned=data["code"], about=about)
+        context = ScanContext(at=timezone.now(), user_id=caller.user_id, brand_id=caller.brand_id, token=caller.token)
+        result = scan.preview(scanned=data["code"], context=context)
+        lookups.note(result=result, scanned=data["code"], context=context)
         caller.note(result.reason)
         preview = CodePreview(result)
         if preview.snapshot:

@@ -13,7 +13,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Length
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, ngettext
 
 from authcodes.codes import history, prefixes, scan_value, signed_tags
 from authcodes.codes.history import CodeChangeContext, numbering_of
@@ -29,6 +29,7 @@ from brands.models.tenants import Brand
 from brands.scanned import MAX_CODE_LENGTH
 from brands.tenants import quotas
 from campaigns.models.campaigns import Campaign
+from core import languages
 from core.db.statements import command
 from core.numbers import grouped
 from jobs import queue, runner
@@ -133,8 +134,8 @@ def _complaints(brand: Brand, batch_settings: BatchSettings, at: datetime) -> It
     yield "number_width", possible and batch_settings.numbering.overflows, _overflow(batch_settings)
     too_long = len(batch_settings.prefix) + batch_settings.number_width > MAX_CODE_LENGTH
     yield "prefix", too_long, _("A code has at most %(most)d characters.") % {"most": MAX_CODE_LENGTH}
-    no_limit = batch_settings.scan_limit is not None and batch_settings.scan_limit < 1
-    yield "scan_limit", no_limit, _("Enter 1 or more, or leave it empty.")
+    limit_too_low = batch_settings.scan_limit is not None and batch_settings.scan_limit < 1
+    yield "scan_limit", limit_too_low, _("Enter 1 or more, or leave it empty.")
     today = at.astimezone(brand.zone).date()
     past = batch_settings.expiration_date is not None and batch_settings.expiration_date < today
     yield "expiration_date", past, _("The expiration date is in the past.")
@@ -203,10 +204,11 @@ def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None
 
 def start_generation(*, batch: BatchRange, by: User | None) -> Job:
     """Have a worker make the batch's codes, in the caller's transaction."""
-    title = gettext_noop("Generate %(number)d codes of %(range)s") % {
-        "number": batch.quantity,
-        "range": batch.range_name,
-    }
+    with languages.in_english():
+        title = ngettext(
+            "Generate %(number)d code of %(range)s", "Generate %(number)d codes of %(range)s", batch.quantity
+        )
+        title %= {"number": batch.quantity, "range": batch.range_name}
     parameters = {"batch_id": batch.pk}
     return queue.start(
         brand=batch.brand, kind=GENERATION.name, title=title, parameters=parameters, by=by, total=batch.quantity
@@ -226,8 +228,8 @@ def finish_generation(*, batch: BatchRange, by: User | None) -> Job:
 
 def generations_of(batch_id: int | OuterRef) -> JobQuerySet:
     """The jobs that make a batch's codes, the latest first."""
-    about = Cast(KeyTextTransform("batch_id", "parameters"), BigIntegerField())
-    return Job.objects.filter(kind=GENERATION.name).alias(about=about).filter(about=batch_id)
+    of_batch = Cast(KeyTextTransform("batch_id", "parameters"), BigIntegerField())
+    return Job.objects.filter(kind=GENERATION.name).alias(of_batch=of_batch).filter(of_batch=batch_id)
 
 
 def run_generation(run: runner.Run) -> None:
@@ -237,7 +239,7 @@ def run_generation(run: runner.Run) -> None:
         (run.progress if done < quantity else run.note_progress)(done, quantity)
 
     made = generate(batch_id=run.parameters["batch_id"], at=timezone.now(), progress=report)
-    run.log(_("%(number)d codes generated.") % {"number": made})
+    run.log(ngettext("%(number)d code generated.", "%(number)d codes generated.", made) % {"number": made})
 
 
 def batches_of(jobs: Sequence[Job]) -> dict[int, BatchRange]:
@@ -252,7 +254,7 @@ GENERATION = JobKind(
     label=gettext_lazy("Generate codes"),
     run=run_generation,
     on_cancel=gettext_lazy("Codes generated so far stay valid. The batch's page can generate the missing ones later."),
-    about=batches_of,
+    related_rows=batches_of,
 )
 
 

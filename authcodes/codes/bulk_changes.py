@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from authcodes.codes import change_events, history, scan_value
 from authcodes.codes.batches import batches_of
@@ -22,19 +22,17 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models.people import User
 from core import languages
+from core.db.advisory_locks import LockOfRow, lock_row, try_lock_row
 from core.db.statements import Query, command, part, query_values
 from core.db.timeouts import SET_LONG_TIMEOUT
-from core.numbers import grouped
+from core.numbers import MAX_INTEGER, grouped
 from jobs import queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job
 
-MAX_POINTS = 2**31 - 1  # that the column of points per scan holds
+MAX_POINTS = MAX_INTEGER  # that the column of points per scan holds
 MAX_LOCATION_LENGTH = 120  # characters, as the column has
 ALREADY_ASSIGNED = gettext_noop("Auth code range already assigned")  # the specification's words
-# One change of many codes at a time in a brand: two that overlap would wait for each other's rows in a circle.
-TURN = "SELECT pg_advisory_xact_lock(7216002, %s::int)"
-TURN_IF_FREE = "SELECT pg_try_advisory_xact_lock(7216002, %s::int)"
 # Codes that are changed while somebody waits for the page; more are a job, which switches no more off or on in one
 # transaction: a scan of one of them waits for its end.
 CODES_AT_ONCE = 50_000
@@ -151,11 +149,11 @@ def change_codes(
 
 def _check_assignment(requested: CodeChangeRequest, by: User | None) -> None:
     """Raises BatchRejected for a product no longer sold, and points that `by` may not set, the product's included."""
-    if stored := requested.assignment:
-        if not stored.product.is_active:
+    if assignment := requested.assignment:
+        if not assignment.product.is_active:
             raise BatchRejected(_("This product is no longer sold."), details={"field": "product"})
-        scan_value.check_product(product=stored.product, by=by)
-        scan_value.check_points(brand=stored.product.brand, points=stored.points_per_scan, by=by)
+        scan_value.check_product(product=assignment.product, by=by)
+        scan_value.check_points(brand=assignment.product.brand, points=assignment.points_per_scan, by=by)
 
 
 def _retains_points(by: User | None, brand_ids: Iterable[int]) -> bool:
@@ -166,20 +164,20 @@ def _retains_points(by: User | None, brand_ids: Iterable[int]) -> bool:
 def take_turn(brand_id: int, *, waits: bool) -> None:
     """Until the transaction ends, nobody else changes the codes of the brand by hand.
 
-    Raises BatchRejected where somebody does now, unless it `waits` for them.
+    Two changes that overlap would wait for each other's rows in a circle. Raises BatchRejected where somebody makes
+    one now, unless it `waits` for them.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(TURN if waits else TURN_IF_FREE, [brand_id])
-        is_taken = waits or cursor.fetchone()[0]
-    if not is_taken:
+    if waits:
+        lock_row(LockOfRow.CODE_CHANGES, brand_id)
+    elif not try_lock_row(LockOfRow.CODE_CHANGES, brand_id):
         raise BatchRejected(_("Another change to this brand's codes is running. Try again when it has finished."))
 
 
 def _change_context(
     requested: CodeChangeRequest, by: User | None, at: datetime, action_id: UUID | None
 ) -> CodeChangeContext:
-    stored = requested.assignment
-    product, detail = (stored.product, stored.summary) if stored else (None, "")
+    assignment = requested.assignment
+    product, detail = (assignment.product, assignment.summary) if assignment else (None, "")
     return CodeChangeContext(
         requested.kind,
         at,
@@ -194,12 +192,12 @@ def _change_context(
 
 def _values(requested: CodeChangeRequest, at: datetime) -> dict[str, Any]:
     """What the statements of CHANGES write."""
-    stored = requested.assignment
+    assignment = requested.assignment
     return {
-        "product": stored.product.pk if stored else None,
-        "location": stored.inventory_location if stored else "",
-        "points": stored.points_per_scan if stored else None,
-        "notes": stored.notes if stored else "",
+        "product": assignment.product.pk if assignment else None,
+        "location": assignment.inventory_location if assignment else "",
+        "points": assignment.points_per_scan if assignment else None,
+        "notes": assignment.notes if assignment else "",
         "at": at,
     }
 
@@ -209,15 +207,21 @@ def _check_whole_batches(
 ) -> None:
     """Roll back what could be done to some of the codes only."""
     if requested.kind == Kind.ASSIGNED and missing:
-        text = _("%(number)s of the codes are assigned to another product. No codes were changed.") % {
-            "number": grouped(missing)
-        }
-        message = f"{_(ALREADY_ASSIGNED)}: {text}"
+        text = ngettext(
+            "%(number)s of the codes is assigned to another product. No codes were changed.",
+            "%(number)s of the codes are assigned to another product. No codes were changed.",
+            missing,
+        )
+        message = f"{_(ALREADY_ASSIGNED)}: {text % {'number': grouped(missing)}}"
         raise BatchRejected(message)
     if requested.kind == Kind.UNASSIGNED:
         scanned = count_assigned.first(**where)
         if scanned:
-            message = _("%(number)s of the codes have been scanned and cannot be unassigned. No codes were changed.")
+            message = ngettext(
+                "%(number)s of the codes has been scanned and cannot be unassigned. No codes were changed.",
+                "%(number)s of the codes have been scanned and cannot be unassigned. No codes were changed.",
+                scanned,
+            )
             raise BatchRejected(message % {"number": grouped(scanned)})
 
 
@@ -225,7 +229,10 @@ def start_change(*, codes: CodeRange, requested: CodeChangeRequest, by: User | N
     """Have a worker do to a range what takes too long for a page."""
     details = {"change": requested.kind.label, "number": codes.size, "range": codes.batch.range_name}
     with languages.in_english():
-        title = gettext_noop("%(change)s: %(number)d codes of %(range)s") % details
+        title = ngettext(
+            "%(change)s: %(number)d code of %(range)s", "%(change)s: %(number)d codes of %(range)s", codes.size
+        )
+        title %= details
     parameters: dict[str, Any] = {
         "batch_id": codes.batch.pk,
         "first": codes.first,
@@ -235,12 +242,12 @@ def start_change(*, codes: CodeRange, requested: CodeChangeRequest, by: User | N
         "action_id": str(uuid4()),
         "key_id": requested.key_id,
     }
-    if stored := requested.assignment:
+    if assignment := requested.assignment:
         parameters["assignment"] = {
-            "product_id": stored.product.pk,
-            "inventory_location": stored.inventory_location,
-            "points_per_scan": stored.points_per_scan,
-            "notes": stored.notes,
+            "product_id": assignment.product.pk,
+            "inventory_location": assignment.inventory_location,
+            "points_per_scan": assignment.points_per_scan,
+            "notes": assignment.notes,
         }
     with transaction.atomic():
         return queue.start(
@@ -267,8 +274,8 @@ def run_change(run: runner.Run) -> None:
         done += code_range.size
     run.note_progress(done, codes.size)
     changed = history.codes_of(action_id)
-    message = _("%(number)s codes changed.") % {"number": grouped(changed)}
-    run.log(message if changed else gettext_noop("No codes needed to change."))
+    message = ngettext("%(number)s code changed.", "%(number)s codes changed.", changed)
+    run.log(message % {"number": grouped(changed)} if changed else gettext_noop("No codes needed to change."))
 
 
 def end_change(job: Job) -> None:
@@ -282,7 +289,7 @@ CHANGE = JobKind(
     run=run_change,
     on_cancel=ALL_OR_NOTHING,
     on_end=end_change,
-    about=batches_of,
+    related_rows=batches_of,
 )
 
 
@@ -291,9 +298,9 @@ def _request_of(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
     parameters = run.parameters
     batch = BatchRange.objects.get(pk=parameters["batch_id"], brand=run.job.brand)
     assignment = None
-    if stored := parameters.get("assignment"):
-        product = Product.objects.get(pk=stored["product_id"], brand=run.job.brand)
-        changes = {name: value for name, value in stored.items() if name != "product_id"}
+    if assignment := parameters.get("assignment"):
+        product = Product.objects.get(pk=assignment["product_id"], brand=run.job.brand)
+        changes = {name: value for name, value in assignment.items() if name != "product_id"}
         assignment = Assignment(product=product, **changes)
     requested = CodeChangeRequest(Kind(parameters["kind"]), parameters["reason"], assignment, parameters.get("key_id"))
     codes = resolve_range(batch=batch, first=parameters["first"], last=parameters["last"])

@@ -23,13 +23,12 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.advisory_locks import LockOfRow, lock_row
 from core.errors import RateLimited
 from core.redis import rate_limits
 
 # No dot (it separates the tag), no slash (codes stand in addresses and file names), nothing to escape anywhere.
 PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
-# One batch or prefix of a brand at a time: two that overlap, or one too many, would be stored past each other.
-TURN = "SELECT pg_advisory_xact_lock(7216001, %s::int)"
 PREFIX_IS_TAKEN = "SELECT prefix_is_taken(%s, %s)"
 RANGE_IS_TAKEN = "SELECT range_is_taken(%s, %s, %s, %s)"
 
@@ -43,9 +42,11 @@ logger = logging.getLogger(__name__)
 
 
 def take_turn(brand: Brand) -> None:
-    """Wait for other batches and prefixes of the brand. Call inside a transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(TURN, [brand.pk])
+    """Wait for other batches and prefixes of the brand. Call inside a transaction.
+
+    Two that overlap, or one too many, would be stored past each other.
+    """
+    lock_row(LockOfRow.PREFIXES, brand.pk)
 
 
 def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) -> CodePrefix:

@@ -13,9 +13,9 @@ MAX_READ = 6000  # codes
 
 @dataclass(frozen=True, slots=True)
 class PartSample:
-    """A part of a span: how many of its codes were read, and how many of these are what."""
+    """A part of a span, by its index: how many of its codes were read, and how many of these are in which state."""
 
-    part: int
+    index: int
     codes: int
     assigned: int
     scanned: int
@@ -24,16 +24,16 @@ class PartSample:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`every`: the codes that were read lie so far apart; 1 where each one was."""
+    """`sampling_step`: the codes that were read lie so far apart; 1 where each one was."""
 
     span: Span
     parts: Sequence[PartSample]
-    number: int  # of parts
-    every: int
+    part_count: int
+    sampling_step: int
 
     def begin_of(self, part: int) -> int:
         """The first number of a part."""
-        return self.span.first + -(-part * self.span.size // self.number)
+        return self.span.first + -(-part * self.span.size // self.part_count)
 
 
 SAMPLE_CODES = query("authcodes/codes/sql/sample_codes.sql", returns=PartSample)
@@ -42,7 +42,7 @@ SAMPLE_CODES = query("authcodes/codes/sql/sample_codes.sql", returns=PartSample)
 def sample(batch: BatchRange, span: Span) -> Sample:
     """Of a batch with numbers. One statement."""
     read = min(span.size, MAX_READ)
-    number = min(span.size, PARTS)
+    part_count = min(span.size, PARTS)
     rows = SAMPLE_CODES.all(
         brand=batch.brand_id,
         batch=batch.pk,
@@ -51,6 +51,6 @@ def sample(batch: BatchRange, span: Span) -> Sample:
         low=span.first,
         size=span.size,
         points=read,
-        parts=number,
+        parts=part_count,
     )
-    return Sample(span, rows, number, -(-span.size // read))
+    return Sample(span, rows, part_count, -(-span.size // read))

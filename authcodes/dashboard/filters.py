@@ -95,7 +95,9 @@ def codes_first_scanned(
 
 def scans_with(status: str, *, brands: Iterable[Brand]) -> Q:
     """Scans of codes that are so now, whatever they were at the time."""
-    return codes_with(status, brands=brands, to="" if status == Status.EXPIRED else "auth_code__")
+    result = codes_with(status, brands=brands, to="" if status == Status.EXPIRED else "auth_code__")
+    # An accepted scan has counted for its code. Said here, its code need not be looked up.
+    return result & ~Q(outcome="success") if status == Status.UNSCANNED else result
 
 
 def scans_made(

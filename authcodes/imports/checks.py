@@ -97,9 +97,9 @@ def wrong_header(kind: str, header: list[str]) -> str:
         (_("not in the template"), extra),
         (_("more than once"), twice),
     ]
-    said = "; ".join(f"{what}: {', '.join(names)}" for what, names in complaints if names)
-    said = said or _("the columns are in another order")
-    return f"{FORMAT}: {said}. {_('The columns are %(names)s.') % {'names': ', '.join(expected)}}"[:1000]
+    problem = "; ".join(f"{what}: {', '.join(names)}" for what, names in complaints if names)
+    problem = problem or _("the columns are in another order")
+    return f"{FORMAT}: {problem}. {_('The columns are %(names)s.') % {'names': ', '.join(expected)}}"[:1000]
 
 
 def parse_row(kind: str, values: list[str]) -> ParsedRow:

@@ -7,16 +7,15 @@ from django.db import connection, transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
-from authcodes.codes import prefixes
+from authcodes.codes import bulk_changes, prefixes
 from authcodes.codes.bulk_changes import ALL_OR_NOTHING
 from authcodes.errors import ImportRejected
 from authcodes.imports import assignments, checks, printed_elsewhere
 from authcodes.imports.uploads import (
     COUNT_ROWS,
     RUNNING,
-    TURN,
     check_may_act,
     may_cancel,
     reject_repeated,
@@ -41,7 +40,11 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
     check_may_act(upload, by)
     revive(upload)
     if upload.status == Import.Status.CHECKED and upload.bad_rows and not skip_bad:
-        message = _("Nothing was imported: %(number)d rows have errors. Correct or skip them.")
+        message = ngettext(
+            "Nothing was imported: %(number)d row has errors. Correct or skip it.",
+            "Nothing was imported: %(number)d rows have errors. Correct or skip them.",
+            upload.bad_rows,
+        )
         raise ImportRejected(message % {"number": upload.bad_rows})
     with transaction.atomic():
         ready = Import.objects.filter(pk=upload.pk, status=Import.Status.CHECKED, codes__gt=0)
@@ -76,7 +79,11 @@ def run_commit(run: runner.Run) -> None:
                 _count_not_usable(upload)
         raise
     run.note_progress(upload.codes, upload.codes)
-    message = _("%(number)d codes added.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes assigned.")
+    message = (
+        ngettext("%(number)d code added.", "%(number)d codes added.", changed)
+        if upload.kind == Import.Kind.PRINTED
+        else ngettext("%(number)d code assigned.", "%(number)d codes assigned.", changed)
+    )
     details = message % {"number": changed}
     run.log(details if changed else gettext_noop("This import has already been committed."))
 
@@ -93,7 +100,7 @@ def _count_not_usable(upload: Import) -> None:
 def _carry_out(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(SET_LONG_TIMEOUT)
-        cursor.execute(TURN, [upload.brand_id])
+        bulk_changes.take_turn(upload.brand_id, waits=True)
         rows = Import.objects.filter(pk=upload.pk, status=Import.Status.COMMITTING)
         if not rows.update(status=Import.Status.COMMITTED, committed_at=timezone.now()):
             return 0
@@ -106,11 +113,15 @@ def _carry_out(upload: Import, by: User | None) -> int:
         changed = assignments.assign_imported(upload=upload, by=by)
         expected = _good_rows(upload).aggregate(codes=Sum("codes"))["codes"] or 0
         if changed != expected:
-            message = _(
+            missing = expected - changed
+            message = ngettext(
+                "Nothing was imported: %(number)d code has been assigned to another "
+                "product in the meantime. The preview shows it.",
                 "Nothing was imported: %(number)d codes have been assigned to another "
-                "product in the meantime. The preview shows them."
+                "product in the meantime. The preview shows them.",
+                missing,
             )
-            raise ImportRejected(message % {"number": expected - changed})
+            raise ImportRejected(message % {"number": missing})
         return changed
 
 
@@ -152,7 +163,11 @@ def run_undo(run: runner.Run) -> None:
         undoing.update(status=Import.Status.COMMITTED)
         raise
     run.note_progress(upload.codes, upload.codes)
-    message = _("%(number)d codes deleted.") if upload.kind == Import.Kind.PRINTED else _("%(number)d codes restored.")
+    message = (
+        ngettext("%(number)d code deleted.", "%(number)d codes deleted.", restored)
+        if upload.kind == Import.Kind.PRINTED
+        else ngettext("%(number)d code restored.", "%(number)d codes restored.", restored)
+    )
     details = message % {"number": restored}
     run.log(details if restored else gettext_noop("This import has already been undone."))
 
@@ -160,7 +175,7 @@ def run_undo(run: runner.Run) -> None:
 def _undo(upload: Import, by: User | None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(SET_LONG_TIMEOUT)
-        cursor.execute(TURN, [upload.brand_id])
+        bulk_changes.take_turn(upload.brand_id, waits=True)
         rows = Import.objects.filter(pk=upload.pk, status=Import.Status.UNDOING)
         if not rows.update(status=Import.Status.UNDONE, undone_at=timezone.now()):
             return 0

@@ -21,6 +21,8 @@ from brands.audit_log import AuditContext
 from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
+from core.db import advisory_locks
+from core.db.advisory_locks import Lock
 from core.db.statements import command, query_values
 from core.errors import DomainError, RateLimited
 
@@ -28,8 +30,6 @@ Kind = CodeChange.Kind
 
 # More codes of a file than this are not named one by one: a file would tell too much of what other brands have.
 MAX_NOT_USABLE = 20
-# Whoever stores a batch or prefix shares it: see the functions on taken codes in the database.
-LOCK_TAKEN_CODES = "SELECT pg_advisory_xact_lock(7216006)"
 CHECK_CONSTRAINTS_NOW = "SET CONSTRAINTS ALL IMMEDIATE"
 
 INSERT_PRINTED_CODES = command("authcodes/imports/sql/insert_printed_codes.sql")
@@ -129,7 +129,8 @@ def bring_in(*, upload: Import, by: User | None) -> int:
         raise ImportRejected(conflict()) from error
     with connection.cursor() as cursor:
         cursor.execute(CHECK_CONSTRAINTS_NOW)  # of a million codes; not while everybody waits for the lock
-        cursor.execute(LOCK_TAKEN_CODES)
+    # Whoever stores a batch or prefix shares it: see the functions on taken codes in the database.
+    advisory_locks.lock(Lock.TAKEN_CODES)
     if FETCH_WHETHER_RESERVED.first(upload=upload.pk, brand=upload.brand_id):
         raise ImportRejected(conflict())
     Import.objects.filter(pk=upload.pk).update(batch=batch)

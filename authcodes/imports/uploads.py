@@ -1,6 +1,5 @@
 """Stores uploaded files of assignments, and has them checked."""
 
-import hashlib
 import itertools
 import json
 import uuid
@@ -12,9 +11,8 @@ from typing import Any
 from django.core.files import File
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
-from authcodes.codes import bulk_changes
 from authcodes.codes.batches import BatchSettings
 from authcodes.errors import ImportRejected
 from authcodes.imports import checks, printed_elsewhere
@@ -40,7 +38,6 @@ MAX_BYTES = 200_000_000
 MAX_ROWS = 1_000_000
 PORTION = 20_000  # rows stored at once
 PREVIEW_ROWS = 100
-TURN = bulk_changes.TURN
 # What goes on, and the job that does it.
 RUNNING = {
     Import.Status.CHECKING: "check-import",
@@ -111,7 +108,8 @@ def upload(
             "most": MAX_BYTES // 1_000_000
         }
         raise ImportRejected(message, details={"field": "file"})
-    made = Import(brand=brand, kind=kind, file_name=name, sha256=_digest(file), uploaded_by=by)
+    sha256, _size = files.digest(file)
+    made = Import(brand=brand, kind=kind, file_name=name, sha256=sha256, uploaded_by=by)
     made.product = product if kind != Import.Kind.RANGES else None
     made.batch_settings = printed_elsewhere.settings_as_stored(batch_settings) if batch_settings else {}
     made.file_bytes = file.size
@@ -134,14 +132,6 @@ def _require_room(upload: Import) -> None:
     quotas.require_all(upload.brand_id, amounts, field="file")
 
 
-def _digest(file: "File[Any]") -> str:
-    digest = hashlib.sha256()
-    for chunk in file.chunks():
-        digest.update(chunk)
-    file.seek(0)
-    return digest.hexdigest()
-
-
 def start(upload: Import, kind: str, title: str, by: User, *, has_room: bool = False) -> Job:
     parameters = {"import_id": upload.pk}
     start = queue.store if has_room else queue.start
@@ -160,7 +150,7 @@ def run_check(run: runner.Run) -> None:
         if isinstance(error, printed_elsewhere.CodesNotUsable):
             printed_elsewhere.note_not_usable(upload)
         raise
-    run.log(_("%(number)d rows checked.") % {"number": rows})
+    run.log(ngettext("%(number)d row checked.", "%(number)d rows checked.", rows) % {"number": rows})
 
 
 def _check(upload: Import, run: runner.Run) -> int:

@@ -14,12 +14,10 @@ from brands.scanned import MAX_INPUT_LENGTH
 from core.moments import MomentField
 
 
-def codes_recalled(to: str = "") -> Q:
-    """Codes that are recalled now. `to` leads there from other rows: "auth_code__"."""
-    batch, code = f"{to}batch__", f"{to}code"
-    whole = Q(**{f"{batch}recalled_to": ""})
-    within = Q(**{f"{code}__gte": F(f"{batch}recalled_from"), f"{code}__lte": F(f"{batch}recalled_to")})
-    return Q(**{f"{batch}recall__isnull": False}) & (whole | within)
+def codes_recalled(code: str = "code") -> Q:
+    """Rows with a batch whose code is recalled now. `code` leads to the code itself: "auth_code__code" from a scan."""
+    within = Q(**{f"{code}__gte": F("batch__recalled_from"), f"{code}__lte": F("batch__recalled_to")})
+    return Q(batch__recall__isnull=False) & (Q(batch__recalled_to="") | within)
 
 
 class AuthCodeQuerySet(models.QuerySet["AuthCode"]):

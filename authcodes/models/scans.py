@@ -125,11 +125,12 @@ class Scan(models.Model):
                 name="scan_of_customer",
                 condition=Q(user__isnull=False),
             ),
-            # Lists are filtered inside of it. Not by what becomes of points: settling a scan then touches no index.
+            # Lists are filtered inside of it, and the database's guard asks who scanned. Not by what becomes of points:
+            # settling a scan then touches no index.
             models.Index(
                 fields=["brand", "-scanned_at", "-scan_id"],
                 name="scan_of_brand",
-                include=["auth_code", "code", "batch", "product", "campaign", "outcome", "reason", "location"],
+                include=["auth_code", "code", "user", "batch", "product", "campaign", "outcome", "reason", "location"],
             ),
             models.Index(fields=["batch", "-scanned_at"], name="scan_of_batch"),
             models.Index(fields=["product", "-scanned_at"], name="scan_of_product"),

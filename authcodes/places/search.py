@@ -69,7 +69,7 @@ def codes_at(column: str, places: Sequence[str]) -> Q:
     return Q(**{f"{column}__gt": "", f"{column}__in": list(places)})
 
 
-def meant(typed: str, known: Sequence[str]) -> list[str]:
+def find(typed: str, known: Sequence[str]) -> list[str]:
     """The known places that `typed` means: the one of that name, else all that have each of its words as a part.
 
     Upper and lower case are the same, and so are letters with and without diacritics. Raises Invalid for what no place

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet, codes_recalled
 from authcodes.models.products import Product
@@ -97,7 +98,11 @@ def warnings(selection: Selection, print_request: PrintRequest, *, thorough: boo
     """What to think about before paper is used. If not `thorough`, what the first code and the settings tell."""
     result = []
     if thorough and (off := selection.codes.filter(brand=selection.brand).deactivated().count()):
-        message = _("%(count)s of these codes are deactivated. They will be printed but scan as not valid.")
+        message = ngettext(
+            "%(count)s of these codes is deactivated. It will be printed but scans as not valid.",
+            "%(count)s of these codes are deactivated. They will be printed but scan as not valid.",
+            off,
+        )
         result.append(message % {"count": grouped(off)})
     if print_request.is_labels:
         return [*result, *_sheet_warnings(print_request), *_label_warnings(selection, print_request, thorough=thorough)]

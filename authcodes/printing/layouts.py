@@ -45,8 +45,8 @@ def content_of(layout: LabelLayout) -> Content:
 def version_of(layout: LabelLayout) -> str:
     """Differs once somebody changed the layout."""
     lengths = [str(length.normalize()) for length in (layout.label_width, layout.label_height)]
-    said = json.dumps([layout.name, layout.parts, layout.note, *lengths], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    content = json.dumps([layout.name, layout.parts, layout.note, *lengths], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def create(*, brand: Brand, name: str, content: Content) -> LabelLayout:

@@ -62,11 +62,11 @@ def as_pdf(poster: Poster, language: str) -> bytes:
     """Raises LibrariesMissing, and RateLimited where a brand has too many made. One made just now is there already."""
     with translation.override(language):
         text = typeset(TEMPLATE, context_of(poster, language))
-    return made(poster.brand.pk, text)  # which may be refused, in the language of whoever asks
+    return cached_pdf(poster.brand.pk, text)  # which may be refused, in the language of whoever asks
 
 
 @lru_cache(maxsize=MAX_CACHED_PDFS)
-def made(brand_id: int, text: str) -> bytes:
+def cached_pdf(brand_id: int, text: str) -> bytes:
     """Drawing keeps a processor busy, which all brands share."""
     rate_limits.hit("document", brand_id)
     return drawn(text)

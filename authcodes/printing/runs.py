@@ -1,6 +1,5 @@
 """Print runs: the only code that writes PrintRun. It starts and runs the jobs that put codes on paper."""
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,10 +7,10 @@ from datetime import date, datetime
 from typing import Any, BinaryIO, cast
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from authcodes.codes.ranges import resolve_range
 from authcodes.models.batches import BatchRange
@@ -37,6 +36,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of
 from core import languages
+from core.db.advisory_locks import LockOfRow, lock_row
 from core.errors import Invalid, NotFound
 from core.numbers import grouped
 from jobs import files, queue, runner
@@ -46,8 +46,6 @@ from jobs.models import Job
 PROGRESS_SECONDS = 0.5  # between two words about how far it is
 PROCESSES = 2  # that draw and read an archive
 ALONE = 2000  # so many images this process draws itself
-# One start at a time in a brand: two people who both asked what was printed before would both hear that nothing was.
-TURN = "SELECT pg_advisory_xact_lock(7216003, %s::int)"
 
 
 def earlier(selection: Selection) -> QuerySet[PrintRun]:
@@ -61,9 +59,11 @@ def earlier(selection: Selection) -> QuerySet[PrintRun]:
 
 
 def lock_batches(brand: Brand) -> None:
-    """Wait for everybody else who starts a run of the brand's; others wait until this transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(TURN, [brand.pk])
+    """Wait for everybody else who starts a run of the brand's; others wait until this transaction ends.
+
+    Two people who both asked what was printed before would both hear that nothing was.
+    """
+    lock_row(LockOfRow.PRINT_RUNS, brand.pk)
 
 
 def first_page(selection: Selection, print_request: PrintRequest) -> list[Label]:
@@ -164,7 +164,7 @@ BATCH_PRINT = JobKind(
     on_cancel=NO_FILE,
     visible_with="authcodes.printrun",
     details="print_run",
-    about=printed_batches,
+    related_rows=printed_batches,
 )
 
 
@@ -176,22 +176,14 @@ def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> 
     with files.workspace() as workspace:
         file = cast("BinaryIO", workspace)
         write = _write_sheets if print_request.is_labels else _write_archive
-        result = write(file, selection, print_request, _telling(run, selection.count))
-        result["sha256"] = digest(file)
+        result = write(file, selection, print_request, _progress_reporter(run, selection.count))
+        result["sha256"], _size = files.digest(file)
         run.save_file(file, name=_file_name(selection, print_request))
     run.progress(result["codes"], result["codes"])
     ours = PrintRun.objects.filter(pk=printed.pk, job__attempts=run.attempt, job__status=Job.Status.RUNNING)
     ours.update(first_code=selection.first, last_code=selection.last, **result)
     run.log(outcome_message(result))
     run.log(_("The file's SHA-256 is %(sha256)s.") % result)
-
-
-def digest(file: BinaryIO) -> str:
-    """The SHA-256 of all of a file, which is at its beginning again then."""
-    file.seek(0)
-    result = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] # any binary file will do
-    file.seek(0)
-    return result
 
 
 def _file_name(selection: Selection, print_request: PrintRequest) -> str:
@@ -262,21 +254,35 @@ def outcome_message(outcome: dict[str, Any]) -> str:
     numbers = {
         name: grouped(outcome[name]) for name in ("codes", "pages", "read_back", "pages_read") if name in outcome
     }
-    made = _("%(codes)s labels on %(pages)s pages.") if "pages" in outcome else _("%(codes)s images.")
-    lines = [made % numbers, _("%(read_back)s codes were read back and match.") % numbers]
+    made = ngettext("%(codes)s image.", "%(codes)s images.", outcome["codes"]) % numbers
+    if "pages" in outcome:
+        labels = ngettext("%(codes)s label", "%(codes)s labels", outcome["codes"]) % numbers
+        pages = ngettext("%(pages)s page", "%(pages)s pages", outcome["pages"]) % numbers
+        made = _("%(labels)s on %(pages)s.") % {"labels": labels, "pages": pages}
+    read_back = ngettext(
+        "%(read_back)s code was read back and matches.",
+        "%(read_back)s codes were read back and match.",
+        outcome["read_back"],
+    )
+    lines = [made, read_back % numbers]
     if "pages_read" in outcome:
-        lines.append(_("%(pages_read)s pages of the finished file were read back.") % numbers)
+        pages_read = ngettext(
+            "%(pages_read)s page of the finished file was read back.",
+            "%(pages_read)s pages of the finished file were read back.",
+            outcome["pages_read"],
+        )
+        lines.append(pages_read % numbers)
     return " ".join(lines)
 
 
-def _telling(run: runner.Run, total: int) -> Callable[[int], None]:
+def _progress_reporter(run: runner.Run, total: int) -> Callable[[int], None]:
     """Says how far it is, not too often; hears there too whether somebody wants it stopped."""
-    said = time.monotonic()
+    reported_at = time.monotonic()
 
     def report(done: int) -> None:
-        nonlocal said
-        if time.monotonic() - said >= PROGRESS_SECONDS:
-            said = time.monotonic()
+        nonlocal reported_at
+        if time.monotonic() - reported_at >= PROGRESS_SECONDS:
+            reported_at = time.monotonic()
             run.progress(min(done, total), total)
 
     return report

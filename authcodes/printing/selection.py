@@ -54,8 +54,8 @@ class Selection:
 
 def longest_of(batch: BatchRange) -> AuthCode:
     if batch.printed_elsewhere:
-        said = AuthCode.objects.filter(batch=batch).select_related("batch", "product")
-        if longest := said.order_by(Length("payload").desc()).first():
+        codes = AuthCode.objects.filter(batch=batch).select_related("batch", "product")
+        if longest := codes.order_by(Length("payload").desc()).first():
             return longest
     return AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id)
 

@@ -15,9 +15,9 @@ def in_language(brand_id: int, values: Mapping[str, Any], language: str) -> dict
     if "recall_id" not in values:
         return {}
     message = (values.get("messages") or {}).get(language)
-    said = {"message": message} if message else {}
+    values_in_language = {"message": message} if message else {}
     recalled = Product.objects.filter(brand=brand_id, title=values.get("product_name"))
     product = recalled.exclude(translations={}).order_by("pk").first()
     if product is not None:
-        said["product_name"] = text_of(product.translations, "title", product.title, language)
-    return said
+        values_in_language["product_name"] = text_of(product.translations, "title", product.title, language)
+    return values_in_language

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from authcodes.models.batches import Recall
 from authcodes.models.scans import Scan
@@ -93,7 +93,11 @@ def run(run: runner.Run) -> None:
             )
         done += len(chunk)
         (run.progress if done < len(customers) else run.note_progress)(done, len(customers))
-    summary = _("%(notified)s customers notified; %(before)s had been notified before.")
+    summary = ngettext(
+        "%(notified)s customer notified; %(before)s had been notified before.",
+        "%(notified)s customers notified; %(before)s had been notified before.",
+        notified,
+    )
     run.log(summary % {"notified": grouped(notified), "before": grouped(done - notified)})
 
 

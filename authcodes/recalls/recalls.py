@@ -20,7 +20,6 @@ from loyalty.integrations import webhook_events
 from loyalty.models.webhooks import WebhookType
 
 Kind = CodeChange.Kind
-MAX_NAMED = 5  # batches that stand for many in a message
 
 
 def recall_batch(
@@ -111,9 +110,8 @@ def taken_text(taken: Sequence[BatchRange]) -> str:
     """Which batches are recalled already, and by what."""
     if len(taken) == 1:
         return _("This batch is already recalled (%(recall)s).") % {"recall": taken[0].recall}
-    named = ", ".join(f"{batch.range_name} ({batch.recall})" for batch in taken[:MAX_NAMED])
-    more = " …" if len(taken) > MAX_NAMED else ""
-    return _("Some batches are already recalled: %(batches)s. Nothing was recalled.") % {"batches": named + more}
+    message = _("Some batches are already recalled: %(batches)s. Nothing was recalled.")
+    return message % {"batches": scopes.recalled_text(taken)}
 
 
 def note(context: CodeChangeContext, part: Part) -> None:

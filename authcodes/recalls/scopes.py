@@ -12,9 +12,10 @@ from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.products import Product
 from brands.models.tenants import Brand
+from core.texts import shortened
 
 MAX_BATCHES = 2000  # of one recall
-MAX_NAMED = 3  # products or batches that stand for many
+MAX_IN_TITLE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Scope:
     def title(self) -> str:
         """What customers know it by: its products, else its batches."""
         named = [product.title for product in self.products] or [batch.range_name for batch in self.batches]
-        return listed(named)
+        return shortened(named, most=MAX_IN_TITLE)
 
     def codes_condition(self, code: str = "code") -> Q:
         """Its codes, in the table of codes; `code` is where another one that knows the batch has them."""
@@ -94,8 +95,9 @@ class Scope:
         return self.codes_condition("auth_code__code")
 
 
-def listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:MAX_NAMED]) + (" …" if len(names) > MAX_NAMED else "")
+def recalled_text(batches: Sequence[BatchRange]) -> str:
+    """Batches that are recalled, each with its recall."""
+    return shortened([f"{batch.range_name} ({batch.recall})" for batch in batches])
 
 
 def of_recall(recall: Recall) -> Scope:
@@ -188,4 +190,4 @@ def reject_other_products(scope: Scope, changed: Scope) -> None:
             "Not a product of this recall: %(products)s. Customers who have been notified already would not "
             "hear of it. Start another recall for other products."
         )
-        raise BatchRejected(message % {"products": listed(titles)}, details={"field": "batch"})
+        raise BatchRejected(message % {"products": shortened(titles)}, details={"field": "batch"})

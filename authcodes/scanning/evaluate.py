@@ -19,30 +19,30 @@ from brands.scanned import ParsedCode
 from loyalty.models.accounts import UserPoints
 
 
-def evaluate_scan(*, snapshot: CodeSnapshot | None, reading: ParsedCode | None, about: ScanContext) -> Scan.Reason:
+def evaluate_scan(*, snapshot: CodeSnapshot | None, reading: ParsedCode | None, context: ScanContext) -> Scan.Reason:
     """The checks of a scan, in their order; safety comes before everything that only concerns points."""
     if snapshot is None or reading is None:
         return Reason.UNKNOWN
     if not tag_is_valid(snapshot, reading):
         return Reason.BAD_TAG
-    if about.brand_id is not None and snapshot.brand_id != about.brand_id:
+    if context.brand_id is not None and snapshot.brand_id != context.brand_id:
         return Reason.OTHER_BRAND
     if snapshot.recall_id is not None:
         return Reason.RECALLED
-    if snapshot.expired(about.at):
+    if snapshot.expired(context.at):
         return Reason.EXPIRED
     if snapshot.deactivated:
         return Reason.DEACTIVATED
     if snapshot.product_id is None:
         return Reason.UNASSIGNED
-    if snapshot.limit_reached and not may_take_over(snapshot, about):
+    if snapshot.limit_reached and not may_take_over(snapshot, context):
         return Reason.LIMIT_REACHED if snapshot.reservation_id is None else Reason.RESERVED
     if not snapshot.product_active:
         return Reason.PRODUCT_INACTIVE
     return Reason.ACCEPTED if snapshot.campaign_permits else Reason.CAMPAIGN_INACTIVE
 
 
-def may_take_over(snapshot: CodeSnapshot, about: ScanContext) -> bool:
+def may_take_over(snapshot: CodeSnapshot, context: ScanContext) -> bool:
     """Whether the scan that reserves a used-up code gives way: to a customer at once, to a guest or a customer whose
     address the brand wants confirmed first when it has lapsed, and to the customer's own next one.
 
@@ -50,9 +50,9 @@ def may_take_over(snapshot: CodeSnapshot, about: ScanContext) -> bool:
     """
     if snapshot.reserved_until is None:
         return False
-    if snapshot.reserved_until <= about.at:
+    if snapshot.reserved_until <= context.at:
         return True
-    return about.user_id is not None and (not snapshot.unconfirmed or snapshot.reserved_for == about.user_id)
+    return context.user_id is not None and (not snapshot.unconfirmed or snapshot.reserved_for == context.user_id)
 
 
 def tag_is_valid(snapshot: CodeSnapshot, reading: ParsedCode) -> bool:
@@ -73,15 +73,15 @@ OUTCOMES = {
 
 
 def build_result(
-    scan_id: uuid.UUID, snapshot: CodeSnapshot | None, reason: Scan.Reason, about: ScanContext
+    scan_id: uuid.UUID, snapshot: CodeSnapshot | None, reason: Scan.Reason, context: ScanContext
 ) -> ScanResult:
     """The answer if the scan is recorded now: its outcome, what becomes of points, and how many without rules."""
     outcome = OUTCOMES.get(reason, Outcome.ERROR)
-    status = points_status(snapshot, reason, about.user_id)
+    status = points_status(snapshot, reason, context.user_id)
     earns = snapshot is not None and status in {*EARNING, PointsStatus.GUEST}
     worth = points_of_code(snapshot) if snapshot and earns else ZERO
     count = snapshot.scan_count if snapshot else 0
-    return ScanResult(scan_id, outcome, reason, status, worth, count, snapshot, scanned_at=about.at)
+    return ScanResult(scan_id, outcome, reason, status, worth, count, snapshot, scanned_at=context.at)
 
 
 def points_status(snapshot: CodeSnapshot | None, reason: Scan.Reason, user_id: int | None) -> Scan.PointsStatus:

@@ -38,25 +38,25 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
     if scan.scanned_at < at - timedelta(minutes=settings.GUEST_SCAN_MINUTES):
         raise ScanNotAdoptable
     place = ScanLocation(scan.latitude, scan.longitude)
-    about = ScanContext(at=scan.scanned_at, user_id=user_id, brand_id=scan.brand_id, place=place)
-    snapshot = snapshot_of(scan.code, about)
+    context = ScanContext(at=scan.scanned_at, user_id=user_id, brand_id=scan.brand_id, place=place)
+    snapshot = snapshot_of(scan.code, context)
     if snapshot is None or scan.user_id is not None or scan.points_status != PointsStatus.GUEST:
         raise ScanNotAdoptable
     reason = Reason.RECALLED if snapshot.recall_id else Reason(scan.reason)
     result = points_by_rules(
         replace(
-            build_result(scan.scan_id, snapshot, reason, about), outcome=Outcome.SUCCESS, scan_count=scan.scan_count
+            build_result(scan.scan_id, snapshot, reason, context), outcome=Outcome.SUCCESS, scan_count=scan.scan_count
         ),
-        about,
+        context,
     )
-    messages = [record.scan_event(result, about)] if result.points_status in EARNING else []
+    messages = [record.scan_event(result, context)] if result.points_status in EARNING else []
     parameters = {
         "scan_id": scan.scan_id,
         "user_id": user_id,
         "points_status": result.points_status.value,
         "unconfirmed": result.points_status == PointsStatus.UNCONFIRMED,
         "points_promised": result.points,
-        **publishing.insertion(messages=messages, brand_id=snapshot.brand_id, at=about.at),
+        **publishing.insertion(messages=messages, brand_id=snapshot.brand_id, at=context.at),
     }
     try:
         with transaction.atomic():

@@ -16,23 +16,23 @@ from core.db.statements import command, query_values
 from core.observability import metrics
 from events import publishing
 
-FETCH_STANDING_SCAN = query_values("authcodes/scanning/sql/fetch_standing_scan.sql", "scan_id")
+FETCH_OPEN_SCAN = query_values("authcodes/scanning/sql/fetch_open_scan.sql", "scan_id")
 REOPEN_SCAN = command("authcodes/scanning/sql/reopen_scan.sql")
 
 
-def standing(result: ScanResult, snapshot: CodeSnapshot, about: ScanContext) -> ScanResult | None:
-    """The answer for a used-up code whose points a limit held back from this very customer: their scan stands."""
-    if points_status(snapshot, Reason.ACCEPTED, about.user_id) not in EARNING:
+def result_for_open_scan(result: ScanResult, snapshot: CodeSnapshot, context: ScanContext) -> ScanResult | None:
+    """The answer for a used-up code whose points a limit held back from this very customer: their scan is open."""
+    if points_status(snapshot, Reason.ACCEPTED, context.user_id) not in EARNING:
         return None
-    return about_earlier(result, snapshot, about, points=points_of_code(snapshot))
+    return about_earlier(result, snapshot, context, points=points_of_code(snapshot))
 
 
 def about_earlier(
-    result: ScanResult, snapshot: CodeSnapshot, about: ScanContext, *, points: Decimal
+    result: ScanResult, snapshot: CodeSnapshot, context: ScanContext, *, points: Decimal
 ) -> ScanResult | None:
     """The same answer, about the customer's accepted scan that a limit held points back from; None without one."""
-    scan_id: uuid.UUID | None = FETCH_STANDING_SCAN.first(
-        user_id=about.user_id, code_id=snapshot.id, earns=snapshot.earns
+    scan_id: uuid.UUID | None = FETCH_OPEN_SCAN.first(
+        user_id=context.user_id, code_id=snapshot.id, earns=snapshot.earns
     )
     if scan_id is None:
         return None
@@ -47,8 +47,8 @@ def about_earlier(
     )
 
 
-def ask_again(result: ScanResult, attempt_id: uuid.UUID, about: ScanContext, scanned: str) -> None:
-    """Record the attempt as what it is; ask for the points of the scan that stands, unless they are on their way."""
+def ask_again(result: ScanResult, attempt_id: uuid.UUID, context: ScanContext, scanned: str) -> None:
+    """Record the attempt as what it is; ask for the points of the open scan, unless they are on their way."""
     attempt = replace(
         result,
         scan_id=attempt_id,
@@ -57,12 +57,12 @@ def ask_again(result: ScanResult, attempt_id: uuid.UUID, about: ScanContext, sca
         points_status=PointsStatus.LIMITED,
         attempt_id=None,
     )
-    assert result.snapshot is not None  # noqa: S101 - a scan that stands has a code
+    assert result.snapshot is not None  # noqa: S101 - an open scan has a code
     with transaction.atomic():
-        note_attempt(attempt, about, scanned)
+        note_attempt(attempt, context, scanned)
         if REOPEN_SCAN.run(scan_id=result.scan_id):
             rollups.mark_stale(scan_id=result.scan_id)
             publishing.publish(
-                messages=[record.scan_event(attempt, about)], brand_id=result.snapshot.brand_id, at=about.at
+                messages=[record.scan_event(attempt, context)], brand_id=result.snapshot.brand_id, at=context.at
             )
     metrics.scanned(outcome=attempt.outcome.value, reason=attempt.reason.value)

@@ -11,16 +11,16 @@ RETENTION = timedelta(days=30)
 INSERT_LOOKUP = command("authcodes/scanning/sql/insert_lookup.sql")
 
 
-def note(*, result: ScanResult, scanned: str, about: ScanContext) -> None:
+def note(*, result: ScanResult, scanned: str, context: ScanContext) -> None:
     """Record that somebody looked a code up: whoever tries many of them leaves a trace."""
     snapshot = result.snapshot
     INSERT_LOOKUP.run(
-        brand_id=snapshot.brand_id if snapshot else about.brand_id,
+        brand_id=snapshot.brand_id if snapshot else context.brand_id,
         code_id=snapshot.id if snapshot else None,
         code=snapshot.code if snapshot else scanned[:64],
-        user_id=about.user_id,
+        user_id=context.user_id,
         reason=result.reason.value,
-        at=about.at,
+        at=context.at,
     )
 
 

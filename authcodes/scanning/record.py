@@ -46,13 +46,13 @@ INSERT_PUBLISHED_ATTEMPT = query_values(
 )
 
 
-def accept(result: ScanResult, about: ScanContext, scanned: str) -> int | None:
+def accept(result: ScanResult, context: ScanContext, scanned: str) -> int | None:
     """Take a slot, record the scan and publish its event, in one statement. None: the slot is gone."""
-    messages = [scan_event(result, about)] if result.points_status in EARNING else []
-    messages += _webhook_event(result, about)
+    messages = [scan_event(result, context)] if result.points_status in EARNING else []
+    messages += _webhook_event(result, context)
     assert result.snapshot is not None  # noqa: S101 - an accepted scan has a code
-    parameters = _record(result, about, scanned)
-    parameters |= publishing.insertion(messages=messages, brand_id=result.snapshot.brand_id, at=about.at)
+    parameters = _record(result, context, scanned)
+    parameters |= publishing.insertion(messages=messages, brand_id=result.snapshot.brand_id, at=context.at)
     count = _take_slot(result.snapshot, parameters)
     if count is not None:
         publishing.wake_after_commit(messages)
@@ -66,19 +66,19 @@ def _take_slot(snapshot: CodeSnapshot, parameters: dict[str, object]) -> int | N
     return ACCEPT_SCAN.first(**parameters)
 
 
-def note_attempt(result: ScanResult, about: ScanContext, scanned: str) -> None:
-    """Record a scan that takes no slot; where a webhook listens its announcement is written beside it."""
-    parameters = _record(result, about, scanned)
-    messages = _webhook_event(result, about)
+def note_attempt(result: ScanResult, context: ScanContext, scanned: str) -> None:
+    """Record a scan that takes no slot; where a webhook listens its webhook event is written beside it."""
+    parameters = _record(result, context, scanned)
+    messages = _webhook_event(result, context)
     if result.snapshot is None or not messages:
         INSERT_ATTEMPT.first(**parameters)
         return
-    parameters |= publishing.insertion(messages=messages, brand_id=result.snapshot.brand_id, at=about.at)
+    parameters |= publishing.insertion(messages=messages, brand_id=result.snapshot.brand_id, at=context.at)
     INSERT_PUBLISHED_ATTEMPT.first(**parameters)
     publishing.wake_after_commit(messages)
 
 
-def _webhook_event(result: ScanResult, about: ScanContext) -> list[messages.NewEvent]:
+def _webhook_event(result: ScanResult, context: ScanContext) -> list[messages.NewEvent]:
     """code.scanned, for the brand whose code it is. Whose customer scanned it through another brand is not told."""
     snapshot = result.snapshot
     if snapshot is None or not snapshot.is_published:
@@ -92,26 +92,26 @@ def _webhook_event(result: ScanResult, about: ScanContext) -> list[messages.NewE
         "points_promised": plain(result.points),
         "batch_id": snapshot.batch_id,
         "product": snapshot.product(),
-        "latitude": about.place.latitude,
-        "longitude": about.place.longitude,
-        "location": about.place.label or None,
+        "latitude": context.place.latitude,
+        "longitude": context.place.longitude,
+        "location": context.place.label or None,
     }
     message = webhook_events.webhook_event(
         WebhookType.CODE_SCANNED,
         data,
         brand_id=snapshot.brand_id,
-        user_id=None if result.reason == Reason.OTHER_BRAND else about.user_id,
+        user_id=None if result.reason == Reason.OTHER_BRAND else context.user_id,
         event_id=uuid.uuid5(result.scan_id, WebhookType.CODE_SCANNED.value),
-        at=about.at,
+        at=context.at,
     )
     return [message]
 
 
-def scan_event(result: ScanResult, about: ScanContext) -> messages.NewEvent:
+def scan_event(result: ScanResult, context: ScanContext) -> messages.NewEvent:
     """scan-auth, spec section 6. Its id is the scan's, which is how the accrual finds the scan again."""
     snapshot = result.snapshot
     assert snapshot is not None  # noqa: S101 - an accepted scan has a code
-    location = {"latitude": about.place.latitude, "longitude": about.place.longitude}
+    location = {"latitude": context.place.latitude, "longitude": context.place.longitude}
     product = {
         "productId": snapshot.product_id,
         "authCode": snapshot.code,
@@ -119,28 +119,28 @@ def scan_event(result: ScanResult, about: ScanContext) -> messages.NewEvent:
         "retailPrice": plain(snapshot.retail_price),
         "redeem_point_value": snapshot.redeem_point_value,
     }
-    place = {**location, "city": about.place.city, "region": about.place.region}
+    place = {**location, "city": context.place.city, "region": context.place.region}
     return messages.NewEvent(
         kind="scan-auth",
         event_id=result.scan_id,
-        arguments={"brand_id": snapshot.brand_id, "user_id": about.user_id},
+        arguments={"brand_id": snapshot.brand_id, "user_id": context.user_id},
         payload={
             "type": Campaign.Type.SCAN.value,
             "product": {name: value for name, value in product.items() if value is not None},
             "location": {name: value for name, value in place.items() if value not in {None, ""}},
-            "timestamp": json_values.iso(about.at),
+            "timestamp": json_values.iso(context.at),
         },
     )
 
 
-def _record(result: ScanResult, about: ScanContext, scanned: str) -> dict[str, object]:
+def _record(result: ScanResult, context: ScanContext, scanned: str) -> dict[str, object]:
     snapshot = result.snapshot
     return {
         "scan_id": result.scan_id,
-        "brand_id": snapshot.brand_id if snapshot else about.brand_id,
+        "brand_id": snapshot.brand_id if snapshot else context.brand_id,
         "code_id": snapshot.id if snapshot else None,
         "code": snapshot.code if snapshot else scanned[:64],
-        "user_id": about.user_id,
+        "user_id": context.user_id,
         "batch_id": snapshot.batch_id if snapshot else None,
         "product_id": snapshot.product_id if snapshot else None,
         "campaign_id": snapshot.campaign_id if snapshot else None,
@@ -150,16 +150,16 @@ def _record(result: ScanResult, about: ScanContext, scanned: str) -> dict[str, o
         "unconfirmed": result.points_status == PointsStatus.UNCONFIRMED,
         "points_promised": result.points,
         "scan_count": result.scan_count,
-        "latitude": about.place.latitude,
-        "longitude": about.place.longitude,
-        "location": about.place.label,
-        "device": about.device,
-        "app_version": about.app_version,
-        "at": about.at,
+        "latitude": context.place.latitude,
+        "longitude": context.place.longitude,
+        "location": context.place.label,
+        "device": context.device,
+        "app_version": context.app_version,
+        "at": context.at,
     }
 
 
-def record_accrual_scan(*, snapshot: CodeSnapshot, about: ScanContext, scan_id: uuid.UUID) -> None:
+def record_accrual_scan(*, snapshot: CodeSnapshot, context: ScanContext, scan_id: uuid.UUID) -> None:
     """Record an accepted scan that an accrual brings with it. Call inside the accrual's transaction, then `settle`.
 
     Raises ScanLimitReached when the code has no slot left.
@@ -167,10 +167,10 @@ def record_accrual_scan(*, snapshot: CodeSnapshot, about: ScanContext, scan_id: 
     result = ScanResult(
         scan_id, Outcome.SUCCESS, Reason.ACCEPTED, PointsStatus.PENDING, ZERO, snapshot.scan_count, snapshot
     )
-    about = replace(about, place=about.place.named())
-    parameters = _record(result, about, snapshot.code)
-    messages = _webhook_event(result, about)
-    parameters |= publishing.insertion(messages=messages, brand_id=snapshot.brand_id, at=about.at)
+    context = replace(context, place=context.place.named())
+    parameters = _record(result, context, snapshot.code)
+    messages = _webhook_event(result, context)
+    parameters |= publishing.insertion(messages=messages, brand_id=snapshot.brand_id, at=context.at)
     if _take_slot(snapshot, parameters) is None:
         raise ScanLimitReached
     metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)

@@ -10,7 +10,7 @@ from authcodes.errors import ScanLimitReached
 from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from authcodes.scanning.evaluate import build_result, evaluate_scan
-from authcodes.scanning.limited_points import about_earlier, ask_again, standing
+from authcodes.scanning.limited_points import about_earlier, ask_again, result_for_open_scan
 from authcodes.scanning.record import accept, note_attempt
 from authcodes.scanning.scan_points import points_by_rules
 from authcodes.scanning.snapshot import code_of_payload, find, snapshot_of
@@ -28,56 +28,56 @@ TRIES = 5
 RENEW_RESERVATION = command("authcodes/scanning/sql/renew_reservation.sql")
 
 
-def scan(*, scanned: str, about: ScanContext, scan_id: uuid.UUID | None = None) -> ScanResult:
+def scan(*, scanned: str, context: ScanContext, scan_id: uuid.UUID | None = None) -> ScanResult:
     """Judge a scan, record it with its true reason and, if it earns, publish its scan-auth event: one commit.
 
     `scan_id` given (from an Idempotency-Key): the same scan again gets the same answer, unless a recall of the code
     began or ended since. Raises IdempotencyKeyReused if it was another scan's.
     """
-    about = replace(about, place=about.place.named())
+    context = replace(context, place=context.place.named())
     if scan_id is None:
-        return _scan(scanned, about, time_ordered_id())
+        return _scan(scanned, context, time_ordered_id())
     earlier = Scan.objects.filter(pk=scan_id).first()
     if earlier is None:
         try:
             with transaction.atomic():
-                return _scan(scanned, about, scan_id)
+                return _scan(scanned, context, scan_id)
         except IntegrityError:
             earlier = Scan.objects.filter(pk=scan_id).first()
             if earlier is None:  # not the scan, its event was taken: a sender used our source and this id
                 raise IdempotencyKeyReused from None
-    return replay(earlier, scanned, about)
+    return replay(earlier, scanned, context)
 
 
-def _scan(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
+def _scan(scanned: str, context: ScanContext, scan_id: uuid.UUID) -> ScanResult:
     for _try in range(TRIES):
-        result = _find_code(scanned, about, scan_id)
+        result = _find_code(scanned, context, scan_id)
         if result.attempt_id is not None:
-            ask_again(result, result.attempt_id, about, scanned)
+            ask_again(result, result.attempt_id, context, scanned)
             return result
         if result.outcome != Outcome.SUCCESS:
-            note_attempt(result, about, scanned)
+            note_attempt(result, context, scanned)
             metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
             return result
-        count = accept(result, about, scanned)
+        count = accept(result, context, scanned)
         if count is not None:
             metrics.scanned(outcome=result.outcome.value, reason=result.reason.value)
             return replace(result, scan_count=count)
     raise ScanLimitReached
 
 
-def preview(*, scanned: str, about: ScanContext) -> ScanResult:
+def preview(*, scanned: str, context: ScanContext) -> ScanResult:
     """The answer a scan would get now. Writes nothing; its scan_id names no scan."""
-    return _find_code(scanned, about, time_ordered_id())
+    return _find_code(scanned, context, time_ordered_id())
 
 
-def _find_code(scanned: str, about: ScanContext, scan_id: uuid.UUID) -> ScanResult:
-    reading, snapshot = find(scanned, about)
-    reason = evaluate_scan(snapshot=snapshot, reading=reading, about=about)
-    result = build_result(scan_id, snapshot, reason, about)
+def _find_code(scanned: str, context: ScanContext, scan_id: uuid.UUID) -> ScanResult:
+    reading, snapshot = find(scanned, context)
+    reason = evaluate_scan(snapshot=snapshot, reading=reading, context=context)
+    result = build_result(scan_id, snapshot, reason, context)
     if snapshot and reason == Reason.LIMIT_REACHED:
-        result = standing(result, snapshot, about) or result
-    return points_by_rules(result, about)
+        result = result_for_open_scan(result, snapshot, context) or result
+    return points_by_rules(result, context)
 
 
 def renew_reservation(*, scan_id: uuid.UUID) -> None:
@@ -90,7 +90,7 @@ def renew_reservation(*, scan_id: uuid.UUID) -> None:
     rollups.mark_stale(scan_id=scan_id)
 
 
-def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
+def replay(earlier: Scan, scanned: str, context: ScanContext) -> ScanResult:
     """The answer that `earlier` got. Raises IdempotencyKeyReused if this is not the same scan.
 
     A repeat may leave out where it was: the place may have been told after the scan.
@@ -102,12 +102,12 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
     places = {(None, None), (earlier.latitude, earlier.longitude)}
     same = (
         earlier.code == (code if code and earlier.auth_code_id else scanned[:64])
-        and earlier.user_id == about.user_id
-        and (about.place.latitude, about.place.longitude) in places
+        and earlier.user_id == context.user_id
+        and (context.place.latitude, context.place.longitude) in places
     )
     if not same:
         raise IdempotencyKeyReused
-    snapshot = snapshot_of(earlier.code if earlier.auth_code_id else None, about)
+    snapshot = snapshot_of(earlier.code if earlier.auth_code_id else None, context)
     status = _status_again(earlier, snapshot)
     answered = ScanResult(
         scan_id=earlier.scan_id,
@@ -120,22 +120,22 @@ def replay(earlier: Scan, scanned: str, about: ScanContext) -> ScanResult:
         scanned_at=earlier.scanned_at,
     )
     if snapshot and (snapshot.recall_id is not None) != (answered.reason == Reason.RECALLED):
-        return evaluate_again(answered, snapshot, reading, about)
+        return evaluate_again(answered, snapshot, reading, context)
     withheld = (answered.reason, earlier.points_status) == (Reason.LIMIT_REACHED, PointsStatus.LIMITED)
     if snapshot is None or not withheld:
         return answered
-    return about_earlier(answered, snapshot, about, points=earlier.points_promised) or answered
+    return about_earlier(answered, snapshot, context, points=earlier.points_promised) or answered
 
 
 def evaluate_again(
-    answered: ScanResult, snapshot: CodeSnapshot, reading: ParsedCode | None, about: ScanContext
+    answered: ScanResult, snapshot: CodeSnapshot, reading: ParsedCode | None, context: ScanContext
 ) -> ScanResult:
     """The answer to a scan whose code was recalled since, or whose recall was withdrawn: safety comes before sameness.
 
     What the scan earned, or did not, stays: an accrual refuses a recalled code, and a withdrawal brings nothing back.
     """
-    reason = evaluate_scan(snapshot=snapshot, reading=reading, about=about)
-    now = build_result(answered.scan_id, snapshot, reason, about)
+    reason = evaluate_scan(snapshot=snapshot, reading=reading, context=context)
+    now = build_result(answered.scan_id, snapshot, reason, context)
     status = now.points_status if reason == Reason.RECALLED else answered.points_status
     return replace(answered, outcome=now.outcome, reason=now.reason, points_status=status)
 

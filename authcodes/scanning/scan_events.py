@@ -94,8 +94,8 @@ def _accrue(event: LeasedEvent) -> None:
 
     def record_accrual_scan() -> None:
         place = ScanLocation.of(event.payload.get("location"))
-        about = ScanContext(at=request.action.at, user_id=user_id, brand_id=event.brand_id, place=place)
-        record.record_accrual_scan(snapshot=code, about=about, scan_id=scan_id)
+        context = ScanContext(at=request.action.at, user_id=user_id, brand_id=event.brand_id, place=place)
+        record.record_accrual_scan(snapshot=code, context=context, scan_id=scan_id)
 
     def renew_reservation() -> None:
         scan.renew_reservation(scan_id=scan_id)
@@ -148,7 +148,7 @@ def past_scans(brand_id: int, actions: Sequence[PastAction], ceilings: Sequence[
 def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:
     """The code, if it may still earn: an accepted scan earns whatever changed since, unless the batch was recalled.
 
-    Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached, and Held where somebody's
+    Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached, and OnHold where somebody's
     reservation would give way to the customer's confirmed e-mail address.
     """
     if snapshot is None or parsed is None or snapshot.brand_id != event.brand_id:
@@ -167,8 +167,8 @@ def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, even
 
 def _check_new_scan(snapshot: CodeSnapshot, parsed: ParsedCode, event: LeasedEvent) -> None:
     """The customer has no accepted scan yet: the event itself is the scan and must be accepted as one."""
-    about = ScanContext(at=timezone.now(), user_id=event.arguments["user_id"], brand_id=event.brand_id)
-    reason = evaluate.evaluate_scan(snapshot=snapshot, reading=parsed, about=about)
+    context = ScanContext(at=timezone.now(), user_id=event.arguments["user_id"], brand_id=event.brand_id)
+    reason = evaluate.evaluate_scan(snapshot=snapshot, reading=parsed, context=context)
     if reason == Reason.RESERVED and snapshot.unconfirmed:  # with a confirmed address they may take it over
         user_id = event.arguments["user_id"]
         still_holds = partial(accounts.lock_unconfirmed, user_id=user_id)

@@ -32,16 +32,16 @@ def points_of_code(snapshot: CodeSnapshot) -> Decimal:
     )
 
 
-def points_by_rules(result: ScanResult, about: ScanContext) -> ScanResult:
+def points_by_rules(result: ScanResult, context: ScanContext) -> ScanResult:
     """The same answer with the points that the rules in force give a customer, as the accrual will decide.
 
     The brand's own limits are left to the accrual.
     """
     code = result.snapshot
-    if code is None or about.user_id is None or not code.rules_version or result.points_status not in EARNING:
+    if code is None or context.user_id is None or not code.rules_version or result.points_status not in EARNING:
         return result
-    payload = record.scan_event(result, about).payload
-    action = qualifying_action(payload, code, user_id=about.user_id, happened_at=about.at, at=about.at)
+    payload = record.scan_event(result, context).payload
+    action = qualifying_action(payload, code, user_id=context.user_id, happened_at=context.at, at=context.at)
     member = trial.KnownMember(ZoneInfo(code.time_zone), code.member_state) if code.member_state else None
     worth = trial.points_by_rules(action, version=code.rules_version, member=member)
     return result if worth is None else replace(result, points=worth)

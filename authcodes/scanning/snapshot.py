@@ -131,23 +131,23 @@ def code_of_payload(scanned: str) -> str | None:
     return FETCH_CODE_OF_PAYLOAD.first(payload=text)
 
 
-def find(scanned: str, about: ScanContext) -> tuple[ParsedCode | None, CodeSnapshot | None]:
+def find(scanned: str, context: ScanContext) -> tuple[ParsedCode | None, CodeSnapshot | None]:
     """What was scanned, and the facts about it. Only where it holds no code of ours it is looked for as a payload.
 
     Raises TokenInvalid as snapshot_of does.
     """
     reading = scan_input.read(scanned)
-    snapshot = snapshot_of(reading.code, about) if reading else None
+    snapshot = snapshot_of(reading.code, context) if reading else None
     if snapshot is None and (code := code_of_payload(scanned)):
-        return ParsedCode(code, ""), snapshot_of(code, about)
-    return reading, snapshot if reading else snapshot_of(None, about)
+        return ParsedCode(code, ""), snapshot_of(code, context)
+    return reading, snapshot if reading else snapshot_of(None, context)
 
 
-def snapshot_of(code: str | None, about: ScanContext) -> CodeSnapshot | None:
+def snapshot_of(code: str | None, context: ScanContext) -> CodeSnapshot | None:
     """Raises TokenInvalid for a user who is not active: views leave the look at the user to this statement."""
-    snapshot = read(code=code, user_id=about.user_id, at=about.at, token=about.token) if code else None
-    if about.user_id is not None and not (
-        snapshot.user_active if snapshot else active_user(about.user_id, about.token)
+    snapshot = read(code=code, user_id=context.user_id, at=context.at, token=context.token) if code else None
+    if context.user_id is not None and not (
+        snapshot.user_active if snapshot else active_user(context.user_id, context.token)
     ):
         raise TokenInvalid
     return snapshot

@@ -180,7 +180,7 @@ class ScanContext:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """The answer to a scan. `points` is what it promises (or, for a guest, would); `facts` is None if unknown.
+    """The answer to a scan. `points` is what it promises (or, for a guest, would); `snapshot` is None if unknown.
 
     With an `attempt_id` the answer is about an earlier scan of the customer's, and that is the id of the new one.
     """

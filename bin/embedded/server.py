@@ -111,11 +111,11 @@ class Home:
             cwd=Path("/"),
         )
         try:
-            said, _ = tool.communicate(stdin.encode())
+            output, _ = tool.communicate(stdin.encode())
         finally:
             processes.signal_group(tool, signal.SIGKILL)
         if tool.returncode:
-            message = f"{Path(command[0]).name} failed:\n{said.decode(errors='replace')}"
+            message = f"{Path(command[0]).name} failed:\n{output.decode(errors='replace')}"
             raise ServerError(message)
 
 

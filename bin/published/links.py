@@ -20,8 +20,8 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 def markdown_files(root: Path = ROOT) -> list[Path]:
     """Those that belong to the repository, be they committed yet or not."""
     wanted = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
-    said = subprocess.run(["git", *wanted], cwd=root, check=True, capture_output=True, text=True).stdout
-    found = [root / line for line in said.splitlines()]
+    output = subprocess.run(["git", *wanted], cwd=root, check=True, capture_output=True, text=True).stdout
+    found = [root / line for line in output.splitlines()]
     return sorted(path for path in found if path.is_file() and "templates" not in path.parts)
 
 

@@ -61,9 +61,10 @@ def _store(row: Model, **how: Any) -> None:
         with transaction.atomic():
             row.save(**how)
     except ValidationError as error:
-        fields = {name.replace("__all__", "non_field_errors"): said for name, said in error.message_dict.items()}
-        name, said = next(iter(fields.items()))
-        text = said[0] if name == "non_field_errors" else f"{name}: {said[0]}"
+        errors = error.message_dict.items()
+        fields = {name.replace("__all__", "non_field_errors"): messages for name, messages in errors}
+        name, messages = next(iter(fields.items()))
+        text = messages[0] if name == "non_field_errors" else f"{name}: {messages[0]}"
         raise Invalid(text, details={"fields": fields}) from error
     except IntegrityError as error:  # another request was faster
         raise Invalid("Another row has this value already. Read the rows again.") from error

@@ -21,7 +21,7 @@ class TooManyCustomers(Invalid):
     """The text means more customers than a list can be narrowed to."""
 
 
-def meant(typed: str, brand_ids: Collection[int]) -> list[int]:
+def find(typed: str, brand_ids: Collection[int]) -> list[int]:
     """The ids of the brands' customers of whose address and name each word of `typed` begins a word.
 
     A whole address means whoever has it. Upper and lower case are the same, and so are letters with and without
@@ -32,13 +32,13 @@ def meant(typed: str, brand_ids: Collection[int]) -> list[int]:
         return [owner]
     ids = _first(matching(typed, brand_ids), MAX_MATCHES)
     if len(ids) > MAX_MATCHES:
-        terms = _("More than %(most)d customers match “%(typed)s”. Type more of the name or the address.")
-        raise TooManyCustomers(terms % {"most": MAX_MATCHES, "typed": typed})
+        message = _("More than %(most)d customers match “%(typed)s”. Type more of the name or the address.")
+        raise TooManyCustomers(message % {"most": MAX_MATCHES, "typed": typed})
     return ids
 
 
 def some(typed: str, brand_ids: Collection[int], most: int) -> list[int]:
-    """As `meant`, but a few of too many."""
+    """As `matching`, but a few of too many."""
     return _first(matching(checked(typed), brand_ids), most)[:most]
 
 

@@ -215,22 +215,22 @@ def plain_budgets(guesser: Guesser, code: str) -> list[Budget]:
     if guesser.is_user:
         whose = f"{guesser.brand_id}:{guesser.identity}"
         result += [
-            different(Scope.OWN, "plain_codes", whose),
-            different(Scope.OWN, "plain_codes_day", whose),
-            different(Scope.OWN, "plain_codes_near", f"{whose}:{code[:-2]}"),
+            distinct_codes_budget(Scope.OWN, "plain_codes", whose),
+            distinct_codes_budget(Scope.OWN, "plain_codes_day", whose),
+            distinct_codes_budget(Scope.OWN, "plain_codes_near", f"{whose}:{code[:-2]}"),
         ]
     for network, factor in guesser.networks:
         whose = f"{guesser.brand_id}:{network}"
         result += [
-            different(Scope.NETWORK, "plain_codes_network", whose, factor),
-            different(Scope.NETWORK, "plain_codes_network_near", f"{whose}:{code[:-2]}", factor),
+            distinct_codes_budget(Scope.NETWORK, "plain_codes_network", whose, factor),
+            distinct_codes_budget(Scope.NETWORK, "plain_codes_network_near", f"{whose}:{code[:-2]}", factor),
         ]
     item = rate_limits.limit("plain_codes_brand")
     key = f"{PREFIX}:plain_codes_brand:{guesser.brand_id}"
     return [*result, Budget("plain_codes_brand", Scope.NETWORK, "count", key, item.amount, item.get_expiry())]
 
 
-def different(scope: Scope, name: str, whose: str, factor: int = 1) -> Budget:
+def distinct_codes_budget(scope: Scope, name: str, whose: str, factor: int = 1) -> Budget:
     item = rate_limits.limit(name)
     # The hour and the day of a customer count in the same set.
     key = f"{PREFIX}:{name.removesuffix('_day')}:{whose}"

@@ -18,6 +18,7 @@ FRESH_SECONDS = 300  # so soon is a key refused that its issuer has withdrawn
 STALE_SECONDS = 3_600  # so long do known keys serve while the address does not answer
 PAUSE_SECONDS = 10  # between two questions, or made-up key ids would make us hammer the issuer
 TIMEOUT_SECONDS = 3
+MAX_MODULUS_LENGTH = 683  # characters of Base64: RSA keys of 4,096 bits
 
 logger = logging.getLogger(__name__)
 
@@ -98,8 +99,11 @@ def usable_keys(answer: Any, algorithm: str) -> dict[str | None, jwt.PyJWK]:
 
 
 def _usable(entry: Mapping[str, Any], algorithm: str) -> jwt.PyJWK | None:
-    # A symmetric key in a public list is known to everybody: whoever reads it could sign.
-    if entry.get("kty") == "oct" or entry.get("use", "sig") != "sig" or entry.get("alg", algorithm) != algorithm:
+    # A symmetric or private key in a public list is known to everybody: whoever reads it could sign. And to check a
+    # private one of RSA may take minutes, in which no other thread goes on.
+    if entry.get("kty") == "oct" or "d" in entry or len(str(entry.get("n", ""))) > MAX_MODULUS_LENGTH:
+        return None
+    if entry.get("use", "sig") != "sig" or entry.get("alg", algorithm) != algorithm:
         return None
     try:
         return jwt.PyJWK(dict(entry), algorithm)

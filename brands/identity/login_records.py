@@ -1,4 +1,4 @@
-"""Logins in the audit log: each of the portal's, and of failed ones a few, so that no flood fills the trail."""
+"""Logins in the audit log: each of the portal's, and of failed ones a few, so that no flood fills it."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -4,11 +4,12 @@ import uuid
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.contrib.auth.hashers import make_password
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX, make_password
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.credentials import LoginSession
-from brands.models.people import User
+from brands.models.people import StaffRole, User
 from core.db.statements import command
 from core.errors import DomainError, TokenInvalid
 
@@ -45,6 +46,21 @@ def add_people(*, addresses: Sequence[str], at: datetime) -> None:
     They registered nowhere and have no password: a mailed link gives them one, and proves the address.
     """
     INSERT_PEOPLE.run(addresses=list(addresses), at=at)
+
+
+def brought_along(email: str) -> QuerySet[User]:
+    """Whoever has the address because a brand brought them along: they registered nowhere, have no password and open no
+    portal. Call outside of the guard."""
+    roles = StaffRole.objects.filter(user=OuterRef("pk"))
+    return User.objects.filter(
+        ~Exists(roles),
+        email=email,
+        registered_brand=None,
+        password__startswith=UNUSABLE_PASSWORD_PREFIX,
+        is_active=True,
+        is_staff=False,
+        is_superuser=False,
+    )
 
 
 def anonymise_user(user: User) -> None:

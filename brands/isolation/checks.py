@@ -1,7 +1,8 @@
-"""What `manage.py check` says of the database's roles."""
+"""What `manage.py check` says of what keeps brands apart: the database's roles, and the portal's own address."""
 
 from typing import Any, cast
 
+from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Caution
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
@@ -11,7 +12,7 @@ from core.db.postgresql.base import DatabaseWrapper
 ROLE = """
 SELECT rolname, rolsuper OR rolbypassrls,
        EXISTS (SELECT 1 FROM pg_class WHERE relowner = r.oid AND relnamespace = 'public'::regnamespace)
-FROM pg_roles r WHERE rolname = {who}
+FROM pg_roles r WHERE rolname = {role}
 """
 
 
@@ -50,12 +51,21 @@ def login_guards(**_more: Any) -> list[CheckMessage]:
     )
 
 
+@register(deploy=True)
+def portal_has_an_address(**_more: Any) -> list[CheckMessage]:
+    """Is there an address that is no brand's, for links which open a person's account at every brand?"""
+    if settings.PORTAL_URL:
+        return []
+    text = "PORTAL_URL is not set: links that set the password of whom brands imported lead to a brand's hostname."
+    return [Caution(text, hint="Set it to the portal's own address: README.md.", id="brands.W004")]
+
+
 HINT = "Give the application a login of its own, and DATABASE_OWNER_URL to migrate: docs/operations/configure.md."
 
 
 def role_attributes(connection: DatabaseWrapper, role: str) -> tuple[str, bool, bool]:
     with connection.cursor() as cursor:
-        cursor.execute(ROLE.format(who=role))
+        cursor.execute(ROLE.format(role=role))
         result: tuple[str, bool, bool] = cursor.fetchone()
         return result
 

@@ -4,7 +4,7 @@ Each is in its receiver's language (staff.language_of); one that was composed wh
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -36,6 +36,9 @@ from core.mail import UNWRITABLE, one_line
 logger = logging.getLogger(__name__)
 
 LIFE = {StaffMail.Kind.PASSWORD_LINK: timedelta(minutes=30), StaffMail.Kind.FACTORS_LINK: timedelta(hours=24)}
+LOGIN_LINKS = (StaffMail.Kind.PASSWORD_LINK, StaffMail.Kind.FACTORS_LINK)
+OTHER_MAILS = tuple(kind for kind in StaffMail.Kind if kind not in LOGIN_LINKS)
+WARNINGS = (StaffMail.Kind.BUDGET, StaffMail.Kind.QUOTA)
 REPORTS = (StaffMail.Kind.REPORT, StaffMail.Kind.REPORT_FAILED)
 PAGES = {StaffMail.Kind.PASSWORD_LINK: "admin:new_password", StaffMail.Kind.FACTORS_LINK: "admin:remove_factors"}
 SALT = "staff mail"
@@ -110,23 +113,26 @@ def call_worker() -> None:
 
 
 def send_due(*, at: datetime) -> int:
-    """Send what waits, each in a transaction of its own. Returns how many were done."""
+    """Send what waits, each in a transaction of its own. Returns how many were done.
+
+    Links for logging in come before all else, and one that is not taken does not end the call for the rest.
+    """
     done = 0
-    while done < AT_ONCE and _send_one(at):
-        done += 1
+    for kinds in (LOGIN_LINKS, OTHER_MAILS):
+        while done < AT_ONCE and _send_one(kinds, at):
+            done += 1
     return done
 
 
-def _send_one(at: datetime) -> bool:
+def _send_one(kinds: Sequence[str], at: datetime) -> bool:
     with transaction.atomic():
         waiting = StaffMail.objects.select_for_update(skip_locked=True, of=("self",)).select_related(
             "user", "invitation__brand", "invitation__invited_by"
         )
-        unsent = waiting.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS)
-        # Whoever waits to log in waits for no reports.
-        mail = unsent.order_by(
-            "attempts", ExpressionWrapper(Q(kind__in=REPORTS), output_field=BooleanField()), "id"
-        ).first()
+        unsent = waiting.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS, kind__in=kinds)
+        # Invitations and changes wait for no warnings, of which a brand may cause many, and those for no reports.
+        is_warning, is_report = (ExpressionWrapper(Q(kind__in=each), BooleanField()) for each in (WARNINGS, REPORTS))
+        mail = unsent.order_by("attempts", is_report, is_warning, "id").first()
         if mail is None:
             return False
         mail.attempts += 1

@@ -48,11 +48,11 @@ def _warn(usage: Usage, at: datetime) -> int:
     percent = 100 if usage.is_reached else quotas.NEAR_PERCENT
     today = at.astimezone(UTC).date()
     since = today - LASTING.get(usage.resource, A_DAY)
-    about: dict[str, Any] = {"brand": usage.brand, "resource": usage.resource.value}
-    if QuotaMail.objects.filter(**about, percent__gte=percent, day__gt=since).exists():
+    quota: dict[str, Any] = {"brand": usage.brand, "resource": usage.resource.value}
+    if QuotaMail.objects.filter(**quota, percent__gte=percent, day__gt=since).exists():
         return 0
     with transaction.atomic():
-        _noted, is_new = QuotaMail.objects.get_or_create(**about, percent=percent, day=today)
+        _noted, is_new = QuotaMail.objects.get_or_create(**quota, percent=percent, day=today)
         if not is_new:
             return 0
         return len([mail(owner, usage) for owner in owners_of(usage.brand)])

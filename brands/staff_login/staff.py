@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
@@ -14,13 +14,9 @@ from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from brands.staff_login import invitations, sessions
 from core import languages
-from core.db import row_guard
+from core.db import advisory_locks, row_guard
+from core.db.advisory_locks import Lock
 from core.errors import Invalid
-
-# Any number will do. Whoever changes who owns what does so alone: two owners who took each other's role away at the
-# same time would both see the other one stay.
-OWNERSHIP_LOCK = 7_216_002
-LOCK_OWNERSHIP = "SELECT pg_advisory_xact_lock(%s)"
 
 
 def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: datetime) -> StaffRole:
@@ -124,9 +120,11 @@ def owners_of(brand: Brand) -> Iterable[int]:
 
 
 def lock_ownership() -> None:
-    """Wait for everybody else who gives or takes roles; others wait until this transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK_OWNERSHIP, [OWNERSHIP_LOCK])
+    """Wait for everybody else who gives or takes roles; others wait until this transaction ends.
+
+    Two owners who took each other's role away at the same time would both see the other one stay.
+    """
+    advisory_locks.lock(Lock.OWNERSHIP)
 
 
 def set_language(*, user: User, language: str) -> None:

@@ -4,26 +4,34 @@ What a day adds up to is the business of whoever makes a `ClosedDays`; it is der
 time. Today stays out of it. Days are cut in the brand's zone: one that moves to another has them all made again.
 """
 
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from brands.models.tenants import Brand
-
-logger = logging.getLogger(__name__)
+from brands.tenants.turns import TURN_SECONDS, in_turns
 
 DAY = timedelta(days=1)
-# One statement takes no more days than this, so that a rebuild stays within the statement timeout.
+# One statement takes no more days than this, so that a rebuild stays within the statement timeout, and
+# other brands have their turn in between.
 PORTION_DAYS = 31
 
 
 def local_day(brand: Brand, at: datetime) -> date:
     return at.astimezone(brand.zone).date()
+
+
+def portions(first: date, today: date) -> Iterator[tuple[date, date]]:
+    """The first and the last day of each portion from `first` to yesterday, in order, so that the watermark follows."""
+    while first < today:
+        last = min(first + (PORTION_DAYS - 1) * DAY, today - DAY)
+        yield first, last
+        first = last + DAY
 
 
 def no_days(_brand: Brand, _before: date) -> Iterable[date]:
@@ -56,55 +64,66 @@ class ClosedDays:
         """Make the rollup of one closed day, or make it again. Raises ValueError while it lasts."""
         self._roll_up(brand, day, day, today=local_day(brand, timezone.now()))
 
-    def catch_up_all(self, *, at: datetime) -> int:
-        """Catch up at each brand; returns how many days. One at which it fails is logged, and tried again later."""
-        days = 0
-        for brand in Brand.objects.order_by("pk"):
-            try:
-                days += self.catch_up(brand=brand, at=at)
-            except Exception as error:
-                if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
-                    raise
-                logger.exception("the days of the brand %s could not be rolled up", brand.slug)
-        return days
+    def catch_up_all(self, *, at: datetime, seconds: float = TURN_SECONDS) -> int:
+        """Catch up at each brand, a portion of each in turns, for so long; returns how many days.
+
+        A brand at which it fails is logged, and tried again later. What is left is done by the next calls.
+        """
+        failure = "the days of the brand %s could not be rolled up"
+        portions_of = partial(self._caught_up, at=at)
+        return in_turns(Brand.objects.all(), portions_of, failure=failure, seconds=seconds)
 
     def catch_up(self, *, brand: Brand, at: datetime) -> int:
         """Roll up every day that has closed by `at`, and again those that may have changed; returns how many days."""
-        today = local_day(brand, at)
-        mark: Any = self._marks.filter(brand=brand).first()
-        if mark is None or mark.until is None or mark.time_zone != brand.time_zone:
-            return self.rebuild(brand=brand, at=at)
-        recent = mark.until + DAY - self.again_days * DAY
-        days = sorted(set(self.stale(brand, recent)))
-        for day in days:
-            self._roll_up(brand, day, day, today=today)
-        done = len(days) + self._roll_up_portions(brand, recent, today)
-        self.finish(brand, at, done)
-        return done
+        return sum(self._caught_up(brand, at=at))
 
     def rebuild(self, *, brand: Brand, at: datetime) -> int:
         """Delete the brand's rollups and make them anew; returns how many days. Until then, all is read live."""
-        today = local_day(brand, at)
+        return sum(self._rebuilt(brand, at=at))
+
+    def _caught_up(self, brand: Brand, *, at: datetime) -> Iterator[int]:
+        """A portion of what `catch_up` does at each step: how many days. Stopped between two, the next call goes on."""
+        mark: Any = self._marks.filter(brand=brand).first()
+        if mark is None or mark.time_zone != brand.time_zone:
+            yield from self._rebuilt(brand, at=at)
+        elif mark.until is None:  # a rebuild was stopped before its first day
+            yield from self._rolled_up(brand, self._all_portions(brand, at), at=at)
+        else:
+            recent = mark.until + DAY - self.again_days * DAY
+            stale = [(day, day) for day in sorted(set(self.stale(brand, recent)))]
+            # A day may stay stale for as long as it likes: new ones do not wait for it.
+            yield from self._rolled_up(brand, [*portions(recent, local_day(brand, at)), *stale], at=at)
+
+    def _rebuilt(self, brand: Brand, *, at: datetime) -> Iterator[int]:
+        """The same of what `rebuild` does. What was deleted is followed by `catch_up` wherever this is stopped."""
+        local_day(brand, at)  # nothing is deleted of a brand whose zone nobody knows
         with transaction.atomic():
             self._hold(brand)
             self.clear(brand)
             self._marks.filter(brand=brand).update(until=None, time_zone=brand.time_zone)
-        first = self.first_day(brand) or today - DAY
-        done = self._roll_up_portions(brand, first, today)
+        yield from self._rolled_up(brand, self._all_portions(brand, at), at=at)
+
+    def _all_portions(self, brand: Brand, at: datetime) -> Iterator[tuple[date, date]]:
+        today = local_day(brand, at)
+        return portions(self.first_day(brand) or today - DAY, today)
+
+    def _rolled_up(self, brand: Brand, spans: Iterable[tuple[date, date]], *, at: datetime) -> Iterator[int]:
+        """The last step also finishes, which nobody would do if it were stopped before."""
+        today, done, of_step = local_day(brand, at), 0, 0
+        for first, last in spans:
+            if of_step >= PORTION_DAYS:
+                yield of_step
+                of_step = 0
+            self._roll_up(brand, first, last, today=today)
+            days = (last - first).days + 1
+            of_step += days
+            done += days
         self.finish(brand, at, done)
-        return done
+        yield of_step
 
     @property
     def _marks(self) -> Any:
         return self.watermark._default_manager  # noqa: SLF001 - Django's public API of models
-
-    def _roll_up_portions(self, brand: Brand, first: date, today: date) -> int:
-        """From the first day to yesterday, in order, so that the watermark can follow."""
-        days = max((today - first).days, 0)
-        for begin in range(0, days, PORTION_DAYS):
-            last = min(begin + PORTION_DAYS, days) - 1
-            self._roll_up(brand, first + begin * DAY, first + last * DAY, today=today)
-        return days
 
     def _roll_up(self, brand: Brand, first: date, last: date, *, today: date) -> None:
         if last >= today:

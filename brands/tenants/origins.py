@@ -6,13 +6,12 @@ import re
 
 from brands.errors import OriginNotAllowed
 from core.db import sql
-from core.web.web_origins import DEFAULT_PORTS
+from core.web.web_origins import DEFAULT_PORTS, MAX_ORIGIN_LENGTH
 
 # A browser's origin, or the bare hostname; no path, no user, no query.
 SHAPE = re.compile(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*)://)?(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\.?(?::(?P<port>[0-9]{1,5}))?/?"
 )
-MAX_ORIGIN_LENGTH = 300  # characters; a hostname has 253 at most
 
 BELONGS = """
 SELECT 1 FROM brands_brandhostname

@@ -1,23 +1,19 @@
 """Pictures: the only code that writes them. What is uploaded is decoded within bounds and made anew, never kept."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
-from threading import Lock
 
 from django.utils.translation import gettext as _
 
 from brands.models.quotas import BrandQuota
 from brands.models.tenants import Brand, Picture
 from brands.tenants import picture_drawing, quotas
-from core.errors import Invalid, Unavailable
+from core.errors import Invalid
+from core.uploads.bounded_program import BoundedProgram
 
 MAX_UPLOAD_BYTES = 5_000_000  # bytes
-TURN_SECONDS = 10  # that an upload waits while another one is decoded
 DRAW_SECONDS = 15  # for the program that decodes; it stops itself after drawing.CPU_SECONDS of work
-PROGRAM = Path(picture_drawing.__file__)
+program = BoundedProgram(picture_drawing, seconds=DRAW_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +24,6 @@ class Drawn:
     content_type: str
     size: tuple[int, int]
     small: bytes
-
-
-# Each decoding takes a process of its own: of a web process's threads one has one at a time.
-turn = Lock()
 
 
 def logo(upload: bytes) -> Drawn:
@@ -72,27 +64,13 @@ def delete(picture: Picture | None) -> None:
 def _drawn(kind: str, upload: bytes, content_type: str) -> Drawn:
     if len(upload) > MAX_UPLOAD_BYTES:
         raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": MAX_UPLOAD_BYTES // 1_000_000})
-    head, _end, pictures = _drawn_by_worker(kind, upload).partition(b"\n")
-    said = json.loads(head or b'{"unfit": "memory"}')  # it was stopped before it answered
-    if "unfit" in said:
-        raise Invalid(_why(said["unfit"]))
-    width, height = said["size"]
-    return Drawn(pictures[: said["content"]], content_type, (width, height), pictures[said["content"] :])
-
-
-def _drawn_by_worker(kind: str, upload: bytes) -> bytes:
-    """What the program that decodes answers; nothing where it was stopped."""
-    if not turn.acquire(timeout=TURN_SECONDS):
-        raise Unavailable(_("Other pictures are being processed. Try again in a moment."))
-    command = [sys.executable, "-I", str(PROGRAM), kind]  # -I: nothing from the environment or the current directory
-    try:
-        return subprocess.run(
-            command, input=upload, capture_output=True, timeout=DRAW_SECONDS, check=False, env={}
-        ).stdout
-    except subprocess.TimeoutExpired:
-        return b""
-    finally:
-        turn.release()
+    busy = _("Other pictures are being processed. Try again in a moment.")
+    head, _end, pictures = program.run(kind, content=upload, busy=busy).partition(b"\n")
+    outcome = json.loads(head or b'{"unfit": "memory"}')  # it was stopped before it answered
+    if "unfit" in outcome:
+        raise Invalid(_why(outcome["unfit"]))
+    width, height = outcome["size"]
+    return Drawn(pictures[: outcome["content"]], content_type, (width, height), pictures[outcome["content"] :])
 
 
 def _why(unfit: str) -> str:

@@ -50,7 +50,7 @@ def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) 
 
     It is decided from a snapshot and written if the account has not changed since, and the budgets of its rules still
     suffice; else once more, with the account and the budgets locked. `begin` runs first in that transaction, to take a
-    lock of the caller's own. Raises DomainError, Held and LeaseLostError; owns the transaction.
+    lock of the caller's own. Raises DomainError, OnHold and LeaseLostError; owns the transaction.
     """
     action = request.action
     state = snapshot.fetch_one(action)

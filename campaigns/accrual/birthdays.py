@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
+from brands.tenants.turns import once_each
 from campaigns.models.earning_rules import EarningRule
 from events import messages, publishing
 from loyalty.models.accounts import UserPoints
@@ -37,13 +38,15 @@ TURN_SECONDS = 30
 def publish_birthdays(*, at: datetime) -> int:
     """Publish an event for each birthday at brands that have a rule for it; returns how many are new.
 
-    The brands come in any order, as far as the time of a call reaches; the next call goes on.
+    The brands come in any order, as far as the time of a call reaches; the next call goes on. One at which it fails is
+    logged, and keeps no other waiting.
     """
     until = monotonic() + TURN_SECONDS
     rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
     brand_ids = rules.order_by("brand_id").values_list("brand_id", flat=True).distinct()
-    brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True).order_by("?")
-    return sum(_publish(brand, at, until) for brand in brands)
+    brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True)
+    failure = "birthdays at the brand %s could not be celebrated"
+    return once_each(brands, lambda brand: _publish(brand, at, until), failure=failure, seconds=TURN_SECONDS)
 
 
 def _publish(brand: Brand, at: datetime, until: float) -> int:

@@ -20,11 +20,11 @@ from campaigns.accrual.types import (
     PendingAccrual,
     QualifyingAction,
     RuleUses,
-    about,
+    context_of,
 )
 from campaigns.earning import stacking
 from campaigns.earning.action_context import ActionContext
-from campaigns.earning.limits import EVENT, MEMBER, RULE, Limit, Standing
+from campaigns.earning.limits import EVENT, MEMBER, RULE, Limit, LimitUsage
 from campaigns.earning.stacking import Award, Rule
 from campaigns.progress.advance import ProgressStep
 from core.errors import DomainError
@@ -41,7 +41,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts, explanations, levels, point_limits
 from loyalty.points.explanations import Cut
 from loyalty.points.ledger import LedgerEntry
-from loyalty.points.level_periods import standing
+from loyalty.points.level_periods import member_levels
 from loyalty.points.point_limits import RemainingLimit
 
 Reason = LoyaltyTransaction.Reason
@@ -54,7 +54,7 @@ class Awards:
     """What each reason earns, how rules stand after it, and the limits of those that matched."""
 
     earned: list[tuple[AccrualReason, Award]]
-    standing: Standing
+    usage: LimitUsage
     limits: dict[int, tuple[Limit, ...]]
 
     @property
@@ -62,7 +62,7 @@ class Awards:
         return sum((award.points for _reason, award in self.earned), ZERO)
 
     @property
-    def is_worth(self) -> bool:
+    def has_matching_rule(self) -> bool:
         """Whether any rule is for it, even one that has nothing to give any more."""
         return not self.earned or any(award is not NOTHING_EARNED for _reason, award in self.earned)
 
@@ -101,11 +101,12 @@ def prepare(request: AccrualRequest, state: AccrualSnapshot, limit: RemainingLim
 
 
 def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
-    """Steps 2, 3 and 5. Raises DomainError, and Held if only the customer's confirmed e-mail address is missing.
+    """Steps 2, 3 and 5. Raises DomainError, and OnHold if only the customer's confirmed e-mail address is missing.
 
     What neither a rule nor a campaign is for earns nothing; one that a campaign counts may still advance it.
     """
-    if action.context.base is None and not counts_in_campaigns(action, state) and not awards(action, state).is_worth:
+    is_for_something = action.context.base is not None or counts_in_campaigns(action, state)
+    if not is_for_something and not awards(action, state).has_matching_rule:
         raise NotEligible
     if not state.loyalty_active:
         raise LoyaltyDisabled
@@ -132,7 +133,7 @@ def campaign_action(
     if not campaign_steps.ask_for_contexts(state):
         return CampaignAction(action.campaign_type)
     base = state.of_member(action.context)
-    contexts = [about(reason, base).later(number) for number, reason in enumerate(reasons)]
+    contexts = [context_of(reason, base).later(number) for number, reason in enumerate(reasons)]
     return CampaignAction(action.campaign_type, contexts)
 
 
@@ -155,7 +156,7 @@ def awards(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     A reason for which a limit of the brand's leaves nothing is left out and can be claimed later.
     """
     reasons, context = unclaimed(action, state), state.of_member(action.context)
-    return award_each(reasons, context, state.rules, state.standing(action.at), limit)
+    return award_each(reasons, context, state.rules, state.usage(action.at), limit)
 
 
 class MatchingRules(Protocol):
@@ -168,49 +169,47 @@ def award_each(
     reasons: Sequence[AccrualReason],
     context: ActionContext,
     rule_set: MatchingRules,
-    standing: Standing,
+    usage: LimitUsage,
     limit: RemainingLimit | None = None,
 ) -> Awards:
     """What these reasons of a member's action earn, one after the other: for accruals, and for who replays them."""
-    result = Awards([], standing, {})
+    result = Awards([], usage, {})
     left = limit.left if limit else None
     for number, reason in enumerate(reasons):
-        about_reason = about(reason, context).later(number)
-        matching = rule_set.matching(about_reason)
+        reason_context = context_of(reason, context).later(number)
+        matching = rule_set.matching(reason_context)
         limited = [rule for rule in matching if rule.limits] if matching else ()
-        trial = standing.copy() if limited else standing
-        award = stacking.award(matching, about_reason, trial) or NOTHING_EARNED
+        trial = usage.copy() if limited else usage
+        award = stacking.award(matching, reason_context, trial) or NOTHING_EARNED
         if left is not None and limit is not None:
             if not left:
                 continue
             award = _within(award, left, limit, trial)
             left -= award.points
-        standing = result.standing = trial
+        usage = result.usage = trial
         result.earned.append((reason, award))
         for rule in limited:
             result.limits[rule.id] = rule.limits
     return result
 
 
-def _within(award: Award, left: Decimal, limit: RemainingLimit, standing: Standing) -> Award:
+def _within(award: Award, left: Decimal, limit: RemainingLimit, usage: LimitUsage) -> Award:
     """What the brand's limit leaves of it; rules have given no more than that."""
     cut = stacking.trimmed(award, to=left, cut=Cut("brand", "points", limit.period, limit.max))
     for before, after in zip(award.shares, cut.shares, strict=True):
         if before.rule_id is not None and before.points > after.points:
-            standing.reduce(before.rule_id, before.points - after.points)
+            usage.reduce(before.rule_id, before.points - after.points)
     return cut
 
 
 def rule_uses(earned: Awards) -> RuleUses:
     """What rules with limits give by this action, as it is written."""
     of_member, of_budgets = [], []
-    for rule_id, used in earned.standing.added.items():
+    for rule_id, used in earned.usage.added.items():
         counted: dict[str, Any] = {"rule_id": rule_id, "points": str(used.points), "events": used.events}
         own = earned.limits[rule_id]
         periods = dict.fromkeys(each.period for each in own if each.per == MEMBER and each.period != EVENT)
-        of_member += [
-            counted | {"period": each, "started": earned.standing.starts[each].isoformat()} for each in periods
-        ]
+        of_member += [counted | {"period": each, "started": earned.usage.starts[each].isoformat()} for each in periods]
         budgets = [each for each in own if each.per == RULE]
         if budgets:
             points = min((each.amount for each in budgets if not each.counts_events), default=None)
@@ -293,5 +292,5 @@ def level_change(state: AccrualSnapshot, level: str, counted: Decimal, at: datet
     """What is noted of a level that is reached, where levels have periods."""
     if state.level_rule is None:
         return None
-    until = state.level_rule.until(state.level_rule.today(at)) if standing.ends(state.levels, level) else None
+    until = state.level_rule.until(state.level_rule.today(at)) if member_levels.ends(state.levels, level) else None
     return LevelRise(state.current_level, level, counted, until)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.earning import conditions, segment_references, sentences
 from campaigns.earning.action_context import ActionContext, Item
@@ -18,6 +18,7 @@ from campaigns.earning.effects import amount_of, matching
 from campaigns.earning.fields import FIELDS, Needs
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
+from core.numbers import plural_number
 
 ZERO, CENT = Decimal(0), Decimal("0.01")
 KINDS: dict[str, str] = {
@@ -88,8 +89,12 @@ def sentence(campaign: Campaign) -> str:
     if campaign.is_repeatable:
         parts.append(_("again and again"))
     if campaign.budget is not None:
-        points = f"{campaign.budget.normalize():,f}"
-        parts.append(_("at most %(points)s points for all members") % {"points": points})
+        message = ngettext(
+            "at most %(points)s point for all members",
+            "at most %(points)s points for all members",
+            plural_number(campaign.budget),
+        )
+        parts.append(message % {"points": f"{campaign.budget.normalize():,f}"})
     return ", ".join(parts) + "."
 
 

@@ -12,7 +12,7 @@ from brands.errors import UserNotFound
 from campaigns.earning import rules
 from campaigns.earning.action_context import ActionContext, History, Item
 from campaigns.earning.fields import ORDER, Needs
-from campaigns.earning.limits import Standing, Used, starts_of
+from campaigns.earning.limits import LimitUsage, Used, starts_of
 from campaigns.earning.rules import NO_REQUIREMENTS, Requirements, RuleSet
 from campaigns.progress.advance import ActiveCampaign, parse_running
 from core.db.statements import query
@@ -113,17 +113,17 @@ class AccrualSnapshot:
             zone=self.zone, level=level, levels=self.levels, history=self.history, segments=self.segments
         )
 
-    def standing(self, at: datetime) -> Standing:
+    def usage(self, at: datetime) -> LimitUsage:
         """What rules with limits have given, in the periods that the moment lies in."""
         budgets = {rule_id: Used(Decimal(points), events) for rule_id, points, events in self.used.get("budgets") or ()}
-        return standing_at(at.astimezone(self.zone), self.used.get("uses"), budgets)
+        return usage_at(at.astimezone(self.zone), self.used.get("uses"), budgets)
 
 
 def levels_of(rows: Sequence[LevelRow] | None) -> tuple[Level, ...]:
     return tuple(Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in rows or ())
 
 
-def standing_at(local: datetime, uses: Sequence[UseRow] | None, budgets: dict[int, Used]) -> Standing:
+def usage_at(local: datetime, uses: Sequence[UseRow] | None, budgets: dict[int, Used]) -> LimitUsage:
     """What rules with limits have given a member in the periods that the brand's local moment lies in."""
     starts = starts_of(local)
     current = {
@@ -131,7 +131,7 @@ def standing_at(local: datetime, uses: Sequence[UseRow] | None, budgets: dict[in
         for rule_id, period, started, points, events in uses or ()
         if date.fromisoformat(started) == starts[period]
     }
-    return Standing(starts, current, budgets)
+    return LimitUsage(starts, current, budgets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from brands.errors import UserNotFound
 from campaigns.accrual import decide, snapshot
-from campaigns.accrual.snapshot import AccrualSnapshot, LevelRow, UseRow, levels_of, standing_at
+from campaigns.accrual.snapshot import AccrualSnapshot, LevelRow, UseRow, levels_of, usage_at
 from campaigns.accrual.types import AccrualReason, QualifyingAction
 from campaigns.earning import conditions, own_fields, rules
 from campaigns.earning.action_context import NO_HISTORY, ActionContext
@@ -103,8 +103,8 @@ class KnownMember:
         all_levels = levels_of(level_rows)
         level = levels.current_level(levels=all_levels, name=name)
         context = action.context.of_member(zone=self.zone, level=level, levels=all_levels, history=NO_HISTORY)
-        standing = standing_at(action.at.astimezone(self.zone), uses, {})
-        return decide.award_each(action.reasons, context, rule_set, standing).points
+        usage = usage_at(action.at.astimezone(self.zone), uses, {})
+        return decide.award_each(action.reasons, context, rule_set, usage).points
 
 
 def points_by_rules(action: QualifyingAction, *, version: int, member: KnownMember | None = None) -> Decimal | None:

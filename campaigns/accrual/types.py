@@ -66,10 +66,10 @@ class QualifyingAction:
     @property
     def requested_contexts(self) -> list[ActionContext]:
         """What each of the reasons is about."""
-        return [about(reason, self.context) for reason in self.reasons]
+        return [context_of(reason, self.context) for reason in self.reasons]
 
 
-def about(reason: AccrualReason, context: ActionContext) -> ActionContext:
+def context_of(reason: AccrualReason, context: ActionContext) -> ActionContext:
     return context._replace(profile_field=reason.profile_field) if reason.profile_field else context
 
 

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from brands.models.tenants import Brand
+from brands.tenants.turns import once_each
 from campaigns.models.earning_rules import EarningRule
 from core import json_values
 from events import messages, publishing
@@ -36,13 +37,15 @@ MAX_ID = 2**63 - 1
 def publish_welcomes(*, at: datetime) -> int:
     """Publish an event for each new member of the brands that have a rule for it; returns how many are new.
 
-    The brands come in any order, the members of each newest first, as far as the time of a call reaches.
+    The brands come in any order, the members of each newest first, as far as the time of a call reaches. One at which
+    it fails is logged, and keeps no other waiting.
     """
     until = monotonic() + TURN_SECONDS
     rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
     brand_ids = rules.order_by("brand_id").values_list("brand_id", flat=True).distinct()
-    brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True).order_by("?")
-    return sum(_publish(brand_id, at, until) for brand_id in brands.values_list("pk", flat=True))
+    brands = Brand.objects.filter(pk__in=brand_ids, loyalty_active=True)
+    failure = "new members of the brand %s could not be welcomed"
+    return once_each(brands, lambda brand: _publish(brand.pk, at, until), failure=failure, seconds=TURN_SECONDS)
 
 
 def _publish(brand_id: int, at: datetime, until: float) -> int:

@@ -4,12 +4,12 @@ from typing import Any, ClassVar
 
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.accrual import scopes
 from campaigns.admin.rules.rule_form import RowsField
 from campaigns.models.campaigns import Campaign, CampaignBudget
-from core.numbers import grouped
+from core.numbers import grouped, plural_number
 from portal.base.forms import TenantForm
 
 MAX_RUNNING = 50  # campaigns of a type at once
@@ -90,5 +90,9 @@ def _spent(campaign: Campaign) -> dict[str, str]:
     spent = CampaignBudget.objects.filter(campaign=campaign.pk).first() if campaign.pk else None
     if campaign.budget is None or spent is None or campaign.budget >= spent.points:
         return {}
-    message = _("The milestones have already paid %(spent)s points. Enter at least that amount.")
+    message = ngettext(
+        "The milestones have already paid %(spent)s point. Enter at least that amount.",
+        "The milestones have already paid %(spent)s points. Enter at least that amount.",
+        plural_number(spent.points),
+    )
     return {"budget": message % {"spent": grouped(spent.points.normalize())}}

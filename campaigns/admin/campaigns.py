@@ -14,7 +14,7 @@ from campaigns import linked_batches
 from campaigns.accrual import scopes
 from campaigns.admin.campaign_copies import CampaignCopies
 from campaigns.admin.campaign_form import CampaignForm
-from campaigns.admin.campaign_page.figures import state_badge
+from campaigns.admin.campaign_page.figures import spent_of, state_badge
 from campaigns.admin.campaign_page.pages import CampaignPages
 from campaigns.admin.milestone_form import Milestones
 from campaigns.admin.replays.starts import CampaignTries
@@ -105,8 +105,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
             return "-"
         if spent.points >= campaign.budget:
             return badge("danger", _("Out of budget"))
-        points = {"spent": format_number(spent.points), "budget": format_number(campaign.budget)}
-        return _("%(spent)s of %(budget)s points") % points
+        return spent_of(spent.points, campaign.budget)
 
     @display(description=gettext_lazy("batches"))
     def linked_batches(self, campaign: Campaign) -> str:

@@ -109,17 +109,17 @@ class SegmentAdmin(TenantAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return super().add_view(request, form_url, {**(extra_context or {}), **self.bench_of(request, None)})
+        return super().add_view(request, form_url, {**(extra_context or {}), **self.try_out_of(request, None)})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         row = self.get_object(request, object_id)
         return super().change_view(
-            request, object_id, form_url, {**(extra_context or {}), **self.bench_of(request, row)}
+            request, object_id, form_url, {**(extra_context or {}), **self.try_out_of(request, row)}
         )
 
-    def bench_of(self, request: HttpRequest, row: Segment | None) -> dict[str, Any]:
+    def try_out_of(self, request: HttpRequest, row: Segment | None) -> dict[str, Any]:
         """Where the page's script asks; nothing for who may not change segments."""
         may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
         if not may:

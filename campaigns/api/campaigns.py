@@ -10,14 +10,14 @@ from rest_framework.views import APIView
 
 from brands.identity.authentication import for_own_brand, principal_of
 from campaigns.models.campaigns import Campaign
-from campaigns.progress.overview import CampaignStatus, MilestoneStatus, standings
+from campaigns.progress.overview import CampaignStatus, MilestoneStatus, campaign_statuses
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.outputs import Output, PictureField, PointsField, SuccessField, TimestampField
 from core.redis import rate_limits
 from core.translations import TranslatedField, in_language
 
-STANDING = {
+STATUS_EXAMPLE = {
     "campaign_id": 5,
     "campaign_name": "Ten scans",
     "type": "authenticator_scan",
@@ -134,7 +134,7 @@ class Campaigns(APIView):
         needs=[BEARER],
         responses=CampaignsOutput,
         examples=[
-            answer_example("One campaign", {"success": True, "data": [STANDING]}),
+            answer_example("One campaign", {"success": True, "data": [STATUS_EXAMPLE]}),
         ],
     )
     @for_own_brand
@@ -145,5 +145,5 @@ class Campaigns(APIView):
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
-        result = standings(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
+        result = campaign_statuses(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
         return Response(CampaignsOutput.serialize(result))

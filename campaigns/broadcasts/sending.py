@@ -11,7 +11,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.identity import roles
 from brands.identity.roles import ACT
@@ -139,7 +139,10 @@ def publish_portion(run: runner.Run) -> bool:
         return False
     if row.state == State.SENT:
         run.note_progress(row.members or 0, row.members or 0)
-        run.log(_("Handed to the channels: %(number)s members.") % {"number": grouped(row.published)})
+        message = ngettext(
+            "Handed to the channels: %(number)s member.", "Handed to the channels: %(number)s members.", row.published
+        )
+        run.log(message % {"number": grouped(row.published)})
         return False
     run.progress(row.published, max(row.published + 1, row.members or 0))
     return True

@@ -3,23 +3,28 @@
 Counted by write_accruals.sql alone; here they are locked, and owners hear when one is used up.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Min, Q, QuerySet
+from django.db.models import F, Min, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from brands.models.tenants import Brand
 from brands.staff_login import mails, quota_mails
 from brands.staff_login.models import StaffMail
 from campaigns.models.campaigns import Campaign, CampaignBudget
 from campaigns.models.earning_rules import EarningRule, EarningRuleBudget
-from core.numbers import grouped
+from core.numbers import grouped, plural_number
 
 AT_ONCE = 200
+MAX_PER_DAY = 20  # budgets of a brand of which its owners are notified within a day
 
 
 def lock(rule_ids: Sequence[int]) -> None:
@@ -39,16 +44,41 @@ def lock_campaigns(campaign_ids: Sequence[int]) -> None:
 def notify_used_up(*, at: datetime) -> int:
     """Mail the owners of brands whose rules or campaigns have given all that there was, once for each budget.
 
-    Returns how many.
+    Those of each brand that were used up first, and of no brand more than MAX_PER_DAY within a day: the others wait, so
+    that many budgets of one brand keep nobody else's mails waiting. Returns how many.
     """
-    waiting = EarningRuleBudget.objects.filter(used_up_at__isnull=False, notified_at__isnull=True)
-    rule_ids = waiting.order_by("used_up_at").values_list("rule_id", flat=True)[:AT_ONCE]
-    campaign_ids = used_up_campaigns().order_by("campaign_id").values_list("campaign_id", flat=True)[:AT_ONCE]
-    return sum(_notify(rule_id, at) for rule_id in rule_ids) + sum(_notify_of(each, at) for each in campaign_ids)
+    of_brands = _notified_since(at - timedelta(days=1))
+    full = [brand_id for brand_id, number in of_brands.items() if number >= MAX_PER_DAY]
+    rules = EarningRuleBudget.objects.filter(used_up_at__isnull=False, notified_at__isnull=True)
+    rules = rules.exclude(rule__brand__in=full)
+    campaigns = used_up_campaigns().exclude(brand__in=full)
+    waiting: list[tuple[Callable[[int, datetime], int], int, int]] = [
+        *((_notify, *row) for row in _in_turns(rules, "rule__brand", "used_up_at")),
+        *((_notify_of, *row) for row in _in_turns(campaigns, "brand", "campaign_id")),
+    ]
+    notified = 0
+    for notify, budget, brand_id in waiting:
+        if of_brands[brand_id] < MAX_PER_DAY and notify(budget, at):
+            of_brands[brand_id] += 1
+            notified += 1
+    return notified
+
+
+def _notified_since(moment: datetime) -> Counter[int]:
+    """Of how many budgets each brand's owners were notified since then."""
+    rules = EarningRuleBudget.objects.filter(notified_at__gt=moment).values_list("rule__brand", flat=True)
+    campaigns = CampaignBudget.objects.filter(notified_at__gt=moment).values_list("brand", flat=True)
+    return Counter([*rules, *campaigns])
+
+
+def _in_turns(waiting: QuerySet[Any], brand: str, order: str) -> list[tuple[int, int]]:
+    """The next budgets and their brands: the first of each brand, then the second of each."""
+    turn = Window(RowNumber(), partition_by=brand, order_by=[order, "pk"])
+    return list(waiting.annotate(turn=turn).order_by("turn", order).values_list("pk", brand)[:AT_ONCE])
 
 
 def used_up_campaigns() -> QuerySet[CampaignBudget]:
-    """Those of which nobody was told whose budgets have too little left for any milestone that pays."""
+    """Those of which nobody was notified whose budgets have too little left for any milestone that pays."""
     pays = Q(campaign__milestones__reward_points__gt=0)
     rows = CampaignBudget.objects.filter(notified_at__isnull=True, campaign__budget__isnull=False)
     with_least = rows.annotate(least=Min("campaign__milestones__reward_points", filter=pays))
@@ -67,11 +97,13 @@ def _notify_of(campaign_id: int, at: datetime) -> int:
 
 
 def _text_of_campaign(campaign: Campaign) -> str:
-    return _("%(brand)s: the campaign “%(campaign)s” has paid %(points)s points, and its budget is used up.") % {
-        "brand": campaign.brand,
-        "campaign": campaign,
-        "points": grouped(campaign.spent.points.normalize()),
-    }
+    paid = campaign.spent.points
+    message = ngettext(
+        "%(brand)s: the campaign “%(campaign)s” has paid %(points)s point, and its budget is used up.",
+        "%(brand)s: the campaign “%(campaign)s” has paid %(points)s points, and its budget is used up.",
+        plural_number(paid),
+    )
+    return message % {"brand": campaign.brand, "campaign": campaign, "points": grouped(paid.normalize())}
 
 
 def _notify(rule_id: int, at: datetime) -> int:
@@ -86,11 +118,14 @@ def _notify(rule_id: int, at: datetime) -> int:
 
 
 def _text_of_rule(rule: EarningRule) -> str:
-    return _("%(brand)s: the rule “%(rule)s” has given %(points)s points, %(events)s times.") % {
+    amount, events = rule.budget.points, rule.budget.events
+    points = ngettext("%(points)s point", "%(points)s points", plural_number(amount))
+    times = ngettext("%(times)s time", "%(times)s times", events)
+    return _("%(brand)s: the rule “%(rule)s” has given %(points)s, %(times)s.") % {
         "brand": rule.brand,
         "rule": rule,
-        "points": grouped(rule.budget.points.normalize()),
-        "events": grouped(rule.budget.events),
+        "points": points % {"points": grouped(amount.normalize())},
+        "times": times % {"times": grouped(events)},
     }
 
 

@@ -31,6 +31,14 @@ class WrongValueError(Exception):
     """A value that cannot be compared so; the message says what to write."""
 
 
+class ProblemsError(Exception):
+    """What is wrong with data that holds such values: of each place, such as `[0].most`, what to fix."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in problems.items()))
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """`read` makes the value comparable or raises WrongValueError; `test` closes over it. `shape`: how a form asks."""
@@ -276,10 +284,10 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("not_in", gettext_lazy("is none of"), lambda value: _listed(value, _id), _not_in, "choices"),
         ],
         Type.TEXTS: [
-            Operator("in", gettext_lazy("is one of"), texts, _in, "words"),
-            Operator("not_in", gettext_lazy("is none of"), texts, _not_in, "words"),
-            Operator("all_of", gettext_lazy("has all of"), texts, _has_all, "words"),
-            Operator("starts", gettext_lazy("begins with"), texts, _starts, "words"),
+            Operator("in", gettext_lazy("is one of"), texts, _in, "texts"),
+            Operator("not_in", gettext_lazy("is none of"), texts, _not_in, "texts"),
+            Operator("all_of", gettext_lazy("has all of"), texts, _has_all, "texts"),
+            Operator("starts", gettext_lazy("begins with"), texts, _starts, "texts"),
         ],
         Type.NUMBER: numeric(number),
         Type.INTEGER: numeric(_whole),
@@ -308,8 +316,8 @@ OPERATORS: dict[Type, dict[str, Operator]] = {
             Operator("between", gettext_lazy("is between"), pair(_day), _compared(_between), "days"),
         ],
         Type.LEVEL: [
-            Operator("in", gettext_lazy("is one of"), texts, _level_in, "words"),
-            Operator("not_in", gettext_lazy("is none of"), texts, _level_not_in, "words"),
+            Operator("in", gettext_lazy("is one of"), texts, _level_in, "texts"),
+            Operator("not_in", gettext_lazy("is none of"), texts, _level_not_in, "texts"),
             Operator("at_least", gettext_lazy("is at least"), _word, _level_at_least, "word"),
         ],
         Type.PLACE: [

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from campaigns.earning.action_context import ActionContext
-from campaigns.earning.comparisons import OPERATORS, Test, WrongValueError
+from campaigns.earning.comparisons import OPERATORS, ProblemsError, Test, WrongValueError
 from campaigns.earning.fields import FIELDS, Field, Needs, Type
 
 ALL, ANY, NONE = "all", "any", "none"
@@ -79,12 +79,8 @@ def _all_of(tests: Sequence[Test]) -> Test:
 EVERYTHING = Group(ALL, ())
 
 
-class ConditionsError(Exception):
+class ConditionsError(ProblemsError):
     """What is wrong with conditions: of each place, such as `all[0].value`, what to fix."""
-
-    def __init__(self, problems: Mapping[str, str]) -> None:
-        self.problems = dict(problems)
-        super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in problems.items()))
 
 
 NO_FIELDS: Mapping[str, Field] = {}

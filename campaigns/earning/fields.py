@@ -27,7 +27,7 @@ class Type(Enum):
     """How a field's values are compared, and typed in."""
 
     IDS = "ids"  # rows of the brand, by their ids
-    TEXTS = "words"  # texts, of which the action may have several
+    TEXTS = "texts"  # texts, of which the action may have several
     NUMBER = "number"
     INTEGER = "whole"  # a number without a fraction, below 0 too
     COUNT = "count"  # a whole number

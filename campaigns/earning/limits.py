@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 
-from campaigns.earning.comparisons import WrongValueError, number
+from campaigns.earning.comparisons import ProblemsError, WrongValueError, number
 from campaigns.models.earning_rules import EarningRuleUse
 
 ZERO, CENT = Decimal(0), Decimal("0.01")
@@ -42,12 +42,8 @@ class Limit:
         return self.what == EVENTS
 
 
-class LimitsError(Exception):
+class LimitsError(ProblemsError):
     """What is wrong with limits: of each place, such as `[0].most`, what to fix."""
-
-    def __init__(self, problems: Mapping[str, str]) -> None:
-        self.problems = dict(problems)
-        super().__init__("; ".join(f"{path}: {message}" if path else message for path, message in problems.items()))
 
 
 def read(data: Any) -> tuple[Limit, ...]:
@@ -123,7 +119,7 @@ def starts_of(local: datetime) -> dict[str, date]:
 
 
 @dataclass(slots=True)
-class Standing:
+class LimitUsage:
     """What rules have given one member in the current periods, and in all; it grows while an action is decided.
 
     `added` has what the action itself adds, in the form in which it is written.
@@ -172,5 +168,5 @@ class Standing:
         for key in [key for key in self.uses if key[0] == rule_id]:
             self.uses[key] = self.uses[key].plus(-points, events=0)
 
-    def copy(self) -> "Standing":
-        return Standing(self.starts, dict(self.uses), dict(self.budgets), dict(self.added))
+    def copy(self) -> "LimitUsage":
+        return LimitUsage(self.starts, dict(self.uses), dict(self.budgets), dict(self.added))

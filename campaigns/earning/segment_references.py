@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from core.db import sql
+from core.db.advisory_locks import LockOfRow, lock_row
 from loyalty.models.programme.segments import Segment
 
-TURN = "SELECT pg_advisory_xact_lock(7216010, %(brand)s::int)"
 FIELD = "segment"
 
 
@@ -32,7 +31,7 @@ def _ids(value: Any) -> Iterable[int]:
 
 def take_turn(brand_id: int) -> None:
     """Who makes a rule ask for a segment, and who deletes one, wait for each other. Joins a transaction."""
-    sql.rows(TURN, {"brand": brand_id % 2**31})
+    lock_row(LockOfRow.SEGMENT_REFERENCES, brand_id)
 
 
 def unknown(brand_id: int, segment_ids: set[int]) -> set[int]:

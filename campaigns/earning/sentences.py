@@ -14,7 +14,7 @@ from campaigns.earning.conditions import ANY, NONE, ConditionsError, Group, Row
 from campaigns.earning.fields import Type
 from campaigns.earning.limits import EVENT, EVENTS, EVER, MONEY, RULE, Limit, LimitsError
 from campaigns.models.earning_rules import EarningRule, EarningRuleUse
-from core.numbers import grouped
+from core.numbers import grouped, plural_number
 
 Effect, Per, Basis, Kind = EarningRule.Effect, EarningRule.Per, EarningRule.Basis, EarningRule.Kind
 Period = EarningRuleUse.Period
@@ -146,7 +146,7 @@ def effect(rule: EarningRule) -> str:
         if rule.basis == Basis.MATCHING:
             return _("%(value)s %% of what the matching items cost") % {"value": value}
         return _("%(value)s %% of the amount") % {"value": value}
-    points = ngettext("%(value)s point", "%(value)s points", int(rule.reward_value)) % {"value": value}
+    points = ngettext("%(value)s point", "%(value)s points", plural_number(rule.reward_value)) % {"value": value}
     if rule.reward_type == Effect.BONUS:
         points = _("%(points)s on top") % {"points": points}
     return _("%(points)s for each item that matches") % {"points": points} if rule.per == Per.ITEM else points
@@ -160,8 +160,7 @@ def limit_text(limit: Limit) -> str:
         return message % {"most": most, "cost": display(limit.point_cost or limit.most)}
     texts = TIMES if limit.what == EVENTS else POINTS
     text = texts[RULE] if limit.per == RULE else texts[limit.period]
-    form = 1 if limit.most == 1 else max(2, int(limit.most))
-    result: str = text % {"number": form, "most": most}
+    result: str = text % {"number": plural_number(limit.most), "most": most}
     return result
 
 

@@ -19,7 +19,7 @@ from campaigns.earning import effects
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.comparisons import Test
 from campaigns.earning.effects import Effect, EffectResult
-from campaigns.earning.limits import Limit, Standing
+from campaigns.earning.limits import Limit, LimitUsage
 from campaigns.earning.points import MAX_POINTS
 from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule
 from loyalty.points.explanations import RULE, Cut, Share
@@ -71,10 +71,10 @@ class _Total:
         self.exact = self.awarded
 
 
-def award(rules: Sequence[Rule], context: ActionContext, standing: Standing) -> Award | None:
+def award(rules: Sequence[Rule], context: ActionContext, usage: LimitUsage) -> Award | None:
     """What rules that match give an action together, None where neither a rule nor the action itself is worth anything.
 
-    Counts what it gives in `standing`.
+    Counts what it gives in `usage`.
     """
     base = effects.of_base(context)
     if not rules:
@@ -83,18 +83,18 @@ def award(rules: Sequence[Rule], context: ActionContext, standing: Standing) -> 
         rules = sorted(rules, key=lambda rule: rule.order)
     elif base is None and rules[0].effect in FIXED:  # as most actions are: nothing to stack
         [rule] = rules
-        share = _fixed(rule, context, standing)
-        standing.give(rule.id, rule.limits, share.points)
+        share = _fixed(rule, context, usage)
+        usage.give(rule.id, rule.limits, share.points)
         return _capped(share.points, (share,))
     total = _Total(ZERO, ZERO)
     shares: list[Share] = []
 
     def take(rule: Rule, share: Share) -> None:
-        standing.give(rule.id, rule.limits, share.points)
+        usage.give(rule.id, rule.limits, share.points)
         shares.append(share)
 
     fixed = [rule for rule in rules if rule.effect in FIXED]
-    chosen = _chosen(fixed, lambda rule: _fixed(rule, context, standing), base)
+    chosen = _chosen(fixed, lambda rule: _fixed(rule, context, usage), base)
     if base is not None and chosen.has_base:
         shares.append(base)
         total.add(base)
@@ -102,9 +102,9 @@ def award(rules: Sequence[Rule], context: ActionContext, standing: Standing) -> 
         take(rule, share)
         total.add(share)
     if len(fixed) < len(rules):
-        _multiply([rule for rule in rules if rule.effect == Effect.MULTIPLIER], total, standing, take)
+        _multiply([rule for rule in rules if rule.effect == Effect.MULTIPLIER], total, usage, take)
         bonuses = [rule for rule in rules if rule.effect == Effect.BONUS]
-        for rule, share in _chosen(bonuses, lambda rule: _fixed(rule, context, standing), None).shares:
+        for rule, share in _chosen(bonuses, lambda rule: _fixed(rule, context, usage), None).shares:
             take(rule, share)
             total.awarded += share.points
     return _capped(total.awarded, shares)
@@ -135,12 +135,12 @@ def _chosen(rules: Sequence[Rule], share_of: Callable[[Rule], Share], base: Shar
     return _Chosen(saved, has_base)
 
 
-def _fixed(rule: Rule, context: ActionContext, standing: Standing) -> Share:
-    return _limited(rule, effects.of_rule(rule.effect, rule.value, rule.per, rule.basis, rule.test, context), standing)
+def _fixed(rule: Rule, context: ActionContext, usage: LimitUsage) -> Share:
+    return _limited(rule, effects.of_rule(rule.effect, rule.value, rule.per, rule.basis, rule.test, context), usage)
 
 
-def _limited(rule: Rule, outcome: EffectResult, standing: Standing) -> Share:
-    left, limit = standing.left(rule.id, rule.limits, outcome.points)
+def _limited(rule: Rule, outcome: EffectResult, usage: LimitUsage) -> Share:
+    left, limit = usage.left(rule.id, rule.limits, outcome.points)
     return Share(
         source=RULE,
         effect=rule.effect,
@@ -156,7 +156,7 @@ def _limited(rule: Rule, outcome: EffectResult, standing: Standing) -> Share:
     )
 
 
-def _multiply(rules: Sequence[Rule], total: _Total, standing: Standing, take: Callable[[Rule, Share], None]) -> None:
+def _multiply(rules: Sequence[Rule], total: _Total, usage: LimitUsage, take: Callable[[Rule, Share], None]) -> None:
     """One after the other; a group when its first rule's turn comes, and of it the rule that gives most."""
     before = total.awarded
     done: set[str] = set()
@@ -167,9 +167,7 @@ def _multiply(rules: Sequence[Rule], total: _Total, standing: Standing, take: Ca
                 continue
             done.add(rule.group)
             alike = [each for each in rules if each.stacking == Stacking.BEST and each.group == rule.group]
-        best = max(
-            (_multiplied(each, before, total, standing) for each in alike), key=lambda result: result.share.points
-        )
+        best = max((_multiplied(each, before, total, usage) for each in alike), key=lambda result: result.share.points)
         take(best.rule, best.share)
         total.awarded += best.share.points
         total.exact = total.awarded if best.share.cut else best.exact
@@ -181,12 +179,12 @@ class _Multiplied(NamedTuple):
     exact: Decimal
 
 
-def _multiplied(rule: Rule, before: Decimal, total: _Total, standing: Standing) -> _Multiplied:
+def _multiplied(rule: Rule, before: Decimal, total: _Total, usage: LimitUsage) -> _Multiplied:
     adds = rule.stacking == Stacking.ADD
     exact = min(MAX_POINTS, total.exact + before * (rule.value - 1) if adds else total.exact * rule.value)
     full = max(ZERO, effects.whole(exact) - total.awarded)
     basis = before if adds else total.awarded
-    return _Multiplied(rule, _limited(rule, EffectResult(full, basis=basis), standing), exact)
+    return _Multiplied(rule, _limited(rule, EffectResult(full, basis=basis), usage), exact)
 
 
 def _capped(points: Decimal, shares: Sequence[Share]) -> Award:

@@ -53,7 +53,7 @@ class CampaignStatus:
         return next((step.milestone for step in self.steps if step.milestone.threshold > self.exact_progress), None)
 
 
-def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStatus]:
+def campaign_statuses(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStatus]:
     """In the campaigns that run at `at`, and in those that ended with something left to claim; newest first.
 
     Four queries, however many campaigns there are.
@@ -68,10 +68,10 @@ def standings(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStat
     claims: dict[int, list[RewardClaim]] = {}
     for claim in RewardClaim.objects.filter(user_id=user_id, milestone__campaign__in=campaigns):
         claims.setdefault(claim.milestone_id, []).append(claim)
-    return [_standing(campaign, progress.get(campaign.pk), claims) for campaign in campaigns]
+    return [_status_of(campaign, progress.get(campaign.pk), claims) for campaign in campaigns]
 
 
-def _standing(
+def _status_of(
     campaign: Campaign, progress_row: UserLoyaltyCampaign | None, claims: dict[int, list[RewardClaim]]
 ) -> CampaignStatus:
     achieved = set(progress_row.milestones_achieved) if progress_row else set()

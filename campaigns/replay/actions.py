@@ -122,8 +122,8 @@ def period_parameters(
     *, brand_id: int, since: datetime, until: datetime, own_kinds: Sequence[str] = (), joins: bool = False
 ) -> dict[str, Any]:
     """`joins`: who joined without welcome points counts too."""
-    about = {"brand_id": brand_id, "since": since, "until": until}
-    return {**about, "kinds": [*KINDS, *own_kinds], "own_kinds": list(own_kinds), "joins": joins}
+    period = {"brand_id": brand_id, "since": since, "until": until}
+    return {**period, "kinds": [*KINDS, *own_kinds], "own_kinds": list(own_kinds), "joins": joins}
 
 
 def count(raw: "psycopg.Connection[Any]", statement: Query[int], parameters: Mapping[str, Any]) -> int:

@@ -15,7 +15,7 @@ from django.db.models import Count
 
 from campaigns.accrual import handlers, scopes
 from campaigns.accrual.campaign_steps import CampaignAction
-from campaigns.accrual.types import about
+from campaigns.accrual.types import context_of
 from campaigns.earning.action_context import ActionContext
 from campaigns.models.campaigns import RewardClaim
 from campaigns.progress import advance
@@ -83,7 +83,7 @@ class CampaignTrial:
         running = member.campaign or self._beginning
         if self.has_budget:
             running = replace(running, spent=self._spent)
-        contexts = [about(reason, context).later(number) for number, reason in enumerate(past.reasons)]
+        contexts = [context_of(reason, context).later(number) for number, reason in enumerate(past.reasons)]
         counted = CampaignAction(self._type, contexts).counted_in(running, past.catalogue)
         if counted is None:
             return []

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from campaigns.accrual import decide
 from campaigns.accrual.types import AccrualReason
 from campaigns.earning.action_context import ActionContext, History
-from campaigns.earning.limits import EVENT, MEMBER, NOTHING, RULE, Limit, Standing, Used, starts_of
+from campaigns.earning.limits import EVENT, MEMBER, NOTHING, RULE, Limit, LimitUsage, Used, starts_of
 from campaigns.replay.actions import MILESTONE_EVENT, Entry
 from campaigns.replay.member_states import MemberState
 from campaigns.replay.rule_history import RulesAsTheyStood, RulesWithDraft
@@ -15,7 +15,7 @@ from campaigns.replay.terms import Terms
 from loyalty.points import levels, point_limits
 from loyalty.points.explanations import Share
 
-UNLIMITED = Standing({})  # never written to: where no rule has limits nothing is counted
+UNLIMITED = LimitUsage({})  # never written to: where no rule has limits nothing is counted
 Rules = RulesAsTheyStood | RulesWithDraft
 
 
@@ -48,21 +48,21 @@ class Decider:
         rules: Rules,
     ) -> list[Entry]:
         """What it earns, with the programme's limits. `at`: when it is credited."""
-        awards = decide.award_each(reasons, context, rules, self._standing(context.kind, at, state, terms, rules))
+        awards = decide.award_each(reasons, context, rules, self._limit_usage(context.kind, at, state, terms, rules))
         if terms.limits_points and context.fixed_points is None:
             limit = point_limits.remaining(
                 zone=terms.zone, daily=terms.daily, monthly=terms.monthly, at=at, used=state.limited_points
             )
             if limit and limit.left < awards.points:
-                standing = self._standing(context.kind, at, state, terms, rules)
-                awards = decide.award_each(reasons, context, rules, standing, limit)
+                usage = self._limit_usage(context.kind, at, state, terms, rules)
+                awards = decide.award_each(reasons, context, rules, usage, limit)
         return [Entry(reason.reason_id, award.points, award.shares) for reason, award in awards.earned]
 
-    def _standing(self, kind: str, at: datetime, state: MemberState, terms: Terms, rules: Rules) -> Standing:
+    def _limit_usage(self, kind: str, at: datetime, state: MemberState, terms: Terms, rules: Rules) -> LimitUsage:
         if kind not in rules.limited:
             return UNLIMITED
         starts = starts_of(at.astimezone(terms.zone))
-        return Standing(starts, state.used_in(starts), dict(self.budgets))
+        return LimitUsage(starts, state.used_in(starts), dict(self.budgets))
 
     def advance(
         self,

@@ -17,7 +17,8 @@ from campaigns.models.replays import Replay
 from campaigns.replay.drafts import Draft
 from campaigns.replay.replay import replay
 from core import languages
-from core.db import replica, sql
+from core.db import replica
+from core.db.advisory_locks import LockOfRow, lock_row
 from core.errors import Invalid, QuotaReached, raises
 from core.numbers import grouped
 from jobs import queue, runner
@@ -27,7 +28,6 @@ from jobs.models import Job
 
 RETENTION = timedelta(days=30)
 MIN_DAYS, MAX_DAYS = 1, 366
-TURN = "SELECT pg_advisory_xact_lock(7216017, %(brand)s::int)"
 
 
 def max_days() -> int:
@@ -78,7 +78,7 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
 
 def take_turn(brand_id: int) -> None:
     """Of two who start a replay at once, the second sees the first one's. Joins a transaction."""
-    sql.rows(TURN, {"brand": brand_id % 2**31})
+    lock_row(LockOfRow.REPLAYS, brand_id)
 
 
 def run_replay(run: runner.Run) -> None:
@@ -94,16 +94,17 @@ def run_replay(run: runner.Run) -> None:
             since=made.since,
             until=made.until,
             raw=raw,
-            progress=_now_and_then(run),
+            progress=_throttled(run),
         )
     result["seconds"] = round(monotonic() - began, 1)
     with transaction.atomic():
         run.progress(result["actions"], result["actions"])
         Replay.objects.filter(pk=made.pk).update(result=result, finished_at=timezone.now())
-    run.log(_("%(number)s actions decided again.") % {"number": grouped(result["actions"])})
+    message = ngettext("%(number)s action decided again.", "%(number)s actions decided again.", result["actions"])
+    run.log(message % {"number": grouped(result["actions"])})
 
 
-def _now_and_then(run: runner.Run) -> Any:
+def _throttled(run: runner.Run) -> Any:
     """A word about how far it is, in which a wish to cancel is heard too, but not after each page."""
     due = monotonic()
 

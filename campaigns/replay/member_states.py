@@ -239,8 +239,8 @@ class Members:
             return
         self.met += len(new)
         day = self._midnight
-        about = {"brand_id": self._brand_id, "user_ids": new, "since": self._since, "day": day}
-        rows = {row.user_id: row for row in FETCH_MEMBERS.all(**about, month=day.replace(day=1))}
+        parameters = {"brand_id": self._brand_id, "user_ids": new, "since": self._since, "day": day}
+        rows = {row.user_id: row for row in FETCH_MEMBERS.all(**parameters, month=day.replace(day=1))}
         for user_id in new:
             state, row = MemberState(), rows.get(user_id)
             if row:
@@ -261,7 +261,7 @@ class Members:
         if self._has_limits:
             month = day.replace(day=1)
             week = day.combine(self._starts["week"], day.time(), day.tzinfo)
-            for use in FETCH_USES.all(**about, month=month, week=week):
+            for use in FETCH_USES.all(**parameters, month=month, week=week):
                 state = self._by_user[use.user_id].actual
                 state.uses = state.uses or {}
                 state.uses[use.rule_id, use.period] = (self._starts[use.period], Used(use.points, use.events))
@@ -287,8 +287,8 @@ class Members:
 
     def budgets(self, raw: "psycopg.Connection[Any]") -> dict[int, Used]:
         """What rules with budgets had given in all; read from `raw`, because it may take long."""
-        about = {"brand_id": self._brand_id, "since": self._since}
-        rows = raw.execute(FETCH_BUDGETS.text, about).fetchall()
+        parameters = {"brand_id": self._brand_id, "since": self._since}
+        rows = raw.execute(FETCH_BUDGETS.text, parameters).fetchall()
         return {rule_id: Used(points, events) for rule_id, points, events in rows}
 
     def take(self, *, but: int | None) -> Sequence[Member]:

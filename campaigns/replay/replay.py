@@ -44,7 +44,7 @@ Decided = tuple[Sequence[Entry], Sequence[Entry], ActionContext]
 
 
 def _silent(_done: int, _total: int) -> None:
-    """Nobody asks."""
+    """Never cancelled."""
 
 
 def replay(
@@ -111,7 +111,7 @@ class _Replay:
         entries = actions.count(raw, actions.COUNT_ENTRIES, self.period)
         progress(0, total)
         done = 0
-        with actions.pages(raw, self.period, by_moment=self.by_moment) as pages, collecting_rarely():
+        with actions.pages(raw, self.period, by_moment=self.by_moment) as pages, infrequent_gc():
             for page in pages:
                 self._page(page)
                 done += len(page)
@@ -150,7 +150,7 @@ class _Replay:
         elif not action.is_rejected:
             self.totals.gone += 1
             paid = tried = action.entries
-        if paid is not tried and member.drafted is actual and not alike(paid, tried):
+        if paid is not tried and member.drafted is actual and not same_points(paid, tried):
             member.part()
         local = action.at.astimezone(terms.zone)
         self.control.advance(action.kind, paid, local, actual, terms, is_pending=action.is_pending)
@@ -283,7 +283,7 @@ class _Replay:
 
 
 @contextmanager
-def collecting_rarely() -> Iterator[None]:
+def infrequent_gc() -> Iterator[None]:
     """A page's actions are no cycles: looking for some among them takes a quarter of the time."""
     before = gc.get_threshold()
     gc.set_threshold(COLLECT_AFTER, *before[1:])
@@ -311,7 +311,7 @@ def move(member: Member, action: PastAction, terms: Terms, drafted_terms: Terms)
             state.take_over(action.payload or {})
 
 
-def alike(paid: Sequence[Entry], tried: Sequence[Entry]) -> bool:
+def same_points(paid: Sequence[Entry], tried: Sequence[Entry]) -> bool:
     """Whether a member stands the same after both."""
     return len(paid) == len(tried) and all(
         one.reason_id == other.reason_id and one.points == other.points and _rule_points(one) == _rule_points(other)

@@ -19,6 +19,7 @@ from campaigns.earning.conditions import ConditionsError
 from campaigns.segments import member_conditions
 from campaigns.segments.plan import AMONG_ACCOUNTS, Plan, Source, planned_for_sets
 from core.db import sql
+from core.db.advisory_locks import LockOfRow, try_lock_row
 from core.db.statements import part, query
 from loyalty.models.programme.segments import Segment, SegmentMember
 
@@ -32,7 +33,6 @@ RELATIVE_INTERVAL = timedelta(hours=1)
 # Members evaluated in one statement; above MAX_TOUCHED everybody is, which costs no more then.
 AT_ONCE = 20_000
 MAX_TOUCHED = 200_000
-TURN = "SELECT pg_try_advisory_xact_lock(7216009, %(segment)s::int)"
 WRITE_MEMBERS = part("campaigns/segments/sql/write_members.sql")
 
 
@@ -61,7 +61,7 @@ def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluatio
     somebody else evaluates it now. `whole`: everybody.
     """
     with transaction.atomic():
-        if not sql.rows(TURN, {"segment": segment_id % 2**31})[0][0]:
+        if not try_lock_row(LockOfRow.SEGMENT_EVALUATION, segment_id):
             return None
         segment = Segment.objects.select_related("brand").filter(pk=segment_id).first()
         if segment is None:

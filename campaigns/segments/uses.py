@@ -11,6 +11,7 @@ from campaigns.earning import segment_references
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from core.errors import Invalid
+from core.texts import shortened
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.programme.segments import Segment
 
@@ -50,5 +51,5 @@ def delete(segment: Segment) -> None:
         segment_references.take_turn(segment.brand_id)
         if uses := uses_of(segment):
             message = _("This segment is used by: %(uses)s. Change these first.")
-            raise Invalid(message % {"uses": ", ".join(uses[:5])})
+            raise Invalid(message % {"uses": shortened(uses, most=5)})
         segment.delete()

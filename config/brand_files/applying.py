@@ -113,7 +113,7 @@ class _Work:
                 check_stored_milestones()
 
     def _check_names(self) -> None:
-        """Nobody meant what is misspelt."""
+        """Unknown names are errors: they are probably misspelt."""
         known = {section.path.partition(".")[0] for section in SECTIONS}
         self._unknown("", self.file.data, known)
         notifications = self.file.data.get("notifications")

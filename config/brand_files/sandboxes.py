@@ -35,8 +35,8 @@ def create(*, slug: str, name: str, file: BrandFile, reason: str) -> Brand:
 
 def _brand(slug: str, name: str, file: BrandFile) -> Brand:
     """Stored, with what no brand can be without."""
-    about = file.data.get("brand")
-    email = about.get("support_email") if isinstance(about, dict) else None
+    brand_data = file.data.get("brand")
+    email = brand_data.get("support_email") if isinstance(brand_data, dict) else None
     page: Any = admin.site.get_model_admin(Brand)
     form_class = modelform_factory(Brand, form=page.form, fields=["name", "slug", "support_email", "is_sandbox"])
     form = form_class({"name": name, "slug": slug, "support_email": email, "is_sandbox": True})

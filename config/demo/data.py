@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Max
 
 from authcodes.codes import batches, signed_tags
@@ -20,6 +20,8 @@ from brands.models.tenants import Brand, BrandHostname
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.earning_rules import EarningRule
 from config.demo import event_kinds
+from core.db import advisory_locks
+from core.db.advisory_locks import Lock
 from loyalty.models.levels import BrandLevel, RewardType
 from loyalty.models.programme.referrals import ReferralProgramme
 from loyalty.models.programme.segments import Segment
@@ -35,8 +37,6 @@ ROLES = dict(zip(STAFF, StaffRole.Role, strict=True))
 FRESH = "Demo codes"  # and a number: ordinary codes, ready to be scanned
 FRESH_AT_LEAST = 50
 FRESH_BATCH = 500
-# Any number will do; it keeps bin/run and somebody's `manage.py demo` from making the demo twice.
-LOCK = 7_216_004
 
 # The same for each brand; evaluated by the worker within a minute.
 SEGMENTS: dict[str, list[dict[str, Any]]] = {
@@ -159,9 +159,11 @@ PLANS = [
 
 
 def lock() -> None:
-    """Make others who want to make or refresh the demo wait for the end of this transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+    """Make others who want to make or refresh the demo wait for the end of this transaction.
+
+    It keeps bin/run and somebody's `manage.py demo` from making the demo twice.
+    """
+    advisory_locks.lock(Lock.DEMO)
 
 
 def ensure(*, at: datetime) -> list[Brand]:

@@ -184,10 +184,10 @@ class History:
     def scan(self, code: str, at: datetime, city: City, customer: User | None = None) -> None:
         near = ScanLocation(city.latitude + self.random.gauss(0, 0.04), city.longitude + self.random.gauss(0, 0.06))
         place = near if self.random.random() < 0.85 else ScanLocation()
-        about = ScanContext(at, brand_id=self.brand.pk, place=place, device=self.random.choice(PHONES))
+        context = ScanContext(at, brand_id=self.brand.pk, place=place, device=self.random.choice(PHONES))
         if customer:
-            about = replace(about, user_id=customer.pk)
-        scan.scan(scanned=code, about=about)
+            context = replace(context, user_id=customer.pk)
+        scan.scan(scanned=code, context=context)
 
     def scan_as_member(self, at: datetime) -> None:
         customer, city = self.regular()

@@ -243,8 +243,8 @@ class Admission:
         """
         most = most_bytes(environ.get("PATH_INFO", ""), name)
         chunked = "HTTP_TRANSFER_ENCODING" in environ
-        said = environ.get("CONTENT_LENGTH", "")
-        length = most + 1 if chunked else int(said) if said.isascii() and said.isdigit() else 0
+        declared = environ.get("CONTENT_LENGTH", "")
+        length = most + 1 if chunked else int(declared) if declared.isascii() and declared.isdigit() else 0
         if not length:
             yield environ
             return
@@ -255,7 +255,7 @@ class Admission:
             with self.receiving.place(address=sender_of(environ), party=party):
                 done = self.receiving.read(environ["wsgi.input"], body, length)
             body.seek(0)
-            yield {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(done) if chunked else said}
+            yield {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(done) if chunked else declared}
 
     def reject(self, environ: Environ, start_response: Callable[..., Any], text: str) -> Iterable[bytes]:
         """By the application's own way, which asks no database for it."""

@@ -96,13 +96,13 @@ class Problem:
         }
 
 
-def in_language(said: Any) -> Any:
+def in_language(detail: Any) -> Any:
     """Complaints, which may be lists of texts by their field, in the language of the request."""
-    if isinstance(said, dict):
-        return {name: in_language(each) for name, each in said.items()}
-    if isinstance(said, list):
-        return [in_language(each) for each in said]
-    return languages.translated(said) if isinstance(said, str) else said
+    if isinstance(detail, dict):
+        return {name: in_language(each) for name, each in detail.items()}
+    if isinstance(detail, list):
+        return [in_language(each) for each in detail]
+    return languages.translated(detail) if isinstance(detail, str) else detail
 
 
 INTERNAL_ERROR = Problem.of(errors.InternalError)

@@ -117,6 +117,10 @@ class Parameter:
     description: str
     schema: Mapping[str, Any]
 
+    def __init__(self, *, description: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.description = description
+
     def described(self) -> OpenApiParameter:
         return OpenApiParameter(self.parameter, dict(self.schema), description=self.description)
 
@@ -129,11 +133,10 @@ def one_of(values: tuple[str, ...]) -> str:
 class ChoiceFilter(Parameter, OneOf):
     """One of a few words; whatever else is given is told which."""
 
-    def __init__(self, *, values: list[str], description: str, **options: Any) -> None:
+    def __init__(self, *, values: list[str], **options: Any) -> None:
         message = lazy(one_of, str)(tuple(values))
         choices = [(value, value) for value in values]
         super().__init__(choices=choices, error_messages={"invalid_choice": message}, **options)
-        self.description = description
         self.schema = {"type": "string", "enum": values}
 
 
@@ -158,10 +161,6 @@ class DayFilter(Parameter, Filter):
     field_class = DayField
     schema = {"type": "string", "format": "date"}
 
-    def __init__(self, *, description: str, **options: Any) -> None:
-        super().__init__(**options)
-        self.description = description
-
 
 class IdField(forms.Field):
     """A row's number, in digits from 0 to 9."""
@@ -179,10 +178,6 @@ class IdFilter(Parameter, Filter):
 
     field_class = IdField
     schema = {"type": "integer", "minimum": 1}
-
-    def __init__(self, *, description: str, **options: Any) -> None:
-        super().__init__(**options)
-        self.description = description
 
 
 MAX_IDS = 100
@@ -206,9 +201,8 @@ class IdsFilter(Parameter, Filter):
     field_class = IdsField
     schema = {"type": "string", "pattern": r"^[0-9]{1,19}(,[0-9]{1,19}){0,99}$"}
 
-    def __init__(self, *, description: str, **options: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(lookup_expr="in", **options)
-        self.description = description
 
 
 class UuidField(forms.Field):
@@ -227,10 +221,6 @@ class UuidFilter(Parameter, Filter):
 
     field_class = UuidField
     schema = {"type": "string", "format": "uuid"}
-
-    def __init__(self, *, description: str, **options: Any) -> None:
-        super().__init__(**options)
-        self.description = description
 
 
 class TextField(forms.Field):
@@ -252,9 +242,8 @@ class TextFilter(Parameter, Filter):
 
     field_class = TextField
 
-    def __init__(self, *, max_length: int, description: str, **options: Any) -> None:
+    def __init__(self, *, max_length: int, **options: Any) -> None:
         super().__init__(max_length=max_length, **options)
-        self.description = description
         self.schema = {"type": "string", "maxLength": max_length}
 
 
@@ -263,12 +252,11 @@ class SwitchFilter(Parameter, OneOf):
 
     schema = {"type": "boolean"}
 
-    def __init__(self, *, description: str, **options: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         choices = [("true", "true"), ("false", "false")]
         super().__init__(
             choices=choices, error_messages={"invalid_choice": gettext_lazy("is true or false.")}, **options
         )
-        self.description = description
 
     def filter(self, rows: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return rows.filter(**{self.field_name: value == "true"}) if value else rows
@@ -295,9 +283,8 @@ class SinceFilter(Parameter, Filter):
     field_class = MomentField
     schema = {"type": "string", "format": "date-time"}
 
-    def __init__(self, *, description: str, **options: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(lookup_expr="gte", **options)
-        self.description = description
 
 
 class NoFilter(TenantFilterSet):

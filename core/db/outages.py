@@ -14,6 +14,7 @@ logger = logging.getLogger(__name__)
 # SQLSTATEs of a server that is gone, has no connection left, starts or stops; without any, the connection failed.
 # A disk or memory that a statement filled is that statement's fault.
 SERVER_AWAY = ("08", "53300", "57P")
+LOCK_NOT_AVAILABLE = "55P03"
 PAUSE_SECONDS = 0.5
 # What PostgreSQL needs to read its log after a crash, and some more.
 PATIENCE_SECONDS = 60
@@ -35,6 +36,11 @@ def is_outage(error: BaseException) -> bool:
         return False
     state = getattr(error.__cause__, "sqlstate", None)
     return state is None or state.startswith(SERVER_AWAY)
+
+
+def is_lock_timeout(error: BaseException) -> bool:
+    """Whether a statement waited for somebody else's lock for longer than lock_timeout."""
+    return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE
 
 
 def through_outages(work: Callable[[], T]) -> T:

@@ -1,7 +1,7 @@
 """Google's service accounts: the key files that brands upload, and the access tokens that they are exchanged for."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
 from time import monotonic, time
@@ -9,14 +9,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import jwt
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from core.errors import Invalid
 from core.http import client
+from core.uploads import keys
+from core.uploads.keys import KeyFile
 
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ASSERTION_SECONDS = 3600
@@ -42,7 +42,19 @@ class NotGranted(Exception):
 
 
 def read(content: bytes | str, *, field: str) -> ServiceAccount:
-    """From the JSON file of Google's console. Raises Invalid for the form's `field`."""
+    """From the JSON file of Google's console, as it is uploaded. Raises Invalid for the form's `field`, of a key of an
+    unusual size, too, so that none is stored; and Unavailable.
+    """
+    account = read_stored(content, field=field)
+    unreadable = _("The private key in this file cannot be read.")
+    file = keys.read([KeyFile(field, "key", account.private_key.encode(errors="replace"), unreadable)])[field]
+    if not isinstance(keys.load(file.key), RSAPrivateKey):
+        raise _incomplete(field)
+    return replace(account, private_key=file.key)
+
+
+def read_stored(content: bytes | str, *, field: str) -> ServiceAccount:
+    """From a file whose key was checked when it was uploaded, or is about to be. Raises Invalid for `field`."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
@@ -50,14 +62,14 @@ def read(content: bytes | str, *, field: str) -> ServiceAccount:
     if not isinstance(data, dict) or data.get("type") != "service_account":
         raise _wrong(field, _("This is not a key file of a service account. Upload the JSON file."))
     email, pem = str(data.get("client_email", "")), str(data.get("private_key", ""))
-    try:
-        key = load_pem_private_key(pem.encode(), None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise _wrong(field, _("The private key in this file cannot be read.")) from None
-    if not isinstance(key, RSAPrivateKey) or "@" not in email or not data.get("private_key_id"):
-        raise _wrong(field, _("This file lacks the account's address, its RSA key or the key's id."))
+    if not pem or "@" not in email or not data.get("private_key_id"):
+        raise _incomplete(field)
     key_id, project_id = str(data["private_key_id"])[:64], str(data.get("project_id", ""))
     return ServiceAccount(email[:254], pem, key_id, project_id)
+
+
+def _incomplete(field: str) -> Invalid:
+    return _wrong(field, _("This file lacks the account's address, its RSA key or the key's id."))
 
 
 def _wrong(field: str, text: str) -> Invalid:
@@ -115,8 +127,8 @@ def _assertion(account: ServiceAccount, scope: str) -> str:
 
 @lru_cache(maxsize=64)
 def _signer(private_key: str) -> RSAPrivateKey:
-    """Reading a key checks it, which takes longer than a signature."""
-    key = load_pem_private_key(private_key.encode(), None)
+    """Of a usual size, which was checked when it was uploaded: none that takes long is stored."""
+    key = keys.load(private_key)
     assert isinstance(key, RSAPrivateKey)  # noqa: S101 - it was read as one when it was uploaded
     return key
 

@@ -101,9 +101,9 @@ def _broken_quotes(line: int, error: str) -> str:
     return f"{INVALID}: {message % {'line': line}}"
 
 
-def _too_long(line: int, what: str, limit: int) -> str:
-    message = _("line %(line)d: %(what)s has more than %(limit)s characters. Is a closing quote missing?")
-    return f"{INVALID}: {message % {'line': line, 'what': what, 'limit': grouped(limit)}}"
+def _too_long(line: int, part: str, limit: int) -> str:
+    message = _("line %(line)d: %(part)s has more than %(limit)s characters. Is a closing quote missing?")
+    return f"{INVALID}: {message % {'line': line, 'part': part, 'limit': grouped(limit)}}"
 
 
 def _check_cell_lengths(line: int, values: list[str]) -> None:
@@ -193,8 +193,8 @@ def _undecodable(line: int, position: int, encoding: str) -> str:
 
 
 def _check_signatures(beginning: bytes) -> None:
-    for signature, what in SIGNATURES.items():
+    for signature, kind in SIGNATURES.items():
         # Two letters could begin a text; what follows them in an archive could not.
         if beginning.startswith(signature) and not (signature == b"PK" and beginning[2:3] not in b"\1\3\5\7"):
-            message = _("this is %(what)s, not a CSV.") % {"what": what}
+            message = _("this is %(kind)s, not a CSV.") % {"kind": kind}
             raise Unreadable(f"{INVALID}: {message} {ADVICE}")

@@ -27,6 +27,7 @@ from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
+from portal.lists.number_columns import format_points
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"pending": "warning", "approved": "success", "rejected": "danger", "withdrawn": ""}
@@ -77,7 +78,7 @@ class PointsApprovalAdmin(TenantAdmin):
             "approval": approval,
             "approval_state": self.state(approval),
             "requested": described(approval),
-            "total": "" if approval.max_total is None else format_number(approval.max_total),
+            "total": "" if approval.max_total is None else format_points(approval.max_total),
             "row_address": reverse(f"admin:{app}_{model}_change", args=[approval.row_id]),
             "may_decide": approvals.may_decide(approval, staff_user(request)),
             "is_own": approval.requested_by_id == staff_user(request).pk,

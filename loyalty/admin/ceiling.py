@@ -15,19 +15,19 @@ from brands.models.tenants import Brand
 from core.numbers import grouped
 from loyalty.models.levels import RewardType
 from loyalty.points import approvals
-from portal.base.audit_mixin import CHOSEN
+from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 
-WITHHELD = "_points_held_back"
+PENDING_APPROVAL = "_points_held_back"
 
 
 @dataclass(frozen=True, slots=True)
-class Withheld:
+class PendingApproval:
     """What was asked for a field, and what the row has until a second person approves."""
 
     requested: Any
-    until_then: Any
+    current: Any
 
 
 class CeilingAdmin(TenantAdmin):
@@ -38,29 +38,29 @@ class CeilingAdmin(TenantAdmin):
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         obj = super().save_form(request, form, change)
-        before = getattr(request, CHOSEN)[obj.pk] if change else None
-        withheld = self.withheld(obj, before)
-        for name, each in withheld.items():
-            setattr(obj, name, each.until_then)
+        before = getattr(request, ROWS_BEFORE)[obj.pk] if change else None
+        pending_approvals = self.pending_approvals(obj, before)
+        for name, each in pending_approvals.items():
+            setattr(obj, name, each.current)
             if name not in form.changed_data:  # another type of reward made it too much
                 form.changed_data.append(name)
-        setattr(request, WITHHELD, withheld)
+        setattr(request, PENDING_APPROVAL, pending_approvals)
         return obj
 
-    def withheld(self, obj: Any, before: Any) -> dict[str, Withheld]:
+    def pending_approvals(self, obj: Any, before: Any) -> dict[str, PendingApproval]:
         """The fields of `obj` that are above the ceiling, and above what they were before."""
         reward_type = getattr(obj, self.reward_type_field) if self.reward_type_field else RewardType.POINTS
         same_type = before is not None and (
             not self.reward_type_field or getattr(before, self.reward_type_field) == reward_type
         )
         most = approvals.ceiling(brand=obj.brand, reward_type=reward_type)
-        withheld = {}
+        pending_approvals = {}
         for name in self.points_fields:
             value = getattr(obj, name)
             had = Decimal(getattr(before, name) or 0) if same_type else Decimal(0)
             if value is not None and value > max(most, had):
-                withheld[name] = Withheld(value, type(value)(max(most, had)))
-        return withheld
+                pending_approvals[name] = PendingApproval(value, type(value)(max(most, had)))
+        return pending_approvals
 
     def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:  # noqa: ARG002 - for those who override it
         """Points at most, where the row says how many codes there are."""
@@ -68,25 +68,25 @@ class CeilingAdmin(TenantAdmin):
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
         super().save_related(request, form, formsets, change)
-        withheld: dict[str, Withheld] = getattr(request, WITHHELD)
+        pending_approvals: dict[str, PendingApproval] = getattr(request, PENDING_APPROVAL)
         obj, by, at = form.instance, staff_user(request), timezone.now()
-        if change and not withheld and set(self.points_fields) & set(form.changed_data):
+        if change and not pending_approvals and set(self.points_fields) & set(form.changed_data):
             approvals.withdraw(row=obj, by=by, at=at)
-        if withheld:
-            values = {name: each.requested for name, each in withheld.items()}
+        if pending_approvals:
+            values = {name: each.requested for name, each in pending_approvals.items()}
             total = self.max_total(obj, values)
             approval = approvals.request_approval(
                 row=obj, brand=obj.brand, values=values, max_total=total, by=by, at=at
             )
             page: Any = self.admin_site.get_model_admin(type(approval))
             page.note(request, [approval], gettext_noop("Approval requested"))
-            self.message_user(request, waiting_message(obj.brand, withheld), messages.WARNING)
+            self.message_user(request, waiting_message(obj.brand, pending_approvals), messages.WARNING)
 
 
-def waiting_message(brand: Brand, postponed: Mapping[str, Withheld]) -> str:
+def waiting_message(brand: Brand, postponed: Mapping[str, PendingApproval]) -> str:
     """What the person who asked reads."""
     most = grouped(brand.max_points_per_scan)
-    until = ", ".join("-" if it.until_then is None else grouped(it.until_then) for it in postponed.values())
+    until = ", ".join("-" if it.current is None else grouped(it.current) for it in postponed.values())
     message = _(
         "Above the ceiling of %(most)s points per scan. A second manager or owner "
         "must approve it. Until then the value is %(until)s."

@@ -18,17 +18,10 @@ from brands.identity.roles import ACT
 from brands.tenants import callable_urls
 from core.errors import DomainError
 from loyalty.integrations import signing_secrets
-from portal.base.confirmation import ConfirmedAction, ReasonForm
+from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
-from portal.mixins.secret_page import SecretOnceAdmin
-from portal.unfold import SelectWidget, action
-
-HOURS = [
-    (24, gettext_lazy("1 day")),
-    (1, gettext_lazy("1 hour")),
-    (24 * 7, gettext_lazy("7 days")),
-    (0, gettext_lazy("No overlap (the old secret has leaked)")),
-]
+from portal.mixins.secret_page import RotateForm, SecretOnceAdmin, hours_field
+from portal.unfold import action
 
 
 class CalledForm(TenantForm):
@@ -41,15 +34,12 @@ class CalledForm(TenantForm):
             raise forms.ValidationError(error.message) from error
 
 
-class RotateForm(ReasonForm):
-    hours = forms.TypedChoiceField(
+class RotateSecretForm(RotateForm):
+    hours = hours_field(
         label=gettext_lazy("How long the old secret stays valid"),
-        choices=HOURS,
-        coerce=int,
-        widget=SelectWidget,
+        more=[(0, gettext_lazy("No overlap (the old secret has leaked)"))],
         help_text=gettext_lazy("Time for the receiver to change over. Until it ends, both secrets verify."),
     )
-    field_order = ["hours", "reason"]
 
 
 class SigningSecretAdmin(SecretOnceAdmin):
@@ -69,7 +59,7 @@ class SigningSecretAdmin(SecretOnceAdmin):
             row=row,
             title=_("Rotate the secret?"),
             paragraphs=[_("A new secret replaces the current one. It is shown once, on the next page.")],
-            form=RotateForm,
+            form=RotateSecretForm,
             button=_("Rotate and show the secret"),
         )
         return action.respond(partial(self.rotated, request, row))

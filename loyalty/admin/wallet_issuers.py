@@ -179,7 +179,7 @@ class WalletIssuerAdmin(TenantAdmin):
         passes.refresh_all(brand_id=obj.brand_id, platform=obj.platform, behind=True, at=now)
 
     def extra_changes(self, form: Any) -> dict[str, tuple[Any, Any]]:
-        """Of new keys the trail tells that they are new, and until when they are good."""
+        """Of new keys the audit log tells that they are new, and until when they are good."""
         if form.before is None:
             return {}
         ends = tuple(None if at is None else str(at.date()) for at in (form.before[1], form.instance.expires_at))
@@ -227,4 +227,5 @@ class WalletIssuerAdmin(TenantAdmin):
         issuers.change_design(brand_id=row.brand_id)
         count = passes.refresh_all(brand_id=row.brand_id, platform=row.platform, at=timezone.now())
         self.note(request, [row], gettext_noop("All passes updated: %(count)d") % {"count": count})
-        self.message_user(request, _("To be updated: %(count)d passes.") % {"count": count}, messages.SUCCESS)
+        text = ngettext("To be updated: %(count)d pass.", "To be updated: %(count)d passes.", count)
+        self.message_user(request, text % {"count": count}, messages.SUCCESS)

@@ -108,6 +108,6 @@ class WalletPassAdmin(TenantAdmin):
         now = timezone.now()
         with transaction.atomic():
             for brand_id, keys in of_brand.items():
-                messages = passes.chosen_changed(passes=keys, brand_id=brand_id, at=now)
+                messages = passes.bump_versions(passes=keys, brand_id=brand_id, at=now)
                 publishing.publish(messages=messages, brand_id=brand_id, at=now)
         self.report(request, chosen, gettext_noop("Update queued"))

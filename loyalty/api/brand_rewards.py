@@ -26,6 +26,7 @@ from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PictureField, PointsField, TimestampField
 from core.errors import Invalid, NotFound
+from core.numbers import MAX_INTEGER
 from loyalty.models.levels import BrandLevel, RewardType
 from loyalty.models.programme.segments import Segment
 from loyalty.models.rewards import Reward
@@ -48,7 +49,6 @@ REWARD = {
     "created_at": WHEN,
 }
 WRITTEN = {"name": "Enamel mug", "cost": 250, "stock": 17}
-MAX_INTEGER = 2**31 - 1
 
 
 class BrandLevelOutput(Output):

@@ -41,18 +41,18 @@ class LinkedPage(View):
         answer.headers["X-Robots-Tag"] = "noindex"
         return answer
 
-    def page(self, request: HttpRequest, brand: Brand, language: str, **about: Any) -> HttpResponse:
+    def page(self, request: HttpRequest, brand: Brand, language: str, **page_context: Any) -> HttpResponse:
         context = {
             "brand": brand,
             "language": language,
             "direction": catalogue.direction(language),
             "title": catalogue.phrase(language, "title", of=self.phrases),
             "button": catalogue.phrase(language, "button", of=self.phrases),
-            **about,
+            **page_context,
         }
         return render(request, "loyalty/notifications/page.html", context)
 
-    def said(self, language: str, name: str, **values: str) -> str:
+    def phrase(self, language: str, name: str, **values: str) -> str:
         result = {key: Value(value) for key, value in values.items()}
         return placeholders.fill(catalogue.phrase(language, name, of=self.phrases), result)
 
@@ -80,7 +80,7 @@ class OptOut(LinkedPage):
         self.check(claims)
         brand, language = brand_and_language(claims["b"], claims["u"])
         channel = catalogue.phrase(language, claims["c"], of="channels")
-        lines = [self.said(language, name, brand_name=brand.name, channel=channel), self.said(language, "safety")]
+        lines = [self.phrase(language, name, brand_name=brand.name, channel=channel), self.phrase(language, "safety")]
         return self.page(request, brand, language, lines=lines, is_done=name == "done")
 
 
@@ -108,7 +108,7 @@ class Acknowledge(LinkedPage):
         brand, language = brand_and_language(notification.brand_id, notification.user_id)
         payload = names.in_language(notification.payload, brand_id=brand.pk, language=language)
         lines = [str(payload.get(name, "")) for name in ("product_name", "message", "recall_id", "contact")]
-        done = [self.said(language, "done")] if notification.acknowledged_at else []
+        done = [self.phrase(language, "done")] if notification.acknowledged_at else []
         return self.page(request, brand, language, lines=[*done, *lines], is_done=bool(done))
 
 

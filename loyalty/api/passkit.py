@@ -17,8 +17,8 @@ from django.utils.http import http_date, parse_http_date_safe
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
+from core.api.file_views import FileView
 from core.api.inputs import Input
 from core.errors import NotFound, Unavailable
 from core.redis import rate_limits
@@ -44,7 +44,7 @@ class LogInput(Input):
     logs = serializers.ListField(child=serializers.CharField(max_length=20_000, allow_blank=True), max_length=1000)
 
 
-class PassKit(APIView):
+class PassKit(FileView):
     """What Apple's addresses share: no user is known here, only passes."""
 
     authentication_classes = ()
@@ -59,9 +59,6 @@ class PassKit(APIView):
         address = client_address.client_address(request)
         rate_limits.hit("wallet_address", address)  # a device is whatever the caller says
         rate_limits.hit("wallet", kwargs.get("device") or address)
-
-    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
-        return super().perform_content_negotiation(request, force=True)
 
 
 def pass_of(request: Request, pass_type: str, serial: str) -> WalletPass:
@@ -124,13 +121,13 @@ class LatestPass(PassKit):
         result, now = pass_of(request, pass_type, serial), timezone.now()
         headers = {"Last-Modified": http_date(result.changed_at.timestamp()), "Cache-Control": "private, no-cache"}
         if is_known(request, result.changed_at):
-            passes.fetched(wallet_pass=result, at=now)
+            passes.mark_fetched(wallet_pass=result, at=now)
             return HttpResponse(status=304, headers=headers)
         try:
             content = renders.apple_package(wallet_pass=result, at=now)
         except WalletUnavailable as error:
             raise unavailable(error) from error
-        passes.fetched(wallet_pass=result, at=now)
+        passes.mark_fetched(wallet_pass=result, at=now)
         return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
 
 

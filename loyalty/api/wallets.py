@@ -1,7 +1,6 @@
 """What a customer asks for to put their card into a wallet, and the logo that Google fetches for it."""
 
 from datetime import datetime
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -15,6 +14,7 @@ from rest_framework.views import APIView
 
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from brands.models.tenants import Brand
+from core.api.file_views import FileView
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.outputs import Output, SuccessField
@@ -94,12 +94,8 @@ def is_offered(brand_id: int, platform: str, at: datetime) -> bool:
     return True
 
 
-class ApplePass(APIView):
+class ApplePass(FileView):
     """The member's card as a signed pass."""
-
-    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
-        """Errors are JSON, whatever a phone asks for that takes passes."""
-        return super().perform_content_negotiation(request, force=True)
 
     @endpoint(
         "read_apple_pass",
@@ -121,7 +117,7 @@ class ApplePass(APIView):
         issued, _new = passes.issue(account=account, platform=Platform.APPLE, at=now)
         rows = WalletPass.objects.filter(pk=issued.pk).get()
         content = renders.apple_package(wallet_pass=rows, at=now)
-        passes.handed_out(wallet_pass=rows)
+        passes.mark_downloaded(wallet_pass=rows)
         headers = {"Content-Disposition": 'attachment; filename="card.pkpass"', "Cache-Control": "private, no-store"}
         return HttpResponse(content, content_type=packages.CONTENT_TYPE, headers=headers)
 
@@ -176,7 +172,7 @@ class GooglePass(APIView):
         link = links.save_link(
             wallet_pass=rows, card=card_of(rows), keys=issuer.for_google, with_class=not issuer.design_pushed
         )
-        passes.handed_out(wallet_pass=rows)
+        passes.mark_downloaded(wallet_pass=rows)
         return Response(SaveLinkOutput.serialize({"save_url": link}))
 
 

@@ -66,7 +66,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """What it said. `decision` None: it did not answer, and `reason` says why; `rest` is to be waited at least."""
+    """What it said. `decision` None: it did not answer, and `reason` says why; `cooldown` is to be waited at least."""
 
     decision: Decision | None
     reason: str = ""
@@ -99,7 +99,8 @@ def apply_decision(system: ExternalSystem, delivery: LeasedEvent, decision: Appr
     if chosen == ExternalSystem.WhenRejected.REJECT:
         raise ExternallyRejected(details={"reason": decision.reason} if decision.reason else None)
     if chosen == ExternalSystem.WhenAway.HOLD:
-        why = _("Held: the external loyalty system said: %(what)s") % {"what": f"{outcome}. {decision.reason}".strip()}
+        answer = f"{outcome}. {decision.reason}".strip()
+        why = _("Held: the external loyalty system said: %(answer)s") % {"answer": answer}
         raise RetryLater(why, after=postponement(delivery, decision))
 
 
@@ -155,12 +156,12 @@ def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -
     signed = webhook_signatures.signed_headers(
         message_id=message_id, at=at, body=body, secrets_in_use=system.secrets_in_use(at)
     )
-    about = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Idempotency-Key": message_id}
+    plain_headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT, "Idempotency-Key": message_id}
     try:
         answer = client.send(
             "POST",
             system.url,
-            headers={**about, **client.LOOP, **signed},
+            headers={**plain_headers, **client.LOOP, **signed},
             content=body,
             timeout_seconds=seconds,
             most_bytes=MAX_ANSWER_BYTES,

@@ -15,7 +15,7 @@ from events import leases, publishing
 from events.messages import LeasedEvent, NewEvent
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookEndpointQuerySet, WebhookType
 
-INSERT_MESSAGES, CALL = "announce", "call-webhook"
+WEBHOOK_EVENT, CALL = "announce", "call-webhook"
 PING = "webhook.test"
 RETRY_HOURS = 72
 
@@ -37,26 +37,26 @@ def webhook_event(
 ) -> NewEvent:
     """An event that tells the brand's webhooks of `kind`; publish it in the transaction of what it tells.
 
-    Anybody may call this: `following=[..., webhooks.announcement(WebhookType.REWARD_REDEEMED, {"redemption_id": 7,
+    Anybody may call this: `following=[..., webhook_event(WebhookType.REWARD_REDEEMED, {"redemption_id": 7,
     "reward_id": 3, "points": 500, "new_balance": 120}, brand_id=..., user_id=..., event_id=...)]`. The `user_id` is
     put into the data, and leads to what was told of a person when they are erased. `event_id`, derived from what caused
     it, makes it be told once. If nobody listens it comes to nothing; where that would be too often, ask `listens`
     first, or let SUBSCRIBED_TYPES come along in your own statement.
     """
-    about = {"user_id": user_id} if user_id is not None else {}
+    customer = {"user_id": user_id} if user_id is not None else {}
     return NewEvent(
-        kind=INSERT_MESSAGES,
-        payload={"type": kind.value, "timestamp": json_values.iso(at or timezone.now()), "data": {**about, **data}},
-        arguments={"brand_id": brand_id, **about},
+        kind=WEBHOOK_EVENT,
+        payload={"type": kind.value, "timestamp": json_values.iso(at or timezone.now()), "data": {**customer, **data}},
+        arguments={"brand_id": brand_id, **customer},
         event_id=event_id or uuid4(),
     )
 
 
-def events_for_subscribers(kind: WebhookType, data: dict[str, Any], *, brand_id: int, **about: Any) -> list[NewEvent]:
+def events_for_subscribers(kind: WebhookType, data: dict[str, Any], *, brand_id: int, **options: Any) -> list[NewEvent]:
     """`webhook_event` if an active webhook of the brand subscribes to `kind`, and no event otherwise."""
     if not listens(brand_id=brand_id, kind=kind):
         return []
-    return [webhook_event(kind, data, brand_id=brand_id, **about)]
+    return [webhook_event(kind, data, brand_id=brand_id, **options)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str],
         }
     if credit.level_updated:
         bodies[WebhookType.LEVEL_REACHED] = {**level, "cause": credit.cause}
-    about = {"brand_id": credit.brand_id, "user_id": credit.user_id, "at": credit.at}
+    common = {"brand_id": credit.brand_id, "user_id": credit.user_id, "at": credit.at}
     return [
-        webhook_event(kind, data, event_id=ids(f"announce:{kind}"), **about)  # type: ignore[arg-type]
+        webhook_event(kind, data, event_id=ids(f"announce:{kind}"), **common)  # type: ignore[arg-type]
         for kind, data in bodies.items()
         if kind in listened
     ]
@@ -118,11 +118,11 @@ def listening(brand_id: int, kind: str) -> WebhookEndpointQuerySet:
 
 def on_webhook_event(delivery: LeasedEvent) -> None:
     """One message, and one event that carries it, for each endpoint that listens now."""
-    body, about = body_of(delivery.payload), delivery.arguments.get("user_id")
+    body, user_id = body_of(delivery.payload), delivery.arguments.get("user_id")
     message_id = f"msg_{delivery.event_id.hex}"
     with transaction.atomic():
         endpoints = listening(delivery.brand_id, delivery.payload["type"]).order_by("pk")
-        made = [message_to(endpoint, delivery.payload["type"], message_id, body, about) for endpoint in endpoints]
+        made = [message_to(endpoint, delivery.payload["type"], message_id, body, user_id) for endpoint in endpoints]
         WebhookDelivery.objects.bulk_create(made)
         calls = [replace(call_of(row), event_id=delivery.following_id(f"{CALL}:{row.endpoint_id}")) for row in made]
         leases.finish(delivery, outcome={"endpoints": len(made)}, following=calls)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from brands.identity import users
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.errors import RateLimited
@@ -69,7 +70,9 @@ def _confirmation(delivery: LeasedEvent, confirmation: EmailConfirmation) -> str
     if not _is_within_bound(delivery, confirmation.email):
         return "too many"
     is_new = confirmation.user is None or confirmation.previous_email
-    if is_new and (known := User.objects.filter(email=confirmation.email).first()):
+    registers = confirmation.user is None
+    known = User.objects.filter(email=confirmation.email).first() if is_new else None
+    if known and not (registers and users.brought_along(confirmation.email).exists()):
         return _send(delivery, confirmation.email, known, Template.ALREADY_REGISTERED.value, {})
     if confirmation.previous_email:
         values = {"confirmation_id": str(confirmation.pk)}
@@ -78,7 +81,7 @@ def _confirmation(delivery: LeasedEvent, confirmation: EmailConfirmation) -> str
     lookups = {
         "confirmation_code": f"{code[:3]} {code[3:]}",
         "confirmation_id": str(confirmation.pk),
-        "registers": confirmation.user is None,
+        "registers": registers,
         "first_name": confirmation.first_name,
     }
     return _send(delivery, confirmation.email, confirmation.user, Template.EMAIL_CONFIRMATION.value, lookups)

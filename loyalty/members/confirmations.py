@@ -28,7 +28,8 @@ from core.errors import Invalid
 from events import holds, publishing
 from events.messages import NewEvent
 from loyalty.members import change_events, consents
-from loyalty.members.moving_in import opening_balances
+from loyalty.members.moving_in import opening_balances, registrations
+from loyalty.members.moving_in.registrations import AddressTakenError
 from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.notifications import rendering
 from loyalty.points import accounts
@@ -286,20 +287,12 @@ def _tried(
 
 
 def _account_of(confirmation: EmailConfirmation, at: datetime) -> User:
-    user = User(
-        pk=confirmation.reserved_user_id,
-        email=confirmation.email,
-        password=confirmation.password,
-        first_name=confirmation.first_name,
-        last_name=confirmation.last_name,
-        registered_brand_id=confirmation.brand_id,
-        email_verified_at=at,
-        date_joined=at,
-    )
     try:
         with transaction.atomic():
             _close(confirmation, at)
-            user.save(force_insert=True)
+            user = registrations.save_user(confirmation, at)
+            if user.pk != confirmation.reserved_user_id:
+                release_points(user_id=user.pk)
             consents.record(
                 user_id=user.pk,
                 brand_id=confirmation.brand_id,
@@ -313,7 +306,7 @@ def _account_of(confirmation: EmailConfirmation, at: datetime) -> User:
                 referrals.begin_at_registration(
                     brand_id=confirmation.brand_id, user_id=user.pk, code=confirmation.referral_code, at=at
                 )
-    except IntegrityError as error:  # somebody has the address: the mail said so, and held no code
+    except AddressTakenError as error:  # the mail said so, and held no code
         raise wrong_code() from error
     return user
 

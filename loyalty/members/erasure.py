@@ -128,7 +128,7 @@ def elsewhere(user: User, brand_id: int) -> int | None:
 
 
 def note(heir: User, brand_id: int, audit_context: AuditContext) -> None:
-    """The trail says that somebody was erased, when and by whom, and not who."""
+    """The audit log says that somebody was erased, when and by whom, and not who."""
     row = accounts.account_of(brand_id=brand_id, user_id=heir.pk) or heir
     audit_log.record(
         audit_context=audit_context, action=gettext_noop("Personal data erased"), rows=[AuditedChange(row, brand_id)]

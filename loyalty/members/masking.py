@@ -3,7 +3,7 @@
 from typing import Any
 
 from brands.identity.roles import VIEW, brand_scope
-from core.masking import DOTS, masked_mail
+from core.texts import DOTS, masked_mail
 from loyalty.models.accounts import UserPoints
 
 

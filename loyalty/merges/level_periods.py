@@ -9,11 +9,11 @@ from typing import Any
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.points import levels
-from loyalty.points.level_periods import standing
+from loyalty.points.level_periods import member_levels
+from loyalty.points.level_periods.member_levels import MemberLevel, Reason
 from loyalty.points.level_periods.raising import raise_level, set_end, set_level
 from loyalty.points.level_periods.rules import rule_of
 from loyalty.points.level_periods.settle import free, settle
-from loyalty.points.level_periods.standing import Reason, Standing
 
 Moved = dict[str, str | None]  # the last days of both levels before the merge, for its undo
 
@@ -25,7 +25,7 @@ def has_periods(brand: Brand) -> bool:
 def after_merge(*, target: UserPoints, source: UserPoints, at: datetime) -> Moved:
     """Settle the account that goes on; `source` is as it was before the merge. Call with the merge written."""
     moved: Moved = {"target": _iso(target.level_until), "source": _iso(source.level_until)}
-    free([Standing.of(UserPoints.objects.get(pk=source.pk))], at)
+    free([MemberLevel.of(UserPoints.objects.get(pk=source.pk))], at)
     ladder = levels.levels_of(target.brand)
     row = _settled(target, at)
     own = levels.level_named(levels=ladder, name=row.current_level)
@@ -51,7 +51,9 @@ def _settled(member: UserPoints, at: datetime) -> UserPoints:
     """The row after its points of the period were read anew, with the level that they reach."""
     row = UserPoints.objects.select_related("brand").get(pk=member.pk)
     now = settle(brand=row.brand, accounts=[row.pk], at=at)[row.pk]
-    raise_level(brand=row.brand, account=row.pk, level=now.level, lifetime=now.lifetime, gained=standing.ZERO, at=at)
+    raise_level(
+        brand=row.brand, account=row.pk, level=now.level, lifetime=now.lifetime, gained=member_levels.ZERO, at=at
+    )
     return UserPoints.objects.select_related("brand").get(pk=member.pk)
 
 

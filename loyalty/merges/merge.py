@@ -32,10 +32,9 @@ from loyalty.models.ledger import AccountMerge
 from loyalty.models.pending import PendingPoints
 from loyalty.models.programme.referrals import Referral
 from loyalty.models.rewards import Redemption
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts, ledger, levels
-from loyalty.points.balance_events import balance_changed
+from loyalty.points.balance_events import balance_changed, with_pass
 from loyalty.rewards import reassignment
 
 # Any constant UUID: a name space of its own for what follows from merges.
@@ -193,9 +192,7 @@ def sides_now(made: AccountMerge) -> list[CarriedSide]:
 def consequences(made: AccountMerge, sides: list[CarriedSide], *, at: datetime) -> list[NewEvent]:
     """For the wallets of both members, and for webhooks."""
     cause = f"merge:{made.pk}" if made.undone_at is None else f"merge:{made.pk}:undo"
-    passes = set(
-        WalletPass.objects.filter(account__in=[side.account for side in sides]).values_list("account", flat=True)
-    )
+    passes = with_pass([side.account for side in sides])
     balances = [
         balance_changed(
             brand_id=made.brand_id,
@@ -231,7 +228,7 @@ def consequences(made: AccountMerge, sides: list[CarriedSide], *, at: datetime) 
 
 
 def log(made: AccountMerge, target: UserPoints, source: UserPoints, audit_context: AuditContext) -> None:
-    """On both members' trails, by their numbers."""
+    """In the audit log of both members, by their numbers."""
     after = UserPoints.objects.get(pk=target.pk)
     changes = {"points": (target.points, after.points), "merge": (None, f"#{source.pk} → #{target.pk}")}
     rows = [

@@ -26,7 +26,7 @@ from loyalty.models.notifications import Notification, NotificationSettings, Tem
 SEND, SEND_BROADCAST = "send-notice", "send-broadcast"
 # Between the key of a notification and the day on which customers got it again. It stands for the same.
 REMINDER = ":reminder:"
-KINDS = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
+EVENT_ID_NAMESPACE = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,9 @@ class UnknownNotification(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class NotificationRequest:
-    """Something to tell customers of once: `key` names what. `facts` fill the words; `covers` are event ids."""
+    """A notification that a customer gets once: `key` names its subject, `values` fill the texts, `covers` are event
+    ids.
+    """
 
     template: str
     key: str
@@ -107,7 +109,7 @@ def on_notify(delivery: LeasedEvent) -> None:
         leases.finish(delivery)
         if template == Template.POINTS_EARNED:
             points = gather(delivery, settings.merge_seconds, at=at) if payload["points_earned"] else []
-            following = [*points, *besides_points(delivery, at=at)]
+            following = [*points, *other_notifications(delivery, at=at)]
         else:
             request = NotificationRequest(template, f"event:{delivery.event_id}", payload, [str(delivery.event_id)])
             following = open_for(delivery.brand_id, user_id=delivery.arguments["user_id"], notification=request, at=at)
@@ -153,7 +155,7 @@ def gather(delivery: LeasedEvent, merge_seconds: int, *, at: datetime) -> list[N
     return [to_send(gathered.notification_id, user_id, delivery.brand_id, wait_seconds=merge_seconds)]
 
 
-def besides_points(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
+def other_notifications(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
     """The news that came with points: a new level, rewards to be claimed, things that were won."""
     payload, user_id = delivery.payload, delivery.arguments["user_id"]
     covers = [str(delivery.event_id)]
@@ -295,7 +297,7 @@ def to_send(
         kind=kind,
         payload={"notice_id": notification_id},
         arguments={"brand_id": brand_id, "user_id": user_id},
-        event_id=uuid.uuid5(KINDS, str(notification_id)),
+        event_id=uuid.uuid5(EVENT_ID_NAMESPACE, str(notification_id)),
         wait_seconds=wait_seconds,
         retry_hours=retry_hours,
     )

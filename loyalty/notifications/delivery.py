@@ -18,8 +18,8 @@ from django.utils.translation import gettext_noop
 
 from brands.models.quotas import BrandQuota
 from brands.tenants import quotas
-from core.masking import DOTS, masked_mail
 from core.redis.circuit_breaker import CircuitBreaker
+from core.texts import DOTS, masked_mail
 from events import leases, messages, publishing, worker_signals
 from events.messages import LeasedEvent, NewEvent, RetryLater
 from loyalty.models.messages.broadcasts import Broadcast
@@ -68,7 +68,7 @@ RETRY_HOURS = {Template.RECALL.value: 72, Template.BROADCAST.value: 72, Template
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTarget:
-    """One address that a notice could go to; `refusal` says why it does not."""
+    """One address that a notification could go to; `reason` says why it does not."""
 
     channel: str
     address: str
@@ -96,15 +96,19 @@ def on_send_notification(delivery: LeasedEvent) -> None:
 
 
 def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> list[NotificationDelivery]:
-    """A delivery for each way; those that are refused are written down too, for whoever asks why nothing came."""
+    """A delivery for each target; those that are refused are written down too, for whoever asks why nothing came."""
     own, choices = settings_of(notification.brand_id), preferences.read(notification.user_id, notification.brand_id)
     broadcast = broadcasts.of(notification)
-    ways = [test_way(notification)] if notification.is_test else list(ways_of(notification, own, choices, broadcast))
-    shut = suppression.among(brand_id=notification.brand_id, addresses=[(way.channel, way.address) for way in ways])
+    if notification.is_test:
+        targets = [test_target(notification)]
+    else:
+        targets = list(targets_of(notification, own, choices, broadcast))
+    addresses = [(target.channel, target.address) for target in targets]
+    suppressed = suppression.among(brand_id=notification.brand_id, addresses=addresses)
     if not notification.is_test:
-        ways = [replace(way, reason=way.reason or _rejection(way, shut)) for way in ways]
+        targets = [replace(target, reason=target.reason or _rejection(target, suppressed)) for target in targets]
     if notification.brand.is_sandbox:
-        ways = [replace(way, reason=SANDBOX) for way in ways]
+        targets = [replace(target, reason=SANDBOX) for target in targets]
     languages = [notification.payload.get("language", "") if notification.is_test else "", choices.language]
     language = next(filter(None, languages), own.language)
     if broadcast:
@@ -115,26 +119,26 @@ def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> l
             brand_id=notification.brand_id,
             user_id=notification.user_id,
             template=notification.template,
-            channel=way.channel,
+            channel=target.channel,
             language=language,
-            address=way.address if notification.is_test and way.channel == Channel.SMS else "",
-            masked_address=masked(way.channel, way.address),
-            device_id=way.device_id,
-            status=Status.SUPPRESSED if way.reason else Status.QUEUED,
+            address=target.address if notification.is_test and target.channel == Channel.SMS else "",
+            masked_address=masked(target.channel, target.address),
+            device_id=target.device_id,
+            status=Status.SUPPRESSED if target.reason else Status.QUEUED,
             event_id=event_id,
-            last_error=way.reason,
+            last_error=target.reason,
             created_at=at,
-            finished_at=at if way.reason else None,
+            finished_at=at if target.reason else None,
         )
-        for way in ways
+        for target in targets
     )
 
 
-def _rejection(way: DeliveryTarget, shut: set[tuple[str, str]]) -> str:
-    return ADDRESS_SUPPRESSED if (way.channel, way.address) in shut else ""
+def _rejection(target: DeliveryTarget, suppressed: set[tuple[str, str]]) -> str:
+    return ADDRESS_SUPPRESSED if (target.channel, target.address) in suppressed else ""
 
 
-def ways_of(
+def targets_of(
     notification: Notification, own: NotificationSettings, preferences: Preferences, broadcast: Broadcast | None
 ) -> Iterator[DeliveryTarget]:
     """Every address that the brand could write to, with the customer's wishes. What is about safety is e-mailed at
@@ -174,7 +178,7 @@ def addresses_of(
             yield DeliveryTarget(channel, device.token, device.pk, reason=reason)
 
 
-def test_way(notification: Notification) -> DeliveryTarget:
+def test_target(notification: Notification) -> DeliveryTarget:
     """Where a member of staff has a test sent: to their own address, or to the number that they gave."""
     channel, device_id = notification.payload["channel"], notification.payload.get("device_id")
     return DeliveryTarget(channel, notification.payload.get("to") or notification.user.email, device_id)

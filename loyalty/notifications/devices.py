@@ -18,8 +18,8 @@ def register(*, user_id: int, brand_id: int, token: str, platform: str, at: date
     """
     with transaction.atomic():
         users.lock_user(user_id=user_id)
-        about = {"user_id": user_id, "platform": platform, "registered_at": at, "died_at": None}
-        made, _new = Device.objects.update_or_create(brand_id=brand_id, token=token, defaults=about)
+        defaults = {"user_id": user_id, "platform": platform, "registered_at": at, "died_at": None}
+        made, _new = Device.objects.update_or_create(brand_id=brand_id, token=token, defaults=defaults)
         rows = Device.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-registered_at", "-id")
         surplus = rows.values_list("pk", flat=True)[MAX_PER_CUSTOMER:]
         Device.objects.filter(pk__in=list(surplus)).delete()

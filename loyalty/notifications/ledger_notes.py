@@ -65,6 +65,6 @@ def text_in(note: str, language: str, names: Mapping[str, Mapping[str, str]] | N
         return note
     text, values = result
     with translation.override(language):
-        said = {name: pgettext(CONTEXT, value) if value in FIELDS else value for name, value in values.items()}
-        said |= (names or {}).get(language, {})
-        return pgettext(CONTEXT, text) % said
+        texts = {name: pgettext(CONTEXT, value) if value in FIELDS else value for name, value in values.items()}
+        texts |= (names or {}).get(language, {})
+        return pgettext(CONTEXT, text) % texts

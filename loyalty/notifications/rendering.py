@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.core import signing
 from django.template.loader import render_to_string
 from django.utils import translation
@@ -19,7 +20,6 @@ from brands.tenants import contacts
 from brands.tenants.hostnames import hostname_of, site_at
 from core.mail import one_line
 from core.numbers import format_number
-from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Channel, NotificationTemplate, Template, Topic
 from loyalty.notifications import catalogue, names, placeholders
 from loyalty.notifications.catalogue import KINDS, MessageText
@@ -53,7 +53,7 @@ class Composed:
 
 @dataclass(frozen=True, slots=True)
 class MessageRequest:
-    """Which words are wanted. `facts` are what the event told; a customer without a name is greeted without one."""
+    """Which text is asked for. `values` come from the event; a customer without a name is greeted without one."""
 
     brand: Brand
     template: str
@@ -104,8 +104,8 @@ def with_link(text: str, texts: MessageText, values: Values) -> str:
 def footer_of(request: MessageRequest, values: Values, opt_out: str) -> list[tuple[str, ...]]:
     """Why they get it, whom to ask, and how to stop it."""
     why = WHY.get(request.template, "why")
-    said = [(placeholders.fill(catalogue.phrase(request.language, name), values),) for name in (why, "questions")]
-    return [*said, *([(opt_out, "")] if opt_out else [])]
+    lines = [(placeholders.fill(catalogue.phrase(request.language, name), values),) for name in (why, "questions")]
+    return [*lines, *([(opt_out, "")] if opt_out else [])]
 
 
 def terms_of(brand: Brand, template: str, channel: str, language: str) -> MessageText:
@@ -152,27 +152,23 @@ def values_of(request: MessageRequest) -> Values:
 
 def password_link(request: MessageRequest) -> str:
     """The link to set a new password, which counts at every brand of the person's: it leads to the hostname of the
-    brand where they registered. Any other that asks could have its hostname lead to a server that reads the link.
+    brand where they registered. Any other could have its hostname lead to a server that reads the link: whoever
+    registered nowhere, because a brand brought them along, gets one to the portal's own address.
 
     It names the password that it is to replace and the address: when either has changed, the link is used up.
     """
-    user = User.objects.select_related("registered_brand").filter(pk=request.user_id).first()
+    user = User.objects.filter(pk=request.user_id).first()
     if user is None:
         return address_of(request.brand, NEW_PASSWORD, {"u": request.user_id, "p": ""})
-    home = user.registered_brand or first_brand_of(user) or request.brand
-    reachable = home if hostname_of(home.pk) else request.brand
-    return address_of(reachable, NEW_PASSWORD, {"u": user.pk, "p": password_mark(user)})
+    claims = {"u": user.pk, "p": password_mark(user)}
+    hostname = hostname_of(user.registered_brand_id) if user.registered_brand_id else ""
+    own_site = site_at(hostname) if hostname else settings.PORTAL_URL
+    return f"{own_site or site_of(request.brand)}{path_of(NEW_PASSWORD, claims)}"
 
 
 def password_mark(user: User) -> str:
     """What a link to set a new password replaces: good until the password or the address is another one."""
     return salted_hmac("password.link", f"{tokens.fingerprint(user)} {user.email}", algorithm="sha256").hexdigest()
-
-
-def first_brand_of(user: User) -> Brand | None:
-    """Of a person whom an import or an operator made: the brand that enrolled them first."""
-    account = UserPoints.objects.select_related("brand").filter(user=user).order_by("pk").first()
-    return account.brand if account else None
 
 
 def display_value(value: Any, language: str) -> str:
@@ -214,8 +210,11 @@ def opt_out_link(request: MessageRequest) -> str:
 
 def address_of(brand: Brand, purpose: str, claims: Mapping[str, Any]) -> str:
     """A page that needs no login: who holds the link holds a signature over what it is for."""
-    token = signing.dumps(claims, salt=purpose, compress=False)
-    return f"{site_of(brand)}/{purpose.replace('.', '/')}/{token}"
+    return f"{site_of(brand)}{path_of(purpose, claims)}"
+
+
+def path_of(purpose: str, claims: Mapping[str, Any]) -> str:
+    return f"/{purpose.replace('.', '/')}/{signing.dumps(claims, salt=purpose, compress=False)}"
 
 
 def site_of(brand: Brand) -> str:

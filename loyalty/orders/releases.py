@@ -1,13 +1,16 @@
 """Releases of pending points: by the clock, or when a delivery is confirmed. Each happens once, whoever comes twice."""
 
+import logging
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from time import monotonic
 
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
+from core.db.outages import is_outage
 from core.db.statements import query
 from core.json_values import plain
 from events import messages, publishing
@@ -15,7 +18,6 @@ from loyalty.errors import OrderOfAnother, OrderUnknown
 from loyalty.integrations import webhook_events
 from loyalty.models.orders import CreditedOrder
 from loyalty.models.pending import PendingPoints
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.orders.returns import is_order_of
 from loyalty.points import accounts, ledger
@@ -23,9 +25,14 @@ from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import Release
 from loyalty.points.level_periods.raising import raise_level
 
+logger = logging.getLogger(__name__)
+
 # Any constant UUID: a name space of its own for what follows from releases.
 EVENT_ID_NAMESPACE = uuid.UUID("7a53d5f0-6b8f-4a55-9d1e-30b0a0a3bb2e")
-CHUNK = 500
+# What a call looks at, and how long it works; beat calls for one each minute.
+MAX_LINES = 10_000
+TURN_SECONDS = 30
+TRIED_AGAIN_AFTER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +46,30 @@ class DuePending:
 FETCH_DUE = query("loyalty/orders/sql/fetch_due_pending.sql", returns=DuePending)
 
 
-def catch_up(*, at: datetime) -> int:
-    """Release everything that is due; returns how many lines. Stopped anywhere, the next call goes on."""
-    released, after = 0, 0
-    while due := FETCH_DUE.all(at=at, after=after, limit=CHUNK):
-        released += sum(release(each, at=at) is not None for each in due)
-        after = due[-1].entry
+def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
+    """Release what is due, a line of each brand and then the next of each, for so long; returns how many lines.
+
+    Stopped anywhere, the next call goes on.
+    """
+    ends_at, released = monotonic() + seconds, 0
+    for due in FETCH_DUE.all(at=at, limit=MAX_LINES):
+        released += _is_released(due, at=at)
+        if monotonic() > ends_at:
+            break
     return released
+
+
+def _is_released(due: DuePending, *, at: datetime) -> bool:
+    """A line at which it fails, such as one that its account has no room for, is due again some time later: neither the
+    brand's other lines nor anybody else's wait for it."""
+    try:
+        return release(due, at=at) is not None
+    except Exception as error:
+        if is_outage(error):
+            raise
+        logger.exception("the pending points of the entry %d could not be released", due.entry)
+        PendingPoints.objects.filter(pk=due.entry).update(release_at=at + TRIED_AGAIN_AFTER)
+        return False
 
 
 def release(due: DuePending, *, at: datetime) -> Release | None:
@@ -83,21 +107,20 @@ def followups_of(due: DuePending, released: Release, at: datetime) -> list[messa
         level=level,
         level_updated=is_new,
         cause=cause,
-        has_consumer=WalletPass.objects.filter(account=due.account).exists(),
         event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{due.entry}"),
     )
-    about = {"current_level": level, "lifetime_points": plain(released.lifetime), "cause": cause}
+    common = {"current_level": level, "lifetime_points": plain(released.lifetime), "cause": cause}
     data = {
         WebhookType.POINTS_RELEASED: {
             "points_released": plain(released.points),
             "new_balance": plain(released.balance),
             "transaction_id": str(released.loyalty_transaction_id),
             "reason_id": released.reason_id,
-            **about,
+            **common,
         }
     }
     if is_new:
-        data[WebhookType.LEVEL_REACHED] = about
+        data[WebhookType.LEVEL_REACHED] = common
     listened = webhook_events.listened_at(released.brand_id)
     return [
         balance,

@@ -19,7 +19,6 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.orders import CreditedOrder, OrderReturn
 from loyalty.models.pending import PendingPoints
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.orders import shares
 from loyalty.orders.shares import ReturnedBefore, ReturnRequest
@@ -276,7 +275,6 @@ def events_of(row: OrderReturn, account: UserPoints, note: str, cause: str) -> l
         points=account.points,
         level=account.current_level,
         cause=cause,
-        has_consumer=WalletPass.objects.filter(account=account).exists(),
         event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{row.pk}"),
     )
     data = {

@@ -6,6 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from core.json_values import plain
 from loyalty.errors import ReturnExceedsOrder
@@ -71,8 +72,13 @@ def cost_of(returned: Sequence[Item], paid: Decimal, bought: Sequence[Item], bef
         owned = sum(int(item["quantity"]) for item in same)
         gone = quantities(before.items).get(name, 0)
         if quantity > owned - gone:
-            message = _("Only %(left)s of the item %(item)s are left to return.")
-            values = {"left": max(owned - gone, 0), "item": name[1]}
+            left = max(owned - gone, 0)
+            message = ngettext(
+                "Only %(left)s of the item %(item)s is left to return.",
+                "Only %(left)s of the item %(item)s are left to return.",
+                left,
+            )
+            values = {"left": left, "item": name[1]}
             raise ReturnExceedsOrder(message % values, details={"field": "items", **values})
         worth = sum((worth_of(item) for item in same), ZERO)
         cost += worth * quantity / owned

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -15,6 +15,7 @@ from brands.audit_log import AuditContext, AuditedChange
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.advisory_locks import LockOfText, lock_text
 from core.errors import Invalid
 from core.json_values import plain
 from core.numbers import grouped
@@ -22,7 +23,6 @@ from events import messages, publishing
 from loyalty.errors import MemberBlocked, MemberMerged
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger
 from loyalty.points.balance_events import balance_changed
@@ -30,11 +30,9 @@ from loyalty.points.ledger import Credit
 from loyalty.points.level_periods.raising import raise_level
 
 ZERO = Decimal(0)
-LINE = "ledger line"  # in the trail, of adjustments and opening balances alone
-WAITING = "opening balance"  # in the trail, of one that waits for a confirmed address
+LINE = "ledger line"  # in the audit log, of adjustments and opening balances alone
+WAITING = "opening balance"  # in the audit log, of one that waits for a confirmed address
 MAX_SCANS = 100  # at the brand's ceiling: what anybody but the operator adds in a day
-# One addition by a person for a brand at a time is decided: two at once would pass the day's ceiling together.
-TURN = "SELECT pg_advisory_xact_lock(hashtextextended('adjustments:' || %s::text || ':' || %s::text, 7216008))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,6 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: Au
             level=made.current_level,
             level_updated=made.level_updated,
             cause=f"{ledger.ADJUSTED}{key}",
-            has_consumer=WalletPass.objects.filter(account=account).exists(),
         )
         events = [balance, *events_of(account, made, line, key, audit_context)]
         publishing.publish(messages=events, brand_id=account.brand_id, at=audit_context.at)
@@ -105,8 +102,8 @@ def check_adjustment(*, account: UserPoints, points: Decimal, reason: str) -> No
 
 
 def take_turn(*, brand_id: int, by: User | None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(TURN, [brand_id, by.pk if by else 0])
+    """One addition by a person for a brand at a time is decided: two at once would pass the day's ceiling together."""
+    lock_text(LockOfText.ADJUSTMENTS, f"adjustments:{brand_id}:{by.pk if by else 0}")
 
 
 def check_limit(*, account: UserPoints, points: Decimal, audit_context: AuditContext) -> None:

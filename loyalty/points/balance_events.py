@@ -1,5 +1,6 @@
 """What wallets hear of an account: one message, whatever changed it."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID, uuid4
@@ -19,13 +20,15 @@ def balance_changed(
     level: str,
     level_updated: bool = False,
     cause: str,
-    has_consumer: bool,
+    has_consumer: bool | None = None,
     event_id: UUID | None = None,
 ) -> messages.NewEvent:
-    """Balance and level as they are from now on. `has_consumer`: the account has a wallet pass.
+    """Balance and level as they are from now on. `has_consumer`: the account has a wallet pass; looked up where None.
 
     Call with the account locked, or unchanged since `has_consumer` was read: a pass made in the meantime waits for us.
     """
+    if has_consumer is None:
+        has_consumer = bool(with_pass([account]))
     return messages.NewEvent(
         kind="balance-changed",
         arguments={"brand_id": brand_id, "user_id": user_id},
@@ -41,12 +44,17 @@ def balance_changed(
     )
 
 
+def with_pass(accounts: Iterable[int]) -> set[int]:
+    """Those of the accounts that have a wallet pass: of many, asked once."""
+    return set(WalletPass.objects.filter(account__in=accounts).values_list("account_id", flat=True))
+
+
 def update_passes(*, member: UserPoints, what: str, at: datetime) -> None:
     """Have the member's passes made anew, if there are any, because of something on them that is no balance: `what`.
 
     Call with the account locked.
     """
-    if not WalletPass.objects.filter(account=member.pk).exists():
+    if not with_pass([member.pk]):
         return
     message = balance_changed(
         brand_id=member.brand_id,

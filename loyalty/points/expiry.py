@@ -4,37 +4,35 @@ First earned is first spent, so what is left of what was earned before a moment 
 since. No line need say which points it spent, and nothing but the balance and the newer lines is read.
 """
 
-import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import groupby
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
+from brands.tenants.turns import TURN_SECONDS, in_turns
 from core.db.statements import query
 from core.json_values import plain
 from events import messages, publishing
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.expiry import ExpiryRun, ExpiryWarning
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger
 from loyalty.points.accounts import lock_many
-from loyalty.points.balance_events import balance_changed
+from loyalty.points.balance_events import balance_changed, with_pass
 from loyalty.points.expiry_rules import Rule
 from loyalty.points.ledger import Expired
-
-logger = logging.getLogger(__name__)
 
 # Any constant UUID: a name space of its own for what follows from expiry.
 EVENT_ID_NAMESPACE = uuid.UUID("b1d7e1b0-5f0f-4e0c-8a3c-6a0b7c1f9f2e")
@@ -52,7 +50,7 @@ class CheckedAccount:
 
 @dataclass(frozen=True, slots=True)
 class EarnedLot:
-    """What is left of one earned line."""
+    """What is left of one earned line, as the ledger has it."""
 
     account: int
     user_id: int
@@ -84,20 +82,15 @@ def today(brand: Brand, at: datetime) -> date:
     return at.astimezone(brand.zone).date()
 
 
-def catch_up(*, at: datetime) -> int:
-    """The work of the day that it is at each brand, as far as it is not done; returns how many accounts it changed.
+def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
+    """The work of the day that it is at each brand, as far as it is not done and the time reaches, a chunk of each
+    brand in turns; returns how many accounts it changed.
 
     A brand at which it fails is told in the log and tried again the next time; the others have their night.
     """
-    changed = 0
-    for brand in Brand.objects.exclude(points_expire=Brand.Expiry.NEVER).order_by("pk"):
-        try:
-            changed += run(brand=brand, at=at)
-        except Exception as error:
-            if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
-                raise
-            logger.exception("the points of the brand %s could not expire", brand.slug)
-    return changed
+    brands = Brand.objects.exclude(points_expire=Brand.Expiry.NEVER)
+    failure = "the points of the brand %s could not expire"
+    return in_turns(brands, partial(chunks, at=at), failure=failure, seconds=seconds)
 
 
 def run(*, brand: Brand, at: datetime) -> int:
@@ -105,19 +98,23 @@ def run(*, brand: Brand, at: datetime) -> int:
 
     Several workers share the work. Returns how many accounts this call took points from.
     """
+    return sum(chunks(brand, at=at))
+
+
+def chunks(brand: Brand, *, at: datetime) -> Iterator[int]:
+    """A chunk of what `run` does at each step: how many accounts it took points from. A warning takes none."""
     rule = rule_of(brand)
     if rule is None:
-        return 0
-    day, changed = today(brand, at), 0
-    while chunk := take_chunk(begun(brand, rule, ExpiryRun.Kind.EXPIRE, day), at=at):
-        changed += chunk.members
+        return
+    day = today(brand, at)
+    while chunk := take_chunk(run_of_day(brand, rule, ExpiryRun.Kind.EXPIRE, day), at=at):
+        yield chunk.members
     if brand.expiry_warning_days:
-        while warn_chunk(begun(brand, rule, ExpiryRun.Kind.WARN, day), brand=brand, rule=rule, at=at):
-            pass
-    return changed
+        while warn_chunk(run_of_day(brand, rule, ExpiryRun.Kind.WARN, day), brand=brand, rule=rule, at=at):
+            yield 0
 
 
-def begun(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int:
+def run_of_day(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int:
     """The id of the day's run, made by whoever comes first. What it does is settled then."""
     ahead = brand.expiry_warning_days if kind == ExpiryRun.Kind.WARN else 0
     retained_from = local_time.midnight(rule.retained_from(day + ahead * DAY), brand.zone)
@@ -143,7 +140,7 @@ def take_chunk(run_id: int, *, at: datetime) -> Chunk | None:
             finish(locked)
             return None
         gone = expire(locked, [each.account for each in seen if each.is_due], at=at)
-        move(
+        save_progress(
             locked, reached=seen[-1].account, members=len(gone), points=sum((each.points for each in gone), Decimal(0))
         )
         return Chunk(len(gone))
@@ -160,7 +157,7 @@ def finish(run: ExpiryRun) -> None:
     ExpiryRun.objects.filter(pk=run.pk, finished_at=None).update(finished_at=timezone.now())
 
 
-def move(run: ExpiryRun, *, reached: int, members: int, points: Decimal) -> None:
+def save_progress(run: ExpiryRun, *, reached: int, members: int, points: Decimal) -> None:
     ExpiryRun.objects.filter(pk=run.pk).update(
         reached=reached, members=F("members") + members, points=F("points") + points
     )
@@ -207,9 +204,7 @@ def expired_events(run: ExpiryRun, gone: Sequence[Expired], *, note: str, at: da
 
 def changes(run: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
     """For wallets, as after an accrual."""
-    passes = set(
-        WalletPass.objects.filter(account__in=[each.account for each in gone]).values_list("account_id", flat=True)
-    )
+    passes = with_pass([each.account for each in gone])
     cause = f"expire:{run.day}"
     return [
         balance_changed(
@@ -240,7 +235,7 @@ def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk 
         warned = warnings(locked, [each.account for each in seen if each.is_due], brand=brand, rule=rule)
         publishing.publish(messages=warned, brand_id=brand.pk, at=at, once=True)
         points = sum((Decimal(str(each.payload["points"])) for each in warned), Decimal(0))
-        move(locked, reached=seen[-1].account, members=len(warned), points=points)
+        save_progress(locked, reached=seen[-1].account, members=len(warned), points=points)
         return Chunk(len(warned))
 
 
@@ -305,8 +300,8 @@ def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> NextExp
     if rule is None or not account.points:
         return None
     now = today(brand, at)
-    chunk = lots([account.pk], brand=brand, rule=rule, day=now + max(brand.expiry_warning_days, 1) * DAY)
-    if not chunk:
+    expiring = lots([account.pk], brand=brand, rule=rule, day=now + max(brand.expiry_warning_days, 1) * DAY)
+    if not expiring:
         return None
-    on = max(chunk[0].on, now)
-    return NextExpiry(sum((lot.points for lot in chunk if lot.on <= on), Decimal(0)), on)
+    on = max(expiring[0].on, now)
+    return NextExpiry(sum((lot.points for lot in expiring if lot.on <= on), Decimal(0)), on)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from core import languages
-from core.numbers import half_up
+from core.numbers import half_up, plural_number
 from core.translations import text_of
 
 LEVEL, OVERRIDE, DEFAULT, REWARD, RULE = "level", "override", "default", "reward", "rule"
@@ -112,12 +113,13 @@ def cut_text(cut: Cut) -> str:
     if cut.per == "rule":
         return _("all that there was to give has been given")
     if cut.what == "events":
+        most = plural_number(cut.most)
         message = {
-            "day": _("at most %(most)s times a day"),
-            "week": _("at most %(most)s times a week"),
-            "month": _("at most %(most)s times a month"),
+            "day": ngettext("at most %(most)s time a day", "at most %(most)s times a day", most),
+            "week": ngettext("at most %(most)s time a week", "at most %(most)s times a week", most),
+            "month": ngettext("at most %(most)s time a month", "at most %(most)s times a month", most),
         }
-        return message.get(cut.period, _("at most %(most)s times")) % places
+        return message.get(cut.period, ngettext("at most %(most)s time", "at most %(most)s times", most)) % places
     message = {
         "event": _("at most %(most)s at a time"),
         "day": _("at most %(most)s a day"),

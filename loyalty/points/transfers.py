@@ -31,10 +31,9 @@ from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction, PointTransfer
 from loyalty.models.notifications import Template
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts, ledger
-from loyalty.points.balance_events import balance_changed
+from loyalty.points.balance_events import balance_changed, with_pass
 from loyalty.points.ledger import LIFETIME
 
 ZERO = Decimal(0)
@@ -218,7 +217,7 @@ def received_left(*, account: int) -> Decimal:
 def consequences(made: PointTransfer, sides: Mapping[int, TransferSide], *, at: datetime) -> list[NewEvent]:
     """For wallets and webhooks, of each side, and the receiver's notification."""
     cause = f"{ledger.TRANSFERRED}{made.pk}"
-    passes = set(WalletPass.objects.filter(account__in=list(sides)).values_list("account_id", flat=True))
+    passes = with_pass(sides)
     result = [
         balance_changed(
             brand_id=made.brand_id,

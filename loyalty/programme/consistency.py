@@ -41,5 +41,5 @@ def _expiring(brand: Brand, mark: ProgrammeWatermark) -> Iterator[Difference]:
     rows = dict(ExpiringRollup.objects.filter(brand=brand).values_list("month", "points"))
     for month in sorted({*expected, *rows}):
         if expected.get(month) != rows.get(month):
-            about = f"brand {brand.pk}, {month}"
-            yield Difference(EXPIRING, about, str(expected.get(month)), str(rows.get(month)))
+            subject = f"brand {brand.pk}, {month}"
+            yield Difference(EXPIRING, subject, str(expected.get(month)), str(rows.get(month)))

@@ -1,6 +1,6 @@
 """What Home shows of the programme: points and new members by day, over several brands at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -89,9 +89,16 @@ class Home:
     def on(self, day: date) -> Movements:
         return self.days.get(day) or Movements()
 
-    def balance_after(self, day: date) -> Decimal:
-        """On all balances at the end of a day, which is one of those asked for."""
-        return self.outstanding - sum((moved.balance for later, moved in self.days.items() if later > day), ZERO)
+    def balances_after(self, days: Iterable[date]) -> list[Decimal]:
+        """On all balances at the end of each of these days, the first one first; they are among those asked for."""
+        latest_first = sorted(days, reverse=True)
+        moved = sorted(self.days.items(), key=lambda each: each[0])
+        result, balance = [], self.outstanding
+        for day in latest_first:
+            while moved and moved[-1][0] > day:
+                balance -= moved.pop()[1].balance
+            result.append(balance)
+        return result[::-1]
 
 
 FETCH_DAYS = query("loyalty/programme/sql/fetch_days.sql", returns=DayPoints, movement=case_sql(), amount=AMOUNT_SQL)
@@ -118,8 +125,7 @@ def home(*, brands: Sequence[Brand], first: date, last: date, at: datetime) -> H
     moment = min(midnight(day, brand.zone) for day, brand in zip(since, brands, strict=True))
     points = _rows(FETCH_DAYS, {**values, "since": since, "moment": moment})
     uncounted = [day + DAY if day else FIRST_DAY for day in counted]
-    earliest = min(midnight(max(day, first), brand.zone) for day, brand in zip(uncounted, brands, strict=True))
-    members = _rows(FETCH_MEMBERS, {**values, "since": uncounted, "moment": earliest})
+    members = _rows(FETCH_MEMBERS, {**values, "since": uncounted})
     return _home(brands, [DayPoints(*row) for row in points], [MemberCount(*row) for row in members], today)
 
 

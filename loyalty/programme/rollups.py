@@ -96,9 +96,9 @@ def _write(brand: Brand, first: date, last: date) -> None:
     """A stale day is taken off the list before the ledger is read: an entry that comes later puts it there again."""
     StaleDay.objects.filter(brand=brand, day__range=(first, last)).delete()
     PointsRollup.objects.filter(brand=brand, day__range=(first, last)).delete()
-    about: dict[str, Any] = {"brand": brand.pk, "zone": brand.time_zone, "first": first, "last": last}
-    ROLL_UP_DAYS.run(**about)
-    NOTE_ACTIVE.run(**about)
+    parameters: dict[str, Any] = {"brand": brand.pk, "zone": brand.time_zone, "first": first, "last": last}
+    ROLL_UP_DAYS.run(**parameters)
+    NOTE_ACTIVE.run(**parameters)
     until = ProgrammeWatermark.objects.values_list("until", flat=True).get(brand=brand)
     latest = month_of(max(last, until or last))
     touched = _months(month_of(first), month_of(last))

@@ -8,11 +8,13 @@ import random
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from time import monotonic
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Max, Min
 
+from brands.models.tenants import Brand
+from brands.tenants.turns import once_each
 from core.db.statements import part, query
 from events import messages, publishing
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
@@ -48,16 +50,21 @@ FETCH_FIRST_ACTION = query(
 def publish_first_actions(*, at: datetime) -> int:
     """Publish an event for each referral whose friend has acted; returns how many are new. Old ones lapse.
 
-    The brands come in any order, as far as the time of a call reaches; the next call goes on.
+    The brands come in any order, as far as the time of a call reaches; the next call goes on. One at which it fails is
+    logged, and keeps no other waiting.
     """
-    until = monotonic() + TURN_SECONDS
-    programmes = ReferralProgramme.objects.filter(is_active=True, brand__loyalty_active=True)
-    published = 0
-    for programme in programmes.select_related("brand").order_by("?"):
-        if monotonic() > until:
-            break
-        published += _publish(programme, at)
-        lapse(programme, at)
+    programmes = ReferralProgramme.objects.filter(is_active=True)
+    brands = Brand.objects.filter(pk__in=programmes.values("brand"), loyalty_active=True)
+    failure = "referrals of the brand %s could not be looked through"
+    return once_each(brands, partial(_check_waiting, at=at), failure=failure, seconds=TURN_SECONDS)
+
+
+def _check_waiting(brand: Brand, *, at: datetime) -> int:
+    programme = ReferralProgramme.objects.select_related("brand").filter(brand=brand, is_active=True).first()
+    if programme is None:  # switched off in this moment
+        return 0
+    published = _publish(programme, at)
+    lapse(programme, at)
     return published
 
 

@@ -14,7 +14,6 @@ from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.orders.returns import level_after_return
 from loyalty.points import ledger
@@ -78,14 +77,13 @@ def taken_back(referral: Referral, account: UserPoints, points: Decimal, note: s
     account.refresh_from_db()
     entry = LoyaltyTransaction.objects.filter(user_point=account, reason_id=f"{ledger.REFERRED}{referral.pk}").first()
     level, following = level_after_return(account, entry, points, at)
-    about: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id}
+    recipient: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id}
     balance = balance_changed(
-        **about,
+        **recipient,
         account=account.pk,
         points=reversal.balance,
         level=level,
         cause=cause,
-        has_consumer=WalletPass.objects.filter(account=account).exists(),
         event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{cause}:{account.pk}"),
     )
     if reversal.loyalty_transaction_id is None:
@@ -101,4 +99,5 @@ def taken_back(referral: Referral, account: UserPoints, points: Decimal, note: s
     }
     kind = WebhookType.POINTS_ADJUSTED
     event_id = uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{kind}:{cause}:{account.pk}")
-    return [balance, *following, *webhook_events.events_for_subscribers(kind, data, **about, event_id=event_id, at=at)]
+    adjusted = webhook_events.events_for_subscribers(kind, data, **recipient, event_id=event_id, at=at)
+    return [balance, *following, *adjusted]

@@ -15,7 +15,6 @@ from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Template
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
-from loyalty.models.wallets import WalletPass
 from loyalty.points import ledger
 from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import Credit
@@ -101,19 +100,18 @@ def consequences(
     at: datetime,
 ) -> list[NewEvent]:
     """As after an accrual: for wallets, webhooks, and the member's notification."""
-    about: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id}
+    recipient: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id}
     balance = balance_changed(
-        **about,
+        **recipient,
         account=account.pk,
         points=line.balance,
         level=level,
         level_updated=level_updated,
         cause=cause,
-        has_consumer=WalletPass.objects.filter(account=account).exists(),
         event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{cause}:{account.pk}"),
     )
     credit = webhook_events.Credit(
-        **about,
+        **recipient,
         points_earned=plain(points),
         new_balance=plain(line.balance),
         lifetime_points=plain(line.lifetime),
@@ -131,7 +129,7 @@ def consequences(
     )
     notification = NewEvent(
         kind="notify",
-        arguments=about,
+        arguments=recipient,
         payload={
             "template": Template.POINTS_EARNED.value,
             "points_earned": plain(points),

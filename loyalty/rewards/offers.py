@@ -58,7 +58,7 @@ def offers_to(*, user_id: int, brand: Brand, rewards: Sequence[Reward], at: date
     for reward in rewards:
         reward.stock = left.get(reward.pk, reward.stock)
     return [
-        Offer(reward, member, rules.ineligibility(redeem.offer_of(reward), member, at))
+        Offer(reward, member, rules.ineligibility(redeem.reward_terms(reward), member, at))
         for reward, member in zip(rewards, members, strict=True)
     ]
 

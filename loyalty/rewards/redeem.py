@@ -41,9 +41,9 @@ class RedemptionRequest:
 class RedemptionSnapshot:
     """What one statement read of the member, the reward and what the member did with it before."""
 
-    holder: MemberState
+    member: MemberState
     level: str
-    offer: RewardTerms | None
+    terms: RewardTerms | None
     name: str
     code_days: int | None
     uses_pool: bool
@@ -99,26 +99,26 @@ def redeem(request: RedemptionRequest) -> Redemption:
     """
     account = accounts.account_of(brand_id=request.brand_id, user_id=request.user_id)
     if account is None:
-        raise error_for_outsider(request)
+        raise error_without_account(request)
     with transaction.atomic():
         accounts.lock(account=account.pk)
         snapshot = read_snapshot(account.pk, request)
         if snapshot.earlier_id is not None:
-            return the_same(read_back(snapshot.earlier_id), request)
-        if snapshot.offer is None:
+            return same_redemption(reload(snapshot.earlier_id), request)
+        if snapshot.terms is None:
             raise RewardNotFound
-        if error := rules.ineligibility(snapshot.offer, snapshot.holder, request.at):
+        if error := rules.ineligibility(snapshot.terms, snapshot.member, request.at):
             raise error
-        write(account.pk, snapshot, snapshot.offer, request)
-        return read_back(snapshot.redemption_id)
+        write(account.pk, snapshot, snapshot.terms, request)
+        return reload(snapshot.redemption_id)
 
 
-def read_back(redemption_id: int) -> Redemption:
+def reload(redemption_id: int) -> Redemption:
     """With the partner's code that it took, if there is one."""
     return Redemption.objects.select_related("pool_code").get(pk=redemption_id)
 
 
-def error_for_outsider(request: RedemptionRequest) -> Exception:
+def error_without_account(request: RedemptionRequest) -> Exception:
     """Of somebody who is no member yet, and so has no points for what always costs some."""
     rows = Reward.objects.filter(pk=request.reward_id, brand=request.brand_id, cost__isnull=False)
     reward = rows.select_related("minimum_level").first()
@@ -127,7 +127,7 @@ def error_for_outsider(request: RedemptionRequest) -> Exception:
     brand = Brand.objects.get(pk=request.brand_id)
     outsider = MemberState(brand.loyalty_active, blocked=False, balance=ZERO, level_threshold=ZERO, taken=0)
     reward.stock = pools.stock_of(reward, at=request.at)
-    return rules.ineligibility(offer_of(reward), outsider, request.at) or RewardNotAvailable()
+    return rules.ineligibility(reward_terms(reward), outsider, request.at) or RewardNotAvailable()
 
 
 def price_of(reward: Reward) -> Decimal:
@@ -136,7 +136,7 @@ def price_of(reward: Reward) -> Decimal:
     return reward.cost
 
 
-def offer_of(reward: Reward) -> RewardTerms:
+def reward_terms(reward: Reward) -> RewardTerms:
     level = reward.minimum_level
     return RewardTerms(
         cost=price_of(reward),
@@ -156,7 +156,7 @@ def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapsho
     assert row is not None  # noqa: S101 - the account is locked, so it is there
     is_blocked = row.status != UserPoints.Status.ACTIVE
     return RedemptionSnapshot(
-        holder=MemberState(
+        member=MemberState(
             row.loyalty_active,
             is_blocked,
             row.balance,
@@ -165,7 +165,7 @@ def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapsho
             frozenset({row.segment_id} if row.segment_id is not None and row.in_segment else ()),
         ),
         level=row.level,
-        offer=terms_of(row) if row.name is not None else None,
+        terms=terms_of(row) if row.name is not None else None,
         name=row.name or "",
         code_days=row.code_days,
         uses_pool=bool(row.uses_pool),
@@ -190,26 +190,26 @@ def terms_of(row: SnapshotRow) -> RewardTerms:
     )
 
 
-def the_same(earlier: Redemption, request: RedemptionRequest) -> Redemption:
+def same_redemption(earlier: Redemption, request: RedemptionRequest) -> Redemption:
     if earlier.reward_id != request.reward_id:
         raise IdempotencyKeyReused
     return earlier
 
 
-def write(account: int, snapshot: RedemptionSnapshot, offer: RewardTerms, request: RedemptionRequest) -> None:
+def write(account: int, snapshot: RedemptionSnapshot, terms: RewardTerms, request: RedemptionRequest) -> None:
     """Raises OutOfStock where others were faster; nothing is written then."""
-    balance = snapshot.holder.balance - offer.cost
+    balance = snapshot.member.balance - terms.cost
     cause = f"{TAKEN}{snapshot.redemption_id}"
-    following = consequences(account, snapshot, offer, request, cause)
+    following = consequences(account, snapshot, terms, request, cause)
     parameters = {
         "account": account,
         "brand_id": request.brand_id,
         "reward_id": request.reward_id,
-        "limited": offer.stock is not None and not snapshot.uses_pool,
+        "limited": terms.stock is not None and not snapshot.uses_pool,
         "from_pool": snapshot.uses_pool,
         "redemption_id": snapshot.redemption_id,
         "name": snapshot.name,
-        "cost": offer.cost,
+        "cost": terms.cost,
         "balance_after": balance,
         "code": codes.new(),
         "request_key": request.key,
@@ -225,10 +225,10 @@ def write(account: int, snapshot: RedemptionSnapshot, offer: RewardTerms, reques
 
 
 def consequences(
-    account: int, snapshot: RedemptionSnapshot, offer: RewardTerms, request: RedemptionRequest, cause: str
+    account: int, snapshot: RedemptionSnapshot, terms: RewardTerms, request: RedemptionRequest, cause: str
 ) -> list[messages.NewEvent]:
     """For wallets, and for the webhooks that listen."""
-    balance = snapshot.holder.balance - offer.cost
+    balance = snapshot.member.balance - terms.cost
     events = [
         balance_changed(
             brand_id=request.brand_id,
@@ -245,7 +245,7 @@ def consequences(
         data = {
             "redemption_id": snapshot.redemption_id,
             "reward_id": request.reward_id,
-            "points": plain(offer.cost),
+            "points": plain(terms.cost),
             "new_balance": plain(balance),
         }
         events.append(

@@ -14,7 +14,6 @@ from events.messages import NewEvent
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption, Reward
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger
 from loyalty.points.balance_events import balance_changed
@@ -57,7 +56,6 @@ def return_points(redemption: Redemption, account: UserPoints, at: datetime) -> 
         points=line.balance,
         level=line.current_level,
         cause=cause,
-        has_consumer=WalletPass.objects.filter(account=account).exists(),
         event_id=following_id(cause),
     )
     publishing.publish(messages=[message], brand_id=account.brand_id, at=at)
@@ -85,10 +83,10 @@ def webhook_events_of(redemption: Redemption, account: UserPoints, line: Credit 
         "new_balance": plain(line.balance if line else account.points),
     }
     listened = webhook_events.listened_at(account.brand_id)
-    about: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id, "at": at}
+    common: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id, "at": at}
     return [
         webhook_events.webhook_event(
-            kind, each, event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{kind}:{redemption.pk}"), **about
+            kind, each, event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{kind}:{redemption.pk}"), **common
         )
         for kind, each in data.items()
         if kind in listened

@@ -54,24 +54,24 @@ class MemberState:
     segments: frozenset[int] = frozenset()
 
 
-def ineligibility(offer: RewardTerms, holder: MemberState, at: datetime) -> DomainError | None:
+def ineligibility(terms: RewardTerms, member: MemberState, at: datetime) -> DomainError | None:
     """Why this member cannot take this reward now; None where they can. What cannot be helped comes first."""
-    if not holder.loyalty_active:
+    if not member.loyalty_active:
         return LoyaltyDisabled()
-    if holder.blocked:
+    if member.blocked:
         return MemberBlocked()
-    begun = offer.valid_from is None or offer.valid_from <= at
-    ended = offer.valid_until is not None and offer.valid_until <= at
-    if not (offer.is_active and begun) or ended:
+    begun = terms.valid_from is None or terms.valid_from <= at
+    ended = terms.valid_until is not None and terms.valid_until <= at
+    if not (terms.is_active and begun) or ended:
         return RewardNotAvailable()
-    if offer.segment is not None and offer.segment not in holder.segments:
+    if terms.segment is not None and terms.segment not in member.segments:
         return RewardNotAvailable()
-    if offer.level_threshold is not None and holder.level_threshold < offer.level_threshold:
-        return LevelTooLow(details={"level": offer.level_name})
-    if offer.limit_per_member is not None and holder.taken >= offer.limit_per_member:
-        return RedemptionLimitReached(details={"limit": offer.limit_per_member})
-    if offer.stock is not None and offer.stock <= 0:
+    if terms.level_threshold is not None and member.level_threshold < terms.level_threshold:
+        return LevelTooLow(details={"level": terms.level_name})
+    if terms.limit_per_member is not None and member.taken >= terms.limit_per_member:
+        return RedemptionLimitReached(details={"limit": terms.limit_per_member})
+    if terms.stock is not None and terms.stock <= 0:
         return OutOfStock()
-    if holder.balance < offer.cost:
-        return NotEnoughPointsForReward(details={"missing": float(offer.cost - holder.balance)})
+    if member.balance < terms.cost:
+        return NotEnoughPointsForReward(details={"missing": float(terms.cost - member.balance)})
     return None

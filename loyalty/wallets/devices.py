@@ -33,7 +33,7 @@ def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datet
         passes.set_state(wallet_pass=wallet_pass, state=WalletPass.State.IN_WALLET)
         if wallet_pass.current_version < wallet_pass.version:
             brand = wallet_pass.brand_id
-            messages = passes.chosen_changed(passes=[wallet_pass.pk], brand_id=brand, at=at)
+            messages = passes.bump_versions(passes=[wallet_pass.pk], brand_id=brand, at=at)
             publishing.publish(messages=messages, brand_id=brand, at=at)
     return is_new
 

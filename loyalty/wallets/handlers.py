@@ -39,11 +39,11 @@ def on_balance_changed(delivery: LeasedEvent) -> None:
 
 def on_refresh_pass(delivery: LeasedEvent) -> None:
     """Tell the wallet of a pass's newest version. Whatever fails is tried again, alone; points know nothing of it."""
-    with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
+    with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
         if result is None:
             raise NotFound(_("The brand has no such pass."))
         if result.pushed_version >= result.version or result.state == WalletPass.State.REMOVED:
-            passes.left_alone(wallet_pass=result)
+            passes.release(wallet_pass=result)
             leases.finish(delivery, outcome={"version": result.version, "pushed": False})
         else:
             _notify(result, delivery)
@@ -59,20 +59,20 @@ def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
             else update_google_object(wallet_pass, issuer, now)
         )
     except (WalletUnavailable, PushFailedError, client.RequestFailedError, messages.RetryLater) as error:
-        passes.failed(wallet_pass=wallet_pass, error=str(error), at=timezone.now())
+        passes.mark_failed(wallet_pass=wallet_pass, error=str(error), at=timezone.now())
         raise
     except Exception as error:
-        passes.failed(wallet_pass=wallet_pass, error=type(error).__name__, at=timezone.now())
+        passes.mark_failed(wallet_pass=wallet_pass, error=type(error).__name__, at=timezone.now())
         raise
     issuers.note_success(issuer=issuer)
     with transaction.atomic():
         leases.finish(delivery, outcome={"version": wallet_pass.version, "pushed": True})
-        passes.done(wallet_pass=wallet_pass, at=timezone.now(), **also)
+        passes.mark_pushed(wallet_pass=wallet_pass, at=timezone.now(), **also)
 
 
 def on_expire_pass(delivery: LeasedEvent) -> None:
     """A person was erased: Google's object is over and names nobody. One that Google never made stays unmade."""
-    with passes.taken(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
+    with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
         if result is None:
             raise NotFound(_("The brand has no such pass."))
         _expire(result, delivery)
@@ -83,13 +83,13 @@ def _expire(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
         issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=wallet_pass.platform, at=timezone.now())
         expire_google(wallet_pass, issuer)
     except api.Later as later:
-        passes.failed(wallet_pass=wallet_pass, error=str(later), at=timezone.now())
+        passes.mark_failed(wallet_pass=wallet_pass, error=str(later), at=timezone.now())
         raise messages.RetryLater(str(later), after=max(later.after, timedelta(seconds=1))) from later
     except Exception as error:
-        passes.failed(wallet_pass=wallet_pass, error=str(error), at=timezone.now())
+        passes.mark_failed(wallet_pass=wallet_pass, error=str(error), at=timezone.now())
         raise
     with transaction.atomic():
-        passes.done(wallet_pass=wallet_pass, at=timezone.now())
+        passes.mark_pushed(wallet_pass=wallet_pass, at=timezone.now())
         leases.finish(delivery, outcome={"expired": True})
 
 
@@ -133,7 +133,7 @@ def update_google_object(wallet_pass: WalletPass, issuer: Issuer, at: datetime) 
     if notifies:
         content["notifyPreference"] = "NOTIFY_ON_UPDATE"
     try:
-        bring_class(card, issuer)
+        update_class(card, issuer)
         saved = patched(content, issuer)
     except api.Rejected as error:
         _revoke(wallet_pass, notifies=notifies)
@@ -155,7 +155,7 @@ def patched(content: dict[str, Any], issuer: Issuer) -> dict[str, Any]:
         return api.put(kind="loyaltyObject", content=silent, keys=issuer.for_google)
 
 
-def bring_class(card: Card, issuer: Issuer) -> None:
+def update_class(card: Card, issuer: Issuer) -> None:
     if issuer.design_pushed >= issuer.design:
         return
     content = objects.loyalty_class(card.design, issuer.for_google.identifier)
@@ -164,9 +164,9 @@ def bring_class(card: Card, issuer: Issuer) -> None:
 
 
 def _revoke(wallet_pass: WalletPass, *, notifies: bool) -> None:
-    """An answer that is a no has notified nobody. No answer at all may have: that one stays counted."""
+    """A rejected push has reached no device and is not counted; one without an answer may have, and stays counted."""
     if notifies:
-        passes.was_not_notified(wallet_pass=wallet_pass)
+        passes.undo_notification(wallet_pass=wallet_pass)
 
 
 def expire_google(wallet_pass: WalletPass, issuer: Issuer) -> None:

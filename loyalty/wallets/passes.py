@@ -71,7 +71,7 @@ def account_changed(*, account: int, brand_id: int, at: datetime) -> list[messag
     return [refresh(each, brand_id) for each in changed if each.is_first]
 
 
-def chosen_changed(*, passes: Sequence[int], brand_id: int, at: datetime) -> list[messages.NewEvent]:
+def bump_versions(*, passes: Sequence[int], brand_id: int, at: datetime) -> list[messages.NewEvent]:
     """The same for these passes of a brand."""
     changed = CHANGE_PASSES.all(passes=list(passes), brand=brand_id, at=at)
     return [refresh(each, brand_id) for each in changed if each.is_first]
@@ -102,15 +102,15 @@ def refresh_all(*, brand_id: int, platform: str = "", behind: bool = False, at: 
     last, count = 0, 0
     while portion := list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", flat=True)[:PORTION]):
         with transaction.atomic():
-            messages = chosen_changed(passes=portion, brand_id=brand_id, at=at)
+            messages = bump_versions(passes=portion, brand_id=brand_id, at=at)
             publishing.publish(messages=messages, brand_id=brand_id, at=at)
         last, count = portion[-1], count + len(portion)
     return count
 
 
 @contextmanager
-def taken(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
-    """The pass, for the block alone until `done` or `failed`, or for BUSY_SECONDS after this process was killed.
+def leased(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
+    """The pass, for the block alone until `mark_pushed` or `mark_failed`, or BUSY_SECONDS after this process died.
 
     None: the brand has no such pass. Raises RetryLater while another worker has it. No transaction may outlast the
     block: what it has locked could not be renewed.
@@ -135,7 +135,7 @@ def _renew(leases: Sequence[tuple[int, int]]) -> None:
 keeper = Keeper[tuple[int, int]]("wallet passes", every=RENEW_SECONDS, renew=_renew)
 
 
-def done(*, wallet_pass: WalletPass, at: datetime, **also: Any) -> None:
+def mark_pushed(*, wallet_pass: WalletPass, at: datetime, **also: Any) -> None:
     """The wallets have heard of this version."""
     WalletPass.objects.filter(pk=wallet_pass.pk).update(
         pushed_version=Greatest("pushed_version", wallet_pass.version),
@@ -147,24 +147,24 @@ def done(*, wallet_pass: WalletPass, at: datetime, **also: Any) -> None:
     )
 
 
-def left_alone(*, wallet_pass: WalletPass) -> None:
-    """There was nothing to say."""
+def release(*, wallet_pass: WalletPass) -> None:
+    """End the lease: the pass had no change to push."""
     WalletPass.objects.filter(pk=wallet_pass.pk).update(busy_until=None)
 
 
-def failed(*, wallet_pass: WalletPass, error: str, at: datetime) -> None:
+def mark_failed(*, wallet_pass: WalletPass, error: str, at: datetime) -> None:
     WalletPass.objects.filter(pk=wallet_pass.pk).update(
         busy_until=None, last_error=leases.readable(error), failed_at=at
     )
 
 
-def handed_out(*, wallet_pass: WalletPass) -> None:
+def mark_downloaded(*, wallet_pass: WalletPass) -> None:
     """The customer was given this version; whether it came into a wallet, nobody has said yet."""
     rows = WalletPass.objects.filter(pk=wallet_pass.pk)
     rows.update(current_version=Greatest("current_version", wallet_pass.version))
 
 
-def fetched(*, wallet_pass: WalletPass, at: datetime) -> None:
+def mark_fetched(*, wallet_pass: WalletPass, at: datetime) -> None:
     """A device has this version."""
     rows = WalletPass.objects.filter(pk=wallet_pass.pk)
     rows.update(current_version=Greatest("current_version", wallet_pass.version), fetched_at=at)
@@ -184,7 +184,7 @@ def may_notify(*, wallet_pass: WalletPass, at: datetime) -> bool:
     return True
 
 
-def was_not_notified(*, wallet_pass: WalletPass) -> None:
+def undo_notification(*, wallet_pass: WalletPass) -> None:
     """Google refused the call that would have notified the customer."""
     wallet_pass.notified_at = wallet_pass.notified_at[:-1]
     WalletPass.objects.filter(pk=wallet_pass.pk).update(notified_at=wallet_pass.notified_at)

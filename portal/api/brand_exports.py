@@ -1,18 +1,16 @@
 """Exports of reference data over HTTP, with the columns of an import."""
 
-from typing import Any
-
 from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from brands.access.brand_access import BrandAccess, access_of
 from brands.access.endpoints import HUB_OR_STAFF
 from brands.identity.authentication import BearerToken
+from core.api.file_views import FileView
 from core.api.openapi.endpoint import endpoint
 from core.errors import Forbidden, Invalid, NotFound
 from core.spreadsheets.report import Format
@@ -29,15 +27,11 @@ CONTENT = OpenApiParameter(
 )
 
 
-class BrandExport(APIView):
+class BrandExport(FileView):
     """A resource's rows as a file."""
 
     authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)
-
-    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
-        """Errors are JSON, whatever else is asked for."""
-        return super().perform_content_negotiation(request, force=True)
 
     @endpoint(
         "export_resource",

@@ -10,11 +10,11 @@ from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from brands.access.brand_access import BrandAccess, access_of
 from brands.access.endpoints import HUB_OR_STAFF, BrandView, row_endpoint, row_of, row_output, write_endpoint
 from brands.identity.authentication import BearerToken
+from core.api.file_views import FileView
 from core.api.inputs import Input, one_line
 from core.api.openapi.endpoint import endpoint
 from core.api.openapi.examples import answer_example, request_example
@@ -193,15 +193,11 @@ class BrandImport(BrandView):
         return Response(BrandImportRowOutput.serialize(described(upload, preview_of(upload, resource))))
 
 
-class BrandImportErrors(APIView):
+class BrandImportErrors(FileView):
     """The lines of an import that have errors."""
 
     authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)
-
-    def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
-        """Errors are JSON, whatever else is asked for."""
-        return super().perform_content_negotiation(request, force=True)
 
     @endpoint(
         "download_import_errors",

@@ -28,7 +28,7 @@ from portal.unfold import ModelAdmin
 
 ENTRIES_PER_PAGE = 50
 # Beside what was there before, what an action's page keeps on the request until the action has reported.
-CHOSEN = "_rows_before_the_action"
+ROWS_BEFORE = "_rows_before_the_action"
 
 
 def audit_context(request: HttpRequest, reason: str = "") -> AuditContext:
@@ -44,12 +44,12 @@ class AuditLogAdminMixin(ModelAdmin):
         raise NotImplementedError
 
     def audited_brands(self, obj: Any) -> Sequence[int | None]:
-        """Whose trail tells of a change of `obj`."""
+        """Whose audit log tells of a change of `obj`."""
         return [self.brand_id_of(obj)]
 
     def note(self, request: HttpRequest, rows: Iterable[Any], action: Any, *, reason: str = "") -> None:
         """Write down what was done to rows; with their values, if `remember` saw them before."""
-        rows, seen = list(rows), getattr(request, CHOSEN, {})
+        rows, seen = list(rows), getattr(request, ROWS_BEFORE, {})
         # Another page's rows, of the same request, may have the same ids.
         before = {key: row for key, row in seen.items() if isinstance(row, self.model)}
         after = self.rows_now([row.pk for row in rows if row.pk in before])
@@ -62,10 +62,10 @@ class AuditLogAdminMixin(ModelAdmin):
 
     def remember(self, request: HttpRequest, rows: Iterable[Any]) -> None:
         """Keep what rows are like before an action changes them."""
-        setattr(request, CHOSEN, {row.pk: copy.copy(row) for row in rows})
+        setattr(request, ROWS_BEFORE, {row.pk: copy.copy(row) for row in rows})
 
     def is_remembered(self, request: HttpRequest, obj: Any) -> bool:
-        return obj.pk in getattr(request, CHOSEN, {})
+        return obj.pk in getattr(request, ROWS_BEFORE, {})
 
     def rows_now(self, keys: Sequence[Any]) -> dict[Any, Any]:
         return self.model._base_manager.in_bulk(keys) if keys else {}  # noqa: SLF001 - Django's public API of models
@@ -87,7 +87,7 @@ class AuditLogAdminMixin(ModelAdmin):
         obj = form.instance
         if change:
             [now] = self.rows_now([obj.pk]).values()
-            result = audit_log.changes(getattr(request, CHOSEN)[obj.pk], now)
+            result = audit_log.changes(getattr(request, ROWS_BEFORE)[obj.pk], now)
             # What scans and workers changed meanwhile is not this person's doing.
             changes = {name: values for name, values in result.items() if name in form.changed_data}
         else:
@@ -113,7 +113,7 @@ class AuditLogAdminMixin(ModelAdmin):
         obj.delete()
 
     def log_addition(self, *_what: Any) -> Any:
-        """Nothing goes into Django's own log: the trail tells more."""
+        """Nothing goes into Django's own log: the audit log tells more."""
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """What a page's own view did, in words; what a form did is written down with it, in save_related."""

@@ -13,13 +13,14 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from core.errors import DomainError
+from portal.base.forms import add_domain_error
 from portal.unfold import TextareaWidget
 
 
-def reason_field(help_text: Any) -> forms.CharField:
-    return forms.CharField(
-        label=gettext_lazy("Reason"), max_length=500, widget=TextareaWidget(attrs={"rows": 3}), help_text=help_text
-    )
+def reason_field(help_text: Any, *, max_length: int = 500) -> forms.CharField:
+    """Why something is done, in a few lines; `help_text` says where it is kept."""
+    widget = TextareaWidget(attrs={"rows": 3})
+    return forms.CharField(label=gettext_lazy("Reason"), max_length=max_length, widget=widget, help_text=help_text)
 
 
 class ReasonForm(forms.Form):
@@ -64,8 +65,7 @@ class ConfirmedAction:
                 with transaction.atomic():
                     return act(form.cleaned_data) or redirect(self.back)
             except DomainError as error:
-                place = error.details.get("field")
-                form.add_error(place if place in form.fields else None, error.message)
+                add_domain_error(form, error)
         context = {
             **self.page.admin_site.each_context(self.request),
             "opts": self.page.opts,

@@ -37,9 +37,7 @@ class TenantForm(AsciiDigits, VersionedForm):
         return cleaned
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show a refusal at the field that it names."""
-        field = error.details.get("field")
-        self.add_error(field if field in self.fields else None, error.message)
+        add_domain_error(self, error)
 
     def _update_errors(self, errors: ValidationError) -> None:
         super()._update_errors(at_their_fields(errors, self.fields))  # type: ignore[misc] # missing in the stubs
@@ -48,6 +46,12 @@ class TenantForm(AsciiDigits, VersionedForm):
         """A row stays with its brand, but what must be unique there may change: else only the database would object."""
         excluded: set[str] = super()._get_validation_exclusions()  # type: ignore[misc] # missing in the stubs
         return excluded - {"brand"} if self.instance.pk else excluded
+
+
+def add_domain_error(form: forms.BaseForm, error: DomainError) -> None:
+    """Add a domain error to the form, at the field that it names, or above the form where that has no such field."""
+    field = error.details.get("field")
+    form.add_error(field if field in form.fields else None, error.message)
 
 
 def at_their_fields(errors: ValidationError, fields: Collection[str]) -> ValidationError:

@@ -23,13 +23,13 @@ MAX_ROWS = 200  # of a table inside a form; more could not be sent back, with 10
 FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION = "23503", "23505"
 
 
-class Conflict(Invalid):
+class ConcurrentChange(Invalid):
     """A colleague was faster."""
 
     default_message = gettext_lazy("A colleague has changed this at the same time. Nothing was saved. Try again.")
 
 
-class AnswersForGoneRows(AuditLogAdminMixin):
+class GoneRowsMixin(AuditLogAdminMixin):
     """Refuses what names no row, and what a colleague makes impossible at the same moment, in words."""
 
     def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *where: Any) -> HttpResponse | None:
@@ -39,16 +39,16 @@ class AnswersForGoneRows(AuditLogAdminMixin):
                 self.check_selection(queryset, selected)
             with conflict_text():
                 return super().response_action(request, queryset, *where)
-        except Conflict as conflict:
+        except ConcurrentChange as conflict:
             self.message_user(request, conflict.message, messages.ERROR)
             return redirect(request.get_full_path())
 
     def check_selection(self, queryset: QuerySet[Any], selected: Sequence[str]) -> None:
-        """Raises Conflict unless all of it can be ids, and at least one is a row's."""
+        """Raises ConcurrentChange unless all of it can be ids, and at least one is a row's."""
         if not all(self.is_key(value) for value in selected):
-            raise Conflict(_("Nothing was changed: the selection contains an invalid id. Load the list again."))
+            raise ConcurrentChange(_("Nothing was changed: the selection contains an invalid id. Load the list again."))
         if not queryset.filter(pk__in=selected).exists():
-            raise Conflict(_("Nothing was changed: the selected rows no longer exist."))
+            raise ConcurrentChange(_("Nothing was changed: the selected rows no longer exist."))
 
     def is_key(self, value: str) -> bool:
         """Whether a row of this page could have this id."""
@@ -66,7 +66,7 @@ class AnswersForGoneRows(AuditLogAdminMixin):
         return saved
 
 
-class RowGone(Conflict):
+class RowGone(ConcurrentChange):
     default_message = gettext_lazy("A colleague has deleted this at the same time. Nothing was saved.")
 
 
@@ -77,19 +77,19 @@ class BoundedTable(InlineFormSet):
         try:
             return super()._construct_form(place, **options)  # type: ignore[misc] # missing in the stubs
         except IndexError as error:
-            raise Conflict from error
+            raise ConcurrentChange from error
 
 
 @contextmanager
 def conflict_text() -> Iterator[None]:
-    """Raises Conflict for what the database refuses because of another transaction: around the transaction of ours."""
+    """Raises ConcurrentChange for what the database refuses because of another transaction. Goes around ours."""
     try:
         yield
     except IntegrityError as error:
         state = getattr(error.__cause__, "sqlstate", None)
         if state == FOREIGN_KEY_VIOLATION:
             message = _("Something that this refers to was deleted at the same time. Nothing was saved.")
-            raise Conflict(message) from error
+            raise ConcurrentChange(message) from error
         if state == UNIQUE_VIOLATION:
-            raise Conflict from error
+            raise ConcurrentChange from error
         raise

@@ -11,7 +11,7 @@ SLUG_SCRIPTS = {
 }
 
 
-class FewScripts(ModelAdmin):
+class WithoutSlugScripts(ModelAdmin):
     """Django's pages all have 50 kB of scripts that make slugs; here only those do that make some."""
 
     makes_slugs = False  # while somebody types a name

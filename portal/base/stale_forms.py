@@ -34,7 +34,7 @@ Version = Mapping[str, str]  # of each field the hash of its value
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class FieldConflict:
     """A field that two people changed. `use`: what its field would hold for the saved value; None where a page shows
     no value, or where the field is no single one."""
 
@@ -51,7 +51,7 @@ class VersionedForm(ModelForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.version = version_of(self.instance, self.fields) if self.instance.pk else {}
-        self.conflicts: list[Conflict] = []  # of a refused form, for its page
+        self.conflicts: list[FieldConflict] = []  # of a refused form, for its page
 
     @property
     def row_version(self) -> str:
@@ -74,7 +74,7 @@ class VersionedForm(ModelForm):
             self._show_as_it_is(name)
         return typed != self.version[name]
 
-    def _conflict(self, field: "Field[Any, Any]") -> Conflict:
+    def _conflict(self, field: "Field[Any, Any]") -> FieldConflict:
         """Both values of a field, as far as a page may show them."""
         # The instance holds the row as it is until the form's own values are put into it, which comes later.
         saved = value_of(self.instance, field)
@@ -85,7 +85,7 @@ class VersionedForm(ModelForm):
             if not isinstance(bound.field.widget, forms.MultiWidget):
                 value = bound.field.prepare_value(self.initial.get(field.name))
                 use = "" if value in audit_log.EMPTY or value is False else str(value)
-        return Conflict(capfirst(str(field.verbose_name)), typed, saved, field.name, use)
+        return FieldConflict(capfirst(str(field.verbose_name)), typed, saved, field.name, use)
 
     def _show_as_it_is(self, name: str) -> None:
         field = self[name]

@@ -22,18 +22,19 @@ from brands.models.audit import AuditLogEntry
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
-from portal.base.audit_mixin import CHOSEN
+from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.forms import Lookup, TenantForm
-from portal.base.gone_rows import MAX_ROWS, AnswersForGoneRows, BoundedTable, RowGone, conflict_text
-from portal.base.scripts import FewScripts
+from portal.base.gone_rows import MAX_ROWS, BoundedTable, GoneRowsMixin, RowGone, conflict_text
+from portal.base.scripts import WithoutSlugScripts
 from portal.base.sidebar import SidebarEntry
 from portal.base.stale_forms import VersionedForm
+from portal.base.tenant_scope import brands_by_page
 from portal.lists.changelist import Count, CountedChangeList, EstimatingPaginator
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.keyset_changelist import KeysetChangeList
 from portal.lists.local_time import DayColumn, MomentColumn
 from portal.lists.number_columns import GroupedNumbers, NumberColumn, is_number
-from portal.lists.queries import AnswersItsFilters, report_search_error
+from portal.lists.queries import KnownFiltersMixin, report_search_error
 from portal.unfold import ModelForm, TabularInline
 
 MAX_AT_ONCE = 1000  # rows that one action changes in one request
@@ -93,7 +94,7 @@ class Scope(GroupedNumbers):
         return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
 
 
-class TenantAdmin(Scope, FewScripts, AnswersItsFilters, AnswersForGoneRows):
+class TenantAdmin(Scope, WithoutSlugScripts, KnownFiltersMixin, GoneRowsMixin):
     """A page of the portal."""
 
     role_permissions: ClassVar[Mapping[str, str]] = {}  # role -> what it may do with the rows: see roles.VERBS
@@ -161,8 +162,8 @@ class TenantAdmin(Scope, FewScripts, AnswersItsFilters, AnswersForGoneRows):
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """People with several brands see whose each row is; every moment is in its brand's zone."""
-        search = [self.column(request, name) for name in super().get_list_display(request)]
-        return [*search, *([self.brand_path] if self.has_brand_column(request) else [])]
+        columns = [self.column(request, name) for name in super().get_list_display(request)]
+        return [*columns, *([self.brand_path] if self.has_brand_column(request) else [])]
 
     def column(self, request: HttpRequest, name: Any) -> Any:
         try:
@@ -178,7 +179,7 @@ class TenantAdmin(Scope, FewScripts, AnswersItsFilters, AnswersForGoneRows):
 
     def brands_seen(self, request: HttpRequest) -> list[Brand]:
         """The brands whose rows the person sees here. One query per request."""
-        seen: dict[str, list[Brand]] = vars(request).setdefault("brands_seen", {})
+        seen = brands_by_page(request)
         if self.opts.label_lower not in seen:
             within = self.brand_scope(request, VIEW)
             seen[self.opts.label_lower] = list(within.of(Brand.objects.all(), "pk")) if within else []
@@ -226,7 +227,7 @@ class TenantAdmin(Scope, FewScripts, AnswersItsFilters, AnswersForGoneRows):
 
     def customers(self, request: HttpRequest, typed: str) -> list[int]:
         """Their ids. Raises Invalid."""
-        return customer_search.meant(typed, [brand.pk for brand in self.brands_seen(request)])
+        return customer_search.find(typed, [brand.pk for brand in self.brands_seen(request)])
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Rows are deleted one by one, each on a page that says what goes with it."""
@@ -283,7 +284,7 @@ class TenantAdmin(Scope, FewScripts, AnswersItsFilters, AnswersForGoneRows):
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         """Two who save at the same time both found the row as they had opened it: the second one is refused."""
         obj = super().save_form(request, form, change)
-        row = getattr(request, CHOSEN, {}).get(obj.pk) if change else None  # none where it was deleted meanwhile
+        row = getattr(request, ROWS_BEFORE, {}).get(obj.pk) if change else None  # none where it was deleted meanwhile
         if row is not None and isinstance(form, VersionedForm):
             form.check_unchanged(row)
         return obj

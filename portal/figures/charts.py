@@ -1,6 +1,10 @@
 """How the charts of the portal look; unfold draws them."""
 
-CHART_OPTIONS = {
+from typing import Any
+
+from django.utils.translation import get_language
+
+CHART_OPTIONS: dict[str, Any] = {
     "responsive": True,
     "maintainAspectRatio": False,
     "animation": False,
@@ -14,12 +18,12 @@ CHART_OPTIONS = {
     },
     "scales": {
         "x": {
-            "stacked": True,
+            "stacked": False,
             "grid": {"display": False},
             "ticks": {"color": "#9ca3af", "maxRotation": 0, "autoSkipPadding": 16},
         },
         "y": {
-            "stacked": True,
+            "stacked": False,
             "beginAtZero": True,
             "border": {"display": False},
             "ticks": {"color": "#9ca3af", "precision": 0, "maxTicksLimit": 6},
@@ -27,3 +31,8 @@ CHART_OPTIONS = {
     },
     "datasets": {"bar": {"maxBarThickness": 28, "categoryPercentage": 0.9, "barPercentage": 0.9}},
 }
+
+
+def chart_options() -> dict[str, Any]:
+    """With numbers in the page's language, in the digits of the rest of the portal."""
+    return {**CHART_OPTIONS, "locale": f"{get_language()}-u-nu-latn"}

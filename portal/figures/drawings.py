@@ -1,5 +1,6 @@
 """Charts as inline SVG: where lines, bars and cells lie, as texts that no language writes in another way.
 
+They run from left to right in every language, and so do the labels under them.
 Colours are classes of portal/home.css, so that they follow light and dark. A chart's numbers stand in a table under it.
 """
 
@@ -7,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
+
+from core.numbers import rounded
 
 Number = int | float | Decimal
 
@@ -45,6 +48,7 @@ class Chart:
     line_top: str = ""
     width: str = f"{CHART_WIDTH:.0f}"
     height: str = f"{CHART_HEIGHT:.0f}"
+    names_each_bar: bool = False
 
 
 def line(values: Sequence[Number]) -> str:
@@ -104,8 +108,14 @@ def bars(
             boxes.append(Box(f"{left:.1f}", f"{base:.1f}", f"{width:.1f}", f"{height:.1f}", kind, title))
     count = min(max_labels, len(names))
     labels = [names[round(place * (len(names) - 1) / max(count - 1, 1))] for place in range(count)]
-    line_top = f"{max(over):,.0f}" if over else ""
-    return Chart(tuple(boxes), _line_over(over, slot), tuple(labels), f"{highest:,.0f}", line_top)
+    return Chart(
+        tuple(boxes),
+        _line_over(over, slot),
+        tuple(labels),
+        top=rounded(highest, 0),
+        line_top=rounded(max(over), 0) if over else "",
+        names_each_bar=0 < len(names) == count,
+    )
 
 
 def _line_over(values: Sequence[Number], slot: float) -> str:

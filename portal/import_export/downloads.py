@@ -1,4 +1,4 @@
-"""Tables as downloads: templates, exports and files of errors."""
+"""Downloads: tables as templates, exports and files of errors, and how any file is offered."""
 
 import csv
 import io
@@ -8,6 +8,7 @@ from typing import IO, Any, TypeVar
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
@@ -60,22 +61,21 @@ def export(
 
 def file(content: IO[bytes], *, name: str, content_type: str = TYPES[Format.CSV]) -> FileResponse:
     """A CSV that is there already."""
-    answer = FileResponse(content, as_attachment=True, filename=name, content_type=content_type)
-    return _guarded(answer)
+    return as_attachment(FileResponse(content, content_type=content_type), name)
+
+
+def as_attachment(answer: R, name: str) -> R:
+    """A file that the browser saves by this name: it neither shows it nor guesses what it is, and no cache keeps it."""
+    answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
+    answer["X-Content-Type-Options"] = "nosniff"
+    answer["Cache-Control"] = "private, no-store"
+    return answer
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, name: str, format: Format) -> HttpResponse:  # noqa: A002
     """A file of neutral cells; `name` without its ending."""
     content = _xlsx(columns, rows) if format is Format.XLSX else _csv(columns, rows)
-    answer = HttpResponse(content, content_type=TYPES[format])
-    answer["Content-Disposition"] = f'attachment; filename="{name}.{format.value}"'
-    return _guarded(answer)
-
-
-def _guarded(answer: R) -> R:
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["Cache-Control"] = "private, no-store"
-    return answer
+    return as_attachment(HttpResponse(content, content_type=TYPES[format]), f"{name}.{format.value}")
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:

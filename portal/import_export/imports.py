@@ -20,7 +20,7 @@ from core.errors import Invalid
 from core.spreadsheets.csv_files import neutral
 from jobs import staged_uploads
 from jobs.models import Job, StagedUpload
-from portal.base.gone_rows import Conflict, conflict_text
+from portal.base.gone_rows import ConcurrentChange, conflict_text
 from portal.import_export import tables
 from portal.import_export.checks import Seen
 from portal.import_export.plans import Outcome, Plan
@@ -127,14 +127,14 @@ def write(
 
 @contextmanager
 def _all_or_nothing() -> Iterator[None]:
-    """Raises Conflict for whatever constraint another transaction makes the rows break, and not later than here."""
+    """Raises ConcurrentChange for a constraint that another transaction makes the rows break, here at the latest."""
     try:
         with conflict_text(), transaction.atomic():
             yield
             with connection.cursor() as cursor:
                 cursor.execute(CHECK_NOW)
     except IntegrityError as error:  # such as a ceiling that was lowered since the rows were checked
-        raise Conflict from error
+        raise ConcurrentChange from error
 
 
 def audit_reason(upload: StagedUpload) -> str:

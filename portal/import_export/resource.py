@@ -24,6 +24,7 @@ from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.numbers import is_id
 from core.spreadsheets.csv_files import neutral
 from portal.import_export import checks, tables
 from portal.import_export.cells import ReferenceCell, rendered
@@ -33,7 +34,6 @@ from portal.import_export.tables import Table
 
 ID = "id"
 BATCH = 200
-MAX_ID_DIGITS = 18
 
 
 class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has no types
@@ -66,10 +66,6 @@ class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has n
         if len(rows) > 1:
             raise ValidationError({columns[0]: _("Several rows have this name. Add the column “id”.")})
         return rows[0] if rows else None
-
-
-def is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= MAX_ID_DIGITS
 
 
 class TenantResource(Resource):  # type: ignore[misc] # the library has no types

@@ -11,6 +11,7 @@ from core.errors import Invalid
 from core.numbers import grouped
 from core.spreadsheets import csv_files, xlsx_reader
 from core.spreadsheets.csv_files import Row
+from core.texts import shortened
 
 MAX_ROWS = 2_000  # of a file whose preview somebody waits for; a job checks what is larger
 MAX_BYTES = 5_000_000
@@ -99,8 +100,8 @@ def check_columns(columns: Sequence[str], *, known: Collection[str], required: I
     """Raises Invalid that names every column that is unknown, missing or there twice."""
     problems = []
     if unknown := [name for name in dict.fromkeys(columns) if name not in known]:
-        named = ", ".join(f"“{name[:60]}”" for name in unknown[:20])
-        problems.append(_("Unknown columns: %(names)s.") % {"names": named})
+        named = [f"“{name[:60]}”" for name in unknown]
+        problems.append(_("Unknown columns: %(names)s.") % {"names": shortened(named, most=20)})
     if missing := [name for name in required if name not in columns]:
         problems.append(_("Missing columns: %(names)s.") % {"names": ", ".join(missing)})
     if repeated := [name for name, times in Counter(columns).items() if times > 1 and name in known]:

@@ -18,10 +18,13 @@ __all__ = ["ChoicesFilter", "DayFilter", "DropdownFilter", "OwnRowsFilter", "Sta
 
 
 class OwnRowsForm(LookupForm):
-    """Knows only rows that the person may see: the label of another brand's id, put into the address, stays unknown."""
+    """Knows only rows that the person may see: the label of another brand's id, put into the address, stays unknown.
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    What was chosen is looked at by the filter, and not once more here.
+    """
+
+    def __init__(self, *, data: dict[str, Any], **arguments: Any) -> None:
+        super().__init__(initial=data, **arguments)
         site, field = arguments["model_admin"].admin_site, arguments["field"]
         rows = site.get_model_admin(field.remote_field.model).get_queryset(arguments["request"])
         self.fields[arguments["name"]].queryset = rows  # type: ignore[attr-defined]
@@ -30,7 +33,7 @@ class OwnRowsForm(LookupForm):
 class OwnRowsFilter(LookupFilter):
     """By a related row, which is looked up as it is typed; `autocomplete` looks in the related page's rows only.
 
-    A row that the person cannot see is refused as one that is not there.
+    A row that the person cannot see is refused as one that is not there. `chosen`: the rows asked for, by their ids.
     """
 
     form_class = OwnRowsForm
@@ -40,24 +43,27 @@ class OwnRowsFilter(LookupFilter):
     ) -> None:
         super().__init__(field, request, params, model, model_admin, field_path)
         self.page = model_admin
+        self.chosen: dict[str, Any] = {}
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        chosen = set(filter(None, self.lookup_val or ()))
-        if not chosen:
+        ids = set(filter(None, self.lookup_val or ()))
+        self.chosen = self.seen(request, ids)
+        if not ids:
             self.used_parameters.pop(self.lookup_kwarg, None)
-        elif not self.are_seen(request, chosen):
+        elif len(self.chosen) < len(ids):
             raise IncorrectLookupParameters
         result: Any = FieldListFilter.queryset(self, request, queryset)  # unfold's own forgets `isnull`
         rows: QuerySet[Any] = result
         return rows
 
-    def are_seen(self, request: HttpRequest, keys: set[str]) -> bool:
+    def seen(self, request: HttpRequest, ids: set[str]) -> dict[str, Any]:
+        """Those of the rows that the person sees, by their ids."""
         page: Any = self.page.admin_site.get_model_admin(self.field.related_model)
-        rows = page.get_queryset(request)
         try:
-            return bool(rows.filter(pk__in=keys).count() == len(keys))
+            rows = page.get_queryset(request).filter(pk__in=ids) if ids else ()
+            return {str(row.pk): row for row in rows}
         except (ValueError, ValidationError):
-            return False
+            return {}
 
 
 class BrandsFilter:
@@ -73,9 +79,14 @@ class BrandsFilter:
 
 
 class StateFilter(BrandsFilter, DropdownFilter):
-    """By a state that rows need not store as such; `states` names them."""
+    """By a state that rows need not store as such; `states` names them.
+
+    `keyset_partitions`: into which parts a list by key is cut while the filter is set, as TenantAdmin.keyset_partitions
+    says; none: not by this filter.
+    """
 
     states: ClassVar[Mapping[str, Any]] = {}
+    keyset_partitions: Sequence[Q] = ()
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
         return list(self.states.items())
@@ -107,6 +118,14 @@ class ValuesFilter(DropdownFilter):
         if value not in self.values():
             raise IncorrectLookupParameters
         return queryset.filter(**{self.parameter_name: value})
+
+
+class BrandsValuesFilter(ValuesFilter):
+    """By a text whose usual values depend on the brands that the person sees, `brand_ids`."""
+
+    def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
+        self.brand_ids = [brand.pk for brand in model_admin.brands_seen(request)]
+        super().__init__(request, params, model, model_admin)
 
 
 class TextFilter(BrandsFilter, TypedFilter):

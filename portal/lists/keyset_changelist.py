@@ -17,12 +17,12 @@ from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 
 from portal.lists import changelist
-from portal.lists.changelist import CountedChangeList, counted, plan_of
+from portal.lists.changelist import Count, CountedChangeList, counted, plan_of
 
 MAX_CURSOR_LENGTH = 500
 # Expected rows that are rather sorted than met on a walk along the index of the list's order: PostgreSQL thinks that
 # they lie evenly on it, and where they all lie far away it would read a million other rows first.
-FEW = 20_000
+MAX_SORTED_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class KeyColumn:
     """A column of an order; `path` leads to it, over a row of its own that each row has, such as its sort keys."""
 
     path: str
@@ -68,7 +68,7 @@ class Key:
         self.parts = [self.part(model, each) for each in ordering]
 
     @staticmethod
-    def part(model: type[Model], name: Any) -> Part:
+    def part(model: type[Model], name: Any) -> KeyColumn:
         *way, last = str(name).removeprefix("-").split(LOOKUP_SEP)
         try:
             for step in way:
@@ -81,7 +81,7 @@ class Key:
             raise ValueError(name) from error
         if not isinstance(result, Field) or not result.concrete or result.null or result.is_relation:
             raise ValueError(name)
-        return Part(LOOKUP_SEP.join([*way, result.name]), result, str(name).startswith("-"))
+        return KeyColumn(LOOKUP_SEP.join([*way, result.name]), result, str(name).startswith("-"))
 
     @property
     def is_joined(self) -> bool:
@@ -104,39 +104,39 @@ class Key:
         order = (f"{'-' if part.descending != back else ''}{part.path}" for part in self.parts)
         return one.union(*remaining, all=True).order_by(*order)
 
-    def beyond(self, place: Cursor) -> Q:
-        """The rows that follow the place, in the direction that it looks."""
+    def after(self, cursor: Cursor) -> Q:
+        """The rows that follow the cursor, in the direction that it looks."""
         rows, same = Q(), Q()
-        for part, value in zip(self.parts, place.values, strict=True):
-            comparison = "lt" if part.descending != place.back else "gt"
+        for part, value in zip(self.parts, cursor.values, strict=True):
+            comparison = "lt" if part.descending != cursor.back else "gt"
             if not rows:
                 nearest = Q(**{f"{part.path}__{comparison}e": value})
             rows |= same & Q(**{f"{part.path}__{comparison}": value})
             same &= Q(**{part.path: value})
         if self.is_joined and len(self.parts) == 2 and len({part.descending for part in self.parts}) == 1:
-            return Q(self.row_beyond(place))
+            return Q(self.row_after(cursor))
         # The index is entered by its first column alone; PostgreSQL would not do so for the OR.
         return nearest & rows if len(self.parts) > 1 else rows
 
-    def row_beyond(self, place: Cursor) -> RowComparison:
+    def row_after(self, cursor: Cursor) -> RowComparison:
         """By the key that the table beside has of the row, which is in its indexes: many rows may have one value."""
         one = self.parts[0]
         way = one.path.rpartition(LOOKUP_SEP)[0]
-        values = [Value(value, part.field) for part, value in zip(self.parts, place.values, strict=True)]
-        operator = "<" if one.descending != place.back else ">"
+        values = [Value(value, part.field) for part, value in zip(self.parts, cursor.values, strict=True)]
+        operator = "<" if one.descending != cursor.back else ">"
         return RowComparison(F(one.path), F(f"{way}{LOOKUP_SEP}pk"), *values, operator=operator)
 
     def cursor_at(self, row: Any, *, back: bool) -> Cursor:
         return Cursor(back, tuple(part.value_of(row) for part in self.parts))
 
-    def write(self, place: Cursor, mark: str) -> str:
-        values = json.dumps([place.back, *place.values], default=str).encode()
-        return f"{mark}.{base64.urlsafe_b64encode(values).decode().rstrip('=')}"
+    def write(self, cursor: Cursor, digest: str) -> str:
+        values = json.dumps([cursor.back, *cursor.values], default=str).encode()
+        return f"{digest}.{base64.urlsafe_b64encode(values).decode().rstrip('=')}"
 
-    def read(self, text: str, mark: str) -> Cursor | None:
+    def read(self, text: str, digest: str) -> Cursor | None:
         """None for what no page of this list, with these filters in this order, can have named."""
-        digest, _, encoded = text.partition(".")
-        if digest != mark or len(encoded) > MAX_CURSOR_LENGTH:
+        marked, _, encoded = text.partition(".")
+        if marked != digest or len(encoded) > MAX_CURSOR_LENGTH:
             return None
         try:
             back, *values = json.loads(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
@@ -200,31 +200,32 @@ class KeysetChangeList(CountedChangeList):
     def get_results(self, request: HttpRequest) -> None:
         self.request = request
         key = Key(self.model, self.queryset.query.order_by)
-        place = key.read(request.GET.get(PAGE_VAR, ""), self.mark)
+        cursor = key.read(request.GET.get(PAGE_VAR, ""), self.list_digest)
         page: Any = self.model_admin
-        self.parts: Sequence[Q] = page.keyset_partitions(request)
+        of_filters = (getattr(spec, "keyset_partitions", ()) for spec in self.filter_specs)
+        self.parts: Sequence[Q] = next(filter(None, of_filters), ()) or page.keyset_partitions(request)
         self.show_count(page.known_count(request, self) or counted(self.queryset))
-        rows, more = self.page(key, place)
-        if place and (not rows or (place.back and place.values and not more)):
+        rows, more = self.page(key, cursor)
+        if cursor and (not rows or (cursor.back and cursor.values and not more)):
             # Rows went away meanwhile, or these are the first ones: the first page, whole.
-            place = None
+            cursor = None
             rows, more = self.page(key, None)
         self.result_list = rows
-        self.paginator = self.pages(key, place, rows, more=more)
+        self.paginator = self.pages(key, cursor, rows, more=more)
         if not (self.paginator.previous or self.paginator.next):
             self.show_count(self.count.of(len(rows)))
         self.multi_page = self.can_show_all = False
 
     @property
-    def mark(self) -> str:
-        """Of the filters and the order, so that a place in one list is none in another."""
+    def list_digest(self) -> str:
+        """Of the filters and the order, so that a cursor of one list is none in another."""
         requested = sorted((name, value) for name, value in self.filter_params.items() if name != PAGE_VAR)
         return f"{zlib.crc32(json.dumps(requested).encode()):08x}"
 
-    def page(self, key: Key, place: Cursor | None) -> tuple[list[Any], bool]:
+    def page(self, key: Key, cursor: Cursor | None) -> tuple[list[Any], bool]:
         """The rows of a page, in the list's order, and whether more follow in the direction that it looks."""
-        back = bool(place and place.back)
-        ids = self.ids(key, place)
+        back = bool(cursor and cursor.back)
+        ids = self.ids(key, cursor)
         more = len(ids) > self.list_per_page
         chosen = self.apply_select_related(self.root_queryset).filter(pk__in=ids[: self.list_per_page])
         page: Any = self.model_admin
@@ -234,26 +235,29 @@ class KeysetChangeList(CountedChangeList):
         rows = [by_id[it] for it in ids if it in by_id]
         return rows[::-1] if back else rows, more
 
-    def ids(self, key: Key, place: Cursor | None) -> list[Any]:
+    def ids(self, key: Key, cursor: Cursor | None) -> list[Any]:
         """Of the page's rows and one more, in the direction that it looks."""
-        back, most = bool(place and place.back), self.list_per_page + 1
+        if self.count == Count(0):
+            return []
+        back, most = bool(cursor and cursor.back), self.list_per_page + 1
         columns = [self.lookup_opts.pk.name, *(part.path for part in key.parts if not part.field.primary_key)]
         page: Any = self.model_admin
         rows = page.with_sort_keys(self.request, self.queryset) if key.is_joined else self.queryset
-        beyond = rows.filter(key.beyond(place)) if place and place.values else rows
+        beyond = rows.filter(key.after(cursor)) if cursor and cursor.values else rows
         result = beyond.order_by(*key.ordering(back=back, sort=True)).values_list(*columns)[:most]
         if self.count.number > changelist.EXACT_UP_TO or not self.count.exact:
             keyset_partitions = [beyond.filter(part).order_by(*key.ordering(back=back)) for part in self.parts]
             walked = key.merged([walk.values_list(*columns)[:most] for walk in keyset_partitions], back=back)[:most]
-            result = walked if self.count.number > FEW or self.count.at_least or walks_an_index(walked) else result
+            if self.count.number > MAX_SORTED_ROWS or self.count.at_least or walks_an_index(walked):
+                result = walked
         return [row[0] for row in result]
 
-    def pages(self, key: Key, place: Cursor | None, rows: Sequence[Any], *, more: bool) -> Pages:
-        def at(place: Cursor) -> str:
-            return self.get_query_string({PAGE_VAR: key.write(place, self.mark)})
+    def pages(self, key: Key, cursor: Cursor | None, rows: Sequence[Any], *, more: bool) -> Pages:
+        def at(cursor: Cursor) -> str:
+            return self.get_query_string({PAGE_VAR: key.write(cursor, self.list_digest)})
 
-        before = place is not None and (more if place.back else True)
-        after = bool(place.back and place.values) or (more and not place.back) if place else more
+        before = cursor is not None and (more if cursor.back else True)
+        after = bool(cursor.back and cursor.values) or (more and not cursor.back) if cursor else more
         return Pages(
             first=self.get_query_string() if before else "",
             previous=at(key.cursor_at(rows[0], back=True)) if before and rows else "",

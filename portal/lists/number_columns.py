@@ -9,7 +9,7 @@ from django.db.models import AutoField, DecimalField, IntegerField
 from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
 
-from core.numbers import format_number
+from core.numbers import format_number, plural_number
 from portal.lists.field_column import FieldColumn
 
 POINTS = re.compile("points|cost|threshold|value|balance|max_total|_limit$")
@@ -33,8 +33,13 @@ def is_number(field: Any) -> bool:
 
 def format_points(points: Decimal | int) -> str:
     """With their unit: 1 point, 12.50 points."""
-    counted = 1 if abs(points) == 1 else 2
-    return ngettext("%(points)s point", "%(points)s points", counted) % {"points": format_number(points)}
+    message = ngettext("%(points)s point", "%(points)s points", plural_number(points))
+    return message % {"points": format_number(points)}
+
+
+def format_times(times: int) -> str:
+    """How often: 1 time, 1,200 times."""
+    return ngettext("%(times)s time", "%(times)s times", times) % {"times": format_number(times)}
 
 
 def group_thousands(contents: SafeString) -> SafeString:

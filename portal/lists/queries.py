@@ -32,7 +32,7 @@ class UnknownFilter(Invalid):
     )
 
 
-class AnswersItsFilters(ModelAdmin):
+class KnownFiltersMixin(ModelAdmin):
     """A page whose list answers the parameters of its own filters only, and says so where it does not.
 
     Django would follow any chain of relations that ends in a field it thinks harmless.
@@ -84,16 +84,16 @@ class AnswersItsFilters(ModelAdmin):
 
 
 @dataclass
-class RequestT:
+class SearchRows:
     """The rows that a list shows."""
 
     rows: QuerySet[Any]
 
 
 @contextmanager
-def report_search_error(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[RequestT]:
+def report_search_error(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[SearchRows]:
     """Show no row, and say why, where the block refuses what was typed. An export has nobody to say it to: it fails."""
-    search = RequestT(rows.none())
+    search = SearchRows(rows.none())
     try:
         yield search
     except Invalid as error:

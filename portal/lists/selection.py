@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from brands.models.people import User
 from brands.tenants import local_time
-from portal.lists.ids import is_id
+from core.numbers import is_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def limits_of(request: HttpRequest, changes: Any) -> list[Limit]:
             title = capfirst(str(field.verbose_name)) if field is not None else name
             result.append(Limit(name, f"{title}: {_text_of(request, field, None, values[-1])}"))
     if changes.query:
-        result.append(Limit(SEARCH_VAR, _("Search: %(words)s") % {"words": changes.query}))
+        result.append(Limit(SEARCH_VAR, _("Search: %(text)s") % {"text": changes.query}))
     return result
 
 
@@ -75,6 +75,8 @@ def _field_at(model: Any, parameter: str) -> Any:
 
 def _text_of(request: HttpRequest, field: Any, spec: Any, value: str) -> str:
     """A filter's choice as the list names it; a row only if the person may see it."""
+    if value in (chosen := getattr(spec, "chosen", {})):
+        return str(chosen[value])
     if field is not None and field.related_model and is_id(value):
         page: Any = admin.site.get_model_admin(field.related_model)
         return str(page.get_queryset(request).filter(pk=value).first() or value)

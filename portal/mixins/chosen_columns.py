@@ -22,7 +22,7 @@ class ColumnChoice:
     is_chosen: bool
 
 
-class ChoosesColumns(TenantAdmin):
+class ColumnChoiceMixin(TenantAdmin):
     """A list that shows `list_display` until somebody chooses; the first column, which leads to the row, stays."""
 
     list_before_template = "admin/portal/list_choices.html"

@@ -84,7 +84,7 @@ class ImageAdminMixin(TenantAdmin):
         form.picture_changed = (str(before) if before else None, str(now) if now else None)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
-        """The old picture goes when the trail has told of it. Django's form view holds one transaction over all."""
+        """The old picture goes once the audit log has told of it. Django's form view holds one transaction over all."""
         super().save_related(request, form, formsets, change)
         pictures.delete(getattr(form, "picture_before", None))
 

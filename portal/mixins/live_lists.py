@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 
+from core.numbers import is_id
 from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.ids import is_id
 
 MAX_WATCHED = 100  # rows that one page asks about at once
 

@@ -1,16 +1,36 @@
 """Pages that show a secret once: when its row is made, or gets another one. Nothing keeps it in clear."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 
+from portal.base.confirmation import ReasonForm
 from portal.base.tenant_admin import TenantAdmin
+from portal.unfold import SelectWidget
+
+OVERLAPS = [(24, gettext_lazy("1 day")), (1, gettext_lazy("1 hour")), (24 * 7, gettext_lazy("7 days"))]
+
+
+def hours_field(*, label: Any, more: Sequence[tuple[int, Any]], help_text: Any) -> forms.TypedChoiceField:
+    """For how long a secret stays valid beside the one that replaces it; `more`: what its kind may choose besides."""
+    return forms.TypedChoiceField(
+        label=label, choices=[*OVERLAPS, *more], coerce=int, widget=SelectWidget, help_text=help_text
+    )
+
+
+class RotateForm(ReasonForm):
+    """Why a secret is replaced, below the `hours` that a subclass declares with `hours_field`."""
+
+    field_order = ["hours", "reason"]
 
 
 class SecretOnceAdmin(TenantAdmin):

@@ -87,8 +87,8 @@ class TranslationsAdmin(TenantAdmin):
             for field, name, _language in names_of(self.model):
                 rows.setdefault(name, []).append(field)
             fields = [tuple(each) for each in rows.values()]
-        about = _("Customers with one of these languages see its text. If it is empty, they see the text above.")
-        section = {"fields": tuple(fields), "classes": ("collapse",), "description": about if may else ""}
+        description = _("Customers with one of these languages see its text. If it is empty, they see the text above.")
+        section = {"fields": tuple(fields), "classes": ("collapse",), "description": description if may else ""}
         return [*super().get_fieldsets(request, obj), (_("German / Arabic"), section)]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:

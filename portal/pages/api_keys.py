@@ -30,27 +30,16 @@ from portal.base.forms import TenantForm
 from portal.base.list_fields import LinesField
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.lists.code_text import display_code
-from portal.mixins.secret_page import SecretOnceAdmin
-from portal.unfold import CheckboxesWidget, ChoicesFilter, SelectWidget, action, display
-
-HOURS = [
-    (24, gettext_lazy("1 day")),
-    (1, gettext_lazy("1 hour")),
-    (24 * 7, gettext_lazy("7 days")),
-    (24 * 30, gettext_lazy("30 days")),
-    (0, gettext_lazy("None (the old key stops working immediately)")),
-]
+from portal.mixins.secret_page import RotateForm, SecretOnceAdmin, hours_field
+from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
 
 
-class RotateForm(ReasonForm):
-    hours = forms.TypedChoiceField(
+class RotateKeyForm(RotateForm):
+    hours = hours_field(
         label=gettext_lazy("How long both keys are usable"),
-        choices=HOURS,
-        coerce=int,
-        widget=SelectWidget,
+        more=[(24 * 30, gettext_lazy("30 days")), (0, gettext_lazy("None (the old key stops working immediately)"))],
         help_text=gettext_lazy("Time to switch callers to the new key. Then the old key stops working."),
     )
-    field_order = ["hours", "reason"]
 
 
 class NetworksField(LinesField):
@@ -159,7 +148,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
             row=key,
             title=_("Rotate this key?"),
             paragraphs=[_("A new key replaces it. Both keys work for the time that you choose.")],
-            form=RotateForm,
+            form=RotateKeyForm,
             button=_("Rotate and show the new key"),
         )
         return action.respond(partial(self.rotated, request, key))

@@ -73,10 +73,10 @@ class WebOriginsField(LinesField):
         return origin
 
     def clean(self, value: Any) -> Any:
-        ratio = super().clean(value)
-        if len(ratio) > MAX_WEB_ORIGINS:
+        origins = super().clean(value)
+        if len(origins) > MAX_WEB_ORIGINS:
             raise ValidationError(_("Enter at most %(max)d web origins.") % {"max": MAX_WEB_ORIGINS})
-        return ratio
+        return origins
 
 
 class BrandForm(PictureForm):

@@ -19,19 +19,15 @@ from events.models import Event
 from portal.base.badges import badge
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.filters import DayFilter, ValuesFilter
+from portal.lists.filters import BrandsValuesFilter, DayFilter
 from portal.unfold import ChoicesFilter, display
 
 COLOURS = {"pending": "info", "done": "success", "refused": "warning", "ignored": "", "dead": "danger"}
 
 
-class KindFilter(ValuesFilter):
+class KindFilter(BrandsValuesFilter):
     title = gettext_lazy("kind")
     parameter_name = "detail_type"
-
-    def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
-        self.brand_ids = [brand.pk for brand in model_admin.brands_seen(request)]
-        super().__init__(request, params, model, model_admin)
 
     def values(self) -> list[str]:
         """The service's kinds, and those that the person's brands have registered."""

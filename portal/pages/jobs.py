@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.identity import roles
 from brands.identity.roles import ACT, STOP, VIEW
+from core.numbers import is_id
 from jobs import kinds, queue
 from jobs.models import Job
 from portal.base.badges import badge
@@ -31,10 +32,10 @@ from portal.base.job_panel import COLOURS, is_on_offer, job_context
 from portal.base.page_urls import page_urls
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_scope import staff_user
+from portal.import_export.downloads import as_attachment
 from portal.import_export.exportable import within
 from portal.lists.filters import DayFilter
-from portal.lists.ids import is_id
-from portal.mixins.live_lists import LiveAdmin
+from portal.mixins.live_lists import MAX_WATCHED, LiveAdmin
 from portal.unfold import ChoicesFilter, display
 
 TYPES = {
@@ -46,7 +47,6 @@ TYPES = {
 }
 BELL_TIME = timedelta(days=1)  # for which the bell shows jobs that have ended
 MAX_IN_BELL = 10
-MAX_WATCHED = 100  # jobs that one page asks about at once
 
 
 @admin.register(Job)
@@ -99,12 +99,16 @@ class JobAdmin(LiveAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         job = self.get_object(request, object_id)
-        page_context = {"job": job_context(job), "job_acts": self.acts(request, job), "print_address": details_of(job)}
-        page_context["job_stops"] = self.may_cancel(request, job)
-        page_context["job_about"] = self.about(request, [job]).get(job.pk)
+        page_context = {
+            "job": job_context(job),
+            "job_link": self.related_links(request, [job]).get(job.pk),
+            "may_download": self.may_download(request, job),
+            "may_cancel": self.may_cancel(request, job),
+            "print_address": details_of(job),
+        }
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page_context})
 
-    def acts(self, request: HttpRequest, job: Job) -> bool:
+    def may_download(self, request: HttpRequest, job: Job) -> bool:
         """Whether the person may have its file."""
         kind = kinds.declared()[job.kind]
         if kind.may_have_file and not kind.may_have_file(job, staff_user(request)):
@@ -115,17 +119,17 @@ class JobAdmin(LiveAdmin):
 
     def may_cancel(self, request: HttpRequest, job: Job) -> bool:
         """Printers stop what they started, managers and owners what anybody did, unless the kind says who."""
-        if not self.acts(request, job):
+        if not self.may_download(request, job):
             return False
         if may_cancel := kinds.declared()[job.kind].may_cancel:
             return may_cancel(job, staff_user(request))
         return job.created_by_id == staff_user(request).pk or self.may(request, STOP, job)
 
-    def about(self, request: HttpRequest, jobs: Sequence[Job]) -> dict[int, dict[str, str]]:
+    def related_links(self, request: HttpRequest, jobs: Sequence[Job]) -> dict[int, dict[str, str]]:
         """By id of the job, the row that it belongs to, such as a batch, if the person may see it."""
         by_source = defaultdict(list)
         for job in jobs:
-            if source := kinds.declared()[job.kind].about:
+            if source := kinds.declared()[job.kind].related_rows:
                 by_source[source].append(job)
         rows = {pk: row for source, of_source in by_source.items() for pk, row in source(of_source).items()}
         return {pk: link_to(row) for pk, row in rows.items() if self.page_of(row).has_view_permission(request, row)}
@@ -155,13 +159,13 @@ class JobAdmin(LiveAdmin):
         started = self.get_queryset(request).filter(created_by=staff_user(request))
         newest = started.filter(Q(status__in=Job.UNFINISHED) | Q(finished_at__gte=since)).order_by("-pk")[:MAX_IN_BELL]
         jobs = sorted(newest, key=lambda job: not job.is_unfinished)
-        about = self.about(request, jobs)
+        links = self.related_links(request, jobs)
         rows = [
             {
                 **job_context(job),
                 "title": job.title,
-                "acts": self.acts(request, job),
-                "about": about.get(job.pk),
+                "may_download": self.may_download(request, job),
+                "link": links.get(job.pk),
                 "page": reverse("admin:jobs_job_change", args=[job.pk]),
             }
             for job in jobs
@@ -200,7 +204,7 @@ class JobAdmin(LiveAdmin):
 
     def download(self, request: HttpRequest, pk: int) -> HttpResponse | FileResponse:
         job = self.get_object(request, str(pk))
-        if not self.acts(request, job):
+        if not self.may_download(request, job):
             raise PermissionDenied
         try:
             content = job.result.open("rb") if is_on_offer(job) else None
@@ -214,9 +218,7 @@ class JobAdmin(LiveAdmin):
         if job.customer_id:
             self.note(request, [job], gettext_noop("Downloaded"))
         kind = TYPES.get(PurePath(job.result_name).suffix, "application/octet-stream")
-        answer = FileResponse(content, as_attachment=True, filename=job.result_name, content_type=kind)
-        answer["X-Content-Type-Options"] = "nosniff"
-        return answer
+        return as_attachment(FileResponse(content, content_type=kind), job.result_name)
 
 
 def details_of(job: Job) -> str:

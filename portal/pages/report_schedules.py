@@ -18,6 +18,7 @@ from brands.identity.roles import DELETE, STOP, VIEW, brand_scope
 from brands.models.people import User
 from brands.models.saved_lists import SavedList
 from core import languages
+from core.numbers import is_id
 from jobs.models import ReportRecipient, ReportSchedule
 from portal.base.badges import badge
 from portal.base.forms import TenantForm
@@ -26,7 +27,6 @@ from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin, within
-from portal.lists.ids import is_id
 from portal.saved_lists import queries, rows, schedules
 from portal.unfold import CheckboxesWidget, display
 

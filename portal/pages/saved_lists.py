@@ -19,6 +19,8 @@ from brands.models.people import User
 from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
 from core.errors import DomainError
+from core.numbers import is_id
+from core.texts import shortened
 from portal.base.forms import TenantForm
 from portal.base.links import link
 from portal.base.page_urls import page_urls
@@ -57,7 +59,7 @@ class NewSavedListForm(SavedListForm):
         if not brand or self.errors:
             return cleaned
         if brand.pk not in brand_scope(self.user, VIEW, page.opts.label_lower):
-            self.add_error("brand", _("You do not see this list of this brand."))
+            self.add_error("brand", _("You do not have access to this list for this brand."))
             return cleaned
         self.instance.owner, self.instance.model_label = self.user, page.opts.label_lower
         self.instance.query = self.checked_query(page, cleaned.get("address", ""))
@@ -72,8 +74,8 @@ class NewSavedListForm(SavedListForm):
         except DomainError as error:
             raise ValidationError(error.message) from error
         if names := queries.rejected(self.user, page, values):
-            message = _("The list does not take these filters: %(names)s. Nothing was saved.")
-            raise ValidationError(message % {"names": ", ".join(names)[:300]})
+            message = _("The list does not support these filters: %(names)s. Nothing was saved.")
+            raise ValidationError(message % {"names": shortened([name[:60] for name in names])})
         return values
 
     def _get_validation_exclusions(self) -> set[str]:
@@ -196,5 +198,4 @@ def brand_of(page: TenantAdmin, address: str, scope: Any) -> Brand | None:
         chosen = QueryDict(address).get(queries.brand_parameter(page), "")
     except SuspiciousOperation:
         return None
-    is_id = chosen.isascii() and chosen.isdecimal() and len(chosen) < 19
-    return scope.of(Brand.objects.filter(pk=chosen), "pk").first() if is_id else None
+    return scope.of(Brand.objects.filter(pk=chosen), "pk").first() if is_id(chosen) else None

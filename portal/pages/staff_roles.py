@@ -5,14 +5,13 @@ from typing import Any, ClassVar
 from django.contrib import admin
 from django.contrib.auth.forms import SetPasswordMixin
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands import audit_log
 from brands.audit_log import AuditedChange
-from brands.identity.roles import ACT, ADD, BrandScope, brand_scope, full_scope
+from brands.identity.roles import ACT, ADD, BrandScope, full_scope
 from brands.models.people import StaffRole, User
 from brands.staff_login import staff
 from brands.staff_login.models import StaffMail
@@ -21,9 +20,8 @@ from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
-from portal.pages.users import password_field
+from portal.pages.users import InvitingAdmin, password_field
 from portal.staff_login import help_for_staff
 from portal.staff_login.forms import RoleMixin
 from portal.unfold import ChoicesFilter, action
@@ -82,7 +80,7 @@ def works_within(user: User, within: BrandScope) -> bool:
 
 
 @admin.register(StaffRole)
-class StaffRoleAdmin(TenantAdmin):
+class StaffRoleAdmin(InvitingAdmin):
     role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view"}
     sidebar = SidebarEntry(SETTINGS, 2, "badge")
     form = RoleForm
@@ -93,17 +91,7 @@ class StaffRoleAdmin(TenantAdmin):
     autocomplete_fields = ("user",)
     fields = ("brand", "user", "role")
     add_fieldsets = ((None, {"fields": (*fields, ("password1", "password2"))}),)
-    actions_list = ("invite",)
     actions_detail = ("send_password_link", "reset_factors")
-
-    def has_invite_permission(self, request: HttpRequest) -> bool:
-        return bool(brand_scope(request.user, ADD, "staff_login.invitation"))
-
-    @action(
-        description=gettext_lazy("Invite a colleague"), url_path="invite", icon="person_add", permissions=["invite"]
-    )
-    def invite(self, request: HttpRequest) -> HttpResponse:  # noqa: ARG002 - the page's signature
-        return redirect("admin:staff_login_invitation_add")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return super().get_fieldsets(request, obj) if obj else self.add_fieldsets

@@ -9,7 +9,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.auth import admin as django_pages  # noqa: F401 - registers the page that goes below
 from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import Group
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -115,15 +115,27 @@ class ColleagueForm(UserForm):
         self.fields["brand"].queryset = self.brands  # type: ignore[attr-defined]
 
 
+class InvitingAdmin(TenantAdmin):
+    """A list that leads whoever may invite colleagues to the form for it."""
+
+    actions_list = ("invite",)
+
+    def has_invite_permission(self, request: HttpRequest) -> bool:
+        return bool(brand_scope(request.user, ADD, "staff_login.invitation"))
+
+    @action(description=_("Invite a colleague"), url_path="invite", icon="person_add", permissions=["invite"])
+    def invite(self, request: HttpRequest) -> HttpResponse:  # noqa: ARG002 - the page's signature
+        return redirect("admin:staff_login_invitation_add")
+
+
 @admin.register(User)
-class UserAdmin(TenantAdmin):
+class UserAdmin(InvitingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view", "superuser": "view add change"}
     sidebar = SidebarEntry(SETTINGS, 8, "person", tab=False)
     form = UserForm
     brand_path = "pk"  # to none: `seen` finds a brand's people
     list_display = ("email", "name_here", "is_active", "joined_here")
     list_filter = (KindFilter,)
-    actions_list = ("invite",)
     search_fields = ("email__startswith", "first_name__istartswith", "last_name__istartswith")
     readonly_fields = (
         "registered_brand",
@@ -154,13 +166,6 @@ class UserAdmin(TenantAdmin):
     )
     fieldsets = ((None, {"fields": ("email", "name_here", ("is_active", "joined_here"), "verified_here")}),)
 
-    def has_invite_permission(self, request: HttpRequest) -> bool:
-        return bool(brand_scope(request.user, ADD, "staff_login.invitation"))
-
-    @action(description=_("Invite a colleague"), url_path="invite", icon="person_add", permissions=["invite"])
-    def invite(self, request: HttpRequest) -> HttpResponse:  # noqa: ARG002 - the page's signature
-        return redirect("admin:staff_login_invitation_add")
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         within = self.brand_scope(request, VIEW)
         return as_known(seen(admin.ModelAdmin.get_queryset(self, request), within), within)
@@ -169,9 +174,9 @@ class UserAdmin(TenantAdmin):
     def name_here(self, user: Any) -> str:
         return f"{user.first_name_here} {user.last_name_here}".strip()
 
-    @display(description=_("date joined"), ordering="date_joined")
+    @display(description=_("date joined"), ordering="joined_at")
     def joined_here(self, user: Any) -> SafeString:
-        return moment(user.date_joined if user.is_ours else user.enrolled_here)
+        return moment(user.joined_at)
 
     @display(description=_("address verified"))
     def verified_here(self, user: Any) -> SafeString | None:
@@ -235,7 +240,7 @@ class UserAdmin(TenantAdmin):
 
 
 def brands_of(user: User) -> list[int | None]:
-    """Whose trail tells of a change of a person: those they work for, else where they registered."""
+    """Whose audit log tells of a change of a person: those they work for, else where they registered."""
     return list(user.staff_roles.values_list("brand_id", flat=True)) or [user.registered_brand_id]
 
 
@@ -254,15 +259,17 @@ def as_known(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
     names that they call them, and since when. When and as whom somebody registered elsewhere is no business of theirs.
     """
     if within.everywhere:
-        return rows.annotate(is_ours=Value(True), first_name_here=F("first_name"), last_name_here=F("last_name"))  # noqa: FBT003
+        names = {"first_name_here": F("first_name"), "last_name_here": F("last_name")}
+        return rows.annotate(is_ours=Value(True), joined_at=F("date_joined"), **names)  # noqa: FBT003
     account: Any = User._meta.get_field("points_rows").related_model  # noqa: SLF001 - Django's public API of models
     accounts = account.objects.filter(user=OuterRef("pk"), brand__in=within.brand_ids).order_by("pk")
     works = StaffRole.objects.filter(user=OuterRef("pk"), brand__in=within.brand_ids)
+    is_ours = Q(registered_brand__in=within.brand_ids) | Exists(works)
     return rows.annotate(
-        is_ours=Q(registered_brand__in=within.brand_ids) | Exists(works),
+        is_ours=is_ours,
         first_name_here=Coalesce(Subquery(accounts.values("first_name")[:1]), "first_name"),
         last_name_here=Coalesce(Subquery(accounts.values("last_name")[:1]), "last_name"),
-        enrolled_here=Subquery(accounts.values("enrolled_at")[:1]),
+        joined_at=Case(When(is_ours, then="date_joined"), default=Subquery(accounts.values("enrolled_at")[:1])),
     )
 
 

@@ -12,6 +12,8 @@ from django.views.decorators.http import require_POST
 from brands.identity import roles
 from brands.identity.roles import VIEW
 from brands.models.tenants import Brand
+from core.numbers import is_id
+from portal.base.tenant_scope import loaded_brand
 from portal.shell import theme
 
 KEY = "brand"
@@ -20,7 +22,7 @@ FORMS = ("add", "change", "delete", "history")
 
 
 def apply(request: HttpRequest) -> None:
-    """Let roles.reach know what was chosen. What has since become somebody else's brand is no choice any more."""
+    """Let roles.brand_scope know what was chosen. What has since become somebody else's brand is no choice any more."""
     chosen = request.session.get(KEY)
     if chosen is not None and chosen not in roles.full_scope(request.user, VIEW, "brands.brand"):
         del request.session[KEY]
@@ -42,15 +44,15 @@ def choose(request: HttpRequest) -> HttpResponse:
     """Look at the brand that was sent, or at all of them; nobody else's brand is taken."""
     choice = request.POST.get("viewed", "")
     within = roles.full_scope(request.user, VIEW, "brands.brand")
-    number = int(choice) if choice.isascii() and choice.isdigit() and len(choice) < 19 else None
+    number = int(choice) if is_id(choice) else None
     if number is not None and number in within and Brand.objects.filter(pk=number).exists():
         request.session[KEY] = number
     elif not choice:
         request.session.pop(KEY, None)
-    return redirect(afterwards(request.POST.get("next", "")))
+    return redirect(address_after_switch(request.POST.get("next", "")))
 
 
-def afterwards(address: str) -> str:
+def address_after_switch(address: str) -> str:
     """Where to go on: the same list or the front page, from a form its list, for its row may be another brand's.
 
     Filters are left behind, which may name another brand's rows.
@@ -72,7 +74,7 @@ def pages() -> set[str]:
 def context(request: HttpRequest) -> dict[str, Any]:
     """What the switcher's template shows, and the brand whose name, logo and accent the pages bear."""
     brands, chosen = offered(request), getattr(request.user, "chosen_brand_id", None)
-    brand = viewed(request, brands, chosen)
+    brand = displayed_brand(request, brands, chosen)
     return {
         "brands_offered": brands,
         "brand_chosen": chosen,
@@ -81,11 +83,14 @@ def context(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def viewed(request: HttpRequest, brands: list[Brand], chosen: int | None) -> Brand | None:
+def displayed_brand(request: HttpRequest, brands: list[Brand], chosen: int | None) -> Brand | None:
     """The only brand that somebody works for, or the one that they chose; None while they look at several."""
     if chosen is not None:
         return next((brand for brand in brands if brand.pk == chosen), None)
     within = roles.full_scope(request.user, VIEW, "brands.brand")
     if within.everywhere or len(within.brand_ids) != 1:
         return None
-    return Brand.objects.only("name", "logo_id", "is_sandbox", "colour_accent").filter(pk__in=within.brand_ids).first()
+    [brand_id] = within.brand_ids
+    if brand := loaded_brand(request, brand_id):
+        return brand
+    return Brand.objects.only("name", "logo_id", "is_sandbox", "colour_accent").filter(pk=brand_id).first()

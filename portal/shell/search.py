@@ -13,7 +13,7 @@ from unfold.dataclasses import SearchResult
 
 from portal.shell import search_places
 from portal.shell.navigation import list_name, may_see, page_of
-from portal.shell.search_places import MEMBERS, may_adjust, place
+from portal.shell.search_places import MEMBERS, link, may_adjust
 
 MAX_QUERY_LENGTH = 200
 # Fewer characters begin too many codes and addresses to read them in passing.
@@ -34,7 +34,7 @@ def search(request: HttpRequest, typed: str) -> list[SearchResult]:
     if len(query) > MAX_QUERY_LENGTH or not query.isprintable():
         return []
     if not query:
-        return [result for result, _known_as in search_places.actions(request)]
+        return [action.result() for action in search_places.actions(request)]
     if (name := whose_points(query)) and may_adjust(request):
         return adjustments(request, name)
     rows = [result for label in ROWS if may_see(request, label) for result in rows_of(request, label, query)]
@@ -58,14 +58,14 @@ def adjustments(request: HttpRequest, name: str) -> list[SearchResult]:
     for row in matches(request, MEMBERS, name):
         title = _("Adjust the points of %(member)s") % {"member": row}
         address = reverse("admin:loyalty_userpoints_adjust", args=[row.pk])
-        results.append(place(title, _("Action"), address, "exposure"))
+        results.append(link(title, _("Action"), address, "exposure"))
     return results or [search_places.adjust_points()]
 
 
 def rows_of(request: HttpRequest, label: str, text: str) -> list[SearchResult]:
     page = page_of(label)
     kind, address = page.opts.verbose_name, f"admin:{page.opts.app_label}_{page.opts.model_name}_change"
-    return [place(row, kind, reverse(address, args=[row.pk]), ROWS[label]) for row in matches(request, label, text)]
+    return [link(row, kind, reverse(address, args=[row.pk]), ROWS[label]) for row in matches(request, label, text)]
 
 
 def matches(request: HttpRequest, label: str, text: str) -> list[Any]:

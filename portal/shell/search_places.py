@@ -1,8 +1,10 @@
 """Where the search box leads beside rows: pages, actions and sections of the guide, by the words they are known by."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -58,12 +60,20 @@ MORE_TERMS = {  # what people call an action beside its name
 }
 
 
+class Place(NamedTuple):
+    """`known_as`: the words that find it. What a result shows is put together only for those that are found."""
+
+    known_as: str
+    result: Callable[[], SearchResult]
+
+
 def matching(request: HttpRequest, typed: str) -> list[SearchResult]:
     """Of which all typed words are in the words that it is known by."""
     terms = typed.casefold().split()
 
-    def first(places: Iterator[tuple[SearchResult, str]], most: int) -> list[SearchResult]:
-        return [result for result, known_as in places if has_all(terms, known_as)][:most]
+    def first(places: Iterator[Place], most: int) -> list[SearchResult]:
+        matches = (place for place in places if has_all(terms, place.known_as))
+        return [place.result() for place in islice(matches, most)]
 
     return [*first(actions(request), MAX_ACTIONS), *first(pages(request), MAX_PAGES), *first(guide(), MAX_SECTIONS)]
 
@@ -77,47 +87,59 @@ def has_all(terms: list[str], known_as: str) -> bool:
     )
 
 
-def pages(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
+def pages(request: HttpRequest) -> Iterator[Place]:
     """The pages that this person may open."""
-    home = place(_("Home"), _("Home"), reverse("admin:index"), "home")
-    yield home, _("home overview dashboard")
+    yield Place(_("home overview dashboard"), lambda: link(_("Home"), _("Home"), reverse("admin:index"), "home"))
     if may_use_till(request):
-        till = place(_("Redeem a code"), _("Customers"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
-        yield till, _("till checkout vouchers")
+        yield Place(_("till checkout vouchers"), link_to_till)
     for group, entry, label in lists(request):
-        name = list_name(label)
-        yield place(name, group, address_of(label), entry.icon), f"{name} {group} {SYNONYMS.get(label, '')}"
-    yield place(_("API documentation"), _("Help"), reverse("docs"), "help"), _("help api documentation")
+        known_as = f"{list_name(label)} {group} {SYNONYMS.get(label, '')}"
+        yield Place(known_as, partial(link_to_list, label, group, entry.icon))
+    yield Place(_("help api documentation"), lambda: link(_("API documentation"), _("Help"), reverse("docs"), "help"))
 
 
-def actions(request: HttpRequest) -> Iterator[tuple[SearchResult, str]]:
+def link_to_till() -> SearchResult:
+    return link(_("Redeem a code"), _("Customers"), reverse("admin:loyalty_redemption_till"), "point_of_sale")
+
+
+def link_to_list(label: str, group: Any, icon: str) -> SearchResult:
+    return link(list_name(label), group, address_of(label), icon)
+
+
+def actions(request: HttpRequest) -> Iterator[Place]:
     """What this person may begin."""
     for label, name in ACTIONS.items():
-        page = page_of(label)
-        if page.has_add_permission(request):
-            address = reverse(f"admin:{label.replace('.', '_')}_add")
-            yield place(name, _("Action"), address, "add"), f"{name} {MORE_TERMS.get(label, '')}"
+        if page_of(label).has_add_permission(request):
+            yield Place(f"{name} {MORE_TERMS.get(label, '')}", partial(link_to_form, label))
     if may_adjust(request):
-        yield adjust_points(), _("adjust points of correct give member customer")
+        yield Place(_("adjust points of correct give member customer"), adjust_points)
+
+
+def link_to_form(label: str) -> SearchResult:
+    return link(ACTIONS[label], _("Action"), reverse(f"admin:{label.replace('.', '_')}_add"), "add")
 
 
 def adjust_points() -> SearchResult:
     """Followed by a name, the search finds whose."""
-    return place(_("Adjust points of …"), _("Type a name after it"), address_of(MEMBERS), "exposure")
+    return link(_("Adjust points of …"), _("Type a name after it"), address_of(MEMBERS), "exposure")
 
 
 def may_adjust(request: HttpRequest) -> bool:
     return may_see(request, MEMBERS) and bool(brand_scope(request.user, ACT, MEMBERS))
 
 
-def guide() -> Iterator[tuple[SearchResult, str]]:
+def guide() -> Iterator[Place]:
+    label = _("help guide")
     for each in sections.places():
-        title, page = each.section.title, each.page_title
-        is_page = each.section.level == 1
-        address = sections.address_of(each.page if is_page else f"{each.page}#{each.section.slug}")
-        about = _("Guide") if is_page else _("Guide: %(page)s") % {"page": page}
-        yield place(title, about, address, "menu_book"), f"{title} {page} {_('help guide')}"
+        yield Place(f"{each.section.title} {each.page_title} {label}", partial(link_to_section, each))
 
 
-def place(title: Any, group: Any, link: str, icon: str) -> SearchResult:
-    return SearchResult(title=str(title), description=str(group), link=link, icon=icon)
+def link_to_section(of: sections.Place) -> SearchResult:
+    is_page = of.section.level == 1
+    address = sections.address_of(of.page if is_page else f"{of.page}#{of.section.slug}")
+    group = _("Guide") if is_page else _("Guide: %(page)s") % {"page": of.page_title}
+    return link(of.section.title, group, address, "menu_book")
+
+
+def link(title: Any, group: Any, address: str, icon: str) -> SearchResult:
+    return SearchResult(title=str(title), description=str(group), link=address, icon=icon)

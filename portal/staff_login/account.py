@@ -20,6 +20,7 @@ from brands.models.people import User
 from brands.staff_login import factors, policy, sessions, steps
 from brands.staff_login.models import Factor
 from core.db import row_guard
+from core.numbers import is_id
 from portal.base.tenant_scope import staff_user
 from portal.staff_login import setup
 from portal.staff_login.forms import PasswordForm
@@ -158,7 +159,7 @@ def end_session(request: HttpRequest) -> HttpResponse:
 
 def number(text: str) -> int:
     """An id that was sent; 0, which no row has, for anything else."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return int(text) if is_id(text) else 0
 
 
 def back(request: HttpRequest, text: str, level: int = messages.SUCCESS) -> HttpResponse:

@@ -22,7 +22,7 @@ from brands.staff_login.models import Invitation, SignInSettings
 from brands.tenants import callable_urls
 from core.db import row_guard
 from core.errors import Invalid
-from portal.base.audit_mixin import CHOSEN
+from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
@@ -93,7 +93,7 @@ class SignInSettingsAdmin(TenantAdmin):
     def response_change(self, request: HttpRequest, obj: SignInSettings) -> HttpResponse:
         """Last, because the session of whoever does it may be one of those that end."""
         response = super().response_change(request, obj)
-        before: SignInSettings = getattr(request, CHOSEN)[obj.pk]
+        before: SignInSettings = getattr(request, ROWS_BEFORE)[obj.pk]
         if before.oidc_active and any(getattr(before, name) != getattr(obj, name) for name in PROVIDER):
             sessions.end_of_provider(request, brand_id=obj.brand_id)
         return response

@@ -28,13 +28,14 @@ def may_help(helper: User, colleague: User) -> bool:
 def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Kind, reason: str) -> None:
     """Mail a colleague a link to set a new password or to remove their second factors, and record it.
 
-    The colleague's other brands stay safe: only they get the link, and removing factors takes their password.
+    The colleague's other brands stay safe: only they get the link, and removing factors takes their password. Links are
+    limited by brand: what one sends leaves the others theirs.
 
     Raises RateLimited, and Invalid where the portal was opened at a brand's hostname.
     """
-    rate_limits.hit("staff_mail", "help", staff_role.user_id)
+    rate_limits.hit("staff_mail", "help", staff_role.brand_id, staff_role.user_id)
     helper = audit_context(request, reason)
-    names = {"who": helper.user, "brand": staff_role.brand}
+    names = {"name": helper.user, "brand": staff_role.brand}
     with (
         row_guard.disabled("mails to staff are no brand's, and every brand's hostnames are refused"),
         transaction.atomic(),
@@ -43,7 +44,7 @@ def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Ki
             user=staff_role.user,
             kind=kind,
             origin=mails.origin_of(request),
-            text=lambda: _("%(who)s of %(brand)s requested this link for you.") % names,
+            text=lambda: _("%(name)s of %(brand)s requested this link for you.") % names,
             brand_id=staff_role.brand_id,
         )
         audit_log.record(

@@ -1,14 +1,21 @@
 """What charts and the tables under them have hundreds of, written without a template for each."""
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
 from portal.figures.drawings import Box
-from portal.figures.tables import TableRow
 
 register = template.Library()
+
+
+class Row(Protocol):
+    """A row of a table that writes itself, as portal.figures.tables.TableRow does."""
+
+    def as_html(self) -> str:
+        """Its element, with every text escaped."""
 
 
 @register.simple_tag
@@ -18,5 +25,5 @@ def boxes_as_svg(drawn: Iterable[Box], *, prefix: str = "") -> SafeString:
 
 
 @register.simple_tag
-def rows_as_html(rows: Iterable[TableRow]) -> SafeString:
+def rows_as_html(rows: Iterable[Row]) -> SafeString:
     return mark_safe("".join(row.as_html() for row in rows))  # noqa: S308 - all texts are escaped

@@ -95,10 +95,10 @@ def described(subject: Subject, rows: Sequence[Row], *, balance: Decimal) -> tup
 
 def joined(lines: Sequence[Line]) -> list[Line]:
     """What a scan, a reward or a colleague did and the ledger entry that it made are one line."""
-    entries = {line.about: line for line in lines if line.change is not None and line.about}
+    entries = {line.merge_key: line for line in lines if line.change is not None and line.merge_key}
     result = []
     for line in lines:
-        entry = entries.get(line.about) if line.change is None else None
+        entry = entries.get(line.merge_key) if line.change is None else None
         if entry is None:
             result.append(line)
         else:

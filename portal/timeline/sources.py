@@ -32,7 +32,7 @@ class Subject:
 
 @dataclass(slots=True)
 class Line:
-    """A row as the page shows it. `change`: of the balance, for ledger entries; `about`: what it has in common with
+    """A row as the page shows it. `change`: of the balance, for ledger entries; `merge_key`: what it has in common with
     another line, so that both become one."""
 
     when: SafeString
@@ -44,7 +44,7 @@ class Line:
     change: Decimal | None = None
     points: str = ""
     balance: str = ""
-    about: str = ""
+    merge_key: str = ""
 
 
 # Gets the ids of a source's rows on a page, and returns a line for each that is still there.

@@ -11,7 +11,7 @@ from core.db import statements
 from portal.lists import local_time
 from portal.timeline.sources import Line, Source, Subject, address_of
 
-ENTRY = "ledger line"  # in the trail, of adjustments: the ledger entry that they made
+ENTRY = "ledger line"  # in the audit log, of adjustments: the ledger entry that they made
 
 
 def describe(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
@@ -30,7 +30,7 @@ def line_of(subject: Subject, entry: AuditLogEntry) -> Line:
         title=_(entry.action),
         address=address_of(entry),
         details=details,
-        about=f"entry:{made[1]}" if made else "",
+        merge_key=f"entry:{made[1]}" if made else "",
     )
 
 

@@ -53,3 +53,12 @@ export async function share(url) {
   return navigator.share({ url }).then(() => "", () => ""); // closed again, or shared
 }
 export const undo = (redemptionId) => call("POST", `customer/loyalty/redemptions/${redemptionId}/undo`);
+
+// Whether somebody has logged in on this phone before.
+export function rememberAccount() {
+  try { localStorage.setItem("account", "1"); } catch { /* then the page offers to register, as to anybody */ }
+}
+
+export function hadAccount() {
+  try { return Boolean(localStorage.getItem("account")); } catch { return false; }
+}

@@ -30,7 +30,7 @@ async function send(address, options) {
   }
 }
 
-/** What the page's own server does with the session: log_in, register, log_out, access, refused. */
+/** What the page's own server does with the session: log_in, register, log_out, access, rejected. */
 export async function session(act, more = {}) {
   const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || "";
   // One window at a time: a refresh token that is used twice ends the session.
@@ -48,7 +48,7 @@ export async function session(act, more = {}) {
 let renewal = null; // all calls of one moment wait for the same token
 
 /** Why there is no fresh access token, if this may be a customer without one: a call would go out as a guest's. */
-async function refusal() {
+async function rejection() {
   if (!customer || (access && Date.now() - asked <= FRESH_MS)) return undefined;
   renewal ||= session("access").finally(() => { renewal = null; });
   const answer = await renewal;
@@ -56,8 +56,8 @@ async function refusal() {
 }
 
 async function once(method, path, body, idempotencyKey) {
-  const refused = await refusal();
-  if (refused) return refused;
+  const rejected = await rejection();
+  if (rejected) return rejected;
   const headers = { "api-key": KEY, "Accept-Language": document.documentElement.lang };
   if (access) headers.Authorization = `Bearer ${access}`;
   if (body) headers["Content-Type"] = "application/json";
@@ -69,6 +69,6 @@ async function once(method, path, body, idempotencyKey) {
 export async function call(method, path, body, idempotencyKey) {
   const answer = await once(method, path, body, idempotencyKey);
   if (answer.body.error !== "TOKEN_INVALID" || !customer) return answer;
-  await session("refused"); // the access token ended early: perhaps there is a new one, else this is a guest
+  await session("rejected"); // the access token ended early: perhaps there is a new one, else this is a guest
   return once(method, path, body, idempotencyKey);
 }

@@ -1,5 +1,5 @@
 // Reads codes with the camera: with the browser's own decoder, else with zxing-wasm, which is loaded only then.
-import { word } from "./fill.js";
+import { message } from "./fill.js";
 
 const VENDOR = "./vendor/zxing-wasm-3.1.4/";
 const EVERY_MS = 150;
@@ -31,14 +31,14 @@ export function wayOf(text) {
 
 /** Shows the camera in `place` and calls `found` with each text that it reads, until `isOver` says that it is enough. */
 export async function watch(place, found, isOver) {
-  const video = place.querySelector("video"), said = place.querySelector("[role=status]");
+  const video = place.querySelector("video"), status = place.querySelector("[role=status]");
   place.hidden = false;
   let stream;
   try {
     stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" }, audio: false });
     video.srcObject = stream;
     await video.play();
-    said.textContent = word("looking");
+    status.textContent = message("looking");
     const decode = await decoder();
     while (!isOver()) {
       const text = video.videoWidth && (await decode(video));

@@ -8,9 +8,9 @@ const at = (data, path) => path.split(".").reduce((part, name) => part?.[name], 
 const given = (value) => (Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== "" && value !== false && value !== 0);
 const number = (value) => (typeof value === "number" ? numbers.format(value) : "");
 
-export const word = (name) =>
-  (document.getElementById("words").content.querySelector(`[data-word="${CSS.escape(name)}"]`) ||
-    document.getElementById("words").content.querySelector('[data-word="other"]')).textContent;
+export const message = (name) =>
+  (document.getElementById("messages").content.querySelector(`[data-message="${CSS.escape(name)}"]`) ||
+    document.getElementById("messages").content.querySelector('[data-message="other"]')).textContent;
 
 // The link to a contact, by the rules of brands/tenants/contacts.py; none for words that name no address and no number.
 const ADDRESS = /[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+/;
@@ -31,7 +31,7 @@ const WAYS = {
   number: (element, value) => { element.textContent = number(value); },
   date: (element, value) => { element.textContent = value ? moments.format(new Date(value)) : ""; },
   day: (element, value) => { element.textContent = value ? days.format(new Date(value)) : ""; },
-  reason: (element, value) => { element.textContent = word(String(value || "other")); },
+  reason: (element, value) => { element.textContent = message(String(value || "other")); },
   value: (element, value) => { element.value = Number(value) || 0; },
   max: (element, value) => { element.max = Number(value) || 1; },
   ring: (element, value) => { element.setAttribute("stroke-dasharray", `${Number(value) || 0} 100`); },
@@ -47,8 +47,8 @@ const WAYS = {
   qr: (element, value) => { if (/^\d+$/.test(value)) element.src = `/page/reward/${value}.svg`; },
   // The question before points are spent; `left` is what remains of the balance.
   ask: (element, _value, { name, cost, left }) => {
-    const said = { name, cost: number(cost), left: number(left) };
-    element.dataset.question = word("ask").replace(/\{(\w+)\}/g, (_all, part) => said[part] ?? "");
+    const values = { name, cost: number(cost), left: number(left) };
+    element.dataset.question = message("ask").replace(/\{(\w+)\}/g, (_all, part) => values[part] ?? "");
   },
   change: (element, _value, line) => {
     const came = line.points_earned || line.points_pending;

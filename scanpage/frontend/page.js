@@ -1,12 +1,12 @@
 // The page with scripts: scans when somebody says so, and keeps everything on one page.
 import { Offline, call, isCustomer, session } from "./api.js";
-import { copy, word } from "./fill.js";
+import { copy, message } from "./fill.js";
 import * as account from "./account.js";
-import * as kept from "./kept.js";
+import * as offlineQueue from "./offline_queue.js";
 import * as scans from "./scan.js";
 
 const part = (id) => document.getElementById(id);
-const said = document.body.dataset;
+const pageData = document.body.dataset;
 // From the address, not from the page: offline this may be the page that was kept without a code.
 function codeIn(pathname) {
   const path = pathname.match(/^\/(?:s|01\/\d{8,14}\/21)\/(.+)$/);
@@ -40,7 +40,7 @@ async function check() {
   scan = answer.ok ? answer.body : null;
   show(state, { support_email: document.querySelector("footer a").textContent, ...answer.body });
   if (!["waiting", "trouble"].includes(state)) {
-    kept.drop(code); // only what was answered
+    offlineQueue.drop(code); // only what was answered
     showKept();
   }
   // A recalled product stays where it is: the brand knows the place.
@@ -57,7 +57,7 @@ async function check() {
 async function sendConfirmation() {
   const answer = await call("POST", "auth/email/verification");
   if (answer.ok && answer.body.email_verified_at) return check(); // in another window, meanwhile
-  part("points").textContent = word(answer.ok ? "mail-sent" : answer.status === 429 ? "mail-wait" : "trouble");
+  part("points").textContent = message(answer.ok ? "mail-sent" : answer.status === 429 ? "mail-wait" : "trouble");
 }
 
 async function follow() {
@@ -73,7 +73,7 @@ async function logIn(form) {
   const answer = await session(form.dataset.act, Object.fromEntries(new FormData(form)));
   const wrong = form.closest("section").querySelector(".wrong");
   wrong.hidden = answer.ok;
-  wrong.textContent = answer.ok ? "" : answer.body.message || word("trouble");
+  wrong.textContent = answer.ok ? "" : answer.body.message || message("trouble");
   if (!answer.ok) return;
   part("sign-in").hidden = true;
   const waits = answer.body.registration_id;
@@ -84,13 +84,13 @@ async function logIn(form) {
     return;
   }
   form.reset();
-  kept.knowAccount(); // next time here is somebody who logs in
+  account.rememberAccount(); // next time here is somebody who logs in
   if (scan?.scan_token && scan.points_available) {
     const adopted = await scans.adopt(code, scan);
     if (adopted.body.waits_for) points("unconfirmed", { points_awarded: scan.points_available, waits_for: adopted.body.waits_for });
     else if (adopted.ok) await follow();
     else if (adopted.status === 409) points("none");
-    else part("points").textContent = word("trouble"); // loaded again, the page takes the scan over
+    else part("points").textContent = message("trouble"); // loaded again, the page takes the scan over
   }
   if (scan?.reason === "reserved") await check(); // for guests only
   await showAccount();
@@ -111,28 +111,28 @@ async function showAccount() {
 /** Most who come are new; whoever logged in on this phone before is not. */
 function offerEntry() {
   const isInvited = part("sign-in").querySelector("[name=referral_code]");
-  if (kept.hadAccount() && !isInvited && part("sign-in").querySelector(".wrong").hidden)
+  if (account.hadAccount() && !isInvited && part("sign-in").querySelector(".wrong").hidden)
     document.querySelector("[data-entry]").open = true;
 }
 
-function tellPlace() {
-  const told = (name) => { part("place").textContent = word(name); };
+function sendLocation() {
+  const showMessage = (name) => { part("place").textContent = message(name); };
   navigator.geolocation.getCurrentPosition(
-    (found) => guarded(async () => told((await scans.place(scan, found.coords)).ok ? "placed" : "trouble")),
-    () => told("not-placed"),
+    (found) => guarded(async () => showMessage((await scans.place(scan, found.coords)).ok ? "placed" : "trouble")),
+    () => showMessage("not-placed"),
     { timeout: 15_000, maximumAge: 60_000 },
   );
 }
 
 async function take(answer) {
   if (answer.ok) part("points").replaceChildren(copy("redeemed", answer.body.data));
-  else part("points").textContent = word(answer.body.error || "trouble");
+  else part("points").textContent = message(answer.body.error || "trouble");
   part("points").scrollIntoView({ block: "center" });
   await showAccount();
 }
 
-/** Whether the customer says yes; another answer, or leaving the question, is no. */
-function says(question) {
+/** Whether the customer confirms it; another answer, or leaving the question, is no. */
+function confirmed(question) {
   const dialog = part("ask");
   dialog.querySelector("p").textContent = question;
   dialog.returnValue = "";
@@ -141,26 +141,26 @@ function says(question) {
 }
 
 async function redeem(button) {
-  if (await says(button.dataset.question)) await account.redeem(button.value, take);
+  if (await confirmed(button.dataset.question)) await account.redeem(button.value, take);
 }
 
 async function undo(button) {
   const answer = await account.undo(button.value);
-  part("points").textContent = word(answer.ok ? "undone" : answer.body.error || "trouble");
+  part("points").textContent = message(answer.ok ? "undone" : answer.body.error || "trouble");
   part("points").scrollIntoView({ block: "center" });
   await showAccount();
 }
 
 async function refer(form) {
   const answer = await account.refer(form);
-  part("points").textContent = answer.ok ? word("referred") : answer.body.message || word("trouble");
+  part("points").textContent = answer.ok ? message("referred") : answer.body.message || message("trouble");
   part("points").scrollIntoView({ block: "center" });
   if (answer.ok) await showAccount(); // what was typed stays
 }
 
 async function share(button) {
   const outcome = await account.share(button.value);
-  if (outcome) part("points").textContent = word(outcome);
+  if (outcome) part("points").textContent = message(outcome);
 }
 
 async function camera() {
@@ -169,7 +169,7 @@ async function camera() {
     const text = await read(part("camera"), document.querySelector('[data-do="camera-off"]'));
     if (text) checkAt(wayOf(text));
   } catch {
-    part("camera-offer").textContent = word("no-camera");
+    part("camera-offer").textContent = message("no-camera");
     part("code").focus();
   }
 }
@@ -177,7 +177,7 @@ async function camera() {
 /** Where a code is what one came for, the camera begins: at once where it was allowed before, else with its button. */
 async function cameraFirst() {
   const permission = await navigator.permissions?.query({ name: "camera" }).catch(() => null);
-  if (permission?.state === "granted" && !code && !("done" in said)) document.querySelector("[data-do=camera]")?.click();
+  if (permission?.state === "granted" && !code && !("done" in pageData)) document.querySelector("[data-do=camera]")?.click();
 }
 
 /** To a code's page from this one, where somebody has said already that the code is to be checked. */
@@ -194,15 +194,15 @@ async function offer() {
 }
 
 function showKept() {
-  const codes = kept.all();
+  const codes = offlineQueue.all();
   part("kept").hidden = !codes.length;
   part("kept").replaceChildren(codes.length ? copy("kept-codes", { codes }) : "");
 }
 
-const DEEDS = {
+const ACTIONS = {
   again: check,
-  keep: () => { kept.keep(code); show("kept"); showKept(); },
-  place: tellPlace,
+  keep: () => { offlineQueue.keep(code); show("kept"); showKept(); },
+  place: sendLocation,
   redeem,
   undo,
   share,
@@ -210,7 +210,7 @@ const DEEDS = {
   camera,
   // One at a time: each answer is seen, and a guest can log in to earn its points.
   "send-kept": (button) => checkAt(`/s/${encodeURIComponent(button.value)}`),
-  "drop-kept": () => { kept.dropAll(); showKept(); },
+  "drop-kept": () => { offlineQueue.dropAll(); showKept(); },
 };
 
 /** What goes wrong is said, and the page stays usable; the button rests until the work is done. */
@@ -221,7 +221,7 @@ async function guarded(work, button = {}) {
   } catch (error) {
     if (!(error instanceof Offline)) throw error;
     if (code && !scan) showOffline();
-    else part("points").textContent = word("offline");
+    else part("points").textContent = message("offline");
   } finally {
     button.disabled = false;
   }
@@ -229,15 +229,15 @@ async function guarded(work, button = {}) {
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-do]");
-  if (button && !button.disabled && DEEDS[button.dataset.do]) guarded(() => DEEDS[button.dataset.do](button), button);
+  if (button && !button.disabled && ACTIONS[button.dataset.do]) guarded(() => ACTIONS[button.dataset.do](button), button);
 });
 
 document.addEventListener("submit", (event) => {
   const form = event.target, act = form.dataset.act || (form.id === "check" ? "check" : "");
-  const deed = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut, refer: () => refer(form), send_confirmation: sendConfirmation }[act];
-  if (!deed) return;
+  const action = { check, log_in: () => logIn(form), register: () => logIn(form), confirm: () => logIn(form), log_out: logOut, refer: () => refer(form), send_confirmation: sendConfirmation }[act];
+  if (!action) return;
   event.preventDefault();
-  guarded(deed, form.querySelector("button"));
+  guarded(action, form.querySelector("button"));
 });
 
 // Gone back to: somebody may have logged in or out since.
@@ -251,7 +251,7 @@ guarded(async () => {
   }
   showKept();
   offerEntry();
-  if (code && !("done" in said) && !("byHand" in said)) await offer();
-  if (!("done" in said) || isCustomer()) await showAccount();
+  if (code && !("done" in pageData) && !("byHand" in pageData)) await offer();
+  if (!("done" in pageData) || isCustomer()) await showAccount();
 });
 navigator.serviceWorker?.register("/sw.js").catch(() => {});

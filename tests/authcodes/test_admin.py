@@ -26,13 +26,13 @@ from tests.support.portal import address, browser, errors, form_of, in_days, sca
 pytestmark = pytest.mark.django_db
 
 
-def wanted(brand: Brand, **fields: Any) -> dict[str, Any]:
+def batch_form_data(brand: Brand, **fields: Any) -> dict[str, Any]:
     plain = {"range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6, "quantity": 25}
     return {"brand": brand.pk, **plain, "scan_limit": 1, "signed": "plain", **fields}
 
 
 def add(client: Client, brand: Brand, **fields: Any) -> Any:
-    return client.post(address("authcodes.batchrange", "add"), wanted(brand, **fields))
+    return client.post(address("authcodes.batchrange", "add"), batch_form_data(brand, **fields))
 
 
 def found(client: Client, label: str, **query: Any) -> list[Any]:
@@ -152,10 +152,10 @@ def test_saving_a_batch_writes_nothing_that_a_worker_counts(client: Client, bran
     its = address("authcodes.batchrange", "change", batch.pk)
     form = form_of(client.get(its))
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         client.post(its, {**form, "range_name": "Renamed"})
 
-    written = [query["sql"] for query in asked if query["sql"].startswith('UPDATE "authcodes_batchrange"')]
+    written = [query["sql"] for query in queries if query["sql"].startswith('UPDATE "authcodes_batchrange"')]
     assert len(written) == 1
     assert "generated_count" not in written[0].partition("WHERE")[0]
 
@@ -192,15 +192,15 @@ def test_progress_of_generation_is_shown(client: Client, brand: Brand) -> None:
 
 def one_code_of_each(brand: Brand) -> dict[str, AuthCode]:
     codes = {name: factories.code(brand) for name in ("scanned", "unscanned", "deactivated", "recalled")}
-    scanning.scan(scanned=codes["scanned"].code, about=ScanContext(at=timezone.now()))
+    scanning.scan(scanned=codes["scanned"].code, context=ScanContext(at=timezone.now()))
     factories.deactivate(codes=[codes["deactivated"]], at=timezone.now())
     recall(codes["recalled"].batch)
     return {**codes, "expired": factories.expired_code(brand)}
 
 
 def recall(batch: BatchRange) -> Recall:
-    told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
-    return recalls.recall_batch(batch=batch, at=timezone.now(), **told)
+    recall_fields = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
+    return recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
 
 
 @pytest.mark.parametrize("status", ["scanned", "unscanned", "expired", "deactivated", "recalled"])
@@ -229,11 +229,11 @@ def test_codes_are_found_by_what_is_printed_and_how_it_begins(client: Client, br
 def test_code_search_uses_the_index_of_codes(client: Client, brand: Brand) -> None:
     factories.batch(brand, prefix="AB-")
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         found(client, "authcodes.authcode", q="AB-")
 
     # LIKE would not do: under row-level security PostgreSQL turns it into no range.
-    searched = [query["sql"] for query in asked if "'AB-'" in query["sql"]]
+    searched = [query["sql"] for query in queries if "'AB-'" in query["sql"]]
     assert searched
     assert all("\"code\" >= 'AB-'" in sql and "\"code\" < 'AB.'" in sql for sql in searched)
 
@@ -253,9 +253,9 @@ def test_too_many_codes_at_once_are_refused(client: Client, brand: Brand, monkey
     monkeypatch.setattr("portal.base.tenant_admin.MAX_AT_ONCE", 3)
     codes = factories.batch(brand, quantity=4).codes.all()
 
-    said = act(client, "authcodes.authcode", "deactivate", codes[0], select_across=1, reason="stolen")
+    page_text = act(client, "authcodes.authcode", "deactivate", codes[0], select_across=1, reason="stolen")
 
-    assert "choose at most 3 rows" in said
+    assert "choose at most 3 rows" in page_text
     assert not AuthCode.objects.deactivated().exists()
 
 
@@ -263,12 +263,12 @@ def test_where_a_code_is_kept_can_be_noted_and_nothing_else(client: Client, bran
     code = factories.code(brand)
     its = address("authcodes.authcode", "change", code.pk)
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         client.post(its, {"inventory_location": "Shelf 4", "location": "", "notes": "", "scan_count": 9, "code": "X"})
 
     code.refresh_from_db()
     assert (code.inventory_location, code.scan_count) == ("Shelf 4", 0)
-    written = [query["sql"] for query in asked if query["sql"].startswith('UPDATE "authcodes_authcode"')]
+    written = [query["sql"] for query in queries if query["sql"].startswith('UPDATE "authcodes_authcode"')]
     assert len(written) == 1
     assert "scan_count" not in written[0].partition("WHERE")[0]
 
@@ -338,7 +338,7 @@ def test_scan_in_another_brands_app_does_not_tell_whose_customer_it_was(client: 
 
 
 def test_scans_of_no_brand_are_the_superusers(client: Client, brand: Brand) -> None:
-    scanning.scan(scanned="NOBODY-KNOWS-1", about=ScanContext(at=timezone.now()))
+    scanning.scan(scanned="NOBODY-KNOWS-1", context=ScanContext(at=timezone.now()))
 
     assert found(client, "authcodes.scan") == []
     assert len(found(browser(factories.user(is_staff=True, is_superuser=True)), "authcodes.scan")) == 1

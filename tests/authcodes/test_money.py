@@ -127,11 +127,11 @@ def test_printer_makes_no_batch_of_a_product_above_the_ceiling(brand, printer, o
 
     refused = browser(printer).post(address("authcodes.batchrange", "add"), sent)
 
-    words = "Scans of this product earn more than 1,000 points. Only managers and owners can generate codes for it."
-    assert errors(refused) == {"product": [words]}
-    wanted = BatchSettings(range_name="Mint", quantity=1, prefix="AUT-", product=dear, signed=False)
+    message = "Scans of this product earn more than 1,000 points. Only managers and owners can generate codes for it."
+    assert errors(refused) == {"product": [message]}
+    batch_settings = BatchSettings(range_name="Mint", quantity=1, prefix="AUT-", product=dear, signed=False)
     with pytest.raises(BatchRejected, match="Only managers and owners can generate codes for it"):
-        batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now(), by=printer)
+        batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=printer)
     assert BatchRange.objects.count() == 1
 
     browser(owner).post(address("authcodes.batchrange", "add"), sent)

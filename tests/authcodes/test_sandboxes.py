@@ -25,7 +25,7 @@ def sandbox(db):
     return factories.brand(is_sandbox=True)
 
 
-def words(data):
+def page_texts(data):
     return [page.extract_text() for page in PdfReader(io.BytesIO(data)).pages]
 
 
@@ -47,8 +47,8 @@ def test_a_used_up_and_a_recalled_code_are_tests_too(sandbox, django_capture_on_
     for customer in customers:
         answer = Api(sandbox).as_customer(customer).post("auth-codes/scan", {"code": str(used)}).json()
     back = factories.code(sandbox)
-    told = {"recall_id": "R-1", "contact": "us", "message": "Bring it back.", "reason": "Found."}
-    recalls.recall_batch(batch=back.batch, at=back.batch.created_at, **told)
+    recall_fields = {"recall_id": "R-1", "contact": "us", "message": "Bring it back.", "reason": "Found."}
+    recalls.recall_batch(batch=back.batch, at=back.batch.created_at, **recall_fields)
 
     assert (answer["reason"], answer["message"], answer["is_test"]) == ("limit_reached", MESSAGE, True)
     assert (scanned(sandbox, back)["reason"], scanned(sandbox, back)["message"]) == ("recalled", MESSAGE)
@@ -70,7 +70,7 @@ def test_every_label_of_every_sheet_is_marked_and_scans(sandbox, tmp_path, prese
     run = finished(start(batch, preset=preset))
     data = content(run.job)
 
-    pages = words(data)
+    pages = page_texts(data)
     assert len(pages) == 2
     assert [page.count("SANDBOX") for page in pages] == [batch.quantity - 1, 1]
     assert [len(codes) for codes in decode_pages(data, tmp_path)] == [batch.quantity - 1, 1]
@@ -80,7 +80,7 @@ def test_every_label_of_every_sheet_is_marked_and_scans(sandbox, tmp_path, prese
 def test_sheets_of_other_brands_have_no_mark(brand):
     run = finished(start(factories.batch(brand, quantity=2)))
 
-    assert "SANDBOX" not in words(content(run.job))[0]
+    assert "SANDBOX" not in page_texts(content(run.job))[0]
     assert run.job.result_name.startswith("labels-")
 
 
@@ -100,8 +100,10 @@ def test_documents_are_marked(sandbox, brand):
     for each, expected in ((sandbox, True), (brand, False)):
         run = finished(start(factories.batch(each)))
         batch = factories.batch(each)
-        told = {"recall_id": "R-1", "contact": "us", "message": "Bring it back.", "reason": "Found."}
-        recall = recalls.recall_batch(batch=batch, at=batch.created_at, **told)
+        recall_fields = {"recall_id": "R-1", "contact": "us", "message": "Bring it back.", "reason": "Found."}
+        recall = recalls.recall_batch(batch=batch, at=batch.created_at, **recall_fields)
 
         for document in (documents.cover_sheet(run), posters.as_pdf(posters.of_recall(recall), "en")):
-            assert ["SANDBOX" in page.replace(" ", "") for page in words(document)] == [expected] * len(words(document))
+            assert ["SANDBOX" in page.replace(" ", "") for page in page_texts(document)] == [expected] * len(
+                page_texts(document)
+            )

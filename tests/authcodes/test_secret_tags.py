@@ -65,7 +65,7 @@ def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, cus
     scanned, untagged, via_event = codes
     scan.scan(
         scanned=f"https://brand.example/s/{scanned.code}.{tag_of(scanned)}",
-        about=ScanContext(at=timezone.now(), user_id=customer.pk),
+        context=ScanContext(at=timezone.now(), user_id=customer.pk),
     )
     api.as_customer(customer).app().post(f"verify/product/{via_event.code}.{tag_of(via_event)}", {})
     deliver()
@@ -95,7 +95,7 @@ def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, cus
 
 def test_nothing_that_the_database_keeps_for_support_holds_a_tag(signed, customer, deliver):
     code = signed.codes.first()
-    scan.scan(scanned=f"{code.code}.{tag_of(code)}", about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=f"{code.code}.{tag_of(code)}", context=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     with connection.cursor() as cursor:

@@ -27,8 +27,8 @@ def scan(*, ratio: float = 0.4, web: float = 600, p99: float = 50, name: str = "
     ]
 
 
-def missed(ours: list[list[Figure]], theirs: list[list[Figure]]) -> list[str]:
-    return [each.name for each in against.compared(ours, theirs, tolerance=TOLERANCE) if each.is_missed]
+def missed(ours: list[list[Figure]], other_rounds: list[list[Figure]]) -> list[str]:
+    return [each.name for each in against.compared(ours, other_rounds, tolerance=TOLERANCE) if each.is_missed]
 
 
 def test_turns_alternate() -> None:
@@ -78,13 +78,15 @@ def test_figures_of_one_tree_alone_are_not_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("theirs", "broken"), [(scan(), []), (None, ["scan"]), ([Figure("scan", "other", 1, goal=1)], ["scan"])]
+    ("other_figures", "broken"), [(scan(), []), (None, ["scan"]), ([Figure("scan", "other", 1, goal=1)], ["scan"])]
 )
 def test_a_part_that_one_tree_cannot_measure_is_broken(
-    monkeypatch: pytest.MonkeyPatch, theirs: list[Figure] | None, broken: list[str]
+    monkeypatch: pytest.MonkeyPatch, other_figures: list[Figure] | None, broken: list[str]
 ) -> None:
     monkeypatch.setattr(against.Tree, "at", lambda directory, own: against.Tree(directory, own))
-    monkeypatch.setattr(against, "turn", lambda _name, tree, _scale: scan() if tree.directory == ROOT else theirs)
+    monkeypatch.setattr(
+        against, "turn", lambda _name, tree, _scale: scan() if tree.directory == ROOT else other_figures
+    )
 
     found = against.measure(Path("/other"), {}, ["scan"], Scale.QUICK, tolerance=TOLERANCE)
 

@@ -72,16 +72,16 @@ def test_every_requirement_is_pinned(name):
 @pytest.mark.parametrize("purpose", LOCKS)
 def test_a_lock_holds_what_is_required_with_hashes(purpose):
     packages = locked(purpose)
-    wanted = {
+    expected = {
         canonicalize_name(each.name): str(each.specifier).removeprefix("==")
         for name in LOCKS[purpose]
         for each in required(name)
     }
     if purpose == "image":
-        wanted = {name: version for name, version in wanted.items() if name not in EMBEDDED_SERVERS}
+        expected = {name: version for name, version in expected.items() if name not in EMBEDDED_SERVERS}
         assert not EMBEDDED_SERVERS & packages.keys()
 
-    assert {name: packages[name][0] for name in wanted} == wanted
+    assert {name: packages[name][0] for name in expected} == expected
     assert [name for name, (_version, hashes) in packages.items() if not hashes] == []
 
 
@@ -108,19 +108,19 @@ def imported():
 
 
 def test_what_is_imported_is_required_and_what_is_required_is_used():
-    wanted = {canonicalize_name(each.name) for each in required("requirements.txt")}
+    mandatory = {canonicalize_name(each.name) for each in required("requirements.txt")}
     optional = {canonicalize_name(each.name) for each in required("requirements-optional.txt")}
     only_for_types = {"django-stubs-ext"}
 
-    assert imported() - wanted - optional - only_for_types == set()
-    assert wanted - imported() == NOT_IMPORTED.keys()
+    assert imported() - mandatory - optional - only_for_types == set()
+    assert mandatory - imported() == NOT_IMPORTED.keys()
 
 
 @pytest.mark.parametrize("name", NOT_IMPORTED)
 def test_what_is_not_imported_is_used_where_it_says(name):
-    _what_for, path, words = NOT_IMPORTED[name]
+    _what_for, path, usage = NOT_IMPORTED[name]
 
-    assert words in (ROOT / path).read_text()
+    assert usage in (ROOT / path).read_text()
 
 
 def test_redis_answers_are_parsed_in_c():

@@ -68,7 +68,7 @@ def test_a_tree_is_measured(tree):
     _done, found = figures(tree)
 
     assert found[""] == ["old"]
-    wanted = {
+    expected = {
         "application: files": "4",
         "application: lines": "18",
         "tests: lines": "2",
@@ -81,7 +81,7 @@ def test_a_tree_is_measured(tree):
         "environment variables read": "2",
         "suppressions of linters and types": "1",
     }
-    assert {name: found[name] for name in wanted} == {name: [value] for name, value in wanted.items()}
+    assert {name: found[name] for name in expected} == {name: [value] for name, value in expected.items()}
 
 
 def test_only_serializers_that_write_an_answer_count_as_such(tree):

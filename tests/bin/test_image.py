@@ -113,11 +113,11 @@ def test_the_steps_of_the_image_make_a_web_that_answers(tmp_path):
     for instruction in instructions():
         image.follow(*instruction)
     port = free_port()
-    words = [str(port) if word == "8000" else word for word in json.loads(image.inside(image.command))]
+    arguments = [str(port) if word == "8000" else word for word in json.loads(image.inside(image.command))]
     (tmp_path / "data").mkdir(exist_ok=True)
 
     environment = {**image.environment, **PRODUCTION, "PORT": str(port), "PYTHONDONTWRITEBYTECODE": "1"}
-    web = subprocess.Popen(words, cwd=image.workdir, env=environment, start_new_session=True)
+    web = subprocess.Popen(arguments, cwd=image.workdir, env=environment, start_new_session=True)
     try:
         wait_until(lambda: answers(port))
         styles = httpx.get(f"http://127.0.0.1:{port}/static/unfold/css/styles.css", headers={"host": "localhost"})

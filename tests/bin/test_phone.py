@@ -43,14 +43,14 @@ def test_everything_leads_to_the_address(environment):
     found = site()
 
     assert found.url == "http://192.0.2.7:8400"
-    wanted = {
+    expected = {
         "HOST": "192.0.2.7",
         "PORT": "8400",
         "HTTPS": "0",
         "PORTAL_URL": "http://192.0.2.7:8400",
         "ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1,[::1],192.0.2.7",
     }
-    assert wanted.items() <= found.environment.items()
+    assert expected.items() <= found.environment.items()
     assert "--host 192.0.2.7 --port 8400" in " ".join(launcher.commands(found)["web"])
 
 
@@ -87,12 +87,12 @@ def test_host_that_no_phone_opens_is_refused(environment, host):
 
 
 @pytest.mark.parametrize(
-    ("elsewhere", "words"),
+    ("elsewhere", "message"),
     [(("255.255.255.255", 9), "finds no network"), (("127.0.0.1", 9), "127.0.0.1 is none")],
     ids=["no way there", "alone"],
 )
-def test_machine_without_a_network_is_refused(elsewhere, words):
-    with pytest.raises(ServerError, match=words):
+def test_machine_without_a_network_is_refused(elsewhere, message):
+    with pytest.raises(ServerError, match=message):
         phone.local_address(elsewhere)
 
 

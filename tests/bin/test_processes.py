@@ -21,7 +21,7 @@ PLACES = {"--host": "HOST", "--port": "PORT", "--schedule": "FILE"}
 PROCESSES = {"web", "worker", "jobs", "sender", "regular", "beat"}
 
 
-def words(command):
+def arguments_of(command):
     """Its words, with where it listens and keeps its files left open."""
     found = shlex.split(command) if isinstance(command, str) else list(command)
     found[0] = found[0].rpartition("/")[2]
@@ -29,8 +29,8 @@ def words(command):
 
 
 @pytest.fixture(scope="module")
-def wanted():
-    return {name: words(command) for name, command in commands(Site("127.0.0.1", 8000, Path("/x"))).items()}
+def expected():
+    return {name: arguments_of(command) for name, command in commands(Site("127.0.0.1", 8000, Path("/x"))).items()}
 
 
 @pytest.fixture(scope="module")
@@ -38,36 +38,36 @@ def compose():
     return yaml.safe_load((ROOT / "compose.yaml").read_text())
 
 
-def test_all_of_them_are_known(wanted):
-    assert set(wanted) == PROCESSES
+def test_all_of_them_are_known(expected):
+    assert set(expected) == PROCESSES
 
 
-def test_the_procfile_starts_the_same(wanted):
+def test_the_procfile_starts_the_same(expected):
     lines = dict(line.split(": ", 1) for line in (ROOT / "Procfile").read_text().splitlines())
 
     assert lines.pop("release").endswith("migrate --noinput")
-    assert {name: words(command) for name, command in lines.items()} == wanted
+    assert {name: arguments_of(command) for name, command in lines.items()} == expected
 
 
-def test_compose_starts_the_same(wanted, compose):
-    started = {name: words(compose["services"][name]["command"]) for name in PROCESSES}
+def test_compose_starts_the_same(expected, compose):
+    started = {name: arguments_of(compose["services"][name]["command"]) for name in PROCESSES}
 
-    assert started == wanted
+    assert started == expected
 
 
-def test_the_image_starts_the_web(wanted):
+def test_the_image_starts_the_web(expected):
     [command] = re.findall(r"^CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
 
-    assert words(json.loads(command)) == wanted["web"]
+    assert arguments_of(json.loads(command)) == expected["web"]
 
 
-def test_systemd_starts_the_same(wanted):
+def test_systemd_starts_the_same(expected):
     started = {}
     for unit in UNITS.glob("loyalty-*.service"):
         [command] = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
-        started[unit.stem.removeprefix("loyalty-")] = words(command.replace("%%", "%"))
+        started[unit.stem.removeprefix("loyalty-")] = arguments_of(command.replace("%%", "%"))
 
-    assert started == wanted
+    assert started == expected
 
 
 def test_systemd_understands_the_units(tmp_path):
@@ -77,11 +77,11 @@ def test_systemd_understands_the_units(tmp_path):
         text = unit.read_text().replace("/opt/loyalty/.venv/bin/", f"{Path(sys.executable).parent}/")
         (tmp_path / unit.name).write_text(text)
 
-    said = subprocess.run(
+    result = subprocess.run(
         ["systemd-analyze", "verify", *tmp_path.iterdir()], capture_output=True, text=True, check=False
     )
 
-    assert (said.returncode, said.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_every_secret_of_compose_comes_from_a_file(compose):

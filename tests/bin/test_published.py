@@ -64,9 +64,9 @@ def test_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path):
 
     build += [str(ROOT / "docs"), str(tmp_path / "site")]
 
-    said = subprocess.run(build, check=False, capture_output=True, text=True)
+    result = subprocess.run(build, check=False, capture_output=True, text=True)
 
-    assert (said.returncode, said.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
     assert list(site.faults(tmp_path / "site")) == []
 
 

@@ -58,9 +58,9 @@ def test_a_killed_process_is_started_again_and_said_to_be(site, capsys):
     programs = [start(site, "web", WEB), start(site, "jobs", LASTING)]
     first = programs[1].process
     raised = watching(site, programs)
-    said = ""
-    while "Ready" not in said:
-        said += capsys.readouterr().out
+    output = ""
+    while "Ready" not in output:
+        output += capsys.readouterr().out
         time.sleep(0.02)
 
     first.send_signal(signal.SIGKILL)

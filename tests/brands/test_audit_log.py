@@ -182,12 +182,12 @@ def test_key_leaves_its_beginning_only(client: Client, brand: Brand) -> None:
 
 def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, brand: Brand) -> None:
     batch = factories.batch(brand)
-    words = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass inside"}
-    client.post(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", {**words, "batch": batch.pk})
+    recall_fields = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass inside"}
+    client.post(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", {**recall_fields, "batch": batch.pk})
     client.post(address("authcodes.recall", "withdraw", Recall.objects.get().pk), {"reason": "Wrong batch"})
 
-    told = AuditLogEntry.objects.order_by("id").values_list("kind", "action", "reason")
-    assert sorted(told) == sorted(
+    entries = AuditLogEntry.objects.order_by("id").values_list("kind", "action", "reason")
+    assert sorted(entries) == sorted(
         [
             ("authcodes.recall", "Added", "Glass inside"),
             ("authcodes.batchrange", "Recalled: R-1", "Glass inside"),
@@ -220,7 +220,7 @@ def test_history_of_a_row_shows_what_changed(client: Client, brand: Brand) -> No
     page = client.get(address("authcodes.product", "history", product.pk))
 
     assert [entry.row_id for entry in page.context["entries"]] == [str(product.pk)]
-    assert all(words in text(page) for words in ("Lamp</td>", "Desk lamp</td>", answer["X-Request-ID"]))
+    assert all(expected_text in text(page) for expected_text in ("Lamp</td>", "Desk lamp</td>", answer["X-Request-ID"]))
 
 
 def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
@@ -284,9 +284,9 @@ def test_list_of_the_trail_asks_as_much_for_many_entries_as_for_one(client: Clie
         )
 
     def queries() -> int:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as captured:
             client.get(address("brands.auditlogentry"))
-        return len(asked)
+        return len(captured)
 
     add(1)
     few = queries()

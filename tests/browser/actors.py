@@ -18,8 +18,8 @@ PUNE = {"latitude": 18.5204, "longitude": 73.8567}
 def scan(portal: Stack, customer: User, brand: Brand, code: Any, **place: float) -> dict[str, Any]:
     """What the customer's app answers to a scan."""
     access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
-    asked = {"json": place, "headers": {"authorization": f"Bearer {access}"}, "timeout": 20}
-    answer: dict[str, Any] = httpx.post(f"{portal.url}/api/v1/verify/product/{code}", **asked).json()
+    request_options = {"json": place, "headers": {"authorization": f"Bearer {access}"}, "timeout": 20}
+    answer: dict[str, Any] = httpx.post(f"{portal.url}/api/v1/verify/product/{code}", **request_options).json()
     return answer
 
 

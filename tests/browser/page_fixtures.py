@@ -79,10 +79,10 @@ def play(brand: Brand, owner: User) -> Scene:
         brand=brand, kind="ranges", product=None, file=ContentFile(MISTAKES.encode()), name="autumn.csv", by=owner
     )
     export = affected.start_affected(recall=recalled, file_format=Format.CSV, by=owner)
-    wanted = BatchSettings(
+    batch_settings = BatchSettings(
         "Autumn edition", 25_000, Product.objects.get(brand=brand, sku="AUR-GIFT"), "AUT-", signed=False
     )
-    fresh = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now(), by=owner)
+    fresh = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=owner)
     batches.start_generation(batch=fresh, by=owner)
     settle()
     assert Import.objects.get(pk=upload.pk).bad_rows == 3
@@ -118,13 +118,13 @@ def a_webhook_is_called_twice(brand: Brand) -> int:
     at = timezone.now()
     address = "https://shop.aurora.demo.example/hooks"
     endpoint, _secret = webhook_endpoints.create(brand=brand, url=address, types=[WebhookType.POINTS_EARNED], at=at)
-    told = {"user_id": 42, "points_earned": 15, "new_balance": 120, "reason_ids": ["AUR-00000158"]}
+    data = {"user_id": 42, "points_earned": 15, "new_balance": 120, "reason_ids": ["AUR-00000158"]}
     message = WebhookDelivery.objects.create(
         endpoint=endpoint,
         brand=brand,
         message_id="msg_6f1c1c5e8f0e4f0a9b430d7f2f6b8f11",
         type=WebhookType.POINTS_EARNED,
-        body=json.dumps({"type": "points.earned", "timestamp": at.isoformat(), "data": told}),
+        body=json.dumps({"type": "points.earned", "timestamp": at.isoformat(), "data": data}),
         state=WebhookDelivery.State.DELIVERED,
         attempts=2,
         last_status=204,
@@ -153,8 +153,8 @@ def everybody_scans(brand: Brand, chance: random.Random) -> None:
     settle()
 
 
-def scan(code: str, brand: Brand, **about: Any) -> None:
-    scanning.scan(scanned=code, about=ScanContext(brand_id=brand.pk, device="Phone", app_version="2.4", **about))
+def scan(code: str, brand: Brand, **fields: Any) -> None:
+    scanning.scan(scanned=code, context=ScanContext(brand_id=brand.pk, device="Phone", app_version="2.4", **fields))
 
 
 def settle() -> None:

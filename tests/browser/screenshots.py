@@ -95,10 +95,10 @@ def take(folder: Path, only: list[str]) -> None:
 
     call_command("migrate", verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
-    said = io.StringIO()
+    output = io.StringIO()
     with time_machine.travel(timezone.now() - timedelta(days=page_fixtures.DAYS + 1)):
-        call_command("demo", "--json", stdout=said)
-    demo = json.loads(said.getvalue())
+        call_command("demo", "--json", stdout=output)
+    demo = json.loads(output.getvalue())
     owner = demo["staff"][0]
     running = Stack(log=Path(tempfile.mkdtemp()) / "log", redis_url=settings.REDIS_URL)
     complaints = []
@@ -109,21 +109,21 @@ def take(folder: Path, only: list[str]) -> None:
         scene = page_fixtures.play(Brand.objects.get(pk=demo["brand_id"]), User.objects.get(email=owner["username"]))
         # The three weeks have used some of them up.
         demo["codes"] = [it.code for it in AuthCode.objects.unscanned().filter(code__in=demo["codes"])]
-        wanted = set(only) or shown()
+        requested = set(only) or shown()
         with chromium() as browser:
             for size in (DESKTOP, PHONE):
                 window, end = Window(browser, running.url, size), "" if size == DESKTOP else "-phone"
                 window.context.set_default_timeout(BUSY_MS)
                 for name, path in pictures(window, owner, scene):
-                    if name + end in wanted:
+                    if name + end in requested:
                         window.goto(path)
-                        for field, words in FILLED.get(name, {}).items():
-                            window.page.locator(f"[name={field}]").fill(words)
+                        for field, content in FILLED.get(name, {}).items():
+                            window.page.locator(f"[name={field}]").fill(content)
                         picture(window, folder / f"{name}{end}.png")
-                scans = any(name.startswith("scan-page") and name.endswith("-phone") == bool(end) for name in wanted)
+                scans = any(name.startswith("scan-page") and name.endswith("-phone") == bool(end) for name in requested)
                 for name, path in scan_pages(window, demo) if scans else ():
                     window.page.goto(path)
-                    if name + end in wanted:
+                    if name + end in requested:
                         picture(window, folder / f"{name}{end}.png")
                 complaints += window.complaints
     finally:
@@ -162,8 +162,8 @@ def pictures(window: "Window", owner: dict[str, Any], scene: "Scene") -> Iterato
     yield "erase", f"loyalty/userpoints/{scene.member}/erase/"
     yield "till", f"loyalty/redemption/till?code={scene.reward_code}"
     yield "notification-templates", "loyalty/notificationtemplate/"
-    words = "template=NOTIFY_CAMPAIGN_SUCCESS&channel=email&language=en"
-    yield "notification-preview", f"loyalty/notificationtemplate/preview/?brand={scene.brand}&{words}"
+    query = "template=NOTIFY_CAMPAIGN_SUCCESS&channel=email&language=en"
+    yield "notification-preview", f"loyalty/notificationtemplate/preview/?brand={scene.brand}&{query}"
     yield "webhook-message", f"loyalty/webhookdelivery/{scene.message}/change/"
 
 

@@ -61,7 +61,7 @@ class TestPressedTwice:
     def test_points_are_adjusted_once(self, window, member):
         manager = adjusting(window, member)
         manager.button("Adjust points").dblclick(no_wait_after=True)
-        manager.reads("What happened")
+        manager.wait_for_text("What happened")
 
         assert balance(member) == 115
         assert LoyaltyTransaction.objects.filter(note="A kind word").count() == 1
@@ -84,7 +84,7 @@ class TestPressedTwice:
     def test_a_file_is_committed_once(self, window, brand):
         manager = checked_file(window, brand)
         manager.button("Commit").dblclick(no_wait_after=True)
-        manager.reads("Committed")
+        manager.wait_for_text("Committed")
 
         assert AuthCode.objects.filter(product__sku="BEANS").count() == 50
         assert manager.complaints == []
@@ -132,7 +132,7 @@ class TestBack:
         manager = adjusting(window, member)
         manager.page.on("dialog", lambda dialog: dialog.accept())
         manager.button("Adjust points").click()
-        manager.reads("The balance is now 115.")
+        manager.wait_for_text("The balance is now 115.")
         manager.page.go_back()
         manager.button("Adjust points").click()
         manager.page.wait_for_load_state()
@@ -143,11 +143,11 @@ class TestBack:
         manager = checked_file(window, brand)
         address = manager.page.url
         manager.button("Commit").click()
-        manager.reads("Committed")
+        manager.wait_for_text("Committed")
         manager.page.go_back()
         manager.leave_for(address)
 
-        manager.reads("Committed")
+        manager.wait_for_text("Committed")
         assert manager.button("Commit").count() == 0
 
     def test_a_customer_who_goes_back_scans_no_second_time(self, browser, portal, brand):
@@ -191,8 +191,8 @@ class TestATabThatIsBehind:
         manager.page.get_by_role("button", name="Hand over A mug").click()
         manager.page.wait_for_load_state()
 
-        said = manager.page.get_by_role("status").or_(manager.page.get_by_role("alert"))
-        expect(said.filter(has_text="used").first).to_be_visible()
+        notice = manager.page.get_by_role("status").or_(manager.page.get_by_role("alert"))
+        expect(notice.filter(has_text="used").first).to_be_visible()
         expect(manager.page.get_by_text("Used. Hand over: A mug").filter(visible=True)).to_have_count(0)
         assert Redemption.objects.get(pk=reward.pk).status == "used"
 
@@ -203,13 +203,13 @@ class TestTheSessionIsOver:
         without_session(manager)
         manager.button("Adjust points").click()
         log_in(manager, "manager1@example.com")
-        manager.reads(NOTICE)
+        manager.wait_for_text(NOTICE)
 
         assert balance(member) == 100
         assert manager.page.locator("[name=reason]").input_value() == "A kind word"
         manager.page.locator("[name=amount]").fill("15")
         manager.button("Adjust points").click()
-        manager.reads("The balance is now 115.")
+        manager.wait_for_text("The balance is now 115.")
 
     def test_a_file_is_not_committed_and_waits(self, window, brand):
         manager = checked_file(window, brand)
@@ -217,6 +217,6 @@ class TestTheSessionIsOver:
         manager.button("Commit").click()
         log_in(manager, "manager1@example.com")
         manager.button("Commit").click()
-        manager.reads("Committed")
+        manager.wait_for_text("Committed")
 
         wait_until(lambda: AuthCode.objects.filter(product__sku="BEANS").count() == 50)

@@ -60,7 +60,7 @@ def test_a_new_brand_with_its_owner_takes_four(portal, browser, transactional_db
     page.locator("#id_owner_email").fill("olivia@harbour.example.com")
     assert window.axe() == []
     click(page.locator("[name=_save]").first)
-    window.reads("An invitation is being sent to olivia@harbour.example.com.")
+    window.wait_for_text("An invitation is being sent to olivia@harbour.example.com.")
 
     assert click.number <= 4
     assert Brand.objects.get(slug="harbour-tea").hostnames.get().hostname == "codes.harbour.example.com"
@@ -83,7 +83,7 @@ def test_a_product_becomes_a_thousand_printed_labels_in_six(window, brand):
     click(page.get_by_role("button", name="Create batch"))
     page.wait_for_url("**/printrun/batch/*/")
     click(page.get_by_role("button", name="Print 1,000"))
-    owner.reads("1,000 codes were read back and match.")
+    owner.wait_for_text("1,000 codes were read back and match.")
     with page.expect_download() as expected:
         click(owner.link("Download"))
 
@@ -106,7 +106,7 @@ def test_a_file_with_errors_is_corrected_committed_and_undone_in_eight(window, b
     click(page.locator("a.addlink"))
     choose = click.choosing(page.locator("input[type=file]"))
     choose(csv_file(f"{header}\nBEANS,NW-00001,NW-00060,Pune,10\nCOCOA,NW-00061,NW-00100,Goa,\n"))
-    manager.reads("Checked", "Product SKU not found")
+    manager.wait_for_text("Checked", "Product SKU not found")
     with page.expect_download() as expected:
         click(page.get_by_role("link", name="Download the rows with their errors"))
     returned = expected.value.path().read_text(encoding="utf-8")
@@ -115,12 +115,12 @@ def test_a_file_with_errors_is_corrected_committed_and_undone_in_eight(window, b
     choose = click.choosing(page.get_by_label("Corrected file"))
     choose(csv_file(returned.replace("COCOA", "TEA")))
     page.wait_for_url(lambda address: address != first)
-    manager.reads("Checked")
+    manager.wait_for_text("Checked")
     click(manager.button("Commit"))
-    manager.reads("Committed")
+    manager.wait_for_text("Committed")
     assert AuthCode.objects.filter(product__sku="TEA").count() == 40
     click(manager.button("Undo"))
-    manager.reads("Undone")
+    manager.wait_for_text("Undone")
 
     assert not AuthCode.objects.filter(product__isnull=False).exists()
     assert click.number == 8
@@ -144,7 +144,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail_in_five(window, brand):
     mail = page.frame_locator("[data-drawing=mail-de] iframe").locator("body")
     expect(mail).to_contain_text("The lid may break.", timeout=15_000)
     click(page.get_by_role("button", name="Recall and send"))
-    owner.reads("Codes recalled.")
+    owner.wait_for_text("Codes recalled.")
 
     assert click.number == 5
     assert Recall.objects.get().recall_id == "R-7"
@@ -166,7 +166,7 @@ def test_a_campaign_with_a_reward_of_its_own_takes_seven(window, brand):
     page.locator("[name=name]").fill("Ten cups")
     page.keyboard.press("Enter")
     click(page.get_by_role("button", name="Launch or schedule"))
-    manager.reads("Launched. Actions count in it from now on.")
+    manager.wait_for_text("Launched. Actions count in it from now on.")
 
     assert Campaign.objects.get().milestones.filter(reward__name="Enamel mug").exists()
     assert click.number == 7
@@ -183,7 +183,7 @@ def test_a_reward_of_the_catalogue_takes_two(window, brand):
     page.locator("#id_name").fill("Enamel mug")
     page.locator("#id_cost").fill("5")
     click(page.locator("[name=_save]").first)
-    manager.reads("was added successfully")
+    manager.wait_for_text("was added successfully")
 
     assert Reward.objects.get().name == "Enamel mug"
     assert click.number == 2

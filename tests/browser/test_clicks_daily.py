@@ -48,14 +48,14 @@ def test_a_customers_points_are_explained_with_one_and_adjusted_with_two_more(wi
 
     ask_for(page, "adler")
     click(page.get_by_role("option", name="anna@example.com").first)
-    manager.reads("somebody else scanned the code first, on", "balance 155")
+    manager.wait_for_text("somebody else scanned the code first, on", "balance 155")
     assert click.number == 1
 
     click(page.get_by_role("link", name="Adjust points"))
     page.locator("[name=amount]").fill("15")
     page.locator("[name=reason]").fill("Her first scan")
     click(page.get_by_role("button", name="Adjust points"))
-    manager.reads("The balance is now 170.")
+    manager.wait_for_text("The balance is now 170.")
 
     assert UserPoints.objects.get(user=customer).points == 170
     assert click.number == 3
@@ -73,7 +73,7 @@ def test_wallets_are_set_up_with_three(window, brand):
     file = {"name": "key.json", "mimeType": "application/json", "buffer": wallets.service_account()}
     click.choosing(page.locator("[name=service_account]"))(file)
     click(page.locator("[name=_save]").first)
-    owner.reads("was added successfully")
+    owner.wait_for_text("was added successfully")
 
     assert WalletIssuer.objects.get().platform == "google"
     assert click.number == 3
@@ -92,7 +92,7 @@ def test_a_webhook_is_added_and_its_secret_kept_with_four_and_tried_with_one_mor
     page.locator("[data-copied-text]").wait_for()
     assert owner.audit() + owner.axe() == []
     click(owner.link("Copied, now send a test"))
-    owner.reads("Send a test event?")
+    owner.wait_for_text("Send a test event?")
     assert (click.number, WebhookEndpoint.objects.count()) == (4, 1)
     click(owner.button("Send"))
     page.wait_for_url("**/webhookdelivery/*/change/")
@@ -121,7 +121,7 @@ def test_support_and_the_print_shop_begin_at_their_work(window, brand, size):
 
     assert support.page.url.endswith("/loyalty/redemption/till/")
     expect(support.page.get_by_label("Code", exact=True)).to_be_visible()
-    printer.reads("Ready to print", "Spring")
+    printer.wait_for_text("Ready to print", "Spring")
     click = Clicks(printer)
     click(printer.page.get_by_role("link", name="Print", exact=True).last)
     printer.page.wait_for_url("**/printrun/batch/*/")
@@ -175,12 +175,12 @@ def test_a_mistake_is_said_at_its_field_and_put_right_with_one_more(window, bran
     page.get_by_label("Sku").fill("mug")
     page.locator("#id_title").fill("Blue mug")
     click(page.locator("[name=_save]").first)
-    said = page.locator(".field-sku, .field-line:has(#id_sku)").first
-    expect(said).to_contain_text("already exists")
+    sku_field = page.locator(".field-sku, .field-line:has(#id_sku)").first
+    expect(sku_field).to_contain_text("already exists")
     assert page.locator("#id_title").input_value() == "Blue mug"
     page.get_by_label("Sku").fill("mug-blue")
     click(page.locator("[name=_save]").first)
-    owner.reads("was added successfully")
+    owner.wait_for_text("was added successfully")
 
     assert Product.objects.get(sku="mug-blue").title == "Blue mug"
     assert click.number == 2
@@ -195,7 +195,7 @@ def test_one_of_25_000_codes_is_found_with_one(window, brand):
     began = time.monotonic()
     ask_for(page, "BIG-24999")
     click(page.get_by_role("option", name="BIG-24999"))
-    owner.reads("History of this code")
+    owner.wait_for_text("History of this code")
     assert time.monotonic() - began < FAST
     assert click.number == 1
 
@@ -205,7 +205,7 @@ def test_one_of_25_000_codes_is_found_with_one(window, brand):
     page.locator("#result_list tr.data-row").first.wait_for()
     assert time.monotonic() - began < FAST
     assert click.number == 3
-    owner.reads("25,000")
+    owner.wait_for_text("25,000")
 
 
 def test_the_guide_is_one_key_away_and_opens_beside_the_page(window):

@@ -144,11 +144,11 @@ def test_an_owner_registers_a_shop(window: Callable[..., Window], brand: Brand, 
 
     field.fill("https://*.example.com")
     owner.button("Save").click()
-    owner.reads("is not a valid web origin")
+    owner.wait_for_text("is not a valid web origin")
     assert owner.audit() == []
     field.fill("https://Shop.example.com/\nhttp://localhost:3000")
     owner.button("Save").click()
-    owner.reads("was changed successfully")
+    owner.wait_for_text("was changed successfully")
 
     brand.refresh_from_db()
     assert brand.web_origins == ["https://shop.example.com", "http://localhost:3000"]

@@ -30,46 +30,47 @@ ARGUMENTS = ["--no-sandbox", f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {L
 # What a page has to offer whoever cannot see it, has no mouse, or holds a phone.
 AUDIT = """
 () => {
-  const said = [];
+  const problems = [];
   const shown = (element) => element.checkVisibility({ checkVisibilityCSS: true }) && element.getClientRects().length;
-  const words = (element) => {
+  const textOf = (element) => {
     const copy = element.cloneNode(true);
     copy.querySelectorAll(".material-symbols-outlined, svg").forEach((icon) => icon.remove());
     const inside = element.querySelector("img[alt]:not([alt='']), [title]");
     return copy.textContent.trim() || inside?.alt || inside?.title || "";
   };
-  const named = (id) => words(document.getElementById(id) || document.createElement("p"));
+  const named = (id) => textOf(document.getElementById(id) || document.createElement("p"));
   const name = (element) =>
     element.getAttribute("aria-label") ||
     (element.getAttribute("aria-labelledby") || "").split(" ").map((id) => id && named(id)).join(" ").trim() ||
-    [...(element.labels || [])].map(words).join(" ").trim() ||
+    [...(element.labels || [])].map(textOf).join(" ").trim() ||
     element.title;
   const sketch = (element) => element.outerHTML.replace(/\\s+/g, " ").slice(0, 140);
 
-  if (!document.documentElement.lang) said.push("no language");
-  if (!document.title.trim()) said.push("no title");
-  const titles = [...document.querySelectorAll("h1")].filter((it) => shown(it) && words(it));
-  if (titles.length !== 1) said.push(`${titles.length} headings of the first level`);
+  if (!document.documentElement.lang) problems.push("no language");
+  if (!document.title.trim()) problems.push("no title");
+  const titles = [...document.querySelectorAll("h1")].filter((it) => shown(it) && textOf(it));
+  if (titles.length !== 1) problems.push(`${titles.length} headings of the first level`);
   for (const field of document.querySelectorAll("input:not([type=hidden]), select, textarea")) {
     if (!name(field) && (shown(field) || field.classList.contains("select2-hidden-accessible")))
-      said.push(`a field without a label: ${sketch(field)}`);
+      problems.push(`a field without a label: ${sketch(field)}`);
   }
   for (const link of document.querySelectorAll("a[href], button")) {
-    if (shown(link) && !name(link) && !words(link)) said.push(`a link or button without words: ${sketch(link)}`);
+    if (shown(link) && !name(link) && !textOf(link)) problems.push(`a link or button without words: ${sketch(link)}`);
   }
   for (const element of document.querySelectorAll("[hx-get], [hx-post], [x-sort]"))
-    said.push(`needs a library that the skeleton leaves out: ${sketch(element)}`);
-  for (const image of document.querySelectorAll("img:not([alt])")) said.push(`an image without alt: ${sketch(image)}`);
+    problems.push(`needs a library that the skeleton leaves out: ${sketch(element)}`);
+  for (const image of document.querySelectorAll("img:not([alt])"))
+    problems.push(`an image without alt: ${sketch(image)}`);
   const { scrollWidth, clientWidth } = document.documentElement;
-  if (scrollWidth > clientWidth) said.push(`${scrollWidth - clientWidth} pixels wider than the window`);
-  return said;
+  if (scrollWidth > clientWidth) problems.push(`${scrollWidth - clientWidth} pixels wider than the window`);
+  return problems;
 }
 """
 
 # Definitions of one line; at once, so that a page that is being loaded anew gives either all of its old or of its new.
 FACTS = """
 () => Object.fromEntries([...document.querySelectorAll("dt")]
-  .map((term) => [term.innerText, term.nextElementSibling.innerText]).filter(([, told]) => !told.includes("\\n")))
+  .map((term) => [term.innerText, term.nextElementSibling.innerText]).filter(([, fact]) => !fact.includes("\\n")))
 """
 
 # axe-core, and the rules that it checks.
@@ -97,7 +98,7 @@ FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFram
 # Whether the focused element looks different without focus, and what it is.
 FOCUS = """
 () => {
-  const looks = (element) => {
+  const appearance = (element) => {
     const found = [];
     for (let it = element, depth = 0; it && depth < 3; it = it.parentElement, depth += 1) {
       const style = getComputedStyle(it);
@@ -108,9 +109,9 @@ FOCUS = """
   };
   const element = document.activeElement;
   if (!element || element === document.body) return null;
-  const with_focus = looks(element);
+  const with_focus = appearance(element);
   element.blur();
-  const without = looks(element);
+  const without = appearance(element);
   element.focus({ focusVisible: true, preventScroll: true });
   return { differs: with_focus !== without, what: element.outerHTML.replace(/\\s+/g, " ").slice(0, 140) };
 }
@@ -140,7 +141,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-def look(page: Page, size: tuple[int, int], scheme: Any) -> None:
+def show_as(page: Page, size: tuple[int, int], scheme: Any) -> None:
     """Have a page in another size and other colours, "light" or "dark"."""
     page.evaluate(NO_TRANSITIONS)
     page.set_viewport_size({"width": size[0], "height": size[1]})
@@ -171,9 +172,9 @@ class Window:
         self.context.on("requestfailed", self._failed)
         self.context.on("response", self._response)
 
-    def _console(self, said: ConsoleMessage) -> None:
-        if said.type == "error":
-            self.complaints.append(f"console: {said.text} ({said.location['url']})")
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.complaints.append(f"console: {message.text} ({message.location['url']})")
 
     def _request(self, request: Request) -> None:
         address = urlsplit(request.url)
@@ -250,9 +251,9 @@ class Window:
         self.page.locator(".select2-results__option--highlighted", has_text=typed).wait_for()
         self.page.keyboard.press("Enter")
 
-    def reads(self, *words: str) -> None:
+    def wait_for_text(self, *texts: str) -> None:
         """Wait until the page says all of this."""
-        for each in words:
+        for each in texts:
             self.page.get_by_text(each).filter(visible=True).first.wait_for()
 
     def lists(self, number: int) -> None:
@@ -292,10 +293,10 @@ class Window:
         where = urlsplit(self.page.url).path
         return [f"{where}: {complaint}" for complaint in found]
 
-    def look(self, size: tuple[int, int], scheme: str) -> None:
+    def show_as(self, size: tuple[int, int], scheme: str) -> None:
         """Have the page that is open in another size and other colours."""
         self.width, self.height = size
-        look(self.page, size, scheme)
+        show_as(self.page, size, scheme)
 
     def axe(self, *, looks_only: bool = False) -> list[str]:
         """What axe finds on the page that is open, of the rules of WCAG 2.2 up to AA.

@@ -24,10 +24,10 @@ def kept(settings: Any, tmp_path: Path) -> Path:
 def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
     """What `manage.py demo --json` prints."""
 
-    def asked() -> dict[str, Any]:
+    def run_demo() -> dict[str, Any]:
         capsys.readouterr()
         call_command("demo", "--json")
         found: dict[str, Any] = json.loads(capsys.readouterr().out)
         return found
 
-    return asked
+    return run_demo

@@ -97,14 +97,14 @@ def test_codes_are_genuine_and_unscanned(ask: Ask) -> None:
 
     for brand in (found, found["second_brand"]):
         for code in brand["codes"]:
-            result = scan.preview(scanned=code, about=ScanContext(at=timezone.now(), brand_id=brand["brand_id"]))
+            result = scan.preview(scanned=code, context=ScanContext(at=timezone.now(), brand_id=brand["brand_id"]))
             assert (result.reason, result.scan_count, result.points > 0) == ("accepted", 0, True)
 
 
 def test_scanned_codes_are_not_given_out_again(ask: Ask) -> None:
     used = ask()["codes"]
     for code in used:
-        scan.scan(scanned=code, about=ScanContext(at=timezone.now()))
+        scan.scan(scanned=code, context=ScanContext(at=timezone.now()))
 
     assert set(ask()["codes"]).isdisjoint(used)
 
@@ -134,7 +134,7 @@ def test_demo_shows_every_kind_of_thing() -> None:
     assert {"Three scans each", "Unlimited scans", "Signed", "Expired", "Recalled", "Not assigned yet"} <= set(names)
     reasons = set()
     for code in AuthCode.objects.order_by("batch_id").distinct("batch_id"):
-        reasons.add(scan.preview(scanned=code.code, about=ScanContext(at=timezone.now())).reason)
+        reasons.add(scan.preview(scanned=code.code, context=ScanContext(at=timezone.now())).reason)
     kinds = Scan.Reason
     assert reasons == {kinds.ACCEPTED, kinds.RECALLED, kinds.EXPIRED, kinds.UNASSIGNED, kinds.BAD_TAG}
 

@@ -149,23 +149,23 @@ def test_the_service_does_not_start_with_a_bad_setting(change, named, tmp_path):
 )
 def test_https_is_off_only_on_this_machine_or_on_purpose(change, https, tmp_path):
     settings = {**PRODUCTION, **change, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
-    told = "from config import settings; print(settings.SECURE_SSL_REDIRECT)"
+    program = "from config import settings; print(settings.SECURE_SSL_REDIRECT)"
 
-    said = subprocess.run(
-        [sys.executable, "-c", told], cwd=ROOT, env=settings, capture_output=True, text=True, check=True
+    output = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=settings, capture_output=True, text=True, check=True
     ).stdout
 
-    assert said.strip() == str(https)
+    assert output.strip() == str(https)
 
 
 def test_the_web_waits_for_no_lock_for_long_and_nobody_else_is_hurried(tmp_path):
-    told = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
+    program = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
     settings = {**PRODUCTION, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
     settings |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_SETTINGS": '{"WEB_LOCK_TIMEOUT_MS": 700}'}
 
     options = [
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=settings, capture_output=True, text=True, check=True)
-        for code in (f"import config.wsgi; {told}", told)
+        for code in (f"import config.wsgi; {program}", program)
     ]
 
     assert ["-c lock_timeout=700" in each.stdout for each in options] == [True, False]
@@ -182,7 +182,7 @@ def read_by_settings():
     }
 
 
-def told_in_readme():
+def variables_in_readme():
     """The variables that the README's table explains: those in the first column."""
     rows = re.findall(r"^\| (`[A-Z].*?) \|", (ROOT / "README.md").read_text(), re.M)
     return {name for row in rows for name in re.findall(r"`([A-Z0-9_]+)`", row)}
@@ -191,7 +191,7 @@ def told_in_readme():
 def test_the_readme_explains_every_variable_that_is_read_and_no_other():
     of_bin_run = {"PORT", "HOST", "DEMO"}
 
-    assert told_in_readme() == read_by_settings() | of_bin_run
+    assert variables_in_readme() == read_by_settings() | of_bin_run
 
 
 def limits_in(column):
@@ -208,8 +208,8 @@ def limits_in(column):
 
 def test_operators_can_read_every_limit_with_its_default():
     shipped = "from config import settings; import json; print(json.dumps([settings.RATE_LIMITS, settings.QUOTAS]))"
-    said = subprocess.run([sys.executable, "-c", shipped], cwd=ROOT, env=PRODUCTION, capture_output=True, check=True)
-    rates, quotas = json.loads(said.stdout)
+    result = subprocess.run([sys.executable, "-c", shipped], cwd=ROOT, env=PRODUCTION, capture_output=True, check=True)
+    rates, quotas = json.loads(result.stdout)
 
     assert limits_in("limit") == rates
     assert limits_in("quota") == {name: str(most) for name, most in quotas.items()}
@@ -217,27 +217,29 @@ def test_operators_can_read_every_limit_with_its_default():
 
 def manage(command, **environment):
     """manage.py, in an environment of nothing else; returns its exit code and what it complained of."""
-    told = {**environment, "PATH": os.environ["PATH"]}
+    variables = {**environment, "PATH": os.environ["PATH"]}
     ran = subprocess.run(
-        [sys.executable, "manage.py", command], cwd=ROOT, env=told, capture_output=True, text=True, check=False
+        [sys.executable, "manage.py", command], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
     )
     return ran.returncode, ran.stderr
 
 
 def test_manage_says_in_one_line_that_there_is_no_data_of_bin_run(tmp_path):
-    code, said = manage("demo", DATA_DIR=str(tmp_path))
+    code, error_output = manage("demo", DATA_DIR=str(tmp_path))
 
     assert code == 1
-    assert re.fullmatch(r"manage\.py: SECRET_KEY is missing: .* start bin/run first, or set DATA_DIR to .*\n", said)
+    assert re.fullmatch(
+        r"manage\.py: SECRET_KEY is missing: .* start bin/run first, or set DATA_DIR to .*\n", error_output
+    )
 
 
 def test_manage_says_in_one_line_that_bin_run_is_stopped(tmp_path):
     (tmp_path / "secret_key").write_text(SECRET)
 
-    code, said = manage("demo", DATA_DIR=str(tmp_path))
+    code, error_output = manage("demo", DATA_DIR=str(tmp_path))
 
     assert code == 1
-    assert re.fullmatch(r"manage\.py: the database does not answer \(start bin/run.*\n", said)
+    assert re.fullmatch(r"manage\.py: the database does not answer \(start bin/run.*\n", error_output)
 
 
 @pytest.fixture

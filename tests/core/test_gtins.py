@@ -24,8 +24,8 @@ def test_product_with_a_wrong_check_digit_is_not_saved_and_the_right_one_is_name
     with pytest.raises(ValidationError) as refused:
         product.full_clean()
 
-    words = "The check digit of this GTIN is wrong: after 400638133393 it must be 1."
-    assert refused.value.message_dict == {"gtin": [words]}
+    message = "The check digit of this GTIN is wrong: after 400638133393 it must be 1."
+    assert refused.value.message_dict == {"gtin": [message]}
 
 
 @pytest.mark.parametrize("gtin", ["", "4006381333931", "96385074"])

@@ -62,12 +62,12 @@ def test_every_message_is_translated(language):
 @pytest.mark.parametrize("language", OTHERS)
 def test_what_is_compiled_is_what_is_written(language):
     read = compiled(language)
-    said = {
+    translations = {
         (context, key): read.pgettext(context, key) if context else read.gettext(key)
         for context, key in catalogue(language)
     }
 
-    assert said == catalogue(language)
+    assert translations == catalogue(language)
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -92,9 +92,9 @@ def test_the_complaints_of_the_libraries_are_translated_too(language):
     with translation.override("en"):
         english = [str(text) for kind in kinds for text in kind.default_error_messages.values()]
     with translation.override(language):
-        said = [str(text) for kind in kinds for text in kind.default_error_messages.values()]
+        translated = [str(text) for kind in kinds for text in kind.default_error_messages.values()]
 
-    assert [text for text in said if text in english] == []
+    assert [text for text in translated if text in english] == []
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,9 @@ def test_a_limit_asks_the_database_for_no_language(api, brand, customer, setting
     caller = api.as_customer(customer)
     caller.get("customer/loyalty/points")
 
-    asked = caller.having(accept_language="de").get("customer/loyalty/points")
+    response = caller.having(accept_language="de").get("customer/loyalty/points")
 
-    assert asked.json()["message"] == "Zu viele Anfragen. Warten Sie, bevor Sie es noch einmal versuchen."
+    assert response.json()["message"] == "Zu viele Anfragen. Warten Sie, bevor Sie es noch einmal versuchen."
     assert caller.get("customer/loyalty/points").json()["message"] == "Too many requests. Wait before trying again."
 
 

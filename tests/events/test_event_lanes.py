@@ -172,11 +172,11 @@ def test_who_lost_a_slot_leaves_it_to_its_new_worker():
     with worker_signals.acquire_slot(lane="letters", count=1) as slow:
         redis.delete(name)
         with worker_signals.acquire_slot(lane="letters", count=1):
-            theirs = redis.get(name)
+            new_owner = redis.get(name)
             slow.renew()
             slow.release()
 
-            assert redis.get(name) == theirs
+            assert redis.get(name) == new_owner
 
 
 sent: list[int] = []

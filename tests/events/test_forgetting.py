@@ -44,7 +44,7 @@ def event(brand, kind, status, *, age=OLD):
 
 
 def scan_as(customer, code):
-    scan.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=str(code), context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def left():

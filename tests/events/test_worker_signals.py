@@ -73,10 +73,10 @@ def test_what_comes_between_the_last_look_and_its_end_is_delivered(redis, publis
     publish()
     done = worker_signals.done
 
-    def late(**told):
+    def late(**arguments):
         monkeypatch.setattr(worker_signals, "done", done)
         publish()
-        done(**told)
+        done(**arguments)
 
     monkeypatch.setattr(worker_signals, "done", late)
 
@@ -91,9 +91,9 @@ def test_control_without_the_last_look_it_stays(redis, publish, monkeypatch):
     wake_ended = []
     done = worker_signals.done
 
-    def late(**told):
+    def late(**arguments):
         publish()
-        done(**told)
+        done(**arguments)
         wake_ended.append(True)
 
     monkeypatch.setattr(worker_signals, "done", late)

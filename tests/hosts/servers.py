@@ -104,8 +104,8 @@ class Replica(Running):
         copy = [programs / "pg_basebackup", "--pgdata", self.directory, "--host", primary, "--username", "loyalty"]
         at.call(*copy, "--write-recovery-conf", "--wal-method", "stream", "--checkpoint", "fast")
         options = {**SETTINGS, **THROWAWAY_SETTINGS, "unix_socket_directories": str(self.run)}
-        words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
-        command = [programs / "postgres", "-D", self.directory, *words]
+        arguments = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
+        command = [programs / "postgres", "-D", self.directory, *arguments]
         self.server = at.start("replica", command, stop_signal=processes.signal.SIGINT)
         self.server.await_ready(self._answers)
 
@@ -201,11 +201,11 @@ class Rabbit(Running):
 
     def queues(self) -> dict[str, str]:
         """The types of its queues."""
-        said = self._ctl("list_queues", "--quiet", "--no-table-headers", "name", "type").stdout
-        return dict(line.split("\t") for line in said.splitlines())
+        output = self._ctl("list_queues", "--quiet", "--no-table-headers", "name", "type").stdout
+        return dict(line.split("\t") for line in output.splitlines())
 
-    def _ctl(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        command = ["/usr/lib/rabbitmq/bin/rabbitmqctl", *words]
+    def _ctl(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = ["/usr/lib/rabbitmq/bin/rabbitmqctl", *arguments]
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
 
 

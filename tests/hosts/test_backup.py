@@ -27,15 +27,15 @@ def restored(transactional_db, tmp_path):
     factories.level(brand)
     customer = factories.customer(brand)
     for _ in range(5):
-        about = ScanContext(at=timezone.now(), user_id=customer.pk)
-        scan.scan(scanned=factories.code(brand).code, about=about)
+        context = ScanContext(at=timezone.now(), user_id=customer.pk)
+        scan.scan(scanned=factories.code(brand).code, context=context)
     worker.drain()
     call_command("check_ledger")
     entry = connection.settings_dict
     programs, login = home().programs.postgres / "bin", ["--host", entry["HOST"], "--username", entry["USER"]]
 
-    def run(program, *words):
-        subprocess.run([programs / program, *login, *words], check=True)
+    def run(program, *arguments):
+        subprocess.run([programs / program, *login, *arguments], check=True)
 
     dump = tmp_path / "loyalty.dump"
     run("pg_dump", "--format=custom", f"--file={dump}", entry["NAME"])
@@ -47,16 +47,16 @@ def restored(transactional_db, tmp_path):
         run("dropdb", "--force", RESTORED)
 
 
-def manage(address, *words):
+def manage(address, *arguments):
     environment = {**os.environ, "DATABASE_URL": address}
-    command = [sys.executable, ROOT / "manage.py", *words]
+    command = [sys.executable, ROOT / "manage.py", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_what_was_dumped_comes_back_whole(restored):
     for command in (["migrate", "--check"], ["migrate"], ["check_ledger"], ["check_rollups"]):
-        said = manage(restored, *command)
-        assert said.returncode == 0, said.stdout + said.stderr
+        result = manage(restored, *command)
+        assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_a_copy_that_was_tampered_with_is_seen(restored):
@@ -65,6 +65,6 @@ def test_a_copy_that_was_tampered_with_is_seen(restored):
     with psycopg.connect(f"host={entry['HOST']} user={entry['USER']} dbname={RESTORED}") as line:
         line.execute("UPDATE user_points SET points = points + 1, points_earned = points_earned + 1")
 
-    said = manage(restored, "check_ledger")
+    result = manage(restored, "check_ledger")
 
-    assert said.returncode == 1, said.stdout
+    assert result.returncode == 1, result.stdout

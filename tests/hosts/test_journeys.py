@@ -78,7 +78,7 @@ def exported(http, host, brand):
     return job
 
 
-def reads(replica):
+def replica_reads(replica):
     """How often tables of scans and codes were read on the replica."""
     tables = "('authcodes_scan', 'authcodes_authcode')"
     return replica.ask(
@@ -155,15 +155,15 @@ def test_dashboard_and_exports_are_read_from_the_replica(brand, bearer, hosts, r
     one, two = hosts
     scan(one, factories.code(brand), bearer)
     settled()
-    before = reads(replica)
+    before = replica_reads(replica)
 
     with portal(staff(brand)) as http:
         page = http.get(f"{two.url}/admin/")
-        after_the_page = wait_until(lambda: (now := reads(replica)) > before and now)
+        after_the_page = wait_until(lambda: (now := replica_reads(replica)) > before and now)
         exported(http, one, brand)
 
     assert page.status_code == 200
-    wait_until(lambda: reads(replica) > after_the_page)
+    wait_until(lambda: replica_reads(replica) > after_the_page)
 
 
 def test_a_replica_that_lags_behind_shows_nobody_the_past(brand, bearer, hosts, replica):
@@ -201,7 +201,7 @@ def test_more_connections_than_sessions_go_through_the_pool(brand, bearer, hosts
 def test_each_host_tells_its_own_figures_and_the_same_state(brand, bearer, hosts):
     token = {"Authorization": f"Bearer {'m' * 40}"}
 
-    def told(host):
+    def metrics_of(host):
         text = httpx.get(f"{host.url}/metrics", headers=token, timeout=20).text
         lines = [line for line in text.splitlines() if not line.startswith("#")]
         counted = [
@@ -209,9 +209,9 @@ def test_each_host_tells_its_own_figures_and_the_same_state(brand, bearer, hosts
         ]
         return sum(counted), [line for line in lines if line.startswith("loyalty_events_dead")]
 
-    before = [told(host) for host in hosts]
+    before = [metrics_of(host) for host in hosts]
     scan(hosts[0], factories.code(brand), bearer)
-    after = [told(host) for host in hosts]
+    after = [metrics_of(host) for host in hosts]
 
     assert [now[0] - then[0] for now, then in zip(after, before, strict=True)] == [1, 0]
     assert after[0][1] == after[1][1]

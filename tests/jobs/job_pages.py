@@ -27,5 +27,5 @@ def download(client, job):
     return client.get(address("jobs.job", "download", job.pk))
 
 
-def said(answer):
+def messages_of(answer):
     return [str(message) for message in get_messages(answer.wsgi_request)]

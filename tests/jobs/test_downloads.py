@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from jobs import files
 from jobs.models import Job
-from tests.jobs.job_pages import download, job_of, said, with_file
+from tests.jobs.job_pages import download, job_of, messages_of, with_file
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
@@ -47,13 +47,13 @@ def test_file_that_has_expired_is_explained(client, brand, gone):
     answer = download(client, job)
 
     assert answer.status_code == 302
-    assert said(answer) == ["The file has expired. Start the job again to create a new one."]
+    assert messages_of(answer) == ["The file has expired. Start the job again to create a new one."]
     if gone != "lost":
         assert "has expired" in text(client.get(address("jobs.job", "change", job.pk)))
 
 
 def test_job_without_a_file_says_so(client, brand):
-    assert said(download(client, job_of(brand))) == ["There is no file to download."]
+    assert messages_of(download(client, job_of(brand))) == ["There is no file to download."]
 
 
 def test_half_written_file_is_not_on_offer(client, brand):
@@ -68,10 +68,10 @@ def test_another_brands_job_does_not_exist(client, kind):
 
     answers = [download(client, job), client.get(address("jobs.job", "change", job.pk))]
     answers += [client.post(address("jobs.job", "cancel", job.pk))]
-    told = client.get(address("jobs.job", "progress"), {"id": job.pk})
+    response = client.get(address("jobs.job", "progress"), {"id": job.pk})
 
     assert [answer.status_code for answer in answers] == [404, 404, 404]
-    assert told.json() == {"jobs": []}
+    assert response.json() == {"jobs": []}
     assert not any("zebra" in text(answer) for answer in [*answers, client.get(address("jobs.job"))])
 
 

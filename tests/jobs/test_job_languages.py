@@ -118,7 +118,8 @@ def test_files_are_the_same_whoever_started_the_job(brand: Brand, kind: str) -> 
 
 def test_numbers_of_a_log_are_written_as_the_language_does(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     def counts(run: Any) -> None:
-        run.log(translation.gettext("%(number)s rows written.") % {"number": grouped(25_800)})
+        message = translation.ngettext("%(number)s row written.", "%(number)s rows written.", 25_800)
+        run.log(message % {"number": grouped(25_800)})
 
     monkeypatch.setitem(kinds.declared(), "counts", JobKind(name="counts", label="x", run=counts, on_cancel="x"))
 

@@ -13,7 +13,7 @@ from authcodes.models.imports import Import
 from brands.models.people import StaffRole
 from jobs import kinds, runner
 from jobs.models import Job
-from tests.jobs.job_pages import download, job_of, said, with_file
+from tests.jobs.job_pages import download, job_of, messages_of, with_file
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -145,9 +145,9 @@ def test_job_page_shows_progress_rate_and_log(client, brand):
 def test_script_is_told_the_same(client, brand):
     job = job_of(brand, status="running", done=1, total=4)
 
-    told = client.get(address("jobs.job", "progress"), {"id": [job.pk, "x", "9" * 40]}).json()["jobs"]
+    progress = client.get(address("jobs.job", "progress"), {"id": [job.pk, "x", "9" * 40]}).json()["jobs"]
 
-    assert [(one["id"], one["percent"], one["text"], one["ended"]) for one in told] == [
+    assert [(one["id"], one["percent"], one["text"], one["ended"]) for one in progress] == [
         (job.pk, 25, "1 of 4 (25 %)", False)
     ]
 
@@ -176,7 +176,7 @@ def test_job_that_ended_is_not_cancelled(client, brand):
     job = with_file(job_of(brand))
 
     for ask in (client.get, client.post):
-        assert said(ask(address("jobs.job", "cancel", job.pk)))[-1:] == ["The job has already finished."]
+        assert messages_of(ask(address("jobs.job", "cancel", job.pk)))[-1:] == ["The job has already finished."]
 
 
 def test_cancelling_is_explained_for_every_kind_of_job():
@@ -227,25 +227,25 @@ def test_printer_cancels_own_work_but_no_warning_of_customers(brand, kind, statu
 def test_job_page_asks_as_much_of_a_long_log_as_of_none(client, brand):
     short, long = job_of(brand), job_of(brand, log="A line.\n" * 1000)
 
-    def asked(job):
+    def count_queries(job):
         with CaptureQueriesContext(connection) as queries:
             client.get(address("jobs.job", "change", job.pk))
         return len(queries)
 
-    assert asked(short) == asked(long) <= 15
+    assert count_queries(short) == count_queries(long) <= 15
 
 
 @pytest.mark.django_db(transaction=True)
 def test_from_the_list_to_the_file():
     brand = factories.brand()
     client = browser(staff(brand))
-    mine, other = (scan(factories.code(brand)) for _ in range(2))
-    query = f"?q={mine.code}"
+    matching, other = (scan(factories.code(brand)) for _ in range(2))
+    query = f"?q={matching.code}"
 
     client.post(export_address("authcodes.scan", query), {"brand": brand.pk, "format": "csv"})
     job = Job.objects.get()
     runner.run(job.pk)
 
     lines = io.BytesIO(b"".join(download(client, job).streaming_content)).read().decode()
-    assert mine.code in lines
+    assert matching.code in lines
     assert other.code not in lines

@@ -44,11 +44,11 @@ def run_now(*jobs):
 def test_two_brands_with_two_jobs_each_leave_a_worker_to_a_third(brand, settings):
     settings.JOB_WORKERS = 4
     other, third = factories.brand(), factories.brand()
-    mine, theirs = [[start(each, "remembers") for _ in range(2)] for each in (brand, other)]
-    run_now(*mine, theirs[0])
+    own_jobs, other_jobs = [[start(each, "remembers") for _ in range(2)] for each in (brand, other)]
+    run_now(*own_jobs, other_jobs[0])
 
-    runner.run(theirs[1].pk)
-    assert (seen, Job.objects.get(pk=theirs[1].pk).status) == ([], "queued")
+    runner.run(other_jobs[1].pk)
+    assert (seen, Job.objects.get(pk=other_jobs[1].pk).status) == ([], "queued")
     assert ran(third, "remembers").status == "done"
 
 

@@ -144,8 +144,8 @@ def test_an_attempt_that_was_taken_over_changes_nothing(brand):
 
 def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
     settings.GENERATION_CHUNK = 4
-    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
-    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    batch_settings = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
+    batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
 
@@ -158,8 +158,8 @@ def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
 
 
 def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
-    wanted = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
-    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    batch_settings = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
+    batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
 

@@ -56,7 +56,7 @@ def test_a_report_may_be_a_pdf(owner, brand, settings, tmp_path):
     factories.code(brand)
     made = schedule(owner, brand, file_format="pdf")
 
-    assert [told[:2] for told in run()] == [READY]
+    assert [message[:2] for message in run()] == [READY]
     made.refresh_from_db()
     with made.job.result.open("rb") as file:
         assert file.read(5) == b"%PDF-"
@@ -65,9 +65,9 @@ def test_a_report_may_be_a_pdf(owner, brand, settings, tmp_path):
 def test_nothing_of_a_mail_is_kept_once_it_is_sent(owner, brand):
     schedule(owner, brand, saved=saved_list(owner, brand, name="Orders of Ada Lovelace"))
 
-    [(_to, _subject, words)] = run()
+    [(_to, _subject, body)] = run()
 
-    assert "Ada Lovelace" in words
+    assert "Ada Lovelace" in body
     assert list(StaffMail.objects.values_list("text", flat=True)) == [""]
 
 

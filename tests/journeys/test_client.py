@@ -39,10 +39,10 @@ def test_client_has_a_call_for_every_operation_and_is_typed(generated):
     calls = {path.stem for path in generated.glob("loyalty_client/api/*/*.py")} - {"__init__"}
     checked = [sys.executable, "-m", "mypy", "--strict", "--config-file", "/dev/null", "--cache-dir", "/dev/null"]
 
-    said = subprocess.run([*checked, "loyalty_client"], cwd=generated, check=False, capture_output=True, text=True)
+    result = subprocess.run([*checked, "loyalty_client"], cwd=generated, check=False, capture_output=True, text=True)
 
     assert {"log_in", "verify_product", "read_points", "credit_action", "redeem_reward"} <= calls
-    assert said.returncode == 0, said.stdout
+    assert result.returncode == 0, result.stdout
 
 
 def test_client_goes_from_a_scan_to_points(client, stack, brand, settled):

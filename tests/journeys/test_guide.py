@@ -114,15 +114,15 @@ def test_every_block_of_the_guide_runs_and_answers_as_it_says(shop):
 def test_every_typescript_block_is_typed_and_answers_as_it_says(shop, tmp_path_factory):
     directory, environment = shop
     project = typescript.project(tmp_path_factory.mktemp("typescript"))
-    wanted = steps("ts")
-    program = "".join(TYPESCRIPT_MARK.format(mark=MARK, where=step.where) + step.code for step in wanted)
+    expected_steps = steps("ts")
+    program = "".join(TYPESCRIPT_MARK.format(mark=MARK, where=step.where) + step.code for step in expected_steps)
     (project / "guide.ts").write_text(program)
 
     built = typescript.compiled(project)
     assert built.returncode == 0, built.stdout
-    said = typescript.ran(project, "guide", directory=directory, environment=environment)
+    result = typescript.ran(project, "guide", directory=directory, environment=environment)
 
-    assert list(differences("ts", wanted, said)) == []
+    assert list(differences("ts", expected_steps, result)) == []
 
 
 def session(page):
@@ -135,11 +135,11 @@ def newest_line(script, directory, environment):
     """Of the ledger that the session ends with: the one for the code it scanned."""
     command, _mark = LANGUAGES["sh"]
     script += "echo $CODE"
-    said = subprocess.run(
+    result = subprocess.run(
         command, input=script, cwd=directory, env=environment, check=False, capture_output=True, text=True
     )
-    assert said.returncode == 0, said.stderr
-    *_before, ledger, code = said.stdout.splitlines()
+    assert result.returncode == 0, result.stderr
+    *_before, ledger, code = result.stdout.splitlines()
     [line] = [line for line in json.loads(ledger)["data"] if line["reason_id"] == code]
     return line
 
@@ -183,21 +183,21 @@ def pattern(path):
 def run(language, directory, environment):
     """Run every block of a language in one process; what of the answers is not as the pages show it."""
     command, mark = LANGUAGES[language]
-    wanted = steps(language)
-    script = "".join(mark(step.where) + step.code for step in wanted)
-    said = subprocess.run(
+    expected_steps = steps(language)
+    script = "".join(mark(step.where) + step.code for step in expected_steps)
+    result = subprocess.run(
         command, input=script, cwd=directory, env=environment, check=False, capture_output=True, text=True
     )
-    yield from differences(language, wanted, said)
+    yield from differences(language, expected_steps, result)
 
 
-def differences(language, wanted, said):
+def differences(language, expected_steps, result):
     """What a program answered otherwise than the pages show."""
-    answers = dict(part.split("\n", 1) for part in said.stdout.split(f"{MARK} ")[1:])
-    if said.returncode or list(answers) != [step.where for step in wanted]:
-        yield f"{language} ends after {list(answers)[-1:]}: {said.stdout[-1500:]}\n{said.stderr[-3000:]}"
+    answers = dict(part.split("\n", 1) for part in result.stdout.split(f"{MARK} ")[1:])
+    if result.returncode or list(answers) != [step.where for step in expected_steps]:
+        yield f"{language} ends after {list(answers)[-1:]}: {result.stdout[-1500:]}\n{result.stderr[-3000:]}"
         return
-    for step in wanted:
+    for step in expected_steps:
         if step.answer is not None:
             lines = answers[step.where].strip().splitlines()
             if not lines or not fits(json.loads(step.answer), json.loads(lines[-1])):

@@ -134,8 +134,8 @@ def _code_that_is(reason, brand):
 
 def test_a_recalled_product_is_told_about_before_anything_else(brand, person, settled):
     customer, code = person(), factories.code(brand)
-    told = {"recall_id": "R-17", "contact": "+49 30 1234", "message": "Do not eat it. Bring it back."}
-    recalls.recall_batch(batch=code.batch, **told, reason="Glass splinters", at=timezone.now())
+    recall_fields = {"recall_id": "R-17", "contact": "+49 30 1234", "message": "Do not eat it. Bring it back."}
+    recalls.recall_batch(batch=code.batch, **recall_fields, reason="Glass splinters", at=timezone.now())
 
     answer = customer.verify(code).json()
     settled()

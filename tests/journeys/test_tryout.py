@@ -24,7 +24,7 @@ from tests.support.live_stack import ROOT, Stack
 
 
 @pytest.fixture
-def told(stack: Stack, transactional_db: None, tmp_path: Path) -> str:
+def demo_output(stack: Stack, transactional_db: None, tmp_path: Path) -> str:
     """What `manage.py demo` prints beside a service at a port of its own."""
     environment = {**stack.environment(), "PORT": str(stack.port), "DATA_DIR": str(tmp_path)}
     command = [sys.executable, "manage.py", "demo"]
@@ -41,8 +41,8 @@ def open_address(address: str) -> httpx.Response:
     return httpx.get(here, headers={"host": parts.netloc}, timeout=20)
 
 
-def test_printed_code_opens_its_page(told: str) -> None:
-    images = re.findall(r"its QR image: (\S+)", told)
+def test_printed_code_opens_its_page(demo_output: str) -> None:
+    images = re.findall(r"its QR image: (\S+)", demo_output)
     assert len(images) == 2
 
     for image in images:
@@ -53,7 +53,7 @@ def test_printed_code_opens_its_page(told: str) -> None:
         assert "Check your product" in page.text
 
 
-def test_links_of_mails_and_passes_open(told: str, settings: Any) -> None:
+def test_links_of_mails_and_passes_open(demo_output: str, settings: Any) -> None:
     settings.HTTPS = False  # as the service runs
     brand = Brand.objects.get(slug="demo-aurora")
     customer = factories.customer(brand)
@@ -61,8 +61,8 @@ def test_links_of_mails_and_passes_open(told: str, settings: Any) -> None:
     notice = Notification.objects.create(brand=brand, user=customer, template=Template.RECALL, opened_at=timezone.now())
 
     for template in (Template.RECALL, Template.PASSWORD_RESET, Template.POINTS_EARNED, Template.ALREADY_REGISTERED):
-        asked = rendering.sample(brand, template, Channel.EMAIL, Language.ENGLISH)
-        mail = rendering.compose(replace(asked, user_id=customer.pk, notification_id=notice.pk)).text
+        sample = rendering.sample(brand, template, Channel.EMAIL, Language.ENGLISH)
+        mail = rendering.compose(replace(sample, user_id=customer.pk, notification_id=notice.pk)).text
         links = re.findall(r"http\S+", mail)
         assert links, template
         for link in links:

@@ -51,9 +51,9 @@ def switch(client: Client, action: str, *rows: Any, reason: str = "Asked by phon
 def test_member_is_blocked_and_let_in_again(client: Client, brand: Brand, customer: User) -> None:
     member = factories.account(customer, brand)
 
-    asked = act(client, "loyalty.userpoints", "block", member)
-    assert customer.email in asked
-    assert "Blocked members cannot earn or redeem points" in asked
+    confirmation = act(client, "loyalty.userpoints", "block", member)
+    assert customer.email in confirmation
+    assert "Blocked members cannot earn or redeem points" in confirmation
     member.refresh_from_db()
     assert member.status == UserPoints.Status.ACTIVE
     switch(client, "block", member, reason=" ")
@@ -103,10 +103,10 @@ def test_adjusting_names_the_member_each_time(client: Client, brand: Brand, sett
 
     shown = text(client.get(where))
     sent = {"direction": "add", "amount": "50", "reason": "Sorry", "key": str(uuid4())}
-    asked = text(client.post(where, sent))
+    confirmation = text(client.post(where, sent))
 
     assert f"Adjust the points of {name}" in shown
-    assert f"Add 50 points for {name}?" in asked
+    assert f"Add 50 points for {name}?" in confirmation
 
 
 def test_member_sees_what_earned_and_who_adjusted_and_the_balance_after(brand: Brand, customer: User) -> None:
@@ -140,15 +140,15 @@ def test_members_are_found_by_address_and_name(client: Client, brand: Brand) -> 
     )
     factories.customer(brand, email="ben@example.com", first_name="Ben")
 
-    for words in ("anna@example.com", " ANNA@example.com ", "anna@", "ann", "adl"):
-        assert found(client, "loyalty.userpoints", q=words) == [anna]
+    for search_text in ("anna@example.com", " ANNA@example.com ", "anna@", "ann", "adl"):
+        assert found(client, "loyalty.userpoints", q=search_text) == [anna]
 
 
 def test_member_page_tells_what_happened_and_leads_to_the_lists(client: Client, brand: Brand, customer: User) -> None:
     member = factories.account(customer, brand)
     page = address("loyalty.userpoints", "change", member.pk)
     before = text(client.get(page))
-    assert all(words in before for words in ("Nothing else happened yet", "No campaign started", "No notes yet"))
+    assert all(message in before for message in ("Nothing else happened yet", "No campaign started", "No notes yet"))
     for number in range(12):
         factories.points(customer, brand, number + 1, reason_id=f"shop:{number}")
     progress = UserLoyaltyCampaign.objects.create(user=customer, campaign=factories.campaign(brand), progress=3)
@@ -180,11 +180,11 @@ def test_member_page_costs_the_same_whatever_the_member_did(
 
     did(1)
     client.get(page)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         client.get(page)
     for number in range(2, 9):
         did(number)
-    with django_assert_num_queries(len(asked)):
+    with django_assert_num_queries(len(queries)):
         client.get(page)
 
 
@@ -199,10 +199,10 @@ def test_dead_events_get_another_chance(client: Client, brand: Brand) -> None:
 
 
 def test_events_are_found_by_their_id(client: Client, brand: Brand) -> None:
-    wanted = event(brand)
+    expected = event(brand)
     event(brand)
 
-    assert found(client, "events.event", q=str(wanted.event_id)) == [wanted]
+    assert found(client, "events.event", q=str(expected.event_id)) == [expected]
     assert found(client, "events.event", q="no id") == []
 
 

@@ -283,8 +283,8 @@ def test_a_recall_names_the_product_in_its_language(brand):
     product = factories.product(brand, title="Jacket", translations={"de": {"title": "Jacke"}})
     batch.product = product
     batch.save()
-    words = {"recall_id": "R-1", "contact": "+41 31 000 00 00", "message": "Stop.", "reason": "Glass"}
-    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-1", "contact": "+41 31 000 00 00", "message": "Stop.", "reason": "Glass"}
+    recall = recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
 
     mail = compose(brand, Template.RECALL, notification_of(recall, scopes.of_recall(recall)).values)
 

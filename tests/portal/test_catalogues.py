@@ -53,8 +53,8 @@ def test_what_is_compiled_is_what_is_written(language: str) -> None:
 
     for key, entry in catalogue(language).items():
         if entry.plural:
-            said = {compiled.ngettext(key.message, entry.plural, number) for number in range(120)}
-            assert said == set(entry.forms), key
+            plurals = {compiled.ngettext(key.message, entry.plural, number) for number in range(120)}
+            assert plurals == set(entry.forms), key
         else:
             text = compiled.pgettext(key.context, key.message) if key.context else compiled.gettext(key.message)
             assert text == entry.forms[0], key

@@ -72,11 +72,11 @@ def test_every_page_of_the_portal_survives_any_moment_that_is_stored(value: str,
     client = browser(staff(brand))
     assert store_everywhere(value, but=["staff_login.staffsession"]) > 40
     good = 0
-    for asked in addresses(rows):
-        if asked not in LEAVES:
+    for path in addresses(rows):
+        if path not in LEAVES:
             with transaction.atomic():
-                answer = client.get(asked)
-            assert answer.status_code < 500, asked
+                answer = client.get(path)
+            assert answer.status_code < 500, path
             good += answer.status_code == 200
     assert good > 100
 
@@ -116,7 +116,10 @@ def test_dates_without_times_are_whole_days_of_the_brands_zone(brand: Brand) -> 
 def test_a_date_in_another_format_is_refused_with_the_format(brand: Brand) -> None:
     client = browser(staff(brand))
     shown = client.get(f"{address('campaigns.campaign', 'add')}?form=all").content.decode()
-    assert all(words in shown for words in ('placeholder="YYYY-MM-DD"', 'placeholder="HH:MM"', "23:59:59 is used."))
+    assert all(
+        expected_text in shown
+        for expected_text in ('placeholder="YYYY-MM-DD"', 'placeholder="HH:MM"', "23:59:59 is used.")
+    )
 
     sent = campaign_sent(brand, starts_at_1="noon", starts_at_0="2026-12-01", ends_at_0="31/12/2026")
     answer = client.post(address("campaigns.campaign", "add"), sent)

@@ -67,7 +67,7 @@ def addresses(rows: dict[str, Any]) -> Iterator[str]:
         if not route.startswith("admin/") or "(?P" in route:
             continue
         label = ".".join(route.split("/")[1:3])
-        row = about(route, rows.get(label), rows)
+        row = row_for(route, rows.get(label), rows)
         values = {
             "object_id": row.pk if row else 1,
             "pk": row.pk if row else 1,
@@ -83,7 +83,7 @@ def addresses(rows: dict[str, Any]) -> Iterator[str]:
     yield from (f"/admin/{app}/" for app in {label.split(".")[0] for label in LABELS})
 
 
-def about(route: str, row: Any, rows: dict[str, Any]) -> Any:
+def row_for(route: str, row: Any, rows: dict[str, Any]) -> Any:
     """Some addresses of a page are about a row of another one."""
     for piece, label in (("printrun/batch/", "authcodes.batchrange"), ("printrun/poster/", "authcodes.recall")):
         if piece in route:
@@ -92,7 +92,7 @@ def about(route: str, row: Any, rows: dict[str, Any]) -> Any:
 
 
 def test_no_address_of_the_portal_changes_a_row_by_get(client: Client, scenario: Any) -> None:
-    asked, good = 0, 0
+    requests, good = 0, 0
     before = state_of_tables()
     for model, its in groupby(sorted({*addresses(scenario[1])} - LEAVES), key=lambda address: address.split("/")[2:4]):
         for address in its:
@@ -102,20 +102,20 @@ def test_no_address_of_the_portal_changes_a_row_by_get(client: Client, scenario:
                 assert answer.status_code < 500, address
                 if answer.streaming:
                     b"".join(answer.streaming_content)
-                asked, good = asked + 1, good + (answer.status_code == 200)
+                requests, good = requests + 1, good + (answer.status_code == 200)
         now = state_of_tables()
         changed = sorted(table for table in now if now[table] != before.get(table))
         assert not changed, (model, changed)
-    assert asked > 200
+    assert requests > 200
     assert good > 100
 
 
 def test_every_action_of_a_page_is_among_the_addresses(scenario: Any) -> None:
-    asked = set(addresses(scenario[1]))
+    all_addresses = set(addresses(scenario[1]))
     for model, page in admin.site._registry.items():
         base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
         own = [pattern for pattern in page.get_urls() if isinstance(pattern, URLPattern)]
-        assert len(own) <= len([address for address in asked if address.startswith(base)]) + 2, base
+        assert len(own) <= len([address for address in all_addresses if address.startswith(base)]) + 2, base
 
 
 def test_control_a_row_that_is_changed_is_seen(scenario: Any) -> None:

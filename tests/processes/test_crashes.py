@@ -71,8 +71,8 @@ def scan_everything(brand, *, customers):
     codes = factories.batch(brand, quantity=SCANS // 4, scan_limit=4).codes.all()
     for number, code in enumerate(codes):
         for offset in range(4):
-            about = ScanContext(at=timezone.now(), user_id=people[(number + offset) % customers].pk)
-            scan.scan(scanned=code.code, about=about)
+            context = ScanContext(at=timezone.now(), user_id=people[(number + offset) % customers].pk)
+            scan.scan(scanned=code.code, context=context)
 
 
 def in_hand():
@@ -119,7 +119,7 @@ def test_redis_killed_in_the_middle_loses_and_doubles_nothing(brand, fragile, va
         if number == SCANS // 8:
             valkey.kill()
         for customer in people:
-            scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+            scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     assert Event.objects.pending().exists(), "nothing waited for Redis"
 
     valkey.start()

@@ -54,7 +54,7 @@ def workers(transactional_db: None, tmp_path: Path) -> Iterator[Stack]:
 
 
 def scanned(brand, customer):
-    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def waiting_for_a_lock():

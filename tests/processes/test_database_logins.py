@@ -208,9 +208,9 @@ def test_an_owner_works_in_the_portal(installation):
 
 
 def test_the_checks_have_nothing_to_say(installation):
-    said = installation.manage("check", "--database", "default")
+    output = installation.manage("check", "--database", "default")
 
-    assert "no issues" in said
+    assert "no issues" in output
 
 
 def test_a_login_of_the_service_migrates_nothing(installation):

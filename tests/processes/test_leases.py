@@ -39,10 +39,10 @@ def test_what_a_worker_held_is_its_own_while_it_works_and_free_within_ten_second
     factories.level(brand)
     customer = factories.customer(brand)
     code = factories.code(brand)
-    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SLOW-", signed=False)
-    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    batch_settings = BatchSettings(range_name="Slow", quantity=10, prefix="SLOW-", signed=False)
+    batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
-    scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     batches.start_generation(batch=batch, by=None)
 
     with transaction.atomic(), connection.cursor() as cursor:

@@ -41,8 +41,8 @@ def figures(address):
 
 
 def lines(stack):
-    said = [line for line in stack.log.read_text().splitlines() if line.startswith("{")]
-    return [json.loads(line) for line in said]
+    records = [line for line in stack.log.read_text().splitlines() if line.startswith("{")]
+    return [json.loads(line) for line in records]
 
 
 def test_one_scan_in_figures_and_logs_of_web_and_worker(brand, watched):
@@ -64,8 +64,8 @@ def test_one_scan_in_figures_and_logs_of_web_and_worker(brand, watched):
     assert own["loyalty_state_read", "database"] == own["loyalty_state_read", "broker"] == 1
     assert httpx.get(f"http://{worker}/metrics").status_code == 404
     request_id = answers[3].headers["X-Request-ID"]
-    told = [(line["logger"], line["message"]) for line in lines(watched) if line.get("request_id") == request_id]
-    assert sorted(told) == [  # a worker may be done before the answer is
+    messages = [(line["logger"], line["message"]) for line in lines(watched) if line.get("request_id") == request_id]
+    assert sorted(messages) == [  # a worker may be done before the answer is
         ("activity", "POST api/v1/verify/product/<scanned:auth_code>"),
         ("activity", "event scan-auth: done"),
     ]

@@ -48,7 +48,7 @@ def test_a_worker_killed_inside_a_portion_loses_nobody_and_tells_nobody_twice(wo
     for customer in customers:
         scan(batch.codes.get(), user=customer)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
-    told = Notification.objects.filter(key=notifications.key_of(recall))
+    notified = Notification.objects.filter(key=notifications.key_of(recall))
 
     with holding(LAST_NOTIFICATION, [brand.pk, customers[-1].pk, notifications.key_of(recall)]):
         job = notifications.start(recall=recall, by=None)
@@ -59,7 +59,7 @@ def test_a_worker_killed_inside_a_portion_loses_nobody_and_tells_nobody_twice(wo
             cursor.execute(TERMINATE)
     job.refresh_from_db()
     assert (job.status, job.done, job.total) == ("running", notifications.AT_ONCE, CUSTOMERS)
-    assert told.count() == notifications.AT_ONCE, "of the portion that was interrupted nobody is notified"
+    assert notified.count() == notifications.AT_ONCE, "of the portion that was interrupted nobody is notified"
     assert Event.objects.filter(detail_type="send-notice").count() == notifications.AT_ONCE
 
     Job.objects.filter(pk=job.pk).update(alive_at=timezone.now() - timedelta(minutes=2))  # as if silent for so long
@@ -70,7 +70,7 @@ def test_a_worker_killed_inside_a_portion_loses_nobody_and_tells_nobody_twice(wo
     workers.kill(second)
     job.refresh_from_db()
     assert (job.attempts, job.done) == (2, CUSTOMERS)
-    assert sorted(told.values_list("user", flat=True)) == [customer.pk for customer in customers]
+    assert sorted(notified.values_list("user", flat=True)) == [customer.pk for customer in customers]
     assert notifications.to_notify(recall, scopes.of_recall(recall)) == []
 
     # The workers had no mail server: what they tried is tried again here, where one listens.

@@ -133,13 +133,13 @@ class Started:
 
     def again(self, customer: User) -> None:
         code = factories.code(self.brand)
-        about = ScanContext(at=timezone.now(), user_id=customer.pk, place=BERLIN)
-        scan.scan(scanned=code.code, about=about)
+        context = ScanContext(at=timezone.now(), user_id=customer.pk, place=BERLIN)
+        scan.scan(scanned=code.code, context=context)
         name = f"L{Job.objects.count():03d}-"
-        wanted = BatchSettings(range_name=name, quantity=5_000, prefix=name, number_width=8, signed=False)
-        batch = batches.create_batch(brand=self.brand, batch_settings=wanted, at=timezone.now())
+        batch_settings = BatchSettings(range_name=name, quantity=5_000, prefix=name, number_width=8, signed=False)
+        batch = batches.create_batch(brand=self.brand, batch_settings=batch_settings, at=timezone.now())
         batches.start_generation(batch=batch, by=None)
-        self.codes += 1 + wanted.quantity
+        self.codes += 1 + batch_settings.quantity
 
     def is_done(self) -> bool:
         connection.close_if_unusable_or_obsolete()
@@ -153,7 +153,7 @@ class Started:
 @pytest.mark.parametrize("names", [["postgres"], ["valkey"], ["postgres", "valkey"]], ids="+".join)
 def test_whatever_was_started_is_done_soon_after_ten_restarts(names, servers, stack, brand, outside):
     started, before = Started(brand), (AuthCode.objects.count(), LoyaltyTransaction.objects.count())
-    told = len({call.headers["webhook-id"] for call in outside.calls})
+    delivered_before = len({call.headers["webhook-id"] for call in outside.calls})
     for _ in range(RESTARTS):
         connection.close()
         started.again(factories.customer(brand))
@@ -163,6 +163,6 @@ def test_whatever_was_started_is_done_soon_after_ten_restarts(names, servers, st
 
     assert AuthCode.objects.count() - before[0] == started.codes
     assert LoyaltyTransaction.objects.count() - before[1] == RESTARTS
-    assert len({call.headers["webhook-id"] for call in outside.calls}) - told == RESTARTS
+    assert len({call.headers["webhook-id"] for call in outside.calls}) - delivered_before == RESTARTS
     assert not Event.objects.dead().exists()
     assert all(process.poll() is None for process in stack.processes), shlex.join(["see", str(stack.log)])

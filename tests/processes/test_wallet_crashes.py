@@ -50,7 +50,7 @@ def test_a_worker_killed_while_apple_answers_tells_the_device_again(workers, apn
     wallets.apple(brand)
     customer = factories.customer(brand)
     held = on_device(factories.account(customer, brand), "phone", "aaaaaaaaaaaa")
-    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = 8
     worker = workers.start_worker()
@@ -81,7 +81,7 @@ def test_a_pass_stays_its_workers_for_as_long_as_apple_takes(workers, apns):
     customer = factories.customer(brand)
     for number in range(TELLS_SECONDS // ONE_TELLS_SECONDS):
         on_device(factories.account(customer, brand), f"phone {number}", f"{number}" * 12)
-    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     apns.waits = ONE_TELLS_SECONDS
     workers.start_worker()

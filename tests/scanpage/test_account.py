@@ -49,13 +49,13 @@ def mailed_code():
 
 
 def test_somebody_new_registers_and_gets_them_too(browser, brand, deliver):
-    asked = browser.send(browser.scan(factories.code(brand)), "register", **WHO)
-    wrong = browser.send(asked, "confirm", code="12345")
+    registration = browser.send(browser.scan(factories.code(brand)), "register", **WHO)
+    wrong = browser.send(registration, "confirm", code="12345")
     answer = browser.send(wrong, "confirm", code=mailed_code())
     deliver()
 
-    assert (asked.status_code, wrong.status_code, answer.status_code) == (200, 400, 303)
-    assert "a six-digit code" in seen(asked)
+    assert (registration.status_code, wrong.status_code, answer.status_code) == (200, 400, 303)
+    assert "a six-digit code" in seen(registration)
     assert "This code is wrong or has expired." in seen(wrong)
     assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
     assert LoyaltyTransaction.objects.get().user_point.user.email == "new@example.com"
@@ -67,8 +67,8 @@ def test_the_page_does_not_tell_which_addresses_are_known(browser, brand):
         browser.send(browser.get("/s/"), "register", **WHO | {"email": it}) for it in (known.email, "n@example.com")
     ]
 
-    told = [re.sub(r'value="[^"]*"|nonce[^>]*', "", seen(page)) for page in pages]
-    assert (told[0], pages[0].status_code) == (told[1], 200)
+    page_texts = [re.sub(r'value="[^"]*"|nonce[^>]*', "", seen(page)) for page in pages]
+    assert (page_texts[0], pages[0].status_code) == (page_texts[1], 200)
 
 
 def test_where_no_mail_is_sent_one_is_in_at_once(browser, brand, settings):
@@ -80,8 +80,8 @@ def test_where_no_mail_is_sent_one_is_in_at_once(browser, brand, settings):
 @pytest.mark.parametrize("password", ["a long pass phrase", "another pass phrase"])
 def test_the_mailed_link_begins_the_account_of_whoever_knows_the_password(browser, brand, password):
     browser.send(browser.get("/s/"), "register", **WHO)
-    told = {"c": str(EmailConfirmation.objects.get().pk)}
-    link = urlsplit(rendering.address_of(brand, rendering.CONFIRM_REGISTRATION, told)).path
+    parameters = {"c": str(EmailConfirmation.objects.get().pk)}
+    link = urlsplit(rendering.address_of(brand, rendering.CONFIRM_REGISTRATION, parameters)).path
     page = browser.get(link)
     token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', seen(page))[1]
 
@@ -183,8 +183,8 @@ def test_a_customer_scans_and_sees_points_campaigns_and_movements(brand, deliver
     check_again = browser.get(f"/s/x?scan={Scan.objects.get().pk}")
 
     assert (state(page), "on their way" in seen(page)) == ("new", True)
-    for words in ("Points received", "Ten scans", "Silver", "Points for scanning", "+10"):
-        assert words in seen(check_again), words
+    for expected_text in ("Points received", "Ten scans", "Silver", "Points for scanning", "+10"):
+        assert expected_text in seen(check_again), expected_text
 
 
 def test_a_customers_second_look_says_that_it_is_theirs(brand, deliver):
@@ -258,13 +258,13 @@ def test_while_refreshing_is_refused_a_customers_scan_does_not_go_out_as_a_guest
 
     looked, scanned = browser.get(f"/s/{code}"), browser.send(page, "scan")
     token = browser.client.cookies["csrftoken"].value
-    asked = browser.client.post(
+    response = browser.client.post(
         "/page/session", {"act": "access"}, content_type="application/json", headers={"X-CSRFToken": token}
     )
 
     assert "data-customer" in text(looked)
     assert state(scanned) == "waiting"
-    assert (asked.status_code, asked.json()["error"]) == (429, "RATE_LIMITED")
+    assert (response.status_code, response.json()["error"]) == (429, "RATE_LIMITED")
     assert not Scan.objects.exists()
     settings.RATE_LIMITS = limits
     browser.send(page, "scan")
@@ -275,16 +275,16 @@ def test_a_forgotten_password_is_set_anew_without_scripts(brand):
     browser, customer = Browser(brand), customer_of(brand)
     assert 'href="/s/?forgot"' in seen(browser.get("/s/"))
 
-    asked = browser.send(browser.get("/s/?forgot"), "forgot", email=customer.email)
-    told = {"u": customer.pk, "p": rendering.password_mark(customer)}
-    link = rendering.address_of(brand, rendering.NEW_PASSWORD, told).removeprefix(f"http://{browser.host}")
+    response = browser.send(browser.get("/s/?forgot"), "forgot", email=customer.email)
+    parameters = {"u": customer.pk, "p": rendering.password_mark(customer)}
+    link = rendering.address_of(brand, rendering.NEW_PASSWORD, parameters).removeprefix(f"http://{browser.host}")
     page = browser.get(link, **{"Accept-Language": "de"})
     form = {"csrfmiddlewaretoken": browser.client.cookies["csrftoken"].value}
     wrong = browser.client.post(link, {**form, "password": "12345"})
     done = browser.client.post(link, {**form, "password": "another long pass phrase"})
 
     assert Event.objects.get().detail["arguments"]["user_id"] == customer.pk
-    assert "we will e-mail a link" in seen(browser.get(asked["Location"]))
+    assert "we will e-mail a link" in seen(browser.get(response["Location"]))
     assert "Neues Passwort setzen" in seen(page)
     assert page["Referrer-Policy"] == "no-referrer"
     assert (wrong.status_code, "too short" in seen(wrong)) == (400, True)

@@ -36,30 +36,30 @@ def customer(brand):
 
 
 @pytest.fixture
-def mine(brand, customer):
+def member_browser(brand, customer):
     browser = Browser(brand)
     browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
     return browser
 
 
 @pytest.mark.parametrize("language", WORDS)
-def test_the_page_says_in_each_language_that_points_wait(mine, brand, language):
-    mine.get(f"/s/?lang={language}")
+def test_the_page_says_in_each_language_that_points_wait(member_browser, brand, language):
+    member_browser.get(f"/s/?lang={language}")
 
-    page = mine.scan(factories.code(brand))
+    page = member_browser.scan(factories.code(brand))
 
     assert state(page) == "new"
-    for words in WORDS[language]:
-        assert words in seen(page)
+    for expected_text in WORDS[language]:
+        assert expected_text in seen(page)
     assert '<b data-number="points_awarded">10</b>' in seen(page)
 
 
-def test_the_button_sends_the_mail_and_points_come_with_its_code(mine, brand, customer, deliver):
-    page = mine.scan(factories.code(brand))
+def test_the_button_sends_the_mail_and_points_come_with_its_code(member_browser, brand, customer, deliver):
+    page = member_browser.scan(factories.code(brand))
     deliver()
 
-    sent = mine.send(page, "send_confirmation")
-    again = mine.get(sent["Location"])
+    sent = member_browser.send(page, "send_confirmation")
+    again = member_browser.get(sent["Location"])
     assert (sent.status_code, EmailConfirmation.objects.count()) == (303, 1)
     assert "We have sent you an e-mail." in text(again)
     assert WORDS["en"][0] in text(again)
@@ -68,24 +68,24 @@ def test_the_button_sends_the_mail_and_points_come_with_its_code(mine, brand, cu
     confirmations.confirm(user=customer, brand_id=brand.pk, code=code, at=timezone.now())
     deliver()
 
-    done = mine.get(re.sub("mail=sent&", "", sent["Location"]))
+    done = member_browser.get(re.sub("mail=sent&", "", sent["Location"]))
     assert '<b data-number="points_awarded">10</b>' in seen(done)
     assert Scan.objects.count() == 1
 
 
-def test_who_has_confirmed_meanwhile_is_led_to_the_account(mine, brand, customer):
-    page = mine.scan(factories.code(brand))
+def test_who_has_confirmed_meanwhile_is_led_to_the_account(member_browser, brand, customer):
+    page = member_browser.scan(factories.code(brand))
     User.objects.filter(pk=customer.pk).update(email_verified_at=timezone.now())
 
-    assert mine.send(page, "send_confirmation")["Location"].endswith("?account")
+    assert member_browser.send(page, "send_confirmation")["Location"].endswith("?account")
     assert not EmailConfirmation.objects.exists()
 
 
-def test_a_code_that_somebody_else_reserved_asks_for_the_address_not_for_a_login(mine, brand):
+def test_a_code_that_somebody_else_reserved_asks_for_the_address_not_for_a_login(member_browser, brand):
     code = factories.code(brand)
     Browser(brand).scan(code)
 
-    page = mine.scan(code)
+    page = member_browser.scan(code)
 
     assert state(page) == "reserved_for_other"
     assert "Somebody else has just checked it. Confirm your e-mail address" in text(page)
@@ -95,10 +95,12 @@ def test_a_code_that_somebody_else_reserved_asks_for_the_address_not_for_a_login
     assert "Points waiting for you" not in shown
 
 
-@pytest.mark.parametrize(("told", "words"), [("wait", "Too many attempts."), ("trouble", "That did not work.")])
-def test_a_mail_that_could_not_be_sent_is_said(mine, told, words):
-    assert words in text(mine.get(f"/s/?mail={told}"))
+@pytest.mark.parametrize(
+    ("outcome", "expected_text"), [("wait", "Too many attempts."), ("trouble", "That did not work.")]
+)
+def test_a_mail_that_could_not_be_sent_is_said(member_browser, outcome, expected_text):
+    assert expected_text in text(member_browser.get(f"/s/?mail={outcome}"))
 
 
-def test_other_words_in_the_address_are_not_shown(mine):
-    assert "<i>" not in seen(mine.get("/s/?mail=<i>sent"))
+def test_other_words_in_the_address_are_not_shown(member_browser):
+    assert "<i>" not in seen(member_browser.get("/s/?mail=<i>sent"))

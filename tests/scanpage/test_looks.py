@@ -75,7 +75,11 @@ def test_the_worker_changes_with_the_looks_and_only_reaches_this_service(brand, 
     assert before["Content-Security-Policy"] == "default-src 'none'; connect-src 'self'"
 
 
-def test_the_portals_host_has_no_looks(client, brand):
-    for address in ("/page/brand.css", "/page/manifest.webmanifest", "/sw.js", "/page/icon-192.png"):
+def test_the_portals_host_has_colours_of_no_brand_and_nothing_to_install(client, brand):
+    brand.colour_accent = "#b3151f"
+    brand.save()
+    page = client.get("/page/brand.css", headers={"host": "portal.example.com"})
+    assert (page.status_code, "#b3151f" in page.content.decode()) == (200, False)
+    for address in ("/page/manifest.webmanifest", "/sw.js", "/page/icon-192.png"):
         assert client.get(address, headers={"host": "portal.example.com"}).status_code == 404
     assert Browser(brand).get("/page/icon-193.png").status_code == 404

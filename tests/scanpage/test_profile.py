@@ -52,8 +52,8 @@ def test_a_guest_is_led_to_the_login(browser):
 
 
 def test_a_customer_changes_name_language_and_wishes(own, brand, member):
-    wanted = {"points/email": "on", "offers/push": "on", "safety/push": "on"}
-    send(own, "profile", first_name="Augusta", last_name="King", phone="+4930123456", language="de", **wanted)
+    switches = {"points/email": "on", "offers/push": "on", "safety/push": "on"}
+    send(own, "profile", first_name="Augusta", last_name="King", phone="+4930123456", language="de", **switches)
 
     member.refresh_from_db()
     wishes = preferences.read(member.pk, brand.pk)
@@ -122,8 +122,8 @@ def test_a_password_link_goes_to_the_own_address(own, member):
     answer = send(own, "password")
 
     assert answer["Location"].endswith("?linked")
-    asked = Event.objects.get(detail_type="notify")
-    assert asked.detail["arguments"]["user_id"] == member.pk
+    event = Event.objects.get(detail_type="notify")
+    assert event.detail["arguments"]["user_id"] == member.pk
 
 
 def test_an_account_is_deleted_with_its_password_alone(own, brand, member):
@@ -152,13 +152,13 @@ def test_the_page_speaks_every_language(own, language):
 
 def test_registering_asks_for_consent_and_keeps_to_what_and_when(browser, brand, terms):
     page = browser.get("/s/")
-    told = {"email": "ada@example.com", "password": PASSWORD, "first_name": "Ada"}
+    form_data = {"email": "ada@example.com", "password": PASSWORD, "first_name": "Ada"}
     assert LINKS["terms_url"] in seen(page)
 
-    refused = browser.send(page, "register", **told)
+    refused = browser.send(page, "register", **form_data)
     assert refused.status_code == 400
     assert not EmailConfirmation.objects.exists()
-    waiting = browser.send(browser.get("/s/"), "register", **told, consented="1")
+    waiting = browser.send(browser.get("/s/"), "register", **form_data, consented="1")
     begun = EmailConfirmation.objects.get()
     browser.send(waiting, "confirm", code=confirmations.code_of(begun.pk))
 
@@ -229,6 +229,17 @@ def test_registering_keeps_the_texts_that_were_shown(browser, brand, texts):
 
     assert late.status_code == 400
     assert "not the texts that are in force" in seen(late)
+
+
+def test_ids_of_texts_that_no_row_has_are_refused_and_fail_nowhere(browser, own, brand, texts):
+    no_row, filled = "9" * 30, {"email": "ada@example.com", "password": PASSWORD, "consented": "1"}
+
+    registered = browser.send(browser.get("/s/"), "register", **filled, legal_texts=no_row)
+    agreed = own.send(own.get("/s/?account"), "agree", legal_texts=no_row)
+
+    assert (registered.status_code, EmailConfirmation.objects.count()) == (400, 0)
+    assert (agreed.status_code, Consent.objects.count()) == (303, 0)
+    assert "Please read and agree" in seen(own.get("/s/?account"))
 
 
 def test_a_text_of_tomorrow_stops_nobody_from_registering_today(browser, brand):

@@ -84,9 +84,9 @@ def test_the_codes_of_rewards_stay_on_the_page_until_they_are_used(brand):
     assert "2 Jan 2036" in page
 
 
-def qr_code(words):
+def qr_code(content):
     drawn = io.BytesIO()
-    qrcode.make(words, image_factory=SvgPathImage, box_size=10, border=4).save(drawn)
+    qrcode.make(content, image_factory=SvgPathImage, box_size=10, border=4).save(drawn)
     return drawn.getvalue()
 
 
@@ -99,12 +99,16 @@ def test_the_code_of_a_reward_is_shown_as_a_qr_code_to_its_holder_alone(brand):
     Redemption.objects.filter(pk=used.pk).update(status="used", used_at=timezone.now())
     picture = f"/page/reward/{good.pk}.svg"
 
-    mine = browser.get(picture)
+    own_response = browser.get(picture)
     others = [logged_in(brand, customer_of(brand)).get(picture), Browser(brand).get(picture)]
 
     assert picture in seen(browser.get("/s/?account"))
-    assert (mine.status_code, mine["Content-Type"], mine["Cache-Control"]) == (200, "image/svg+xml", "no-store")
-    assert mine.content == qr_code(grouped(good.code))
+    assert (own_response.status_code, own_response["Content-Type"], own_response["Cache-Control"]) == (
+        200,
+        "image/svg+xml",
+        "no-store",
+    )
+    assert own_response.content == qr_code(grouped(good.code))
     assert [answer.status_code for answer in others] == [404, 404]
     assert browser.get(f"/page/reward/{used.pk}.svg").status_code == 404
     assert good.code not in picture

@@ -24,8 +24,10 @@ def test_first_and_later_scans_show_a_test_code(browser, brand):
         assert "Genuine" not in seen(page)
 
 
-@pytest.mark.parametrize(("language", "words"), [("de", "Testcode, kein Produkt"), ("ar", "رمز تجريبي، وليس منتجًا")])
-def test_it_is_said_in_every_language(brand, language, words):
+@pytest.mark.parametrize(
+    ("language", "expected_text"), [("de", "Testcode, kein Produkt"), ("ar", "رمز تجريبي، وليس منتجًا")]
+)
+def test_it_is_said_in_every_language(brand, language, expected_text):
     browser = Browser(brand, **{"Accept-Language": language})
 
-    assert words in seen(browser.scan(factories.code(brand)))
+    assert expected_text in seen(browser.scan(factories.code(brand)))

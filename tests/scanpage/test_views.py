@@ -23,8 +23,13 @@ pytestmark = pytest.mark.django_db
 
 def recalled(brand):
     code = factories.code(brand)
-    words = {"recall_id": "R-7", "contact": "recall@example.com", "message": "Bring it back.", "reason": "Found."}
-    recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
+    recall_fields = {
+        "recall_id": "R-7",
+        "contact": "recall@example.com",
+        "message": "Bring it back.",
+        "reason": "Found.",
+    }
+    recalls.recall_batch(batch=code.batch, at=timezone.now(), **recall_fields)
     return code
 
 
@@ -101,10 +106,10 @@ def test_a_genuine_product_is_shown_with_its_picture_and_what_it_would_earn(brow
     page = browser.scan(code)
 
     assert state(page) == "new"
-    said = seen(page)
-    assert "Night cream" in said
-    assert f'src="/pictures/{picture.pk}/small"' in said
-    assert 'Log in to earn points: <b data-number="points_available">10</b>' in said
+    html = seen(page)
+    assert "Night cream" in html
+    assert f'src="/pictures/{picture.pk}/small"' in html
+    assert 'Log in to earn points: <b data-number="points_available">10</b>' in html
 
 
 def test_a_code_for_several_scans_tells_when_and_where_it_was_first_checked(browser, brand):
@@ -148,8 +153,8 @@ def test_a_recalled_product_tells_whom_to_ask(browser, brand):
     page = browser.scan(recalled(brand))
 
     assert state(page) == "recalled"
-    for words in ("Bring it back.", "R-7", "recall@example.com"):
-        assert words in seen(page)
+    for expected_text in ("Bring it back.", "R-7", "recall@example.com"):
+        assert expected_text in seen(page)
 
 
 def test_an_unknown_code_tells_what_to_check_and_whom_to_ask(browser, brand):
@@ -243,7 +248,7 @@ def test_signs_that_look_alike_are_pointed_out(browser):
 
 
 @pytest.mark.parametrize(
-    ("accepts", "lang", "direction", "words"),
+    ("accepts", "lang", "direction", "expected_text"),
     [
         ("en-GB,en;q=0.9", "en", "ltr", "Check your product"),
         ("de-AT,de;q=0.9,en;q=0.5", "de", "ltr", "Prüfen Sie Ihr Produkt"),
@@ -252,11 +257,11 @@ def test_signs_that_look_alike_are_pointed_out(browser):
         ("x" * 5000, "en", "ltr", "Check your product"),
     ],
 )
-def test_the_page_speaks_the_browsers_language(browser, accepts, lang, direction, words):
+def test_the_page_speaks_the_browsers_language(browser, accepts, lang, direction, expected_text):
     page = browser.get("/s/", accept_language=accepts)
 
     assert f'<html lang="{lang}" dir="{direction}">' in text(page)
-    assert words in text(page)
+    assert expected_text in text(page)
     assert "Accept-Language" in page["Vary"]
 
 

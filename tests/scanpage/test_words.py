@@ -15,7 +15,7 @@ ENTRY = re.compile(r'^msgid "(.*)"\nmsgstr "(.*)"$', re.MULTILINE)
 CALL = re.compile(r"""(?:gettext|\b_)\(\s*u?(['\"])(.+?)(?<!\\)\1""", re.DOTALL)
 
 
-def words() -> set[str]:
+def marked_texts() -> set[str]:
     """What the templates of the page and its modules mark for translation."""
     templates = [templatize(path.read_text()) for path in (ROOT / "templates" / "scanpage").glob("*.html")]
     found = {match[2] for text in templates for match in CALL.finditer(text)}
@@ -30,13 +30,13 @@ def catalogue(language: str) -> dict[str, str]:
 
 
 def test_there_are_words():
-    assert len(words()) > 90
-    assert {"Genuine", "Not recognised", "Check your product – %(name)s"} <= words()
+    assert len(marked_texts()) > 90
+    assert {"Genuine", "Not recognised", "Check your product – %(name)s"} <= marked_texts()
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_word_is_translated(language):
-    assert words() - set(catalogue(language)) == set()
+    assert marked_texts() - set(catalogue(language)) == set()
     assert [key for key, value in catalogue(language).items() if not value.strip()] == []
 
 

@@ -20,10 +20,10 @@ def at_once(work: Callable[[Any], Any], items: Sequence[Any], *, threads: int = 
     """The results of `work` on each item, in order; an exception is a result. Threads begin together."""
     start = Barrier(min(threads, len(items)))
 
-    def share(mine: Sequence[Any]) -> list[Any]:
+    def share(portion: Sequence[Any]) -> list[Any]:
         start.wait()
         try:
-            return [_outcome(work, item) for item in mine]
+            return [_outcome(work, item) for item in portion]
         finally:
             connection.close()
 

@@ -121,7 +121,7 @@ def make_scenario(api: Api) -> Scenario:
     referrals.programme(api.brand)
     wallets.apple(api.brand)
     wallets.google(api.brand)
-    mine, bare_hub = api.as_customer(customer), api.hub()
+    customer_api, bare_hub = api.as_customer(customer), api.hub()
     factories.points(customer, api.brand, 100)
     milestone = factories.milestone(factories.campaign(api.brand, type="order"), 1, auto_claim=False)
     second, merged = (factories.customer(api.brand) for _ in range(2))
@@ -134,13 +134,13 @@ def make_scenario(api: Api) -> Scenario:
         other=other,
         stranger=factories.customer(other),
         guest=api,
-        mine=mine,
-        app=mine.app(),
-        hub=mine.having(**bare_hub.headers),
+        mine=customer_api,
+        app=customer_api.app(),
+        hub=customer_api.having(**bare_hub.headers),
         bare_hub=bare_hub,
         refresh=tokens.issue(user=customer, brand=api.brand, at=timezone.now()).refresh,
         guest_scan=scan(factories.code(api.brand), points_status="guest"),
-        buyer=mine.having(idempotency_key="one-wish"),
+        buyer=customer_api.having(idempotency_key="one-wish"),
         reward=factories.reward(api.brand),
         claim=RewardClaim.objects.create(milestone=milestone, user=customer),
         redemption=factories.redemption(customer, factories.reward(api.brand)),
@@ -307,8 +307,8 @@ def at_brand(scenario: Scenario) -> dict[str, Any]:
 
 
 def new_password(scenario: Scenario) -> dict[str, Any]:
-    told = {"u": scenario.customer.pk, "p": rendering.password_mark(scenario.customer)}
-    link = rendering.address_of(scenario.brand, rendering.NEW_PASSWORD, told)
+    parameters = {"u": scenario.customer.pk, "p": rendering.password_mark(scenario.customer)}
+    link = rendering.address_of(scenario.brand, rendering.NEW_PASSWORD, parameters)
     return {"token": link.rpartition("/")[2], "password": "another long pass phrase"}
 
 
@@ -400,8 +400,8 @@ IMPORTED = b"sku,title\nIMPORTED,Imported\n"
 def own_import(scenario: Scenario, caller: Api) -> int:
     """The caller's upload of IMPORTED; the hub's for those who can have none at the brand."""
     uploader = uploader_of(scenario, caller) or uploader_of(scenario, scenario.bare_hub) or {}
-    mine = StagedUpload.objects.filter(brand=scenario.brand, user=uploader.get("by"), api_key=uploader.get("key_id"))
-    found = mine.first() or imports.stage(
+    uploads = StagedUpload.objects.filter(brand=scenario.brand, user=uploader.get("by"), api_key=uploader.get("key_id"))
+    found = uploads.first() or imports.stage(
         ProductResource, brand=scenario.brand, file=BytesIO(IMPORTED), size=len(IMPORTED), name="new.csv", **uploader
     )
     return found.pk
@@ -636,26 +636,26 @@ TABLES = [User, LoginSession, Event, Scan, LoyaltyTransaction, UserPoints, UserL
 
 def written() -> dict[str, Any]:
     """How much there is of everything that a request can write, in one query."""
-    asked = {
+    selects = {
         **{model.__name__: f"count(*) FROM {model._meta.db_table}" for model in TABLES},
         "points": f"sum(points) FROM {UserPoints._meta.db_table}",
         "scans": f"sum(scan_count) FROM {AuthCode._meta.db_table}",
         "sessions ended": f"count(revoked_at) FROM {LoginSession._meta.db_table}",
     }
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(f'(SELECT {each})' for each in asked.values())}")
-        return dict(zip(asked, cursor.fetchone(), strict=True))
+        cursor.execute(f"SELECT {', '.join(f'(SELECT {each})' for each in selects.values())}")
+        return dict(zip(selects, cursor.fetchone(), strict=True))
 
 
 def assert_rejected(
-    wanted: tuple[int, str], ask: Callable[..., Any], *given: Any, but: Any = None, **named: Any
+    expected: tuple[int, str], ask: Callable[..., Any], *given: Any, but: Any = None, **named: Any
 ) -> Any:
-    """`ask` is answered with `wanted` (status, error) in the envelope; nothing is written `but` so many rows."""
+    """`ask` is answered with `expected` (status, error) in the envelope; nothing is written `but` so many rows."""
     before = written()
 
     response = ask(*given, **named)
 
-    assert error(response) == wanted
+    assert error(response) == expected
     assert response["Content-Type"] == "application/json"
     assert response.json()["success"] is False
     assert written() == {**before, **{name: before[name] + count for name, count in (but or {}).items()}}

@@ -91,9 +91,15 @@ def batch(brand: Brand, *, quantity: int = 1, assigned: bool = True, at: Any = N
     number = next(_number)
     if assigned and "product" not in settings:
         settings["product"] = product(brand)
-    wanted = {"range_name": f"Range {number}", "prefix": f"T{number}-", "number_width": 4, "signed": False, **settings}
+    batch_fields = {
+        "range_name": f"Range {number}",
+        "prefix": f"T{number}-",
+        "number_width": 4,
+        "signed": False,
+        **settings,
+    }
     made = batches.create_batch(
-        brand=brand, batch_settings=BatchSettings(quantity=quantity, **wanted), at=at or timezone.now()
+        brand=brand, batch_settings=BatchSettings(quantity=quantity, **batch_fields), at=at or timezone.now()
     )
     batches.generate(batch_id=made.pk, at=timezone.now())
     made.refresh_from_db()
@@ -147,9 +153,9 @@ def reward(brand: Brand, *, cost: Any = 10, **fields: Any) -> Reward:
 def event_kind(brand: Brand, name: str = "store-visit", title: str = "Store visit", **types: Any) -> EventKind:
     """A kind of the brand's own with a field of each type; `types`: of each field its type, or its options."""
     kind = EventKind.objects.create(brand=brand, name=name, title=title)
-    for field, about in types.items():
-        options = list(about) if isinstance(about, list | tuple) else []
-        type_ = "option" if options else about
+    for field, given in types.items():
+        options = list(given) if isinstance(given, list | tuple) else []
+        type_ = "option" if options else given
         EventKindField.objects.create(kind=kind, name=field, label=field.capitalize(), type=type_, options=options)
     return kind
 

@@ -124,11 +124,11 @@ class Stack:
         self, *, concurrency: int = 2, beat: bool = True, name: str = "celery@%h", queues: str = QUEUES
     ) -> subprocess.Popen[bytes]:
         """A worker, usually with its beat, so that one process group stands for what delivers events."""
-        said = self.log.read_bytes().count(b" ready.") if self.log.exists() else 0
+        ready_count = self.log.read_bytes().count(b" ready.") if self.log.exists() else 0
         with_beat = ["-B", "-s", str(self.log.with_suffix(".beat"))] if beat else []
         options = [*with_beat, "-n", name, "-Q", queues, "--concurrency", str(concurrency), "--loglevel", "INFO"]
         worker = self.start("celery", "-A", "config", "worker", *options)
-        wait_until(lambda: self.log.read_bytes().count(b" ready.") > said)
+        wait_until(lambda: self.log.read_bytes().count(b" ready.") > ready_count)
         return worker
 
     def kill(self, process: subprocess.Popen[bytes]) -> None:

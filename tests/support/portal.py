@@ -191,8 +191,13 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
     reward = factories.reward(brand, name=f"{marker} reward for points")
     rule = factories.earning_rule(brand, "log-user-login", state="draft")
     key, _ = api_keys.create(brand=brand, kind="hub", name=f"{marker} key", at=timezone.now())
-    words: Any = {"recall_id": f"{marker}-1", "contact": f"{marker} contact", "message": marker, "reason": marker}
-    recall = recalls.recall_batch(batch=lifted, at=timezone.now(), **words)
+    recall_fields: Any = {
+        "recall_id": f"{marker}-1",
+        "contact": f"{marker} contact",
+        "message": marker,
+        "reason": marker,
+    }
+    recall = recalls.recall_batch(batch=lifted, at=timezone.now(), **recall_fields)
     webhook = WebhookEndpoint.objects.create(
         brand=brand, url=f"https://{marker}.example.net/", secret=f"whsec_{marker}", types=["points.earned"]
     )
@@ -319,7 +324,7 @@ def brand_with_one_of_each(marker: str) -> tuple[Brand, dict[str, Model]]:
         "authcodes.batchrange": batch,
         "authcodes.authcode": batch.codes.get(),
         "authcodes.codechange": batch.changes.get(),
-        "authcodes.recall": recalls.recall_batch(batch=recalled, at=timezone.now(), **words),
+        "authcodes.recall": recalls.recall_batch(batch=recalled, at=timezone.now(), **recall_fields),
         "authcodes.withdrawnrecall": recalls.withdraw_recall(
             recall=recall, reason=f"{marker} safe", at=timezone.now(), by=colleague
         ),
@@ -350,7 +355,7 @@ def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]
     notification = Notification.objects.create(
         brand=brand, user=customer, template="NOTIFY_LEVEL_REACHED", key=f"{marker}:1"
     )
-    about = {
+    fields = {
         "notification": notification,
         "brand": brand,
         "user": customer,
@@ -358,15 +363,15 @@ def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]
         "event_id": uuid.uuid4(),
     }
     where = {"channel": "email", "language": "en", "masked_address": f"c•••@{marker}.example.com"}
-    words = {"template": "NOTIFY_LEVEL_REACHED", "channel": "email", "language": "en"}
+    template_fields = {"template": "NOTIFY_LEVEL_REACHED", "channel": "email", "language": "en"}
     return {
         "loyalty.notificationsettings": NotificationSettings.objects.create(
             brand=brand, sender_name=f"{brand.name} news", is_active=False
         ),
         "loyalty.notificationtemplate": NotificationTemplate.objects.create(
-            brand=brand, subject=marker, body=marker, **words
+            brand=brand, subject=marker, body=marker, **template_fields
         ),
-        "loyalty.notificationdelivery": NotificationDelivery.objects.create(**about, **where, provider_id=marker),
+        "loyalty.notificationdelivery": NotificationDelivery.objects.create(**fields, **where, provider_id=marker),
         "loyalty.senderdomain": SenderDomain.objects.create(
             brand=brand, domain=f"{marker}.example.com", token=marker[:32]
         ),
@@ -376,9 +381,11 @@ def notifications(brand: Brand, customer: User, marker: str) -> dict[str, Model]
     }
 
 
-def printed(batch: Any, *, by: User | None = None, **wanted: Any) -> PrintRun:
+def printed(batch: Any, *, by: User | None = None, **request_fields: Any) -> PrintRun:
     """A print run of a whole batch, as asked for; its job waits."""
-    return runs.start(selection=selection.of_range(full_range(batch)), print_request=PrintRequest(**wanted), by=by)
+    return runs.start(
+        selection=selection.of_range(full_range(batch)), print_request=PrintRequest(**request_fields), by=by
+    )
 
 
 def event(brand: Brand, **fields: Any) -> Event:
@@ -387,9 +394,9 @@ def event(brand: Brand, **fields: Any) -> Event:
 
 
 def scan(code: Any, **fields: Any) -> Scan:
-    about = {"brand": code.brand, "auth_code": code, "batch": code.batch, "product": code.product}
+    fields_of_code = {"brand": code.brand, "auth_code": code, "batch": code.batch, "product": code.product}
     plain = {"code": code.code, "outcome": "success", "reason": "accepted", "points_status": "pending"}
-    return Scan.objects.create(**{**about, "campaign": code.batch.campaign, **plain, **fields})
+    return Scan.objects.create(**{**fields_of_code, "campaign": code.batch.campaign, **plain, **fields})
 
 
 def links(page_text: str) -> set[str]:

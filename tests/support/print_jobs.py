@@ -21,9 +21,9 @@ from jobs.models import Job
 SCHEME = "https" if settings.HTTPS else "http"  # of the addresses that this process prints
 
 
-def start(batch: Any, *, by: Any = None, first: str = "", last: str = "", **wanted: Any) -> PrintRun:
+def start(batch: Any, *, by: Any = None, first: str = "", last: str = "", **request_fields: Any) -> PrintRun:
     found = resolve_range(batch=batch, first=first or batch.first_code, last=last or batch.last_code)
-    return runs.start(selection=selection.of_range(found), print_request=PrintRequest(**wanted), by=by)
+    return runs.start(selection=selection.of_range(found), print_request=PrintRequest(**request_fields), by=by)
 
 
 def finished(run: PrintRun) -> PrintRun:
@@ -61,6 +61,6 @@ def decode_pages(data: bytes, folder: Path, dpi: int = 300, last: int = 10_000) 
     Of all kinds of symbols, a page of many labels now and then has something that could be read as another one.
     """
     drawn = pages(data, folder, dpi, last)
-    wanted = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
-    found = [zxingcpp.read_barcodes(Image.open(page), formats=wanted) for page in drawn]
+    formats = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
+    found = [zxingcpp.read_barcodes(Image.open(page), formats=formats) for page in drawn]
     return [sorted(each.text for each in of_page) for of_page in found]

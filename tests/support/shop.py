@@ -44,13 +44,15 @@ def buy(brand: Brand, customer: User, order_id: str = "A-1", subtotal: Any = "10
     return report(brand, customer, "order-complete", payload)
 
 
-def return_payload(order_id: str = "A-1", return_id: str | None = None, **asked: Any) -> dict[str, Any]:
+def return_payload(order_id: str = "A-1", return_id: str | None = None, **fields: Any) -> dict[str, Any]:
     named = {"returnId": return_id} if return_id else {}
-    return {"type": "order-return", "order": {"orderId": order_id}, **named, **asked}
+    return {"type": "order-return", "order": {"orderId": order_id}, **named, **fields}
 
 
-def give_back(brand: Brand, customer: User, order_id: str = "A-1", return_id: str | None = None, **asked: Any) -> Event:
-    return report(brand, customer, "order-returned", return_payload(order_id, return_id, **asked))
+def give_back(
+    brand: Brand, customer: User, order_id: str = "A-1", return_id: str | None = None, **fields: Any
+) -> Event:
+    return report(brand, customer, "order-returned", return_payload(order_id, return_id, **fields))
 
 
 def cancel(brand: Brand, customer: User, order_id: str = "A-1") -> Event:

@@ -34,7 +34,8 @@ from authcodes.models.code_history import CodeChange
 from brands.identity import roles
 from brands.identity.roles import ADD, CHANGE, SCAN_VALUE
 from core.errors import DomainError
-from loyalty.admin.ceiling import CeilingAdmin, Withheld
+from core.numbers import is_id
+from loyalty.admin.ceiling import CeilingAdmin, PendingApproval
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.job_panel import job_context
@@ -43,7 +44,6 @@ from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter
-from portal.lists.ids import is_id
 from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import TextWidget, action, display
 
@@ -79,7 +79,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
     autocomplete_fields = ("product", "campaign")
     lookups = {"product": SoldLookup}
     actions_detail = ("recall",)
-    settled = ("product", "state", "codes", "quantity", "protection", "created_at", "created_by")
+    fixed_fields = ("product", "state", "codes", "quantity", "protection", "created_at", "created_by")
     fieldsets = (
         (None, {"fields": ("brand", ("range_name", "state"), "product", ("campaign", "after_campaign"))}),
         (gettext_lazy("Numbering"), {"fields": ("codes", ("quantity", "protection"), "error_correction")}),
@@ -140,10 +140,10 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
             return badge("", _("Undone"))
         if batch.is_generated:
             return badge("success", _("Ready"))
-        page_context = {"done": 100 * batch.generated_count // batch.quantity}
+        values = {"done": 100 * batch.generated_count // batch.quantity}
         if self.is_changing(batch):
-            return badge("info", _("Generating: %(done)d %%") % page_context)
-        return badge("warning", _("Stopped: %(done)d %%") % page_context)
+            return badge("info", _("Generating: %(done)d %%") % values)
+        return badge("warning", _("Stopped: %(done)d %%") % values)
 
     @display(description=gettext_lazy("codes"), ordering="first_code")
     def codes(self, batch: BatchRange) -> SafeString:
@@ -173,7 +173,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         fields = super().get_readonly_fields(request, obj)
         if obj is None:
             return fields
-        return [*fields, *self.settled, *(() if self.may(request, SCAN_VALUE, obj) else SCAN_VALUE_FIELDS)]
+        return [*fields, *self.fixed_fields, *(() if self.may(request, SCAN_VALUE, obj) else SCAN_VALUE_FIELDS)]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Hides the fields of the scan value from people who may set them at no brand."""
@@ -232,13 +232,13 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         reason = form.cleaned_data.get("reason", "")
         batches.change_batch(batch=obj, changed=changed, by=staff_user(request), at=timezone.now(), reason=reason)
 
-    def withheld(self, obj: BatchRange, before: BatchRange | None) -> dict[str, Withheld]:
+    def pending_approvals(self, obj: BatchRange, before: BatchRange | None) -> dict[str, PendingApproval]:
         """More scans of codes that are above the ceiling are more points, too."""
-        withheld = super().withheld(obj, before)
+        pending_approvals = super().pending_approvals(obj, before)
         above = before is not None and (before.points_per_scan or 0) > obj.brand.max_points_per_scan
         if before is not None and above and _allows_more_scans(obj, before):
-            withheld["scan_limit"] = Withheld(obj.scan_limit, before.scan_limit)
-        return withheld
+            pending_approvals["scan_limit"] = PendingApproval(obj.scan_limit, before.scan_limit)
+        return pending_approvals
 
     def max_total(self, obj: BatchRange, values: Mapping[str, Any]) -> int | None:
         return batches.worth(batch=obj, values=values)

@@ -99,7 +99,7 @@ class BatchDeliveries(TenantAdmin):
             "opts": self.opts,
             "original": batch,
             "title": DELIVERY_TITLES[kind],
-            "undoes": kind == Kind.DELIVERY_UNDONE,
+            "is_undo": kind == Kind.DELIVERY_UNDONE,
             "form": form,
             "batch": batch,
             "back": back,

@@ -6,7 +6,7 @@ from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from authcodes.codes import batches, prefixes, scan_value
 from authcodes.codes.batches import BatchSettings
@@ -22,13 +22,14 @@ from core.numbers import grouped
 from portal.base.audit_mixin import audit_context
 from portal.base.forms import TenantForm
 from portal.base.tenant_scope import staff_user
+from portal.lists.number_columns import format_points, format_times
 from portal.unfold import RadioWidget, TextWidget
 
 NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
 # What a scan of the codes is worth, and for how long: for those who may set that.
 SCAN_VALUE_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campaign", "after_campaign")
 # Of these, what existing codes pay.
-PAYING_FIELDS = ("points_per_scan", "scan_limit")
+POINT_FIELDS = ("points_per_scan", "scan_limit")
 REASON_LENGTH = 500
 LABEL = "authcodes.batchrange"
 
@@ -97,7 +98,7 @@ class NewBatchForm(PrintableForm):
         if brand:
             requested = self.batch_settings()
             result = batches.objections(brand=brand, batch_settings=requested, at=timezone.now())
-            for field, message in {**result, **self.beyond_role(brand, requested)}.items():
+            for field, message in {**result, **self.not_allowed_by_role(brand, requested)}.items():
                 # While nothing is chosen, what is wrong with a choice is of no use.
                 if field not in self.errors and (field != "signed" or field in cleaned):
                     self.add_error(field if field in self.fields else None, message)
@@ -114,7 +115,7 @@ class NewBatchForm(PrintableForm):
         cleaned = {name: value for name, value in self.cleaned_data.items() if name != "brand"}
         return BatchSettings(**{"range_name": "", "quantity": 1, "signed": True, **cleaned})
 
-    def beyond_role(self, brand: Brand, batch_settings: BatchSettings) -> dict[str, str]:
+    def not_allowed_by_role(self, brand: Brand, batch_settings: BatchSettings) -> dict[str, str]:
         """What the person may not decide at this brand, by field."""
         result = {}
         if brand.pk not in roles.brand_scope(self.request.user, SCAN_VALUE, LABEL):
@@ -166,7 +167,7 @@ class BatchForm(PrintableForm):
     def clean(self) -> dict[str, Any]:
         """Whoever changes what existing codes pay reads how much that is at most, and says why."""
         cleaned = super().clean()
-        pays = {name: cleaned[name] for name in PAYING_FIELDS if name in self.changed_data and name in cleaned}
+        pays = {name: cleaned[name] for name in POINT_FIELDS if name in self.changed_data and name in cleaned}
         if pays and not cleaned.get("reason") and not self.errors:
             self.add_error("reason", worst_case(self.instance, pays))
         return cleaned
@@ -198,17 +199,27 @@ def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
     limit = values.get("scan_limit", batch.scan_limit)
     points = values.get("points_per_scan", batch.points_per_scan)
     points = points or (batch.product.redeem_point_value if batch.product else None)
-    totals = {"codes": grouped(batch.quantity), "points": grouped(points or 0)}
+    totals = {"codes": grouped(batch.quantity)}
     if limit is None:
-        message = _("%(codes)s codes can be scanned any number of times, so the total points have no limit.")
-    elif points:
-        message = _("These %(codes)s codes can then earn up to %(total)s points in total.")
-        totals["total"] = grouped(batch.quantity * points * limit)
-    else:
-        message = _(
-            "These %(codes)s codes then earn the points of each member's level, up to %(scans)s times in total."
+        message = ngettext(
+            "%(codes)s code can be scanned any number of times, so the total points have no limit.",
+            "%(codes)s codes can be scanned any number of times, so the total points have no limit.",
+            batch.quantity,
         )
-        totals["scans"] = grouped(batch.quantity * limit)
+    elif points:
+        message = ngettext(
+            "This code can then earn up to %(points)s in total.",
+            "These %(codes)s codes can then earn up to %(points)s in total.",
+            batch.quantity,
+        )
+        totals["points"] = format_points(batch.quantity * points * limit)
+    else:
+        message = ngettext(
+            "This code then earns the points of each member's level, up to %(times)s in total.",
+            "These %(codes)s codes then earn the points of each member's level, up to %(times)s in total.",
+            batch.quantity,
+        )
+        totals["times"] = format_times(batch.quantity * limit)
     return f"{message % totals} {_('Enter a reason and save again.')}"
 
 

@@ -35,7 +35,7 @@ DELIVERY_TITLES = {
 }
 DELIVERIES = {Kind.DELIVERED: ("deliver", "local_shipping"), Kind.DELIVERY_UNDONE: ("undeliver", "undo")}
 # Buttons of the page; the others are in a menu.
-USUAL = {"print", "assign", "deliver", "deactivate"}
+PRIMARY_ACTIONS = {"print", "assign", "deliver", "deactivate"}
 
 
 def list_of(model: str, batch: BatchRange, **more: str) -> str:
@@ -71,7 +71,7 @@ def act_of(name: str, label: Any, icon: str, address: str) -> dict[str, Any]:
         "icon": icon,
         "address": address,
         "attributes": format_html('formaction="{}"', address),
-        "is_usual": name in USUAL,
+        "is_usual": name in PRIMARY_ACTIONS,
     }
 
 
@@ -99,7 +99,7 @@ def exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]
     ]
 
 
-def generation_of(batch: BatchRange) -> str:
+def generation_job_url(batch: BatchRange) -> str:
     """Where one can watch its codes being made, or read why they are not."""
     job = None if batch.is_generated else batches.generations_of(batch.pk).filter(brand=batch.brand_id).first()
     return reverse("admin:jobs_job_change", args=[job.pk]) if job else ""

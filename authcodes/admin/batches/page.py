@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from authcodes.admin.batches import tabs
 from authcodes.admin.batches.forms import protection_of
-from authcodes.admin.batches.links import address_of, code_change_actions_for, generation_of, list_of, prints_for
+from authcodes.admin.batches.links import address_of, code_change_actions_for, generation_job_url, list_of, prints_for
 from authcodes.admin.batches.strip import LANES, Strip, percent_text, strip_of
 from authcodes.admin.batches.summary import campaign_note, printed_note
 from authcodes.admin.codes.bulk_actions import named_in_address
@@ -132,7 +132,7 @@ class BatchPages(TenantAdmin):
             if batch.recall_id
             else "",
             "job": job,
-            "job_address": generation_of(batch),
+            "job_address": generation_job_url(batch),
             "stopped": stopped,
             "printed_note": printed_note(batch),
             "campaign_note": campaign_note(batch, at=timezone.now()),

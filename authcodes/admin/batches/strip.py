@@ -117,7 +117,7 @@ def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]],
         size=span.size,
         prefix=batch.prefix,
         digits=batch.number_width,
-        every=sampled.every,
+        every=sampled.sampling_step,
         is_part=is_part,
     )
 
@@ -146,15 +146,15 @@ def span_boxes(spans: Sequence[Span], bounds: Span, title: Any) -> tuple[Box, ..
 def part_boxes(sampled: Sample, state: CodeState) -> tuple[Box, ...]:
     """A box for each run of parts of which as many codes are so: the more, the denser."""
     shares: dict[int, float] = {
-        part.part: state.of(part) / part.codes for part in sampled.parts if part.codes and state.of(part)
+        part.index: state.of(part) / part.codes for part in sampled.parts if part.codes and state.of(part)
     }
     boxes, begin = [], 0
-    for part in range(1, sampled.number + 1):
-        if part < sampled.number and shares.get(part) == shares.get(begin):
+    for part in range(1, sampled.part_count + 1):
+        if part < sampled.part_count and shares.get(part) == shares.get(begin):
             continue
         if of_run := shares.get(begin):
             title = f"{state.title}: {percent_text(of_run)}"
-            place, width = begin / sampled.number, (part - begin) / sampled.number
+            place, width = begin / sampled.part_count, (part - begin) / sampled.part_count
             boxes.append(box(place, width, opacity_of(of_run), title))
         begin = part
     return tuple(boxes)
@@ -166,26 +166,26 @@ def box(place: float, width: float, opacity: float, title: str) -> Box:
     return Box(f"{min(place * WIDTH, WIDTH - wide):.1f}", f"{wide:.1f}", f"{opacity:.2f}", title)
 
 
-def opacity_of(part: float) -> float:
-    return MIN_OPACITY + (1 - MIN_OPACITY) * part
+def opacity_of(share: float) -> float:
+    return MIN_OPACITY + (1 - MIN_OPACITY) * share
 
 
-def percent_text(part: float) -> str:
+def percent_text(share: float) -> str:
     """Neither none nor all is said of what is almost so."""
-    if 0 < part < 0.01:
+    if 0 < share < 0.01:
         return "< 1 %"
-    return "> 99 %" if 0.99 < part < 1 else f"{format_number(round(100 * part))} %"
+    return "> 99 %" if 0.99 < share < 1 else f"{format_number(round(100 * share))} %"
 
 
 def rows_of(
     sampled: Sample, numbering: Any, inner: Mapping[str, Sequence[Span]], lanes: Sequence[Lane]
 ) -> tuple[Row, ...]:
     """As many rows as a table has room for, each of whole parts."""
-    by_part = {part.part: part for part in sampled.parts}
-    step = -(-sampled.number // TABLE_ROWS)
+    by_part = {part.index: part for part in sampled.parts}
+    step = -(-sampled.part_count // TABLE_ROWS)
     rows = []
-    for begin in range(0, sampled.number, step):
-        end = min(begin + step, sampled.number)
+    for begin in range(0, sampled.part_count, step):
+        end = min(begin + step, sampled.part_count)
         bounds = Span(sampled.begin_of(begin), min(sampled.begin_of(end) - 1, sampled.span.last))
         parts = [by_part[part] for part in range(begin, end) if part in by_part]
         cells = tuple(

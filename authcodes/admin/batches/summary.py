@@ -19,6 +19,7 @@ from brands.tenants.hostnames import hostname_of, site_at
 from campaigns.models.campaigns import Campaign
 from core.numbers import grouped
 from loyalty.models.levels import BrandLevel
+from portal.lists.number_columns import format_points
 
 
 def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
@@ -124,9 +125,9 @@ def printed_note(batch: BatchRange) -> str:
         return ""
     if not batch.quantity:
         return _("The import of these codes was undone. The batch keeps their history.")
-    context = _("Another company printed these codes. They have no numbers: change all of them at once, or by a list.")
+    note = _("Another company printed these codes. They have no numbers: change all of them at once, or by a list.")
     sequential = Import.objects.filter(batch=batch, is_sequential=True).exists()
-    return f"{context} {_('Anyone can guess the next code.')}" if sequential else context
+    return f"{note} {_('Anyone can guess the next code.')}" if sequential else note
 
 
 def _points(brand: Brand, batch_settings: BatchSettings) -> str:
@@ -153,7 +154,7 @@ def _limits(brand: Brand, batch_settings: BatchSettings) -> list[str]:
     own = is_reserved(brand=brand, prefix=batch_settings.prefix)
     above = (batch_settings.points_per_scan or 0) > brand.max_points_per_scan
     return [
-        _("Maximum if every code is scanned as often as allowed: %(total)s points.") % {"total": grouped(total)}
+        _("Maximum if every code is scanned as often as allowed: %(points)s.") % {"points": format_points(total)}
         if total
         else "",
         _("Above the ceiling of %(most)s points. Until a second manager or owner approves it, a scan earns %(most)s.")

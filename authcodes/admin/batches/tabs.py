@@ -117,8 +117,8 @@ def scans_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
     first = min([batch.created_at.astimezone(batch.brand.zone).date(), today, *(day.day for day in scans.days)])
     tops = [replace(top, name=names.short(top.name)) for top in scans.places]
 
-    def link(top: figures.Top) -> str:
-        return list_of("scan", batch, outcome__exact="success", location=str(top.id))
+    def link(location: str) -> str:
+        return list_of("scan", batch, outcome__exact="success", location=location)
 
     return {
         "total": format_number(scans.total),

@@ -25,9 +25,9 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
 from brands.identity.roles import ADD
 from brands.models.tenants import Brand
+from core.numbers import is_id
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
-from portal.lists.ids import is_id
 
 DUPLICATE_WINDOW = timedelta(minutes=2)  # in which the same batch again is the same click again
 CREATED_FLAG = "batch_made"  # by this very request

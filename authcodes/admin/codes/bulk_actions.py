@@ -161,7 +161,7 @@ def _preview_of(codes: CodeRange, requested: CodeChangeRequest) -> dict[str, Any
         "codes": codes,
         "requested": requested,
         "changes": many,
-        "ineligibility": problem or ("" if many else _("None of these codes would change.")),
+        "problem": problem or ("" if many else _("None of these codes would change.")),
         "as_job": codes.size > bulk_changes.CODES_AT_ONCE,
     }
 
@@ -216,8 +216,8 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     initial = {"codes": request.GET.get("codes", "")[:MAX_CODE_LENGTH]}
     form = TypedForm(request.POST if request.method == "POST" else None, initial=initial)
-    leads = roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
-    form.offer(products_of(page, request), page.admin_site, sets_points=bool(leads))
+    scan_value_scope = roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
+    form.offer(products_of(page, request), page.admin_site, sets_points=bool(scan_value_scope))
     page_context: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():
         try:
@@ -248,7 +248,7 @@ def _typed_preview(
         "preview": preview_change(_named(lines, assignment.product), assignment.product),
         "requested": CodeChangeRequest(Kind.ASSIGNED, assignment=assignment),
         "changes": len(lines) - len(wrong),
-        "ineligibility": problem,
+        "problem": problem,
     }
 
 

@@ -13,23 +13,18 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.scanned import MAX_CODE_LENGTH
 from core.forms.digits import AsciiDigits
+from portal.base.confirmation import reason_field
+from portal.base.forms import add_domain_error
 from portal.unfold import NumberWidget, TextareaWidget, TextWidget
 
 
 class DomainErrorFormMixin(AsciiDigits, forms.Form):
     def add_domain_error(self, error: BatchRejected) -> None:
-        """Show a refusal at the field that it names."""
-        field = error.details.get("field")
-        self.add_error(field if field in self.fields else None, error.message)
+        add_domain_error(self, error)
 
 
 class ReasonForm(DomainErrorFormMixin):
-    reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        max_length=1000,
-        widget=TextareaWidget(attrs={"rows": 3}),
-        help_text=gettext_lazy("Shown to staff in the codes' history."),
-    )
+    reason = reason_field(gettext_lazy("Shown to staff in the codes' history."), max_length=1000)
 
 
 class CodeRangeForm(DomainErrorFormMixin):

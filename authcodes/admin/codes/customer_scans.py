@@ -46,7 +46,7 @@ def line_of(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) -
         address=address_of(scan),
         state=result_of(scan),
         details=[*(str(part) for part in (scan.product, place) if part), why(subject, scan, first)],
-        about=f"scan:{scan.auth_code.code}" if scan.points_awarded and scan.auth_code else "",
+        merge_key=f"scan:{scan.auth_code.code}" if scan.points_awarded and scan.auth_code else "",
     )
 
 

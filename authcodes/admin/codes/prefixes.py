@@ -14,7 +14,7 @@ from authcodes.models.prefixes import CodePrefix
 from brands import audit_log
 from brands.audit_log import AuditedChange
 from core.errors import DomainError
-from portal.base.audit_mixin import CHOSEN, audit_context
+from portal.base.audit_mixin import ROWS_BEFORE, audit_context
 from portal.base.forms import TenantForm
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
@@ -84,11 +84,11 @@ class CodePrefixAdmin(TenantAdmin):
             prefixes.move(reserved=obj, brand=obj.brand)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
-        """Of a moved prefix each brand's trail has its own entry, which does not name the other."""
+        """Of a moved prefix each brand's audit log has its own entry, which does not name the other."""
         if not change:
             super().save_related(request, form, formsets, change)
             return
-        before, now = getattr(request, CHOSEN)[form.instance.pk], form.instance
+        before, now = getattr(request, ROWS_BEFORE)[form.instance.pk], form.instance
         if before.brand_id != now.brand_id:
             audit_log.record(
                 audit_context=audit_context(request),

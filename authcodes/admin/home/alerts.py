@@ -40,14 +40,14 @@ class Alert:
 
 
 class Alerts:
-    """Of the brands that somebody looks at; each kind of those whose rows they may see."""
+    """Of the brands that somebody looks at; each kind of visible_brands whose rows they may see."""
 
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], links: Links) -> None:
         self.request, self.brands, self.links = request, brands, links
         self.by_id = {brand.pk: brand for brand in brands}
         self.now = timezone.now()
 
-    def those(self, verb: str, label: str) -> list[Brand]:
+    def visible_brands(self, verb: str, label: str) -> list[Brand]:
         within = roles.brand_scope(self.request.user, verb, label)
         return [brand for brand in self.brands if brand.pk in within]
 
@@ -58,7 +58,7 @@ class Alerts:
 
     def of_needs(self) -> list[Alert]:
         verbs = {"approvals": ACT}
-        of = {name: self.those(verbs.get(name, VIEW), label) for name, label in needs.LABELS.items()}
+        of = {name: self.visible_brands(verbs.get(name, VIEW), label) for name, label in needs.LABELS.items()}
         rows = needs.needs(of=of, by=staff_user(self.request).pk, at=self.now)
         return [getattr(self, f"of_{row.kind}")(row, self.by_id[row.brand_id]) for row in rows]
 
@@ -72,8 +72,8 @@ class Alerts:
 
     def of_event(self, row: Need, brand: Brand) -> Alert:
         text = ngettext(
-            "%(number)s event of %(brand)s failed for good.",
-            "%(number)s events of %(brand)s failed for good.",
+            "%(number)s event of %(brand)s failed permanently.",
+            "%(number)s events of %(brand)s failed permanently.",
             row.number,
         )
         link = self.links.address(EVENTS, {"status__exact": "dead"})
@@ -149,7 +149,7 @@ class Alerts:
 
     def of_code_runs(self) -> Iterator[Alert]:
         """Codes of plain batches that somebody seems to have counted on to."""
-        brands = {brand.pk: brand for brand in self.those(VIEW, SCANS)}
+        brands = {brand.pk: brand for brand in self.visible_brands(VIEW, SCANS)}
         text = _(
             "%(brand)s: %(codes)d neighbouring codes of %(batch)s were scanned in a row (%(first)s to %(last)s). "
             "Someone may be guessing codes, or a shop has opened a carton."
@@ -166,8 +166,8 @@ class Alerts:
         return self.links.address(SCANS, {"batch__id__exact": run.batch_id, **on})
 
     def of_stopped_attempts(self) -> list[Alert]:
-        """Of today, for those who see the brand's quotas: somebody tries codes or passwords."""
-        brands = self.those(VIEW, QUOTAS)
+        """Of today, for visible_brands who see the brand's quotas: somebody tries codes or passwords."""
+        brands = self.visible_brands(VIEW, QUOTAS)
         numbers = stopped_attempts.today([brand.pk for brand in brands])
         texts: dict[str, Any] = {
             stopped_attempts.CODES: _(
@@ -199,7 +199,8 @@ class Alerts:
 
     def of_quotas(self) -> list[Alert]:
         """Those of which little or nothing is left."""
-        usages = [usage for each in quotas.usage_of(self.those(VIEW, QUOTAS)) for usage in each.usages if usage.is_near]
+        of_brands = quotas.usage_of(self.visible_brands(VIEW, QUOTAS))
+        usages = [usage for each in of_brands for usage in each.usages if usage.is_near]
         text = _("Quota of %(brand)s, %(resource)s: %(used)s of %(limit)s used (%(percent)s %%).")
         return [
             Alert(

@@ -80,7 +80,7 @@ class FilterForm(AsciiDigits, forms.Form):
     def clean_location(self) -> str:
         typed: str = self.cleaned_data["location"].strip()
         try:
-            self.places = tuple(search.meant(typed, search.scanned_places(self.brands))) if typed else ()
+            self.places = tuple(search.find(typed, search.scanned_places(self.brands))) if typed else ()
         except DomainError as error:
             raise forms.ValidationError(error.message) from error
         return typed

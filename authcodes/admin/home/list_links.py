@@ -1,7 +1,8 @@
 """The addresses of the lists behind the figures of Home."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest
 
@@ -34,6 +35,11 @@ class Links:
         filters = self.filters
         result = {"status": filters.status, "location": filters.location, CAMPAIGN: filters.campaign_id}
         return self.address(SCANS, {**result, **self.days("scanned_at"), **more})
+
+    def scans_at(self) -> Callable[[str], str | None]:
+        """Accepted scans in each of many places, whose addresses differ at their end alone."""
+        all_places = self.scans(outcome__exact="success", location=None)
+        return lambda location: all_places and f"{all_places}&{urlencode({'location': location})}"
 
     def days(self, field: str) -> dict[str, str]:
         """Each brand's own, as the lists read them."""

@@ -49,11 +49,11 @@ def home(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     form = FilterForm(request.GET, brands=visible)
     brands = form.chosen
     home_page = Home(request, brands, form, several=len(visible) > 1)
-    text = {"form": form, "home": home_page, "title": _("Home"), "narrowed": home_page.is_narrowed}
-    text["shortcuts"] = shortcuts.shortcuts(request)
+    page_context = {"form": form, "home": home_page, "title": _("Home"), "narrowed": home_page.is_narrowed}
+    page_context["shortcuts"] = shortcuts.shortcuts(request)
     if shortcuts.mainly_prints(request):
-        text |= {"printable": printable(request, brands), "several": len(visible) > 1}
-    return {**context, **text}
+        page_context |= {"printable": printable(request, brands), "several": len(visible) > 1}
+    return {**context, **page_context}
 
 
 def brands_within(brand_scope: BrandScope) -> list[Brand]:
@@ -78,22 +78,22 @@ class Home:
         self.groups = groups(brands, now) if brands else []
         self.codes = figures.codes_of(self.groups, EVER)
         self.funnel_counts = home_figures.funnel_of(self.groups)
-        self.sees_scans = bool(self.those(SCANS))
+        self.sees_scans = bool(self.visible_brands(SCANS))
         self.scans = Scans()
         if self.sees_scans:
             self.read_scans(now)
-        self.sees_programme, self.sees_members = bool(self.those(PROGRAMME)), bool(self.those(MEMBERS))
-        self.programme = self.programme_of(self.those(PROGRAMME))
-        same = [brand.pk for brand in self.those(PROGRAMME)] == [brand.pk for brand in self.those(MEMBERS)]
-        self.members = self.programme if same else self.programme_of(self.those(MEMBERS))
+        of_programme, of_members = self.visible_brands(PROGRAMME), self.visible_brands(MEMBERS)
+        self.sees_programme, self.sees_members = bool(of_programme), bool(of_members)
+        self.programme = self.programme_of(of_programme)
+        self.members = self.programme if of_programme == of_members else self.programme_of(of_members)
         self.setup = setup.of(request, brands)
 
-    def those(self, label: str) -> list[Brand]:
+    def visible_brands(self, label: str) -> list[Brand]:
         within = roles.brand_scope(self.request.user, VIEW, label)
         return [brand for brand in self.brands if brand.pk in within]
 
     def read_scans(self, now: Any) -> None:
-        brands = self.those(SCANS)
+        brands = self.visible_brands(SCANS)
         of_scans = self.groups if len(brands) == len(self.brands) else groups(brands, now)
         self.scans = home_figures.scans_of(of_scans, self.filters, max_places=scan_map.MAX_PLACES)
         before = self.chosen.period.before
@@ -144,8 +144,8 @@ class Home:
         return result
 
     def rows(self, label: str, **parameters: Any) -> str | None:
-        """A list, for those who may see it."""
-        return self.links.address(label, parameters) if self.those(label) else None
+        """A list, for visible_brands who may see it."""
+        return self.links.address(label, parameters) if self.visible_brands(label) else None
 
     @property
     def by_day(self) -> Charted:
@@ -201,11 +201,8 @@ class Home:
     @cached_property
     def map(self) -> ScanMap:
         tops = [replace(top, name=names.short(top.name)) for top in self.scans.places]
-        data = self.request.GET
         return scan_map.drawn(
-            tops,
-            place_link=lambda top: period.with_values(data, location=str(top.id)),
-            scans_link=lambda top: self.links.scans(outcome__exact="success", location=top.id),
+            tops, place_link=period.with_locations(self.request.GET), scans_link=self.links.scans_at()
         )
 
     @property
@@ -224,7 +221,7 @@ class Home:
         return sections.funnel(self.codes, self.funnel_counts, links, sees_customers=sees_customers)
 
     def link(self, label: str) -> str | None:
-        return self.ever.address(label, {}) if self.those(label) else None
+        return self.ever.address(label, {}) if self.visible_brands(label) else None
 
     @property
     def points_by_month(self) -> Charted:

@@ -1,7 +1,9 @@
 """The days that Home shows, and what they are compared with."""
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
+from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -58,12 +60,24 @@ def choices(data: QueryDict, current: str) -> list[Choice]:
 
 def with_values(data: QueryDict, **values: str) -> str:
     """The address of Home with these values, and without days of one's own where a length is chosen."""
-    query = data.copy()
-    for name in [*query]:
-        if name in values or not query[name] or ("period" in values and name in DAYS):
-            del query[name]
+    query = _without(data, values)
     query.update(values)
     return f"?{query.urlencode()}"
+
+
+def with_locations(data: QueryDict) -> Callable[[str], str]:
+    """The same for many places, whose addresses differ at their end alone."""
+    filters = _without(data, {"location"}).urlencode()
+    begin = f"?{filters}&" if filters else "?"
+    return lambda location: begin + urlencode({"location": location})
+
+
+def _without(data: QueryDict, names: Collection[str]) -> QueryDict:
+    query = data.copy()
+    for name in [*query]:
+        if name in names or not query[name] or ("period" in names and name in DAYS):
+            del query[name]
+    return query
 
 
 def span(period: Period) -> str:

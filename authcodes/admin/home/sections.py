@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from html import escape
 
-from django.utils.dates import WEEKDAYS
+from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
@@ -54,11 +55,17 @@ class CohortRow:
     size: str
     cells: tuple[CohortCell, ...]
 
+    def as_html(self) -> str:
+        """Its element, as of portal.figures.tables.TableRow."""
+        cells = "".join(f'<td class="heat-{cell.level}">{escape(cell.text)}</td>' for cell in self.cells)
+        return f"<tr><th>{escape(self.title)}</th><td>{escape(self.size)}</td>{cells}</tr>"
+
 
 @dataclass(frozen=True, slots=True)
 class Hours:
     boxes: tuple[Box, ...]
     weekdays: tuple[str, ...]
+    short_weekdays: tuple[str, ...]
     rows: tuple[TableRow, ...]
     total: int
 
@@ -166,4 +173,5 @@ def hours(counted: Sequence[Hour]) -> Hours:
         TableRow(f"{hour}:00", tuple(format_number(values[weekday][hour]) for weekday in range(7)))
         for hour in range(24)
     )
-    return Hours(drawings.cells(values, titles), tuple(names), rows, sum(map(sum, values)))
+    short_names = tuple(str(WEEKDAYS_ABBR[number]) for number in range(7))
+    return Hours(drawings.cells(values, titles), tuple(names), short_names, rows, sum(map(sum, values)))

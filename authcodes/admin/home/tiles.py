@@ -120,7 +120,7 @@ def points_tiles(home: Home, period: Period, links: tuple[str | None, str | None
     now, before = [home.on(day) for day in period], [home.on(day) for day in period.before]
     earned, spent = (sum(getattr(moved, name) for moved in now) for name in ("earned", "spent"))
     earned_before, spent_before = (sum(getattr(moved, name) for moved in before) for name in ("earned", "spent"))
-    balances = [home.balance_after(day) for day in period]
+    balance_before, *balances = home.balances_after([period.before.last, *period])
     worth = ", ".join(f"{grouped(each.amount)} {each.currency}" for each in home.worth)
     note = _("worth %(worth)s") % {"worth": worth} if worth else _("no cost per point is set")
     return [
@@ -144,7 +144,7 @@ def points_tiles(home: Home, period: Period, links: tuple[str | None, str | None
             _("Points outstanding"),
             format_number(balances[-1]),
             note,
-            change_of(balances[-1], home.balance_after(period.before.last)),
+            change_of(balances[-1], balance_before),
             drawings.line(balances),
             links[2],
         ),

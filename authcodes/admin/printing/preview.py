@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.http import HttpResponse
 from django.utils.safestring import mark_safe
 
-from authcodes.admin.printing.access import MAX_EARLIER_RUNS, offered
+from authcodes.admin.printing.access import MAX_EARLIER_RUNS
 from authcodes.models.prints import PrintRun
 from authcodes.printing import checks, runs
 from authcodes.printing.labels import preview, suggested_boxes
@@ -19,12 +19,13 @@ from authcodes.printing.labels.parts import Part, PartName
 from authcodes.printing.labels.presets import Sheet
 from authcodes.printing.labels.sheet_pdf import write
 from authcodes.printing.qr import images
-from authcodes.printing.qr.verification import verified
+from authcodes.printing.qr.verification import verify
 from authcodes.printing.request import PrintRequest
 from authcodes.printing.selection import TEST_MARK, Selection, design_of, label_of, payload_of
 from brands.tenants.hostnames import hostname_of
 from core.errors import DomainError
 from core.numbers import format_number
+from portal.import_export.downloads import as_attachment
 from portal.lists import local_time
 
 MAX_COUNTED = 20_000  # codes that are counted and looked at before Print is pressed
@@ -165,7 +166,7 @@ def page_context(selection: Selection, print_request: PrintRequest) -> dict[str,
         size = {"page_size": f"{width} x {height} mm", "page_width": width, "page_height": height}
         return {"sample": text, "qr_mm": checks.plain(design.qr_mm), "picture": picture, **size}
     image = images.png(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
-    picture = in_page(verified(image, text, kind="png", code=code.code), "png")
+    picture = in_page(verify(image, text, kind="png", code=code.code), "png")
     return {"sample": text, "qr_mm": checks.plain(print_request.image_mm), "picture": picture}
 
 
@@ -187,8 +188,9 @@ def trial_print(selection: Selection, print_request: PrintRequest) -> HttpRespon
     text = payload_of(code, print_request, hostname_of(selection.brand.pk))
     image = draw(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
     kind = "image/svg+xml" if print_request.what == PrintRun.What.SVG else "image/png"
-    return offered(verified(image, text, kind=print_request.what, code=code.code), f"code-1.{print_request.what}", kind)
+    content = verify(image, text, kind=print_request.what, code=code.code)
+    return as_attachment(HttpResponse(content, content_type=kind), f"code-1.{print_request.what}")
 
 
 def pdf(content: bytes, name: str) -> HttpResponse:
-    return offered(content, name, "application/pdf")
+    return as_attachment(HttpResponse(content, content_type="application/pdf"), name)

@@ -25,7 +25,7 @@ from django.utils.translation import gettext_noop
 
 from authcodes.admin.codes.bulk_actions import named_in_address
 from authcodes.admin.printing import saved_layouts
-from authcodes.admin.printing.access import may_print, needs_confirmation
+from authcodes.admin.printing.access import is_confirmed, may_print
 from authcodes.admin.printing.forms import (
     BatchPrintForm,
     ListPrintForm,
@@ -262,7 +262,7 @@ class StudioAdmin(TenantAdmin):
                 self.message_user(request, _("This print has already been started. It will not be printed twice."))
                 return redirect("admin:jobs_job_change", same.job_id)
             newest = runs.earlier(selected).first()
-            if not needs_confirmation(request, newest):
+            if not is_confirmed(request, newest):
                 if not before:  # somebody printed it after the page was looked at
                     before.extend([(newest, "")])
                 return None

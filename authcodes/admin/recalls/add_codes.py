@@ -23,6 +23,7 @@ from authcodes.recalls import preview as recall_preview
 from authcodes.recalls.preview import Preview
 from authcodes.recalls.scopes import Scope
 from brands.identity.roles import ADD
+from core.texts import shortened
 from core.translations import NAMES
 from portal.base.tenant_scope import staff_user
 from portal.unfold import TextareaWidget
@@ -100,7 +101,7 @@ class AddCodesWizard(RecallWizard):
         try:
             with transaction.atomic():
                 recalls.add_codes(recall=recall, added=scope, reason=reason, at=timezone.now(), by=by)
-                named = ", ".join(batch.range_name for batch in scope.batches[: summary.MAX_NAMED])
+                named = shortened([batch.range_name for batch in scope.batches])
                 self.note(
                     request, [recall], gettext_noop("Codes added: %(batches)s") % {"batches": named}, reason=reason
                 )

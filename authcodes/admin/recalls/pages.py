@@ -118,12 +118,12 @@ class RecallAdmin(AddCodesWizard):
             "original": recall,
             "recall": recall,
             "return_form": form,
-            **self.about(request, recall),
+            **self.results(request, recall),
         }
         with timezone.override(recall.brand.zone):
             return TemplateResponse(request, "admin/authcodes/recall/page.html", context).render()
 
-    def about(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
+    def results(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
         """What came of a recall, and what may be done about it."""
         scope = scopes.of_recall(recall)
         codes = scope.scans_condition()
@@ -218,13 +218,20 @@ class RecallAdmin(AddCodesWizard):
     def remind(self, request: HttpRequest, pk: int) -> HttpResponse:
         recall = self.get_recall_to_change(request, pk)
         unread = len(notifications.not_read(recall))
+        if not unread:
+            self.message_user(request, _("There is nobody to remind."))
+            return redirect("admin:authcodes_recall_change", recall.pk)
         action = ConfirmedAction(
             page=self,
             request=request,
             row=recall,
             title=_("Remind customers of recall %(recall)s?") % {"recall": recall},
             paragraphs=[
-                _("%(customers)d customers were notified and have not confirmed that they read it.")
+                ngettext(
+                    "%(customers)d customer was notified and has not confirmed that they read it.",
+                    "%(customers)d customers were notified and have not confirmed that they read it.",
+                    unread,
+                )
                 % {"customers": unread},
                 _("Each of them receives the same message once more. Customers are reminded once a day at most."),
             ],

@@ -8,7 +8,6 @@ from django.contrib.admin.widgets import AutocompleteSelectMultiple
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.recalls import summary
 from authcodes.codes import batch_products
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
@@ -18,8 +17,9 @@ from authcodes.recalls import scopes
 from authcodes.recalls.scopes import Scope
 from brands.scanned import MAX_CODE_LENGTH
 from core.forms.digits import AsciiDigits
+from core.numbers import is_id
+from core.texts import MAX_NAMED, shortened
 from portal.base.forms import Lookup
-from portal.lists.ids import is_id
 from portal.unfold import RadioWidget, TextWidget
 
 PRODUCT, BATCHES, RANGE = "product", "batches", "range"
@@ -137,7 +137,7 @@ class ScopeForm(AsciiDigits, forms.Form):
             details = {"field": "product", "is_in_recall": self.are_all_in_recall(batches)}
             raise BatchRejected(" ".join([str(text), self.partly_recalled]).strip(), details=details)
         result = scopes.of_batches(free)
-        self.mixed_batches = batch_products.mixed_batches(result.whole_ids, product, limit=summary.MAX_NAMED)
+        self.mixed_batches = batch_products.mixed_batches(result.whole_ids, product, limit=MAX_NAMED)
         return result
 
     @property
@@ -151,7 +151,7 @@ class ScopeForm(AsciiDigits, forms.Form):
             "Of these batches only a part is recalled, and their other codes still scan as genuine: %(batches)s. To "
             "recall all of such a batch, add its codes on the page of its recall."
         )
-        return message % {"batches": ", ".join(named[: summary.MAX_NAMED])}
+        return message % {"batches": shortened(named)}
 
     def _of_batches(self, cleaned: Mapping[str, Any]) -> Scope:
         chosen = list(cleaned.get("batches") or ())
@@ -175,6 +175,6 @@ class ScopeForm(AsciiDigits, forms.Form):
         if taken:
             self.already_recalled = taken
             known = self.are_all_in_recall(taken)
-            named = ", ".join(f"{batch.range_name} ({batch.recall})" for batch in taken[: summary.MAX_NAMED])
             message = _("Already recalled: %(batches)s. Choose others. Codes are added to a recall on its page.")
-            raise BatchRejected(message % {"batches": named}, details={"field": field, "is_in_recall": known})
+            details = {"field": field, "is_in_recall": known}
+            raise BatchRejected(message % {"batches": scopes.recalled_text(taken)}, details=details)

@@ -13,8 +13,7 @@ from authcodes.dashboard.filters import Filters
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.recalls.scopes import Part, Scope
-
-MAX_NAMED = 10  # batches that a page names
+from core.texts import MAX_NAMED
 
 
 @dataclass(frozen=True, slots=True)

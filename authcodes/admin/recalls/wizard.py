@@ -29,6 +29,7 @@ from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ADD
 from core.errors import DomainError, RateLimited
+from core.texts import shortened
 from loyalty.models.notifications import Channel, Template
 from loyalty.notifications import test_sends
 from portal.base.audit_mixin import audit_context
@@ -214,7 +215,7 @@ class RecallWizard(LiveAdmin):
     def note_new(self, request: HttpRequest, made: Recall, scope: Scope) -> None:
         """In the recall's history and in those of its batches: the recall's own page goes when it is withdrawn."""
         context = replace(audit_context(request), reason=made.reason)
-        named = ", ".join(batch.range_name for batch in scope.batches[: summary.MAX_NAMED])
+        named = shortened([batch.range_name for batch in scope.batches])
         changes = {**audit_log.changes(None, made), "batches": (None, named), "codes": (None, str(scope.codes))}
         row = AuditedChange(made, made.brand_id, changes)
         audit_log.record(audit_context=context, action=audit_log.ADDED, rows=[row])

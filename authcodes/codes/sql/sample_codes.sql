@@ -3,7 +3,7 @@
 -- thousand. Batch and brand are compared outside: in a table that was not analysed since it grew, the planner would read
 -- the whole batch for each code. Returns PartSample for each of `parts` parts of equally many codes that has any. Locks
 -- nothing.
-SELECT (i * %(parts)s::bigint / %(points)s::bigint)::int AS part, count(*)::int AS codes,
+SELECT (i * %(parts)s::bigint / %(points)s::bigint)::int AS index, count(*)::int AS codes,
        count(c.product_id)::int AS assigned, (count(*) FILTER (WHERE c.scan_count > 0))::int AS scanned,
        count(c.deactivated_at)::int AS deactivated
   FROM generate_series(0::bigint, %(points)s::bigint - 1) AS i

@@ -14,7 +14,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
         result = [*consistency.differences(), *programme.differences()]
         for each in result:
-            self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.actual}")
+            self.stdout.write(f"{each.subject}: {each.check}: expected {each.expected}, found {each.actual}")
         if result:
             raise CommandError(f"{len(result)} differences; rebuild_rollups mends them.")
         self.stdout.write("Rollups, scans and ledger agree.")

@@ -97,7 +97,7 @@ def write(
             if progress is not None:
                 progress(archive.entries)
         if last is not None and not last.verified:
-            verification.verified(last.data, last.image.payload, kind=kind, code=last.image.code)
+            verification.verify(last.data, last.image.payload, kind=kind, code=last.image.code)
             verified += 1
         files = archive.entries
         archive.add_file(MANIFEST, manifest.content(), size=manifest.size, crc=manifest.crc)
@@ -121,7 +121,7 @@ def _make(numbered: tuple[int, list[Image]], *, kind: Kind, size_mm: Decimal) ->
         data = draw(text=image.payload, size_mm=size_mm, level=image.level)
         verified = number < ALL_VERIFIED or number % VERIFIED_EVERY == 0
         if verified:
-            verification.verified(data, image.payload, kind=kind, code=image.code)
+            verification.verify(data, image.payload, kind=kind, code=image.code)
         if kind == "png" and number % VERIFIED_EVERY == 0:
             verification.expect(verification.read_png_by_pillow(data), image.payload, image.code)
         made.append(_Made(image, safe_name(image.code, kind), data, hashlib.sha256(data).hexdigest(), verified))

@@ -63,7 +63,7 @@ def check_svg(data: bytes, expected: str, *, code: str = "") -> None:
     expect(read_svg(data), expected, code)
 
 
-def verified(data: bytes, expected: str, *, kind: str, code: str = "") -> bytes:
+def verify(data: bytes, expected: str, *, kind: str, code: str = "") -> bytes:
     """The same image, `png` or `svg`, for whoever is to see it. Raises Unreadable unless it says `expected`."""
     check = check_svg if kind == "svg" else check_png
     check(data, expected, code=code)

@@ -10,7 +10,7 @@ WITH wanted AS (
     SELECT r.brand_id, r.day, r.hour::int, r.scans
       FROM authcodes_hourrollup r JOIN authcodes_rollupwatermark m USING (brand_id) WHERE r.day <= m.until
 )
-SELECT concat('brand ', brand_id, ', ', day, ' at ', hour) AS about, COALESCE(w.scans::text, 'none') AS expected,
+SELECT concat('brand ', brand_id, ', ', day, ' at ', hour) AS subject, COALESCE(w.scans::text, 'none') AS expected,
        COALESCE(r.scans::text, 'none') AS actual
   FROM wanted w FULL JOIN rolled_up r USING (brand_id, day, hour)
  WHERE w.scans IS DISTINCT FROM r.scans

@@ -7,7 +7,7 @@ WITH closed AS (
 ), wanted AS (
     SELECT brand_id, count(*) AS unique_scanners, count(*) FILTER (WHERE returned) AS returned FROM customer GROUP BY 1
 )
-SELECT concat('brand ', m.brand_id) AS about,
+SELECT concat('brand ', m.brand_id) AS subject,
        concat(COALESCE(w.unique_scanners, 0), ' scanned, ', COALESCE(w.returned, 0), ' returned') AS expected,
        concat(m.unique_scanners, ' scanned, ', m.returned, ' returned') AS actual
   FROM authcodes_rollupwatermark m LEFT JOIN wanted w USING (brand_id)

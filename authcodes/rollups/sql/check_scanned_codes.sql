@@ -1,6 +1,6 @@
 -- check: returns Contradiction, none while all is well. Locks nothing. Batches that have not as many scanned codes as first
 -- scans.
-SELECT 'batch ' || b.id AS about, COALESCE(c.scanned, 0)::text AS expected, COALESCE(s.scanned, 0)::text AS actual
+SELECT 'batch ' || b.id AS subject, COALESCE(c.scanned, 0)::text AS expected, COALESCE(s.scanned, 0)::text AS actual
   FROM authcodes_batchrange b
   LEFT JOIN (SELECT batch_id, count(*) AS scanned FROM authcodes_authcode WHERE scan_count > 0
               GROUP BY batch_id) c ON c.batch_id = b.id

@@ -13,7 +13,7 @@ WITH closed AS (
       FROM authcodes_uniquescannerrollup r JOIN authcodes_rollupwatermark m USING (brand_id)
      WHERE r.day <= m.until
 )
-SELECT concat('brand ', brand_id, ', ', day, ', user ', user_id, ' in batch ', batch_id) AS about,
+SELECT concat('brand ', brand_id, ', ', day, ', user ', user_id, ' in batch ', batch_id) AS subject,
        sum(wanted)::text AS expected, sum(found)::text AS actual
   FROM both_sides
  GROUP BY brand_id, day, user_id, batch_id, campaign_id, location

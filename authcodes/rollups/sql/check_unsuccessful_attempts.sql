@@ -13,7 +13,7 @@ WITH closed AS (
       JOIN authcodes_rollupwatermark m ON m.brand_id = v.brand_id AND v.day <= m.until
       JOIN authcodes_authcode c ON c.id = v.auth_code_id AND c.scan_count = 0
 )
-SELECT concat('brand ', brand_id, ', ', day, ', code ', auth_code_id) AS about, sum(wanted)::text AS expected,
+SELECT concat('brand ', brand_id, ', ', day, ', code ', auth_code_id) AS subject, sum(wanted)::text AS expected,
        sum(found)::text AS actual
   FROM both_sides
  GROUP BY brand_id, day, auth_code_id, user_id, batch_id, campaign_id, product_id, location, outcome, reason

@@ -16,7 +16,7 @@ WITH closed AS (
     SELECT brand_id, day, {keys}, NULL, ARRAY[accepted, first_scans, warnings, errors, recalled, points]
       FROM rolled_up
 )
-SELECT concat('brand ', brand_id, ', ', day, ', ', concat_ws('/', {keys})) AS about,
+SELECT concat('brand ', brand_id, ', ', day, ', ', concat_ws('/', {keys})) AS subject,
        COALESCE(max(expected)::text, 'none') AS expected, COALESCE(max(found)::text, 'none') AS actual
   FROM both_sides
  GROUP BY brand_id, day, {keys}

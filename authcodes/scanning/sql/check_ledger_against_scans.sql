@@ -1,6 +1,6 @@
 -- check: returns Contradiction, none while all is well. Locks nothing. Lines of the ledger that name a code, and for which
 -- not exactly one scan says that its points were awarded.
-SELECT 'line ' || t.loyalty_transaction_id AS about, '1 awarded scan' AS expected, count(s.scan_id)::text AS actual
+SELECT 'line ' || t.loyalty_transaction_id AS subject, '1 awarded scan' AS expected, count(s.scan_id)::text AS actual
   FROM loyalty_transaction t
   JOIN user_points p ON p.user_point_id = t.user_point_id
   JOIN authcodes_authcode c ON c.code = t.reason_id AND c.brand_id = p.brand_id

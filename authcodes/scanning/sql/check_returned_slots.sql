@@ -1,6 +1,6 @@
 -- check: returns Contradiction, none while all is well. Locks nothing. Codes that did not give back as many slots as scans
 -- of theirs lapsed.
-SELECT 'code ' || c.code AS about, coalesce(s.scans, 0)::text AS expected, c.slots_returned::text AS actual
+SELECT 'code ' || c.code AS subject, coalesce(s.scans, 0)::text AS expected, c.slots_returned::text AS actual
   FROM authcodes_authcode c
   LEFT JOIN (SELECT auth_code_id, count(*) AS scans FROM authcodes_scan
               WHERE outcome = 'success' AND points_status = 'lapsed' GROUP BY auth_code_id) s

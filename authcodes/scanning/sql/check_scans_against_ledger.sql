@@ -1,6 +1,6 @@
 -- check: returns Contradiction, none while all is well. Locks nothing. Scans whose points are not those of their line in
 -- the ledger, or that have no line.
-SELECT 'scan ' || s.scan_id AS about, s.points_awarded::text AS expected,
+SELECT 'scan ' || s.scan_id AS subject, s.points_awarded::text AS expected,
        coalesce(t.points_earned::text, 'no line') AS actual
   FROM authcodes_scan s
   LEFT JOIN user_points p ON p.user_id = s.user_id AND p.brand_id = s.brand_id

@@ -26,7 +26,7 @@ const prepared = (strip) => {
     const [from, to] = [first, last].map((field) => number(field.value.trim(), strip));
     const fits = from !== null && to !== null && from <= to;
     mark.toggleAttribute("hidden", !fits || (from === low && to === low + size - 1n));
-    count.textContent = fits ? strip.dataset.words.replace("[number]", (to - from + 1n).toLocaleString(LOCALE)) : "";
+    count.textContent = fits ? strip.dataset.text.replace("[number]", (to - from + 1n).toLocaleString(LOCALE)) : "";
     if (!fits) return;
     const share = (at) => Number(((at - low) * STEPS) / size) / Number(STEPS);
     mark.setAttribute("x", share(bounded(from)) * width);
@@ -71,12 +71,12 @@ const prepared = (strip) => {
   draw();
 };
 
-const look = () => {
+const prepareStrips = () => {
   for (const strip of document.querySelectorAll("[data-strip]:not([data-ready])")) {
     strip.dataset.ready = "";
     prepared(strip);
   }
 };
-look();
+prepareStrips();
 // The codes may come while somebody looks: portal/live.js puts the strip there then.
-new MutationObserver(look).observe(document.getElementById("content") || document.body, { childList: true, subtree: true });
+new MutationObserver(prepareStrips).observe(document.getElementById("content") || document.body, { childList: true, subtree: true });

@@ -16,10 +16,10 @@ addEventListener("DOMContentLoaded", () => {
 
   const columns = JSON.parse(guide.dataset.importColumns);
   const brand = document.querySelector("[name=brand]");
-  const words = document.createElement("p");
-  words.setAttribute("role", "status");
-  words.className = "mt-2 mx-3 text-sm";
-  file.closest("div").after(words);
+  const message = document.createElement("p");
+  message.setAttribute("role", "status");
+  message.className = "mt-2 mx-3 text-sm";
+  file.closest("div").after(message);
   let kind = "";
 
   const headerOf = async (chosen) => {
@@ -31,29 +31,29 @@ addEventListener("DOMContentLoaded", () => {
 
   file.addEventListener("change", async () => {
     kind = "";
-    words.textContent = "";
+    message.textContent = "";
     if (!file.files.length) return;
     const found = (await headerOf(file.files[0])).join();
     kind = Object.keys(columns).find((name) => [columns[name].join(), [...columns[name], "error"].join()].includes(found)) || "other";
-    words.textContent = guide.dataset[kind];
+    message.textContent = guide.dataset[kind];
     if (!isComplete()) return;
-    words.textContent += ` ${guide.dataset.checking}`;
+    message.textContent += ` ${guide.dataset.checking}`;
     file.form.requestSubmit();
   });
 
   file.form.addEventListener("submit", (event) => {
     if (kind === "ranges" || kind === "other" || !kind || product.value) return;
     event.preventDefault();
-    words.setAttribute("role", "alert");
-    words.classList.add("text-red-700", "dark:text-red-400");
-    words.textContent = guide.dataset.list;
-    words.scrollIntoView({ block: "center" });
+    message.setAttribute("role", "alert");
+    message.classList.add("text-red-700", "dark:text-red-400");
+    message.textContent = guide.dataset.list;
+    message.scrollIntoView({ block: "center" });
   });
 });
 
 const say = (form, text) => {
-  const words = document.createElement("p");
-  words.setAttribute("role", "status");
-  words.textContent = text;
-  form.append(words);
+  const message = document.createElement("p");
+  message.setAttribute("role", "status");
+  message.textContent = text;
+  form.append(message);
 };

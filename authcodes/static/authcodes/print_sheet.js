@@ -7,7 +7,7 @@ export const sheetOf = (form, changed) => {
   const describeSheet = () => {
     if (!slots()) return;
     const facts = {
-      role: "slider", tabindex: "0", "aria-label": form.dataset.saysSlot,
+      role: "slider", tabindex: "0", "aria-label": form.dataset.textSlot,
       "aria-valuemin": 1, "aria-valuemax": slots().dataset.perPage, "aria-valuenow": Number(start.value) || 1,
     };
     for (const [name, value] of Object.entries(facts)) sheet.setAttribute(name, value);

@@ -1,20 +1,22 @@
 // The print studio: parts of the label that are dragged or moved by arrow keys, the first free label by a click, and all
-// that follows from a change asked for and shown piece by piece. Without this file the same values are fields.
-import { debounce, latestOnly } from "../portal/requests.js";
+// that follows from a change asked for and shown fragment by fragment. Without this file the same values are fields.
+import { button } from "../portal/elements.js";
+import { addressWith, debounce, getHtml, latestOnly } from "../portal/requests.js";
 import { sheetOf } from "./print_sheet.js";
 
 const PAUSE = 300;
 const STEP = 0.5; // millimetres that an arrow key moves
 const LENGTHS = ["left", "top", "width", "height"];
 const BY_HAND = "own";
+const NOT_PREVIEWED = ["page_token", "again", "previewed", "draft"]; // fields that change nothing of the preview
 
 const form = document.getElementById("print_form");
 const layouts = JSON.parse(document.getElementById("studio-layouts").textContent);
 const limits = JSON.parse(document.getElementById("studio-limits").textContent);
 const slack = limits.slack + 0.001; // lengths that were rounded, here once more
-const says = form.dataset;
+const texts = form.dataset;
 const field = (name) => form.elements.namedItem(name);
-const said = (text, values = {}) =>
+const formatted = (text, values = {}) =>
   text.replace(/%\((\w+)\)s/g, (_all, name) => values[name] ?? "");
 const rows = [...form.querySelectorAll("[data-row]")];
 const nameOf = (part) => form.querySelector(`[data-row="${part}"] legend`).textContent;
@@ -91,18 +93,18 @@ const meets = (one, other) =>
 const problem = (part, box, before, paper) => {
   if (Object.values(box).some((length) => !Number.isFinite(length))) return "";
   const smallest = Number(paper.dataset.smallest);
-  if (part === "qr" && box.width < smallest - slack) return said(says.saysSmall, { needed: smallest });
+  if (part === "qr" && box.width < smallest - slack) return formatted(texts.textSmall, { needed: smallest });
   const [wide, high] = limits.least[part];
-  if (part !== "qr" && box.width < wide) return said(says.saysWide, { least: wide });
-  if (part !== "qr" && box.height < high) return said(says.saysHigh, { least: high });
+  if (part !== "qr" && box.width < wide) return formatted(texts.textWide, { least: wide });
+  if (part !== "qr" && box.height < high) return formatted(texts.textHigh, { least: high });
   const over = Math.max(
     -box.left, -box.top,
     box.left + box.width - Number(paper.dataset.width), box.top + box.height - Number(paper.dataset.height),
   );
-  if (over > slack) return said(says.saysBeyond, { much: (Math.ceil(over * 10) / 10).toFixed(1) });
+  if (over > slack) return formatted(texts.textBeyond, { much: (Math.ceil(over * 10) / 10).toFixed(1) });
   const covered = before.find(([, other]) => meets(box, other));
   if (!covered) return "";
-  return covered[0] === "qr" ? says.saysCovers : said(says.saysOverlaps, { part: nameOf(covered[0]) });
+  return covered[0] === "qr" ? texts.textCovers : formatted(texts.textOverlaps, { part: nameOf(covered[0]) });
 };
 
 const check = () => {
@@ -194,18 +196,14 @@ const moveByKey = (event) => {
   shift(part, { [length]: way * STEP });
 };
 
-for (const word of form.querySelectorAll("span[data-move]")) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "studio-move";
-  button.dataset.move = word.dataset.move;
-  button.textContent = word.textContent;
-  button.setAttribute("aria-label", said(says.saysMove, { part: word.textContent }));
-  button.setAttribute("aria-describedby", "studio-keys");
-  button.setAttribute("aria-pressed", "false");
-  button.addEventListener("keydown", moveByKey);
-  button.addEventListener("click", () => choose(word.dataset.move));
-  word.replaceWith(button);
+for (const part of form.querySelectorAll("span[data-move]")) {
+  const { textContent: name, dataset: { move } } = part;
+  const handle = button(name, () => choose(move), { className: "studio-move", onkeydown: moveByKey });
+  handle.dataset.move = move;
+  handle.setAttribute("aria-label", formatted(texts.textMove, { part: name }));
+  handle.setAttribute("aria-describedby", "studio-keys");
+  handle.setAttribute("aria-pressed", "false");
+  part.replaceWith(handle);
 }
 
 // Return in a field shows what it changes, and prints nothing.
@@ -222,14 +220,14 @@ const show = (html) => {
   answer.innerHTML = html;
   const focused = document.activeElement?.id;
   const again = document.getElementById("id_again")?.checked;
-  for (const piece of answer.content.querySelectorAll("[data-piece]")) {
-    form.querySelector(`[data-piece="${piece.dataset.piece}"]`)?.replaceChildren(...piece.childNodes);
+  for (const fragment of answer.content.querySelectorAll("[data-fragment]")) {
+    form.querySelector(`[data-fragment="${fragment.dataset.fragment}"]`)?.replaceChildren(...fragment.childNodes);
   }
   if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
   if (again && document.getElementById("id_again")) document.getElementById("id_again").checked = true;
   if (field("layout").value !== BY_HAND) fillFromLayout(answer.content);
   else for (const row of rows) place(row.dataset.row);
-  tellErrors(answer.content);
+  showErrors(answer.content);
   choose(chosen);
   markWrong();
   describeSheet();
@@ -252,7 +250,7 @@ const fillFromLayout = (answer) => {
   if (note && layouts[field("layout").value]) field("note").value = note.dataset.note;
 };
 
-const tellErrors = (answer) => {
+const showErrors = (answer) => {
   const wrong = new Map();
   for (const line of answer.querySelectorAll("[data-boxed]")) wrong.set(line.dataset.boxed, "");
   for (const each of form.querySelectorAll("[data-errors-of]")) wrong.set(each.dataset.errorsOf, "");
@@ -277,15 +275,9 @@ const stale = form.querySelector("[data-stale]");
 
 const loadPreview = latestOnly(async (signal) => {
   schedulePreview.stop();
-  const address = new URL(form.dataset.live, window.location.href);
-  for (const [name, value] of new FormData(form)) {
-    if (!["csrfmiddlewaretoken", "page_token", "again", "previewed", "draft"].includes(name)) address.searchParams.append(name, value);
-  }
-  const answer = await fetch(address, { redirect: "error", signal });
-  if (!answer.ok) throw new Error(answer.statusText);
-  show(await answer.text());
+  show(await getHtml(addressWith(form.dataset.live, form, NOT_PREVIEWED), signal));
   stale.textContent = "";
-}, () => { stale.textContent = says.saysStale; });
+}, () => { stale.textContent = texts.textStale; });
 const schedulePreview = debounce(loadPreview, PAUSE);
 
 const { describeSheet } = sheetOf(form, schedulePreview);

@@ -45,12 +45,12 @@ def measure(scale: Scale) -> list[Figure]:
     for period in ("30", "90"):
         queries = queries_of(person, period)
         times = [seconds_of(person, period) * 1000 for _call in range(calls)]
-        about = f"Home over {scans:,} scans and {lines:,} ledger lines, {period} days"
+        title = f"Home over {scans:,} scans and {lines:,} ledger lines, {period} days"
         goal = scale.pick(GOAL_MS, GOAL_MS, None)
         note = f"median {median(times):.3g} ms of {calls}"
         p95 = quantiles(times, n=20)[-1]
-        figures.append(Figure(PART, f"{about}: p95", p95, "ms", goal, at_least=False, note=note))
-        figures.append(Figure(PART, f"{about}: queries", queries, "", MAX_QUERIES, at_least=False))
+        figures.append(Figure(PART, f"{title}: p95", p95, "ms", goal, at_least=False, note=note))
+        figures.append(Figure(PART, f"{title}: queries", queries, "", MAX_QUERIES, at_least=False))
     check()
     return figures
 

@@ -300,7 +300,7 @@ def pages_of(brand: Brand, model: Any, size: int) -> tuple[str, str, str, str]:
     changes: Any = admin.site.get_model_admin(model).get_changelist_instance(request)
     key = Key(model, changes.queryset.query.order_by)
     row = changes.queryset[size // 2]
-    middle = changes.get_query_string({"p": key.write(key.cursor_at(row, back=False), changes.mark)})
+    middle = changes.get_query_string({"p": key.write(key.cursor_at(row, back=False), changes.list_digest)})
     return "", changes.paginator.next, middle, changes.paginator.last
 
 

@@ -191,5 +191,5 @@ def places(brand: Brand, order: str, size: int) -> tuple[str, str]:
     rows = view.with_sort_keys(request, changes.queryset).order_by(*key.ordering(back=False))
     row = rows[size // 2]
     address = reverse("admin:loyalty_userpoints_changelist")
-    middle = changes.get_query_string({"p": key.write(key.cursor_at(row, back=False), changes.mark)})
+    middle = changes.get_query_string({"p": key.write(key.cursor_at(row, back=False), changes.list_digest)})
     return f"{address}?o={order}", address + middle

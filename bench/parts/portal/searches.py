@@ -10,11 +10,12 @@ from django.utils.http import urlencode
 
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
-from authcodes.rollups import rollups
+from authcodes.rollups import rollups as scan_rollups
 from bench import world
 from bench.harness import Figure, Scale, say
-from bench.parts.portal import lists
+from bench.parts.portal import home, lists
 from brands.models.tenants import Brand
+from loyalty.programme import rollups as programme_rollups
 from tests.support import factories
 
 PART = "searches"
@@ -57,7 +58,9 @@ def filled(brand: Brand, size: int, prefix: str) -> None:
     world.run("DELETE FROM brands_customerword WHERE brand_id = %(brand)s", {"brand": brand.pk})
     world.add_customers(brand, size * 2 // 10, called=f"{prefix.lower()}more", named=NAME_CUSTOMERS)
     world.run(KEEP_CODES, {"brand": brand.pk})
-    rollups.rebuild(brand=brand, at=timezone.now())
+    world.run(home.ENROL, {"brand": brand.pk, "days": home.DAYS})
+    scan_rollups.rebuild(brand=brand, at=timezone.now())
+    programme_rollups.rebuild(brand=brand, at=timezone.now())
 
 
 def figures(brand: Brand, samples: int) -> list[Figure]:

@@ -18,9 +18,9 @@ from django.utils import timezone
 
 from bench import site
 from bench.harness import Figure, Scale, say
-from bench.neighbourhood.attacks import ATTACKS
-from bench.neighbourhood.brands import Brands, Lengths, ask, brands
-from bench.neighbourhood.noticing import Noticed, watch
+from bench.neighbours.attacks import ATTACKS
+from bench.neighbours.brands import Brands, Lengths, ask, brands
+from bench.neighbours.latencies import Latencies, watch
 from jobs.models import Job
 from loyalty.integrations import external_system, webhook_endpoints
 from loyalty.models import webhooks
@@ -43,7 +43,7 @@ TINY = Lengths(0.3, 0.1, 0, 0, codes=60, jobs=2, of_a_job=100, heavy_rows=1_000,
 
 
 @contextmanager
-def neighbourhood(lengths: Lengths) -> Iterator[tuple[Brands, Noticed]]:
+def two_brands(lengths: Lengths) -> Iterator[tuple[Brands, Latencies]]:
     """Two new brands; A's system answers after 1.8 s, its webhooks after 9; B's webhook says when it was called."""
     with receiver() as slow_hook, receiver() as slow_rules, receiver() as hook:
         here = brands(lengths)
@@ -58,39 +58,39 @@ def neighbourhood(lengths: Lengths) -> Iterator[tuple[Brands, Noticed]]:
             brand=here.a, url=slow_rules.url, when_rejected="refuse", when_away="proceed", is_active=True
         )
         factories.earning_rule(here.a, "order-complete")
-        noticed = Noticed()
-        listen(hook, noticed)
-        yield here, noticed
+        latencies = Latencies()
+        listen(hook, latencies)
+        yield here, latencies
 
 
-def listen(hook: Receiver, noticed: Noticed) -> None:
+def listen(hook: Receiver, latencies: Latencies) -> None:
     def hear(call: Any) -> None:
         for code in call.payload.get("data", {}).get("reason_ids", []):
-            noticed.heard.setdefault(code, time.monotonic())
+            latencies.called.setdefault(code, time.monotonic())
 
     hook.on_call = hear
 
 
 def round_of(name: str, lengths: Lengths) -> dict[str, float]:
-    with neighbourhood(lengths) as (here, noticed):
+    with two_brands(lengths) as (here, latencies):
         over = threading.Event()
         for _ in range(lengths.visits):  # B's staff are at work already: each web process has seen their session
             ask("GET", "/admin/loyalty/userpoints/", Cookie=f"{settings.SESSION_COOKIE_NAME}={here.staff_b}")
         try:
             ATTACKS[name](here, over)
             time.sleep(lengths.before)
-            watch(here, noticed, seconds=lengths.round)
+            watch(here, latencies, seconds=lengths.round)
             until = time.monotonic() + 5
-            while len(noticed.heard) < len(noticed.sent) and time.monotonic() < until:
+            while len(latencies.called) < len(latencies.sent) and time.monotonic() < until:
                 time.sleep(0.05)
         finally:
             over.set()
-        found = noticed.worst(time.monotonic())
+        found = latencies.worst(time.monotonic())
         Job.objects.unfinished().update(cancel_requested=True)
         Job.objects.filter(status=Job.Status.QUEUED).update(status=Job.Status.CANCELLED)
         webhooks.WebhookEndpoint.objects.update(state="disabled")
-        if noticed.refused:
-            say(f"  {name}: {noticed.refused} of B's scans were refused")
+        if latencies.refused:
+            say(f"  {name}: {latencies.refused} of B's scans were refused")
     return found
 
 

@@ -158,16 +158,16 @@ def filled(members: int) -> tuple[Brand, EarningRule]:
     brand = world.build(customers=members, codes=10)
     product = brand.products.get()
     batch = world.batch_of(brand, product, quantity=10, prefix="P")
-    about: dict[str, Any] = {"without_end": True}
-    login = factories.earning_rule(brand, "log-user-login", 2, **about)
-    order = factories.earning_rule(brand, "order-complete", 10, "percentage", **about)
+    always: dict[str, Any] = {"without_end": True}
+    login = factories.earning_rule(brand, "log-user-login", 2, **always)
+    order = factories.earning_rule(brand, "order-complete", 10, "percentage", **always)
     for number in range(OTHERS):
         category = {"field": "category", "operator": "in", "value": [f"Category {number}"]}
         conditions = {"all": [category, {"field": "item_price", "operator": "at_least", "value": "1"}]}
-        factories.earning_rule(brand, "scan-auth", 3, "bonus", name=f"{number}", conditions=conditions, **about)
+        factories.earning_rule(brand, "scan-auth", 3, "bonus", name=f"{number}", conditions=conditions, **always)
     weekend = {"all": [{"field": "weekday", "operator": "in", "value": [6, 7]}]}
     draft = factories.earning_rule(
-        brand, "scan-auth", 2, "multiplier", name="Weekends", conditions=weekend, state="draft", **about
+        brand, "scan-auth", 2, "multiplier", name="Weekends", conditions=weekend, state="draft", **always
     )
     version = EarningRuleSet.objects.get(brand=brand).version
     own = {"brand": brand.pk, "batch": batch.pk, "product": product.pk, "zone": brand.time_zone, "members": members}

@@ -141,8 +141,8 @@ def listed(codes: Codes, rows: int) -> float:
 def growth(codes: Codes, rows: int) -> float:
     """Megabytes that check and commit take in a process that has done nothing else, so that no old memory serves."""
     file = SimpleUploadedFile("codes.csv", codes.csv(rows))
-    about = {"brand": codes.batch.brand, "kind": "list", "product": codes.product, "by": codes.staff}
-    upload = uploads.upload(file=file, name="codes.csv", **about)
+    options = {"brand": codes.batch.brand, "kind": "list", "product": codes.product, "by": codes.staff}
+    upload = uploads.upload(file=file, name="codes.csv", **options)
     alone = (
         f"from bench import harness; harness.prepare(); from bench.parts.work import imports; imports.grow({upload.pk})"
     )

@@ -39,7 +39,7 @@ def measure(scale: Scale) -> list[Figure]:
         """Milliseconds of a worker per accrual, the events that follow stored; nobody takes those meanwhile."""
         switch(brand, following)
         for _ in range(times):
-            scan.scan(scanned=next(codes), about=ScanContext(at=timezone.now(), user_id=next(people)))
+            scan.scan(scanned=next(codes), context=ScanContext(at=timezone.now(), user_id=next(people)))
         began = time.perf_counter()
         done = worker.drain()
         spent = (time.perf_counter() - began - worker_signals.QUIET_SECONDS) * 1000 / done

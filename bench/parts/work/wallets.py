@@ -157,7 +157,7 @@ def pushed(brand: Brand, count: int) -> list[Figure]:
     kept = WalletPass.objects.filter(brand=brand).order_by("pk").values_list("pk", flat=True)[:count]
     world.run("DELETE FROM events_event WHERE status = 'pending'")
     world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
-    messages = passes.chosen_changed(passes=list(kept), brand_id=brand.pk, at=timezone.now())
+    messages = passes.bump_versions(passes=list(kept), brand_id=brand.pk, at=timezone.now())
     publishing.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
     with wallets.apns() as apns:
         settings.APNS_ADDRESS = apns.address
@@ -205,7 +205,7 @@ def accrued(users: list[int], codes: Iterator[str]) -> tuple[float, float]:
     spent, busy = [], []
     for _ in range(5):
         for user_id in users:
-            scan.scan(scanned=next(codes), about=ScanContext(at=timezone.now(), user_id=user_id))
+            scan.scan(scanned=next(codes), context=ScanContext(at=timezone.now(), user_id=user_id))
         began, worked = time.perf_counter(), time.process_time()
         assert worker.drain() == len(users)
         spent.append((time.perf_counter() - began) / len(users))

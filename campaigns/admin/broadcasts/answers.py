@@ -19,7 +19,7 @@ from campaigns.broadcasts.audience import Audience
 from campaigns.broadcasts.figures import Figures
 from campaigns.broadcasts.texts import MAX_CHARACTERS
 from campaigns.segments.ages import age_text as ago
-from core.numbers import grouped
+from core.numbers import grouped, is_id
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Channel, Language, Template
 from loyalty.models.programme.segments import Segment
@@ -52,7 +52,7 @@ def names() -> list[tuple[str, str]]:
 
 def segment_chosen(brand: Brand, chosen: str) -> Segment | None:
     """None where none is, or one that the brand does not have."""
-    if not (chosen.isascii() and chosen.isdigit() and len(chosen) < 19):
+    if not is_id(chosen):
         return None
     return Segment.objects.filter(brand=brand, pk=chosen).first()
 
@@ -106,7 +106,7 @@ def age_text(segment: Segment | None, *, at: datetime) -> str:
 
 def send_button(broadcast: Broadcast, counted: Audience | None) -> str:
     if broadcast.state == Broadcast.State.FAILED:
-        return _("Go on sending")
+        return _("Resume sending")
     planned = broadcast.send_at is not None
     if counted is None:
         return _("Plan it") if planned else _("Send it")

@@ -50,8 +50,8 @@ def text_field(part: str, label: Any, language: str, widget: forms.Widget) -> fo
     """One more letter than may be stored: what is too long is answered with the rule of all texts."""
     help_text = gettext_lazy("At most %(most)s characters.")
     field = forms.CharField(label=label, required=False, widget=widget, strip=False)
-    said: Any = lazy(lambda: str(help_text) % {"most": grouped(MAX_CHARACTERS[part])}, str)
-    field.help_text = said() if language == Language.ENGLISH else ""
+    text: Any = lazy(lambda: str(help_text) % {"most": grouped(MAX_CHARACTERS[part])}, str)
+    field.help_text = text() if language == Language.ENGLISH else ""
     return field
 
 

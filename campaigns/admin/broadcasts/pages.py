@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
@@ -71,7 +71,7 @@ class BroadcastAdmin(TenantAdmin):
     def get_urls(self) -> list[Any]:
         views = {
             "send": ("<id:pk>/send/", self.send),
-            "unplan": ("<id:pk>/unplan/", self.unplan),
+            "back_to_draft": ("<id:pk>/back-to-draft/", self.back_to_draft),
             "cancel": ("<id:pk>/cancel/", self.cancel),
             "preview": ("<id:pk>/preview/", self.preview),
             "read": ("read/", self.read),
@@ -151,7 +151,7 @@ class BroadcastAdmin(TenantAdmin):
             under_way = row.state in (State.SENDING, State.FAILED)
             acts = {
                 "send": row.state in lifecycle.STARTABLE,
-                "unplan": row.state == State.PLANNED,
+                "back_to_draft": row.state == State.PLANNED,
                 "cancel": under_way or (row.state == State.SENT and (counted is None or counted.waiting > 0)),
             }
             addresses = {name: self.address(name, row) for name, offered in acts.items() if offered}
@@ -238,7 +238,7 @@ class BroadcastAdmin(TenantAdmin):
             messages.SUCCESS,
         )
 
-    def unplan(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def back_to_draft(self, request: HttpRequest, pk: int) -> HttpResponse:
         row = self.allowed(request, pk)
         action = ConfirmedAction(
             page=self,
@@ -277,7 +277,10 @@ class BroadcastAdmin(TenantAdmin):
         def cancelled(_answers: dict[str, Any]) -> None:
             spared = lifecycle.cancel(broadcast=row, at=timezone.now())
             self.note(request, [row], gettext_noop("Cancelled"))
-            self.message_user(request, _("Cancelled: %(many)s messages were stopped.") % {"many": grouped(spared)})
+            text = ngettext(
+                "Cancelled: %(many)s message was stopped.", "Cancelled: %(many)s messages were stopped.", spared
+            )
+            self.message_user(request, text % {"many": grouped(spared)})
 
         return action.respond(cancelled)
 

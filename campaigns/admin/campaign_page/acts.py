@@ -129,13 +129,15 @@ def consequences_of(campaign: Campaign, name: str) -> list[str]:
     every, on_their_way = participants_of(campaign)
     if name == "resume":
         text = ngettext(
-            "%(members)s member goes on where they were.", "%(members)s members go on where they were.", on_their_way
+            "%(members)s member continues where they left off.",
+            "%(members)s members continue where they left off.",
+            on_their_way,
         )
         resumed = [text % {"members": grouped(on_their_way)}] if on_their_way else []
         return [_("Actions count in it from now on. What happened in the meantime is not counted later."), *resumed]
     text = ngettext(
-        "%(members)s of %(every)s member who takes part has not reached the goal: they get no further.",
-        "%(members)s of %(every)s members who take part have not reached the goal: they get no further.",
+        "%(members)s of %(every)s member who takes part has not reached the goal: they stop there.",
+        "%(members)s of %(every)s members who take part have not reached the goal: they stop there.",
         every,
     )
     on_the_way = text % {"members": grouped(on_their_way), "every": grouped(every)}
@@ -143,6 +145,6 @@ def consequences_of(campaign: Campaign, name: str) -> list[str]:
         _("No action counts in it from now on."),
         on_the_way if every else _("Nobody takes part in it yet."),
         *linked_batches.terms_of(campaign),
-        _("Rewards that were reached stay: members can still claim them, and tills still take their codes."),
+        _("Earned rewards remain: members can still claim them, and tills still accept their codes."),
         _("You can resume it at any time.") if name == "pause" else _("To start it again, move its end in its form."),
     ]

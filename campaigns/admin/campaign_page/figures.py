@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.utils.formats import date_format
@@ -15,7 +16,7 @@ from campaigns.admin.campaign_page.bars import chart_of
 from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults, MilestoneResults
-from core.numbers import format_number, grouped
+from core.numbers import format_number, grouped, plural_number
 from loyalty.rewards import pools
 from portal.base.badges import badge
 from portal.figures.cards import share
@@ -109,13 +110,18 @@ def stock_text(left: int | None) -> SafeString | str:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the milestones have paid of what they may pay; without a limit, `of` is empty."""
+    """What the milestones have paid, of what they may pay where that `is_limited`."""
 
     spent: str
-    of: str
+    is_limited: bool
     percent: float
     is_used_up: bool
     money: str
+
+
+def spent_of(spent: Decimal, limit: Decimal) -> str:
+    message = ngettext("%(spent)s of %(budget)s point", "%(spent)s of %(budget)s points", plural_number(limit))
+    return message % {"spent": format_number(spent), "budget": format_number(limit)}
 
 
 def budget_of(campaign: Campaign, results: CampaignResults, *, with_money: bool) -> Budget:
@@ -130,8 +136,8 @@ def budget_of(campaign: Campaign, results: CampaignResults, *, with_money: bool)
         cost = results.cost
         money = _("no cost per point is set") if cost is None else f"{grouped(cost)} {campaign.brand.currency}"
     return Budget(
-        spent=format_number(spent),
-        of="" if limit is None else format_number(limit),
+        spent=format_number(spent) if limit is None else spent_of(spent, limit),
+        is_limited=limit is not None,
         percent=0.0 if not limit else min(100.0, round(float(100 * spent / limit), 1)),
         is_used_up=limit is not None and spent >= limit,
         money=money,
@@ -188,8 +194,8 @@ def _ago(days: int) -> str:
 def after_the_end(campaign: Campaign) -> list[str]:
     """What happens to members, rewards and codes once it is over."""
     return [
-        _("Nobody gets ahead in it after that. Progress stays visible to staff."),
-        _("Rewards that were reached stay: members can still claim them, and tills still take their codes."),
+        _("After that, no one makes progress in it. Progress stays visible to staff."),
+        _("Earned rewards remain: members can still claim them, and tills still accept their codes."),
         *linked_batches.terms_of(campaign),
     ]
 

@@ -8,6 +8,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from brands.identity import roles
 from brands.identity.roles import VIEW
@@ -98,7 +99,7 @@ class CampaignPages(CampaignActs):
         is_new = state is State.OFF and not has_begun
         context["badge"] = figures.state_badge(state, is_new=is_new)
         context["plan"] = plan_address(pk) if may_change and is_new else ""
-        context["acts"] = self.acts(campaign, state, is_new=is_new) if may_change else []
+        context["page_actions"] = self.page_actions(campaign, state, is_new=is_new) if may_change else []
         if seen[REPLAYS]:
             context |= trial_context(campaign, user=request.user, may_try=may_change)
         with timezone.override(campaign.brand.zone):
@@ -108,7 +109,7 @@ class CampaignPages(CampaignActs):
         may = self.has_add_permission(request, campaign)
         return reverse("admin:campaigns_campaign_duplicate", args=[campaign.pk]) if may else ""
 
-    def acts(self, campaign: Campaign, state: State, *, is_new: bool) -> list[dict[str, Any]]:
+    def page_actions(self, campaign: Campaign, state: State, *, is_new: bool) -> list[dict[str, Any]]:
         """What may be done in its state, with the words of the buttons."""
         return [
             {
@@ -130,7 +131,8 @@ class CampaignPages(CampaignActs):
     ) -> list[Card]:
         reached = share(results.reached, results.participants)
         claimed = results.claimed + results.waiting
-        rounds = _("%(times)s times in all") % {"times": grouped(results.rounds)}
+        rounds = ngettext("%(times)s time in all", "%(times)s times in all", results.rounds)
+        rounds %= {"times": grouped(results.rounds)}
         again = campaign.is_repeatable or results.rounds != results.reached
         result = [
             Card(
@@ -154,7 +156,8 @@ class CampaignPages(CampaignActs):
         ]
         if sees_till:
             issued = sum(each.issued for each in results.milestones.values())
-            note = _("of %(issued)s codes for the till") % {"issued": grouped(issued)}
+            note = ngettext("of %(issued)s code for the till", "of %(issued)s codes for the till", issued)
+            note %= {"issued": grouped(issued)}
             percent = share(results.used, issued) if issued else None
             result.append(Card(_("Used at the till"), grouped(results.used), note, percent=percent))
         return result

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import ngettext
 
 from campaigns.admin.replays.figures import ReplayFigures
 from campaigns.models.campaigns import Campaign
@@ -34,10 +35,11 @@ class Trial:
 
     address: str
     period: str
-    participants: str
+    participants: int
+    members: str  # their number in words
     finishers: str
     points: str
-    things: str
+    rewards: str
     worth: str  # of these, in money, as far as it is known to whoever looks
 
 
@@ -45,12 +47,14 @@ def trial_of(replay: Replay, user: Any) -> Trial:
     figures = ReplayFigures(replay, user)
     campaign: Any = figures.campaign or {"participants": 0, "finishers": 0, "milestones": ()}
     points = sum((Decimal(each["points"]) for each in campaign["milestones"]), Decimal(0))
+    things = sum(each["things"] for each in campaign["milestones"])
     return Trial(
         address=reverse("admin:campaigns_replay_change", args=[replay.pk]),
         period=figures.period,
-        participants=grouped(campaign["participants"]),
+        participants=campaign["participants"],
+        members=grouped(campaign["participants"]),
         finishers=grouped(campaign["finishers"]),
         points=format_points(points),
-        things=grouped(sum(each["things"] for each in campaign["milestones"])),
+        rewards=ngettext("%(number)s reward", "%(number)s rewards", things) % {"number": grouped(things)},
         worth=figures.money_of(sum(figures.worth.values(), Decimal(0))),
     )

@@ -18,21 +18,17 @@ from brands.identity import roles
 from brands.identity.roles import VIEW
 from campaigns.admin.replays.reward_worth import worth_of_rewards
 from campaigns.models.replays import Replay
-from core.numbers import format_number, grouped, rounded
+from core.numbers import format_number, grouped, plural_number, rounded
 from core.spreadsheets.csv_files import neutral
 from loyalty.models.accounts import UserPoints
 from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, RULE
 from portal.figures.cards import Card
-from portal.figures.charts import CHART_OPTIONS
+from portal.figures.charts import chart_options
 from portal.lists.local_time import day_and_month, day_text
+from portal.lists.number_columns import format_points
 
 MEMBERS, COSTS = "loyalty.userpoints", "loyalty.pointcost"
 COLOURS = ("#94a3b8", "var(--color-primary-600)")
-# The bars stand side by side: they are not parts of a whole.
-SIDE_BY_SIDE = {
-    **CHART_OPTIONS,
-    "scales": {axis: {**options, "stacked": False} for axis, options in CHART_OPTIONS["scales"].items()},  # type: ignore[attr-defined]
-}
 FILE_COLUMNS = ("part", "name", "points_paid", "points_with_draft", "cost_paid", "cost_with_draft")
 Kind = Replay.Kind
 
@@ -72,9 +68,9 @@ class Milestone:
 
 def _milestone(data: Mapping[str, Any], worth: str) -> Milestone:
     points, things = Decimal(data["points"]), data["things"]
-    gives = _("%(number)s points") % {"number": format_number(points)}
+    gives = format_points(points)
     if things:
-        gives = _("%(number)s times the reward") % {"number": grouped(things)}
+        gives = ngettext("the reward once", "%(number)s times the reward", things) % {"number": grouped(things)}
     if worth:
         gives = _("%(gives)s, worth %(money)s") % {"gives": gives, "money": worth}
     return Milestone(
@@ -188,15 +184,19 @@ class ReplayFigures:
     @property
     def cards(self) -> list[Card]:
         total, result = self.total, self.result
+        more = total.tried - total.paid
+        more_points = ngettext("%(more)s point", "%(more)s points", plural_number(more)) % {"more": signed(more)}
         cards = [
             Card(_("Points paid"), format_number(total.paid), self.period),
-            Card(self.tried_label, format_number(total.tried), _("%(more)s points") % {"more": total.points[2]}),
+            Card(self.tried_label, format_number(total.tried), more_points),
         ]
         if self.has_costs:
             cost = signed(total.cost_tried - total.cost_paid, places=2)
             cards.append(Card(_("Cost"), f"{cost} {self.replay.brand.currency}", _("at your cost per point")))
         if self.campaign:
-            rounds = _("%(number)s rounds finished") % {"number": grouped(self.campaign["rounds"])}
+            finished = self.campaign["rounds"]
+            rounds = ngettext("%(number)s round finished", "%(number)s rounds finished", finished)
+            rounds %= {"number": grouped(finished)}
             reached = _("%(reached)s of %(all)s") % {
                 "reached": grouped(self.campaign["finishers"]),
                 "all": grouped(self.campaign["participants"]),
@@ -206,14 +206,13 @@ class ReplayFigures:
         cards.append(
             Card(_("Members"), grouped(result["members"]), _("%(gain)s would gain, %(lose)s would lose") % changed)
         )
-        cards.append(
-            Card(
-                _("Check against the ledger"),
-                differences_text(result["differences"]),
-                _("in %(count)s actions, decided again by the rules as they stood")
-                % {"count": grouped(result["compared"])},
-            )
+        compared = ngettext(
+            "in %(count)s action, decided again by the rules as they stood",
+            "in %(count)s actions, decided again by the rules as they stood",
+            result["compared"],
         )
+        compared %= {"count": grouped(result["compared"])}
+        cards.append(Card(_("Check against the ledger"), differences_text(result["differences"]), compared))
         return cards
 
     @property
@@ -224,7 +223,11 @@ class ReplayFigures:
     def summary(self) -> str:
         """In one sentence, for the rule's own page."""
         paid, tried, more = self.total.points
-        text = _("%(period)s: %(paid)s points were paid; with this rule %(tried)s (%(more)s). %(differences)s.")
+        text = ngettext(
+            "%(period)s: %(paid)s point was paid; with this rule %(tried)s (%(more)s). %(differences)s.",
+            "%(period)s: %(paid)s points were paid; with this rule %(tried)s (%(more)s). %(differences)s.",
+            plural_number(self.total.paid),
+        )
         differences = differences_text(self.result["differences"])
         return text % {
             "period": self.period,
@@ -246,7 +249,7 @@ class ReplayFigures:
                 for label, bars, colour in zip(labels, values, COLOURS, strict=True)
             ],
         }
-        return {"data": json.dumps(data), "options": json.dumps(SIDE_BY_SIDE)}
+        return {"data": json.dumps(data), "options": json.dumps(chart_options())}
 
     def as_csv(self) -> str:
         """All tables below each other, with plain numbers; members by the numbers of their accounts."""

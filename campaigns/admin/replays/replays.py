@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns.admin.replays.figures import ReplayFigures, period_of, signed
 from campaigns.admin.replays.forms import DaysForm
-from campaigns.admin.replays.starts import TriesDrafts
+from campaigns.admin.replays.starts import DraftReplayMixin
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.replays import Replay
 from campaigns.replay import drafts, jobs
@@ -26,12 +26,13 @@ from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
+from portal.import_export.downloads import as_attachment
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, action, display
 
 
 @admin.register(Replay)
-class ReplayAdmin(TriesDrafts):
+class ReplayAdmin(DraftReplayMixin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view"}
     sidebar = SidebarEntry(PROGRAMME, 6, "history", tab=False)
     list_display = ("name", "kind", "period", "state", "difference", "created_by", "created_at")
@@ -90,10 +91,9 @@ class ReplayAdmin(TriesDrafts):
             raise Http404
         with languages.in_english():
             content = ReplayFigures(replay, request.user).as_csv()
-        response = HttpResponse(content, content_type="text/csv; charset=utf-8")
+        answer = HttpResponse(content, content_type="text/csv; charset=utf-8")
         name = slugify(replay.name) or replay.kind
-        response["Content-Disposition"] = f'attachment; filename="replay-{replay.brand.slug}-{name}-{replay.pk}.csv"'
-        return response
+        return as_attachment(answer, f"replay-{replay.brand.slug}-{name}-{replay.pk}.csv")
 
 
 class RuleReplays(TenantAdmin):

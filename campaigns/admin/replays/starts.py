@@ -19,6 +19,7 @@ from brands.models.tenants import Brand
 from campaigns.admin.replays.forms import CampaignChoice, DraftForm, LevelsDraft, RuleChoice
 from campaigns.models.replays import Replay
 from campaigns.replay import jobs
+from core.numbers import is_id
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -49,7 +50,7 @@ TEXTS: dict[str, Any] = {
 }
 
 
-class TriesDrafts(TenantAdmin):
+class DraftReplayMixin(TenantAdmin):
     """Part of the page of replays."""
 
     def has_try_permission(self, request: HttpRequest) -> bool:
@@ -62,7 +63,7 @@ class TriesDrafts(TenantAdmin):
             raise Http404
         brands = self._brands(request, kind)
         chosen = request.GET.get("brand", "")
-        if chosen and not (chosen.isascii() and chosen.isdigit() and len(chosen) < 19):
+        if chosen and not is_id(chosen):
             raise Http404
         brand = (brands.filter(pk=int(chosen)) if chosen else brands).first()
         if brand is None:
@@ -115,8 +116,8 @@ class TriesDrafts(TenantAdmin):
 
 
 def _address(kind: str, brand: Brand, row: str = "") -> str:
-    about = {"kind": str(kind), "brand": str(brand.pk), **({"row": row} if row else {})}
-    return f"{reverse('admin:campaigns_replay_try_draft')}?{urlencode(about)}"
+    query = {"kind": str(kind), "brand": str(brand.pk), **({"row": row} if row else {})}
+    return f"{reverse('admin:campaigns_replay_try_draft')}?{urlencode(query)}"
 
 
 class CampaignTries(TenantAdmin):

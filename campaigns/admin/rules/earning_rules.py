@@ -16,7 +16,7 @@ from brands.identity.roles import ADD, CHANGE, VIEW
 from brands.models.tenants import Brand
 from campaigns.admin.campaign_templates import CAMPAIGN_TEMPLATES
 from campaigns.admin.replays.replays import RuleReplays
-from campaigns.admin.rules import rule_bench, value_choices
+from campaigns.admin.rules import rule_try_out, value_choices
 from campaigns.admin.rules.earning_rule_resource import EarningRuleResource
 from campaigns.admin.rules.rule_form import EarningRuleForm
 from campaigns.admin.rules.rule_states import COLOURS, TEXTS, RuleStates
@@ -24,7 +24,7 @@ from campaigns.earning import choices, limits, sentences
 from campaigns.earning.limits import Limit, LimitsError
 from campaigns.intake import own_kinds
 from campaigns.models.earning_rules import EarningRule
-from core.numbers import format_number, grouped
+from core.numbers import is_id
 from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
@@ -33,23 +33,19 @@ from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.importable import ImportingAdmin
 from portal.lists import local_time
-from portal.lists.filters import ValuesFilter
-from portal.lists.ids import is_id
+from portal.lists.filters import BrandsValuesFilter
+from portal.lists.number_columns import format_points, format_times
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.unfold import ChoicesFilter, display
 
 State = EarningRule.State
 
 
-class KindFilter(ValuesFilter):
+class KindFilter(BrandsValuesFilter):
     """The service's kinds of actions, and those that the person's brands have registered."""
 
     title = gettext_lazy("when")
     parameter_name = "kind__exact"
-
-    def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
-        self.brand_ids = [brand.pk for brand in model_admin.brands_seen(request)]
-        super().__init__(request, params, model, model_admin)
 
     def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
         texts = {value: str(label) for value, label in EarningRule.Kind.choices}
@@ -77,7 +73,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
     search_fields = ("name",)
     readonly_fields = ("state_now", "state_changed", "budget_now", "reads_back")
     actions_detail = ("activate", "pause", "end", "duplicate", "replay")
-    change_form_outer_after_template = "admin/campaigns/rule_bench.html"
+    change_form_outer_after_template = "admin/campaigns/rule_try_out.html"
     fieldsets = (
         (None, {"fields": ("brand", ("name", "kind"), "reads_back")}),
         (gettext_lazy("Conditions"), {"fields": ("conditions",)}),
@@ -134,10 +130,8 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
             return "-"
         if any((rule.budget.events if each.counts_events else rule.budget.points) >= each.amount for each in own):
             return badge("danger", _("Out of budget"))
-        return _("%(points)s points, %(events)s times") % {
-            "points": format_number(rule.budget.points),
-            "events": grouped(rule.budget.events),
-        }
+        amounts = {"points": format_points(rule.budget.points), "times": format_times(rule.budget.events)}
+        return _("%(points)s, %(times)s") % amounts
 
     @display(description=gettext_lazy("the rule"))
     def reads_back(self, rule: EarningRule) -> str:
@@ -146,7 +140,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return super().add_view(request, form_url, {**(extra_context or {}), **self.bench_of(request, None)})
+        return super().add_view(request, form_url, {**(extra_context or {}), **self.try_out_of(request, None)})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -156,7 +150,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
             request,
             object_id,
             form_url,
-            {**(extra_context or {}), **self.bench_of(request, row), **self.latest_replay_of(row, request.user)},
+            {**(extra_context or {}), **self.try_out_of(request, row), **self.latest_replay_of(row, request.user)},
         )
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
@@ -169,7 +163,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
             return initial
         return {**initial, **template.initial(timezone.now(), brand.zone)}
 
-    def bench_of(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:
+    def try_out_of(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:
         """Where the page's script asks; nothing for who may not change rules."""
         may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
         if not may:
@@ -218,11 +212,11 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         form.full_clean()
         problems = [text for texts in form.errors.values() for text in texts]
         if problems:
-            return JsonResponse({"sentence": "", "notes": problems, "lines": [(_("It cannot be tried"), problems)]})
+            return JsonResponse({"sentence": "", "notes": problems, "lines": [(_("Cannot be tested"), problems)]})
         return JsonResponse(answer(request, form.instance))
 
     def read_back(self, request: HttpRequest, rule: EarningRule) -> Mapping[str, Any]:  # noqa: ARG002 - as trial
-        return {"sentence": sentences.readable(rule), "notes": rule_bench.notes_on(rule)}
+        return {"sentence": sentences.readable(rule), "notes": rule_try_out.notes_on(rule)}
 
     def trial(self, request: HttpRequest, rule: EarningRule) -> Mapping[str, Any]:
         values = {
@@ -232,10 +226,10 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         result = self.customers(request, typed) if typed else []
         account = UserPoints.objects.filter(brand=rule.brand, user__in=result).first()
         if account is None:
-            return {"lines": [(_("It cannot be tried"), [_("Name a member of the brand.")])], "events": []}
+            return {"lines": [(_("Cannot be tested"), [_("Name a member of the brand.")])], "events": []}
         if values.get("list"):
-            return {"events": rule_bench.past_events(rule.brand, rule.kind, account.user_id)}
-        return {"lines": rule_bench.tried(rule, user_id=account.user_id, entered=values)}
+            return {"events": rule_try_out.past_events(rule.brand, rule.kind, account.user_id)}
+        return {"lines": rule_try_out.tried(rule, user_id=account.user_id, entered=values)}
 
     def editable_brands(self, request: HttpRequest, brands: list[Brand]) -> set[int]:
         scopes = [self.brand_scope(request, ADD), self.brand_scope(request, CHANGE)]

@@ -62,7 +62,7 @@ def vocabulary_of(fields: Sequence[dict[str, Any]], *, nothing: str, own: Sequen
                 "ever": _("in all"),
             },
         },
-        "words": {
+        "labels": {
             "add": _("Add a condition"),
             "add_group": _("Add a group"),
             "add_limit": _("Add a limit"),
@@ -138,20 +138,20 @@ class RowsWidget(forms.HiddenInput):
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         more = {**self.more, "data-choices": str(self.choices_at)} if self.choices_at else self.more
         field = super().render(name, value, {**(attrs or {}), **more}, renderer)
-        about: dict[str, Any] = {"field": field, "part": self.part, "vocabulary": None}
+        page_context: dict[str, Any] = {"field": field, "part": self.part, "vocabulary": None}
         if self.offered:
-            about["vocabulary"] = self.offered()
+            page_context["vocabulary"] = self.offered()
         elif self.part == "conditions":
-            about["vocabulary"] = vocabulary(self.own)
-        return SafeString(render_to_string("admin/campaigns/rule_rows.html", about))
+            page_context["vocabulary"] = vocabulary(self.own)
+        return SafeString(render_to_string("admin/campaigns/rule_rows.html", page_context))
 
 
 class RowsField(forms.JSONField):
     """What the rows say. Whoever sends something else is told in words."""
 
-    def __init__(self, *, part: str, empty: Any, **about: Any) -> None:
+    def __init__(self, *, part: str, empty: Any, **options: Any) -> None:
         label = gettext_lazy("Limits") if part == "limits" else gettext_lazy("Conditions")
-        super().__init__(required=False, label=label, widget=RowsWidget(part, **about))
+        super().__init__(required=False, label=label, widget=RowsWidget(part, **options))
         self.empty = empty
         self.error_messages["invalid"] = gettext_lazy("The rows could not be read. Reload the page.")
 

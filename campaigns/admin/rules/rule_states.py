@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from campaigns.admin.rules import rule_bench
+from campaigns.admin.rules import rule_try_out
 from campaigns.earning import checks, sentences
 from campaigns.models.earning_rules import EarningRule
 from core.errors import Invalid
@@ -28,7 +28,7 @@ TEXTS = {**dict(State.choices), "scheduled": gettext_lazy("Scheduled")}
 NEXT: dict[str, tuple[set[str], str, Any]] = {
     "activate": ({"draft", "paused"}, State.ACTIVE, gettext_lazy("The rule counts for actions from now on.")),
     "pause": ({"active"}, State.PAUSED, gettext_lazy("The rule counts for no action until somebody activates it.")),
-    "end": ({"draft", "active", "paused"}, State.ENDED, gettext_lazy("The rule ends for good. Its budget is kept.")),
+    "end": ({"draft", "active", "paused"}, State.ENDED, gettext_lazy("The rule ends permanently. Its budget is kept.")),
 }
 
 UNDONE_BY = {"activate": "pause", "pause": "activate"}
@@ -85,7 +85,7 @@ class RuleStates(TenantAdmin):
             row=rule,
             title=_("%(action)s: %(rule)s") % {"action": button, "rule": rule},
             paragraphs=[sentences.readable(rule), what],
-            consequences=rule_bench.notes_on(rule) if name == "activate" else [],
+            consequences=rule_try_out.notes_on(rule) if name == "activate" else [],
             button=button,
             dangerous=name == "end",
         )

@@ -4,7 +4,7 @@ from django.http import HttpRequest, JsonResponse
 
 from brands.models.tenants import Brand
 from campaigns.earning import choices
-from portal.lists.ids import is_id
+from core.numbers import is_id
 
 MAX_IDS, MAX_SEARCH = 500, 80
 

@@ -29,9 +29,9 @@ from campaigns.admin.wizard.milestone_rows import (
 from campaigns.earning import choices
 from campaigns.models.campaigns import Campaign, Milestone
 from core.forms.digits import AsciiDigits
+from core.numbers import is_id
 from core.translations import NAMES, TRANSLATION_LANGUAGES
 from portal.base.forms import DayField
-from portal.lists.ids import is_id
 from portal.unfold import CheckboxesWidget, NumberWidget, RadioWidget, SelectWidget, SwitchWidget, TextWidget
 
 MAX_CHOICES = 100  # products and batches that are offered; the campaign's own form finds any

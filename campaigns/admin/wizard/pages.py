@@ -30,10 +30,10 @@ from campaigns.admin.wizard.form import WizardForm, initial_of
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.progress import lifecycle
 from core.errors import DomainError
+from core.numbers import is_id
 from loyalty.models.rewards import Reward
 from portal.base.audit_mixin import audit_context
 from portal.base.page_urls import page_urls
-from portal.lists.ids import is_id
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
 MAX_BRANDS = 50  # that are offered by name
@@ -180,7 +180,7 @@ class CampaignWizard(CampaignActs):
         try:
             with transaction.atomic():
                 Brand.objects.select_for_update(no_key=True).get(pk=campaign.brand_id)  # one after the other
-                twin = self.twin_of(campaign, form.cleaned_data["name"])
+                twin = self.campaign_named(campaign, form.cleaned_data["name"])
                 if twin is not None and not campaign.pk and twin.created_at > timezone.now() - TWICE:
                     return redirect(page_address(twin.pk))  # a button that was pressed twice
                 if twin is not None:
@@ -193,9 +193,9 @@ class CampaignWizard(CampaignActs):
         except DomainError as error:
             form.add_error(None, error.message)
             return None
-        return self.went_on(request, made, launches=launches)
+        return self.redirect_after_save(request, made, launches=launches)
 
-    def twin_of(self, campaign: Campaign, name: str) -> Campaign | None:
+    def campaign_named(self, campaign: Campaign, name: str) -> Campaign | None:
         rows = Campaign.objects.filter(brand=campaign.brand_id, campaign_name=name).exclude(pk=campaign.pk)
         return rows.order_by("-pk").first()
 
@@ -239,7 +239,7 @@ class CampaignWizard(CampaignActs):
         if noted:
             audit_log.record(audit_context=audit_context(request), action=audit_log.ADDED, rows=noted)
 
-    def went_on(self, request: HttpRequest, made: Campaign, *, launches: bool) -> HttpResponse:
+    def redirect_after_save(self, request: HttpRequest, made: Campaign, *, launches: bool) -> HttpResponse:
         if "_try" in request.POST:
             self.start_trial(request, made)
             return redirect(f"{plan_address(made.pk)}#limits")

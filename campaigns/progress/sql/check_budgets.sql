@@ -1,6 +1,6 @@
 -- check: what the milestones of each campaign with a budget have paid, by the rewards that customers hold. Returns Contradiction
 -- where the budget counts something else.
-SELECT format('campaign %%s', c.campaign_id) AS about, trim_scale(coalesce(paid.points, 0))::text AS expected,
+SELECT format('campaign %%s', c.campaign_id) AS subject, trim_scale(coalesce(paid.points, 0))::text AS expected,
        trim_scale(s.points)::text AS actual
   FROM campaigns_campaign c
   JOIN campaigns_campaignbudget s USING (campaign_id)

@@ -26,7 +26,7 @@ WITH counted AS (
 ), latest AS (
     SELECT DISTINCT ON (user_id, campaign_id) * FROM advanced ORDER BY user_id, campaign_id, round DESC
 )
-SELECT format('user %%s in campaign %%s', user_id, campaign_id) AS about, trim_scale(coalesce(a.steps, 0))::text AS expected,
+SELECT format('user %%s in campaign %%s', user_id, campaign_id) AS subject, trim_scale(coalesce(a.steps, 0))::text AS expected,
        trim_scale(coalesce(p.progress, 0))::text AS actual
   FROM latest a FULL JOIN user_loyalty_campaign p USING (user_id, campaign_id)
  WHERE NOT EXISTS (

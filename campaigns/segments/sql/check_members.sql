@@ -1,5 +1,5 @@
 -- check: every segment's members. Returns Contradiction for each that is no account of the segment's brand.
-SELECT format('segment %%s, account %%s', s.segment_id, s.account_id) AS about, format('brand %%s', g.brand_id) AS expected,
+SELECT format('segment %%s, account %%s', s.segment_id, s.account_id) AS subject, format('brand %%s', g.brand_id) AS expected,
        format('brand %%s', coalesce(m.brand_id::text, 'none')) AS actual
   FROM loyalty_segmentmember s JOIN loyalty_segment g ON g.id = s.segment_id
   LEFT JOIN user_points m ON m.user_point_id = s.account_id

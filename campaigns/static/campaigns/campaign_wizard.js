@@ -50,11 +50,11 @@ const show = () => {
   see("stops").replaceChildren(...stops.map(({ at, reward }) => {
     const item = document.createElement("li");
     const number = document.createElement("strong");
-    const words = document.createElement("span");
+    const text = document.createElement("span");
     number.textContent = see("stops").dataset.at.replace("[number]", at.toLocaleString(LOCALE));
-    words.textContent = reward || "";
-    words.dir = "auto";
-    item.append(number, " ", words);
+    text.textContent = reward || "";
+    text.dir = "auto";
+    item.append(number, " ", text);
     return item;
   }));
   form.querySelector("[data-stops]").replaceChildren(...stops.flatMap(({ at }) => {
@@ -68,14 +68,14 @@ const show = () => {
   const things = stops.filter(({ chosen }) => chosen && chosen !== "points").length;
   const worth = form.querySelector("[data-worth]");
   const counted = { points: points.toLocaleString(LOCALE), rewards: things };
-  worth.textContent = worth.dataset.words.replace(/\[(points|rewards)\]/g, (_all, name) => counted[name]);
+  worth.textContent = worth.dataset.text.replace(/\[(points|rewards)\]/g, (_all, name) => counted[name]);
   showWhatMatters();
 };
 // --- What follows the goal: the milestone at it, and its number in a name that nobody has typed
 
 let goalBefore = valueOf("target_value");
 const nameField = form.elements.namedItem("name");
-let nameFollows = location.pathname.endsWith("/new/") && !form.querySelector("[data-refused]");
+let nameFollows = location.pathname.endsWith("/new/") && !form.querySelector("[data-rejected]");
 const followGoal = ({ target }) => {
   const goal = valueOf("target_value");
   if (target.name !== "target_value" || !(Number(goal) > 0)) return;

@@ -1,16 +1,17 @@
 // The builder of earning rules and segments: rows for conditions and limits, what they say as a sentence, what a rule
 // would earn, and how many members a segment has.
 // What the rows say is carried by two hidden fields of the form; nobody sees how.
+import { button, element } from "../portal/elements.js";
 import { debounce, latestOnly, postForm } from "../portal/requests.js";
-import { choice, editorsOf, element, labelled } from "./rule_values.js";
+import { choice, editorsOf, labelled } from "./rule_values.js";
 
 const vocabulary = JSON.parse(document.getElementById("rule-vocabulary")?.textContent || "null");
-const bench = document.querySelector("[data-rule-bench]");
+const tryOut = document.querySelector("[data-try-out]");
 const form = document.querySelector("[data-rule-part]")?.form;
 const PAUSE = 400;
 
 if (vocabulary && form) {
-  const words = vocabulary.words;
+  const labels = vocabulary.labels;
   const carrier = form.querySelector("[data-rule-part=conditions]");
   const kindField = form.elements[carrier.dataset.kindField || "kind"];
   const kinds = JSON.parse(carrier.dataset.kinds || "null");
@@ -18,8 +19,8 @@ if (vocabulary && form) {
     const named = kindField?.value || form.querySelector("[data-kind]")?.dataset.kind || "scan-auth";
     return kinds ? kinds[named] || named : named;
   };
-  const choicesAt = bench?.dataset.choices || carrier.dataset.choices;
-  const brand = () => form.elements.brand?.value || bench?.dataset.brand || carrier.dataset.brand || "";
+  const choicesAt = tryOut?.dataset.choices || carrier.dataset.choices;
+  const brand = () => form.elements.brand?.value || tryOut?.dataset.brand || carrier.dataset.brand || "";
   // Fields of a brand's own kinds are that brand's.
   const isBrands = (field) => !field.brand || !brand() || String(field.brand) === brand();
   const isForKind = (field) => !field.kinds || field.kinds.includes(kind());
@@ -59,9 +60,8 @@ if (vocabulary && form) {
   // --- Rows and groups
 
   const removeButton = (what, remove) => {
-    const made = element("button", { type: "button", textContent: words.remove });
-    made.setAttribute("aria-label", `${words.remove}: ${what}`);
-    made.addEventListener("click", remove);
+    const made = button(labels.remove, remove);
+    made.setAttribute("aria-label", `${labels.remove}: ${what}`);
     return made;
   };
   const rowOf = (row, remove) => {
@@ -74,11 +74,11 @@ if (vocabulary && form) {
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", field.label);
     box.append(
-      choice(offered.map((each) => [each.name, each.label]), field.name, words.field, (name) => {
+      choice(offered.map((each) => [each.name, each.label]), field.name, labels.field, (name) => {
         Object.assign(row, { field: name, operator: "", value: null });
         redraw();
       }),
-      choice(field.operators.map((each) => [each.name, each.label]), operator.name, words.operator, (name) => {
+      choice(field.operators.map((each) => [each.name, each.label]), operator.name, labels.operator, (name) => {
         const next = field.operators.find((each) => each.name === name);
         if (next.shape !== operator.shape) row.value = null;
         row.operator = name;
@@ -89,14 +89,13 @@ if (vocabulary && form) {
     );
     return box;
   };
-  const button = (text, act) => element("button", { type: "button", textContent: text, onclick: act });
   const groupOf = (group, depth, remove) => {
     const key = Object.keys(group)[0];
     const rows = group[key];
     const box = element("div", { className: "rule-group" });
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", vocabulary.groups[key]);
-    const head = element("div", { className: "rule-row" }, choice(Object.entries(vocabulary.groups), key, words.group, (next) => {
+    const head = element("div", { className: "rule-row" }, choice(Object.entries(vocabulary.groups), key, labels.group, (next) => {
       delete group[key];
       group[next] = rows;
       redraw();
@@ -107,12 +106,12 @@ if (vocabulary && form) {
       const removePart = () => { rows.splice(at, 1); redraw(); };
       box.append("field" in part ? rowOf(part, removePart) : groupOf(part, depth + 1, removePart));
     });
-    if (!rows.length && depth === 1) box.append(element("p", { textContent: words.none }));
-    const buttons = element("div", { className: "rule-row" }, button(words.add, () => {
+    if (!rows.length && depth === 1) box.append(element("p", { textContent: labels.none }));
+    const buttons = element("div", { className: "rule-row" }, button(labels.add, () => {
       rows.push({ field: fieldsNow()[0].name, operator: "", value: null });
-      redraw(box);
+      redraw();
     }));
-    if (depth < 3) buttons.append(button(words.add_group, () => { rows.push({ any: [] }); redraw(); }));
+    if (depth < 3) buttons.append(button(labels.add_group, () => { rows.push({ any: [] }); redraw(); }));
     box.append(buttons);
     return box;
   };
@@ -134,16 +133,16 @@ if (vocabulary && form) {
       return labelled(label, made);
     };
     box.append(
-      input("most", words.most),
-      choice(offered("what", isRule ? ["points", "events", "money"] : ["points", "events"]), limit.what, words.what, set("what")),
-      choice(offered("per", ["member", "rule"]), limit.per, words.per, set("per")),
+      input("most", labels.most),
+      choice(offered("what", isRule ? ["points", "events", "money"] : ["points", "events"]), limit.what, labels.what, set("what")),
+      choice(offered("per", ["member", "rule"]), limit.per, labels.per, set("per")),
     );
     if (!isRule) {
       const periods = limit.what === "events" ? ["day", "week", "month", "ever"] : ["event", "day", "week", "month", "ever"];
-      box.append(choice(offered("period", periods), limit.period, words.period, set("period")));
+      box.append(choice(offered("period", periods), limit.period, labels.period, set("period")));
     }
-    if (limit.what === "money") box.append(input("point_cost", words.cost));
-    box.append(removeButton(`${words.most} ${limit.most ?? ""}`, () => { limits.splice(at, 1); redraw(); }));
+    if (limit.what === "money") box.append(input("point_cost", labels.cost));
+    box.append(removeButton(`${labels.most} ${limit.most ?? ""}`, () => { limits.splice(at, 1); redraw(); }));
     return box;
   };
   const redraw = () => {
@@ -151,14 +150,22 @@ if (vocabulary && form) {
     const place = [...form.querySelectorAll(".rule-rows :is(select, input, button)")].indexOf(document.activeElement);
     left.replaceChildren(groupOf(conditions, 1, null));
     right?.replaceChildren(
-      ...(limits.length ? limits.map(limitOf) : [element("p", { textContent: words.no_limits })]),
-      button(words.add_limit, () => { limits.push({ per: "member", what: "points", period: "month", most: "" }); redraw(); }),
+      ...(limits.length ? limits.map(limitOf) : [element("p", { textContent: labels.no_limits })]),
+      button(labels.add_limit, () => { limits.push({ per: "member", what: "points", period: "month", most: "" }); redraw(); }),
     );
     // Whoever works with the keyboard stays where they were.
     [...form.querySelectorAll(".rule-rows :is(select, input, button)")][place]?.focus();
     changed();
   };
   kindField?.addEventListener("change", redraw);
+  // What a percentage is taken of is asked of percentages alone.
+  const effect = form.elements.reward_type;
+  const basis = form.elements.basis?.closest(".field-line");
+  const showBasis = () => { basis.hidden = effect.value !== "percentage"; };
+  if (basis) {
+    effect.addEventListener("change", showBasis);
+    showBasis();
+  }
   // A draft that is filled in again (drafts.js).
   for (const input of Object.values(parts)) {
     input.addEventListener("change", () => {
@@ -175,14 +182,14 @@ if (vocabulary && form) {
   // Each question is asked with what the form holds, and answers nothing where it was asked again before its answer came.
   const question = (address, more = () => ({})) => latestOnly((signal) => {
     const data = new FormData(form);
-    if (bench.dataset.rule) data.set("rule", bench.dataset.rule);
-    if (!data.get("brand")) data.set("brand", bench.dataset.brand || "");
+    if (tryOut.dataset.rule) data.set("rule", tryOut.dataset.rule);
+    if (!data.get("brand")) data.set("brand", tryOut.dataset.brand || "");
     if (!data.get("kind")) data.set("kind", kind());
     for (const [name, value] of Object.entries(more())) data.set(`trial_${name}`, value);
     return postForm(address, data, signal);
   });
-  const part = (name) => bench?.querySelector(`[data-part=${name}]`);
-  const readSentence = bench && question(bench.dataset.read);
+  const part = (name) => tryOut?.querySelector(`[data-part=${name}]`);
+  const readSentence = tryOut && question(tryOut.dataset.read);
   async function readBack() {
     const answer = await readSentence?.();
     if (!answer) return;
@@ -196,14 +203,14 @@ if (vocabulary && form) {
   const trial = part("trial");
   if (trial) {
     const inputs = Object.fromEntries([...trial.querySelectorAll("input, select")].map((input) => [input.name, input]));
-    const readEvents = question(bench.dataset.try, () => ({ member: inputs.member.value, list: "1" }));
-    const tryRule = question(bench.dataset.try, () => (
+    const readEvents = question(tryOut.dataset.try, () => ({ member: inputs.member.value, list: "1" }));
+    const tryRule = question(tryOut.dataset.try, () => (
       Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value]))
     ));
     // Of a brand's own kind, what its payload would carry.
     const ENTRIES = { date: "date", time: "time", whole: "number", decimal: "number" };
     const entryOf = (field) => {
-      const several = { switch: [["true", words.yes], ["false", words.no]], option: field.options.map((name) => [name, name]) }[field.entry];
+      const several = { switch: [["true", labels.yes], ["false", labels.no]], option: field.options.map((name) => [name, name]) }[field.entry];
       const made = several
         ? element("select", { name: field.name }, element("option", { value: "" }), ...several.map(([value, text]) => element("option", { value, textContent: text })))
         : element("input", { name: field.name, type: ENTRIES[field.entry] || "text", step: field.entry === "decimal" ? "any" : "" });
@@ -231,11 +238,11 @@ if (vocabulary && form) {
       }
     };
     let offered = [];
-    inputs.product_words.addEventListener("input", async () => {
-      const found = offered.find(([, text]) => text === inputs.product_words.value);
+    inputs.product_query.addEventListener("input", async () => {
+      const found = offered.find(([, text]) => text === inputs.product_query.value);
       inputs.product.value = found ? found[0] : "";
       if (found) return;
-      offered = await optionsOf("products", inputs.product_words.value);
+      offered = await optionsOf("products", inputs.product_query.value);
       trial.querySelector("datalist").replaceChildren(...offered.map(([, text]) => element("option", { value: text })));
     });
     inputs.member.addEventListener("change", async () => {

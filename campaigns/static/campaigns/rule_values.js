@@ -1,9 +1,6 @@
 // The values of conditions in the rule builder: for each shape of value the controls that edit it.
-export const element = (kind, more = {}, ...children) => {
-  const made = Object.assign(document.createElement(kind), more);
-  made.append(...children);
-  return made;
-};
+import { button, element } from "../portal/elements.js";
+
 export const labelled = (text, control) => element("label", {}, element("span", { textContent: text }), control);
 export const choice = (options, chosen, label, onchange) => {
   const made = element("select", { onchange: () => onchange(made.value) });
@@ -15,7 +12,7 @@ let lists = 0;
 
 // `changed`: called after each change of a row. `optionsOf` and `named`: rows of the brand, by words and by ids.
 export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
-  const words = vocabulary.words;
+  const labels = vocabulary.labels;
 
   // An input that stores what is typed.
   const input = (label, value, store, more) => {
@@ -23,16 +20,16 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     made.addEventListener("input", () => { store(made.value); changed(); });
     return labelled(label, made);
   };
-  const typed = (row, more) => [input(words.value, row.value, (value) => { row.value = value; }, more)];
+  const typed = (row, more) => [input(labels.value, row.value, (value) => { row.value = value; }, more)];
   const pair = (row, more) => {
     if (!Array.isArray(row.value) || row.value.length !== 2) row.value = ["", ""];
-    return [0, 1].map((at) => input(at ? words.and : words.value, row.value[at], (value) => { row.value[at] = value; }, more));
+    return [0, 1].map((at) => input(at ? labels.and : labels.value, row.value[at], (value) => { row.value[at] = value; }, more));
   };
   // A value of several numbers, each with a name.
   const numbers = (row, usual, more) => {
     if (typeof row.value !== "object" || Array.isArray(row.value) || !row.value) row.value = usual;
     return Object.keys(usual).map(
-      (name) => input(words[name], row.value[name], (value) => { row.value[name] = value; }, { type: "number", ...more }),
+      (name) => input(labels[name], row.value[name], (value) => { row.value[name] = value; }, { type: "number", ...more }),
     );
   };
   const suggested = (more) => {
@@ -41,8 +38,8 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     made.setAttribute("list", list.id);
     return [made, list];
   };
-  const listOfWords = (row, field) => {
-    const [made, list] = suggested({ value: (Array.isArray(row.value) ? row.value : []).join(", "), title: words.several });
+  const listOfTexts = (row, field) => {
+    const [made, list] = suggested({ value: (Array.isArray(row.value) ? row.value : []).join(", "), title: labels.several });
     const split = () => made.value.split(",").map((each) => each.trim()).filter(Boolean);
     made.addEventListener("input", () => { row.value = split(); changed(); });
     const offer = async () => {
@@ -52,20 +49,21 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     };
     made.addEventListener("focus", offer);
     made.addEventListener("input", offer);
-    return [labelled(words.several, made), list];
+    return [labelled(labels.several, made), list];
   };
   const chosenRows = (row, field) => {
     if (!Array.isArray(row.value)) row.value = [];
     const chips = element("div", { className: "rule-chips" });
-    const [made, list] = suggested({ placeholder: words.search, autocomplete: "off" });
+    const [made, list] = suggested({ placeholder: labels.search, autocomplete: "off" });
     let offered = [];
     const show = async () => {
       const names = await named(field.choices, row.value);
       chips.replaceChildren(...row.value.map((id) => {
-        const remove = element("button", { type: "button", textContent: `${names[id] || words.unnamed} ×` });
-        remove.setAttribute("aria-label", `${words.remove}: ${names[id] || words.unnamed}`);
-        remove.addEventListener("click", () => { row.value = row.value.filter((each) => each !== id); changed(); show(); });
-        return remove;
+        const name = names[id] || labels.unnamed;
+        const remove = () => { row.value = row.value.filter((each) => each !== id); changed(); show(); };
+        const made = button(`${name} ×`, remove);
+        made.setAttribute("aria-label", `${labels.remove}: ${name}`);
+        return made;
       }));
     };
     const offer = async () => {
@@ -87,7 +85,7 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
   // A box for each choice; the value lists what is ticked, in the order of the choices.
   const boxes = (row, choices) => {
     if (!Array.isArray(row.value)) row.value = [];
-    const set = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: words.value }));
+    const set = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: labels.value }));
     for (const [value, text] of choices) {
       const box = element("input", { type: "checkbox", checked: row.value.includes(value) });
       box.addEventListener("change", () => {
@@ -101,7 +99,7 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
   };
   const yesOrNo = (row) => {
     if (typeof row.value !== "boolean") { row.value = true; changed(); }
-    return [choice([["yes", words.yes], ["no", words.no]], row.value ? "yes" : "no", words.value, (value) => {
+    return [choice([["yes", labels.yes], ["no", labels.no]], row.value ? "yes" : "no", labels.value, (value) => {
       row.value = value === "yes";
       changed();
     })];
@@ -111,7 +109,7 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     window: (row) => numbers(row, { count: "1", days: "30" }, { min: "0", step: "1" }),
     labels: (row, field) => boxes(row, field.labels),
     choices: chosenRows,
-    words: listOfWords,
+    texts: listOfTexts,
     word: (row) => typed(row, { type: "text" }),
     number: (row) => typed(row, { type: "number", step: "any" }),
     numbers: (row) => pair(row, { type: "number", step: "any" }),

@@ -13,7 +13,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002 - Django's signature
         rows = list(consistency.differences())
         for each in rows:
-            self.stdout.write(f"{each.about}: {each.check}: expected {each.expected}, found {each.actual}")
+            self.stdout.write(f"{each.subject}: {each.check}: expected {each.expected}, found {each.actual}")
         if rows:
             raise CommandError(f"{len(rows)} differences.")
         self.stdout.write("Balances, ledger, progress, events and scans agree.")

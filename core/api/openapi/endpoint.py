@@ -43,14 +43,14 @@ def endpoint(
         "x-error-examples": error_examples or {},
     }
 
-    def said(method: F) -> F:
+    def decorate(method: F) -> F:
         vars(method)["operation"] = name
         return extend_schema(operation_id=name, tags=[tag], auth=[], extensions=more, **schema)(method)
 
-    return said
+    return decorate
 
 
 def raised_by(command: Callable[..., Any]) -> Sequence[type[DomainError]]:
     """What `@raises` says of a command."""
-    said: Sequence[type[DomainError]] = vars(command)["raises"]
-    return said
+    kinds: Sequence[type[DomainError]] = vars(command)["raises"]
+    return kinds

@@ -17,7 +17,7 @@ def webhook(kind: str, summary: str, data: type[Output], example: Mapping[str, A
     name = "".join(word.capitalize() for word in kind.split("."))
     fields = {"type": type_field(kind), "timestamp": TimestampField(help_text=TIME), "data": data()}
     body: Any = type(f"{name}Event", (Output,), fields)
-    said = extend_schema(
+    schema = extend_schema(
         operation_id=f"receive_{kind.replace('.', '_')}",
         summary=summary,
         description=f"Sent to each webhook of the brand that subscribes to `{kind}`.",
@@ -25,7 +25,7 @@ def webhook(kind: str, summary: str, data: type[Output], example: Mapping[str, A
         responses={204: None},
         examples=[OpenApiExample(summary, {"type": kind, "timestamp": WHEN, "data": dict(example)})],
     )
-    return OpenApiWebhook(kind, said)
+    return OpenApiWebhook(kind, schema)
 
 
 def type_field(kind: str) -> serializers.CharField:

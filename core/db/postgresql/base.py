@@ -106,13 +106,21 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return  # only a rollback can follow
         if self.is_pooled and not self.in_atomic_block:
             return
+        self._take_on()
+        self._assumed = requested
+
+    def assume_in_raw_transaction(self) -> None:
+        """As `assume`, in a transaction that was begun on psycopg's connection, of which Django does not know."""
+        if self.is_guarded:
+            self._take_on()
+
+    def _take_on(self) -> None:
         with self.wrap_database_errors, psycopg.ClientCursor(self.connection) as cursor:
             try:
                 cursor.execute(self._statement(local=self.is_pooled))
             except psycopg.errors.InvalidParameterValue as error:
                 message = f"{error.diag.message_primary}. Run `manage.py migrate`: it makes the database's roles."
                 raise psycopg.OperationalError(message) from error
-        self._assumed = requested
 
     def _statement(self, *, local: bool) -> str:
         text = (psycopg.sql.quote(word) for word in self._session_settings())

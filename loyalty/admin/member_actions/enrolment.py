@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
 from core.errors import DomainError
+from core.texts import shortened
 from loyalty.members import enrolment
 from loyalty.members.enrolment import Result
 from portal.base.audit_mixin import audit_context
@@ -117,6 +118,7 @@ def report(request: HttpRequest, result: Result) -> None:
     text = _("Enrolled: %(made)d. Already members: %(already)d.")
     messages.success(request, text % {"made": len(result.enrolled), "already": result.already})
     if result.unknown:
-        listed = ", ".join(result.unknown[:MAX_LISTED]) + (" …" if len(result.unknown) > MAX_LISTED else "")
         text = _("Not registered with this brand: %(count)d (%(shown)s). Ask them to register first.")
-        messages.warning(request, text % {"count": len(result.unknown), "shown": listed})
+        messages.warning(
+            request, text % {"count": len(result.unknown), "shown": shortened(result.unknown, most=MAX_LISTED)}
+        )

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import ACT
-from core.numbers import format_number
+from core.numbers import format_number, is_id
 from loyalty.members import numbers
 from loyalty.merges import merge, undo
 from loyalty.merges.eligibility import merge_error
@@ -31,8 +31,6 @@ from portal.base.confirmation import ConfirmedAction, ReasonForm, UnnamedReasonF
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.number_columns import format_points
 from portal.unfold import TextWidget, action
-
-MAX_DIGITS = 19  # of a user id
 
 
 class LookUpForm(forms.Form):
@@ -128,8 +126,7 @@ class Merging(TenantAdmin):
         if "@" in text:
             return rows.filter(user__email=text.lower()).first()
         by_barcode = rows.filter(pk=numbers.read(text) or 0).first()
-        is_id = text.isascii() and text.isdigit() and len(text) < MAX_DIGITS
-        by_id = rows.filter(user=int(text)).first() if is_id else None
+        by_id = rows.filter(user=int(text)).first() if is_id(text) else None
         return by_barcode or by_id or rows.filter(external_id=text).exclude(external_id="").first()
 
     def ask_for_other(self, request: HttpRequest, target: UserPoints, form: LookUpForm) -> HttpResponse:

@@ -17,13 +17,13 @@ from django.utils.translation import gettext_lazy
 
 from brands.identity.roles import VIEW
 from brands.models.people import User
+from core.numbers import is_id
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.member_notes import MAX_LENGTH, MemberNote
 from loyalty.points import accounts
 from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
-from portal.lists.ids import is_id
 from portal.undo import offers
 from portal.unfold import TextareaWidget
 

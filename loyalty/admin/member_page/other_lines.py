@@ -39,7 +39,7 @@ def reward_line(subject: Subject, row: Redemption) -> Line:
         address=address_of(row),
         state=state_badge(row),
         details=[masked_code(row), *ends_of(subject, row)],
-        about=f"{ledger.TAKEN}{row.pk}" if row.cost else "",
+        merge_key=f"{ledger.TAKEN}{row.pk}" if row.cost else "",
     )
 
 

@@ -32,7 +32,7 @@ KIND, OLDER = "kind", "older"
 LEDGER = "loyalty.loyaltytransaction"
 # Lists that are not searched by the customer, so no link leads to all rows of one.
 WITHOUT_LIST = {"loyalty.userpoints", "brands.auditlogentry"}
-# Buttons of the page; other acts are in a menu.
+# Buttons of the page; other actions are in a menu.
 FIRST = ("adjust", "give_reward", "block_one", "unblock_one")
 
 
@@ -74,7 +74,7 @@ class MemberView(RewardsOfMember, Notes, Merging):
                 "original": member,
                 "adminform": None,  # by this the breadcrumb knows a row's own page
                 "member": member,
-                **self.acts(request, member),
+                **self.action_context(request, member),
                 **self.sections(request, member),
                 "merges": self.merges_of(request, member),
                 **(extra_context or {}),
@@ -101,17 +101,17 @@ class MemberView(RewardsOfMember, Notes, Merging):
             **preferences_of(request, member),
         }
 
-    def acts(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
+    def action_context(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
         """What the person may do with this member: the commonest as buttons, the others in a menu."""
         permitted: list[tuple[str, Any, str]] = []
         page: Any = self  # whose types do not say what django-unfold adds
-        for act in page.get_actions_detail(request, member.pk):
-            name = act.action_name.removeprefix("loyalty_userpoints_")
-            permitted.append((name, act, reverse(f"admin:{act.action_name}", args=[member.pk])))
+        for action in page.get_actions_detail(request, member.pk):
+            name = action.action_name.removeprefix("loyalty_userpoints_")
+            permitted.append((name, action, reverse(f"admin:{action.action_name}", args=[member.pk])))
         history = reverse("admin:loyalty_userpoints_history", args=[member.pk])
         return {
-            "acts": [(act, address) for name, act, address in permitted if name in FIRST],
-            "more_acts": [(act, address) for name, act, address in permitted if name not in FIRST],
+            "page_actions": [(action, address) for name, action, address in permitted if name in FIRST],
+            "more_actions": [(action, address) for name, action, address in permitted if name not in FIRST],
             "write_to": member.user.email if member.user.is_active else "",
             "history": history,
         }

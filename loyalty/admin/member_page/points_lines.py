@@ -15,7 +15,7 @@ from portal.lists import local_time
 from portal.lists.number_columns import format_points
 from portal.timeline.sources import Line, Source, Subject, address_of
 
-SAID_IN_TITLES = ("milestone:", "order:")  # reasons whose notes name the reward and the order
+NAMED_BY_TITLE = ("milestone:", "order:")  # reasons whose notes name the reward and the order
 
 
 def entries(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
@@ -27,7 +27,7 @@ def entries(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
 def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> Line:
     """What it earned by and why so many."""
     details = [_("by %(person)s") % {"person": adjuster}] if adjuster else []
-    if row.note and not (page.is_adjustment(row) or row.reason_id.startswith((ledger.TAKEN, *SAID_IN_TITLES))):
+    if row.note and not (page.is_adjustment(row) or row.reason_id.startswith((ledger.TAKEN, *NAMED_BY_TITLE))):
         details.append(row.reason_id)
     return Line(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
@@ -38,11 +38,11 @@ def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> Line
         details=[*details, *page.why_of(row)],
         change=row.change,
         points=format_points(page.points_of(row)),
-        about=about(row),
+        merge_key=merge_key(row),
     )
 
 
-def about(row: LoyaltyTransaction) -> str:
+def merge_key(row: LoyaltyTransaction) -> str:
     """Of a scan's entry the code, of a reward's the redemption; of one that staff made, the entry itself."""
     if page.is_adjustment(row):
         return f"entry:{row.pk}"

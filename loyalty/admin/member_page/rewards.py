@@ -19,6 +19,7 @@ from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ACT, USE, VIEW, brand_scope
 from core.errors import DomainError
+from core.numbers import is_id
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.rewards import codes, redeem, till
@@ -29,7 +30,6 @@ from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
-from portal.lists.ids import is_id
 from portal.lists.number_columns import format_points
 from portal.timeline.sources import address_of
 from portal.undo import offers

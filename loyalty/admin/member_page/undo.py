@@ -17,7 +17,7 @@ from portal.base.tenant_scope import staff_user
 from portal.undo.offers import UNDONE_REASON, UndoKind
 
 
-def write_again(request: HttpRequest, offer: UndoOffer) -> None:
+def restore_note(request: HttpRequest, offer: UndoOffer) -> None:
     """The note as it was, unless the member's data was erased."""
     note = offer.arguments
     member = UserPoints.objects.get(pk=note["account"], brand=offer.brand_id)
@@ -26,7 +26,7 @@ def write_again(request: HttpRequest, offer: UndoOffer) -> None:
         raise Invalid(_("The member's data was erased, so nothing is noted."))
 
 
-def make_good_again(request: HttpRequest, offer: UndoOffer) -> None:
+def restore_used_code(request: HttpRequest, offer: UndoOffer) -> None:
     redemption = Redemption.objects.select_related("brand").get(
         pk=offer.arguments["redemption"],
         brand=offer.brand_id,
@@ -36,5 +36,5 @@ def make_good_again(request: HttpRequest, offer: UndoOffer) -> None:
     cancellation.undo_use(redemption=redemption, audit_context=audit_context(request, UNDONE_REASON))
 
 
-NOTE = UndoKind("loyalty.userpoints", VIEW, write_again)
-REDEMPTION = UndoKind("loyalty.redemption", USE, make_good_again)
+NOTE = UndoKind("loyalty.userpoints", VIEW, restore_note)
+REDEMPTION = UndoKind("loyalty.redemption", USE, restore_used_code)

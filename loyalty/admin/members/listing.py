@@ -16,11 +16,11 @@ from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
 from portal.lists import local_time
 from portal.lists.filters import DayFilter
-from portal.mixins.chosen_columns import ChoosesColumns
+from portal.mixins.chosen_columns import ColumnChoiceMixin
 from portal.unfold import ChoicesFilter, display
 
 
-class MemberList(ChoosesColumns):
+class MemberList(ColumnChoiceMixin):
     """What is shown is the account's own; what it is sorted by is a minute behind it."""
 
     pages_by_key = True

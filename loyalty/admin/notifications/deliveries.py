@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from core import languages
-from core.masking import masked_mail
+from core.texts import masked_mail
 from loyalty.members.masking import sees_members
 from loyalty.models.notifications import Channel, NotificationDelivery
 from portal.base.badges import badge

@@ -45,7 +45,7 @@ class NotificationSettingsForm(TenantForm):
         cleaned = self.cleaned_data["fcm_service_account"].strip()
         if cleaned:
             try:
-                push.service_account(cleaned)
+                push.check_upload(cleaned)
             except DomainError as error:
                 raise forms.ValidationError(error.message) from None
         return str(cleaned or self.stored["fcm_service_account"])
@@ -99,7 +99,7 @@ class NotificationSettingsAdmin(TenantAdmin):
         result = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
             return result
-        return [(title, {**about, "fields": without_secrets(about["fields"])}) for title, about in result]
+        return [(title, {**options, "fields": without_secrets(options["fields"])}) for title, options in result]
 
     @display(description=gettext_lazy("state"))
     def state(self, own: NotificationSettings) -> SafeString:

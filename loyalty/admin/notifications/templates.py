@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from brands.identity.roles import ACT, ADD, VIEW
 from brands.models.tenants import Brand
 from core.errors import DomainError
+from core.numbers import is_id
 from loyalty.admin.notifications.drafts import draft, names_of
 from loyalty.admin.resources import NotificationTemplateResource
 from loyalty.models.notifications import Channel, Language, NotificationTemplate, Template
@@ -123,15 +124,15 @@ class NotificationTemplateAdmin(ImportingAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        return super().add_view(request, form_url, {**(extra_context or {}), **self.about(request, None)})
+        return super().add_view(request, form_url, {**(extra_context or {}), **self.template_context(request, None)})
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        page_context = self.about(request, self.get_object(request, unquote(object_id)))
+        page_context = self.template_context(request, self.get_object(request, unquote(object_id)))
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page_context})
 
-    def about(self, request: HttpRequest, row: NotificationTemplate | None) -> dict[str, Any]:
+    def template_context(self, request: HttpRequest, row: NotificationTemplate | None) -> dict[str, Any]:
         """Which names the words may hold, and where they are previewed."""
         template = row.template if row else request.GET.get("template", "")
         kinds = [template] if template in Template.values else [*with_wording()]
@@ -197,7 +198,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
         return TemplateResponse(request, "admin/loyalty/notifications/preview.html", context)
 
     def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
-        if not (brand_id.isascii() and brand_id.isdigit() and len(brand_id) < 19):
+        if not is_id(brand_id):
             return None
         return self.brand_scope(request, VIEW).of(Brand.objects.all(), "pk").filter(pk=brand_id).first()
 

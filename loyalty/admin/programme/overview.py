@@ -24,7 +24,7 @@ from loyalty.programme.movements import EARNED, EXPIRED, MOVEMENTS, OF_BALANCE, 
 from loyalty.programme.roll_forward import Month
 from portal.figures import cards
 from portal.figures.cards import Card, share
-from portal.figures.charts import CHART_OPTIONS
+from portal.figures.charts import chart_options
 from portal.unfold import SelectWidget
 
 LEDGER, MEMBERS, COSTS = "loyalty.loyaltytransaction", "loyalty.userpoints", "loyalty.pointcost"
@@ -270,9 +270,7 @@ class Programme:
                 for name, colour in COLOURS.items()
             ],
         }
-        scales: Any = CHART_OPTIONS["scales"]
-        side_by_side = {axis: {**of, "stacked": False} for axis, of in scales.items()}
-        return {"data": json.dumps(data), "options": json.dumps({**CHART_OPTIONS, "scales": side_by_side})}
+        return {"data": json.dumps(data), "options": json.dumps(chart_options())}
 
 
 def percent(number: float | None) -> str:

@@ -27,6 +27,7 @@ from loyalty.programme.movements import CHOICES
 from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
+from portal.import_export.downloads import as_attachment
 from portal.lists.filters import StateFilter
 from portal.unfold import display
 
@@ -97,7 +98,8 @@ class ProgrammeAdmin(TenantAdmin):
     def as_csv(self, request: HttpRequest) -> HttpResponse:
         form = self.requested(request)
         content = roll_forward.as_csv(self.lines(form))
-        return attachment(content, "text/csv; charset=utf-8", f"{self.file_name(form)}.csv")
+        answer = HttpResponse(content, content_type="text/csv; charset=utf-8")
+        return as_attachment(answer, f"{self.file_name(form)}.csv")
 
     def as_pdf(self, request: HttpRequest) -> HttpResponse:
         form = self.requested(request)
@@ -107,7 +109,7 @@ class ProgrammeAdmin(TenantAdmin):
         except DomainError as error:
             self.message_user(request, error.message, "ERROR")
             return redirect("admin:loyalty_pointsrollup_programme")
-        return attachment(content, "application/pdf", f"{self.file_name(form)}.pdf")
+        return as_attachment(HttpResponse(content, content_type="application/pdf"), f"{self.file_name(form)}.pdf")
 
     def lines(self, form: PeriodForm) -> list[roll_forward.Month]:
         brand, (first, last) = form.chosen, form.months
@@ -116,12 +118,6 @@ class ProgrammeAdmin(TenantAdmin):
     def file_name(self, form: PeriodForm) -> str:
         brand, (first, last) = form.chosen, form.months
         return f"roll-forward-{brand.slug}-{first:%Y-%m}-{last:%Y-%m}"
-
-
-def attachment(content: bytes, content_type: str, name: str) -> HttpResponse:
-    return HttpResponse(
-        content, content_type=content_type, headers={"Content-Disposition": f'attachment; filename="{name}"'}
-    )
 
 
 @admin.register(PointCost)

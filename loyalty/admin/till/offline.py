@@ -24,7 +24,7 @@ from loyalty.rewards import till
 from scanpage import assets
 
 MAX_CODES, MAX_BRANDS = 500, 10
-DIGEST_LENGTH = 32  # hexadecimal digits of SHA-256; offline.js has the same
+DIGEST_LENGTH = 32  # hexadecimal digits of SHA-256; till/codes.js has the same
 NO_STORE = {"Cache-Control": "no-store"}
 
 

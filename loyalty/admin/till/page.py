@@ -25,6 +25,7 @@ from brands.identity.roles import USE, BrandScope
 from brands.models.tenants import Brand
 from brands.tenants.local_time import midnight
 from core.errors import DomainError
+from core.numbers import is_id
 from core.web import security_headers
 from loyalty.admin.till import offline
 from loyalty.admin.till.answers import clock, describe
@@ -35,7 +36,6 @@ from loyalty.rewards.undo import may_undo_use, too_late, undo_since
 from portal.base.audit_mixin import audit_context
 from portal.base.page_urls import page_urls
 from portal.base.tenant_scope import staff_user
-from portal.lists.ids import is_id
 from portal.shell import brand_switcher
 from portal.unfold import action
 from scanpage import assets

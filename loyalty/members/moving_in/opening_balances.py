@@ -5,9 +5,11 @@ with this very import, waits until they confirm it or log in. Whether the addres
 plays no part: the brand must not be able to tell.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from uuid import UUID, uuid5
 
 from django.db import transaction
@@ -16,25 +18,29 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
+from brands.tenants.turns import TURN_SECONDS, in_turns
 from core.db import row_guard
+from core.db.outages import is_outage
 from core.db.statements import command
 from core.json_values import plain
 from events import leases, publishing
 from events.messages import LeasedEvent, NewEvent
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import OpeningBalance, UserPoints
-from loyalty.models.wallets import WalletPass
 from loyalty.points import accounts, ledger
-from loyalty.points.balance_events import balance_changed
+from loyalty.points.balance_events import balance_changed, with_pass
 from loyalty.points.ledger import OpeningCredit
 from loyalty.points.level_periods.raising import note_raised
 from loyalty.points.level_periods.rules import rule_of
 from loyalty.points.level_periods.settle import settle
 
+logger = logging.getLogger(__name__)
+
 INSERT_OPENING_BALANCES = command("loyalty/members/moving_in/sql/insert_opening_balances.sql")
 # Any constant UUID: a name space for what follows from opening balances.
 EVENT_ID_NAMESPACE = UUID("0b7f4c0e-7a53-4f6e-9a0c-5d3a3f6b7c21")
-PORTION = 1_000  # events published, or waiting balances credited, at once
+PORTION = 1_000  # events published at once
+ACCOUNTS_AT_ONCE = 100  # whose waiting balances are credited before the next brand has its turn
 RELEASE = "release-opening-balances"
 
 
@@ -72,14 +78,12 @@ def credit(
 
 
 def _publish(brand_id: int, credited: Sequence[OpeningCredit], reason_id: str, at: datetime) -> None:
-    with_pass = set(
-        WalletPass.objects.filter(account__in=[each.account for each in credited]).values_list("account", flat=True)
-    )
+    passes = with_pass([each.account for each in credited])
     listened = webhook_events.listened_at(brand_id)
     events = [
         event
         for each in credited
-        for event in _events_of(each, brand_id, reason_id, at, listened=listened, has_pass=each.account in with_pass)
+        for event in _events_of(each, brand_id, reason_id, at, listened=listened, has_pass=each.account in passes)
     ]
     for start in range(0, len(events), PORTION):
         publishing.publish(messages=events[start : start + PORTION], brand_id=brand_id, at=at)
@@ -161,19 +165,37 @@ def on_release(delivery: LeasedEvent) -> None:
             _credit_waiting(account, at)
 
 
-def release_where_not_needed(*, at: datetime) -> int:
-    """Credit what waits at brands that no longer ask for confirmed addresses, a portion at a time. Returns of how many
-    accounts."""
-    waiting = OpeningBalance.objects.filter(user=OuterRef("user"), brand=OuterRef("brand"))
-    here = UserPoints.objects.filter(Exists(waiting), brand__requires_confirmed_email=False)
-    ready = here.filter(status=UserPoints.Status.ACTIVE, brand__in=OpeningBalance.objects.values("brand"))
-    rows = list(ready.order_by("pk").values_list("pk", flat=True)[:PORTION])
-    for pk in rows:
+def release_where_not_needed(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
+    """Credit what waits at brands that no longer ask for confirmed addresses, a portion of each in turns, for so long.
+    Returns of how many accounts."""
+    brands = Brand.objects.filter(pk__in=OpeningBalance.objects.values("brand"), requires_confirmed_email=False)
+    failure = "the opening balances of the brand %s could not be credited"
+    return in_turns(brands, partial(_credited_portions, at=at), failure=failure, seconds=seconds)
+
+
+def _credited_portions(brand: Brand, *, at: datetime) -> Iterator[int]:
+    """The members' accounts of one brand, each in a transaction of its own: one that cannot be credited is passed."""
+    waiting = OpeningBalance.objects.filter(user=OuterRef("user"), brand=brand)
+    ready = UserPoints.objects.filter(Exists(waiting), brand=brand, status=UserPoints.Status.ACTIVE).order_by("pk")
+    after = 0
+    while portion := list(ready.filter(pk__gt=after).values_list("pk", flat=True)[:ACCOUNTS_AT_ONCE]):
+        after = portion[-1]
+        yield sum(_is_credited(account, at) for account in portion)
+
+
+def _is_credited(pk: int, at: datetime) -> bool:
+    try:
         with transaction.atomic():
             account = UserPoints.objects.select_for_update(no_key=True).get(pk=pk)
-            if account.status == UserPoints.Status.ACTIVE:
-                _credit_waiting(account, at)
-    return len(rows)
+            if account.status != UserPoints.Status.ACTIVE:
+                return False
+            _credit_waiting(account, at)
+    except Exception as error:
+        if is_outage(error):
+            raise
+        logger.exception("the opening balance of the account %d could not be credited", pk)
+        return False
+    return True
 
 
 def _credit_waiting(account: UserPoints, at: datetime) -> None:

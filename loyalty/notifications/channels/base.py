@@ -44,10 +44,10 @@ def check_may_send(message: OutboundMessage) -> None:
         raise Failed(SANDBOX)
 
 
-def busy(answer: Answer, said: str) -> RetryLater | NotSent:
+def busy(answer: Answer, error: str) -> RetryLater | NotSent:
     """The next attempt comes when the server asked for it, where it did."""
     wait = answer.retry_after(at=timezone.now(), at_most=MAX_WAIT)
-    return RetryLater(said, after=wait) if wait else NotSent(said)
+    return RetryLater(error, after=wait) if wait else NotSent(error)
 
 
 def number(value: Any) -> int:

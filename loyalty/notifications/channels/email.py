@@ -24,8 +24,8 @@ def send(outbound: OutboundMessage) -> str:
         message = message_of(outbound)
         message.send()
     except smtplib.SMTPRecipientsRefused as error:
-        code, said = next(iter(error.recipients.values()))
-        raise rejection(code, said) from error
+        code, reply = next(iter(error.recipients.values()))
+        raise rejection(code, reply) from error
     except smtplib.SMTPDataError as error:
         raise (Failed if is_final(error.smtp_code) else NotSent)(
             smtp_error(error.smtp_code, error.smtp_error)
@@ -70,18 +70,18 @@ def message_of(outbound: OutboundMessage) -> EmailMultiAlternatives:
     return message
 
 
-def rejection(code: int, said: bytes) -> Exception:
+def rejection(code: int, reply: bytes) -> Exception:
     """Of a recipient: for good where the address is to blame."""
-    text = said.decode(errors="replace")
+    text = reply.decode(errors="replace")
     if not is_final(code):
-        return NotSent(smtp_error(code, said))
-    return (Failed if NOT_THE_ADDRESS.match(text) or code == 552 else AddressBouncedError)(smtp_error(code, said))
+        return NotSent(smtp_error(code, reply))
+    return (Failed if NOT_THE_ADDRESS.match(text) or code == 552 else AddressBouncedError)(smtp_error(code, reply))
 
 
 def is_final(code: int) -> bool:
     return 500 <= code < 600
 
 
-def smtp_error(code: int, said: bytes | str) -> str:
-    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+def smtp_error(code: int, reply: bytes | str) -> str:
+    text = reply.decode(errors="replace") if isinstance(reply, bytes) else reply
     return f"SMTP {code} {one_line(text)}"[:500]

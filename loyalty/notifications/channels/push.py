@@ -27,10 +27,16 @@ FIELD = "fcm_service_account"
 DEAD_TOKENS = frozenset({"UNREGISTERED", "SENDER_ID_MISMATCH"})
 
 
+def check_upload(text: str) -> None:
+    """Raises Invalid where the text is no file of Google's console, or its key cannot sign, and Unavailable."""
+    google_service_accounts.read(text, field=FIELD)
+    service_account(text)
+
+
 @lru_cache(maxsize=64)
 def service_account(text: str) -> ServiceAccount:
-    """The file of Google's console. Raises Invalid where it is none, or its key cannot sign."""
-    account = google_service_accounts.read(text, field=FIELD)
+    """The stored file, which was checked when it was uploaded. Raises Invalid where it names no project."""
+    account = google_service_accounts.read_stored(text, field=FIELD)
     if not account.project_id:
         raise Invalid(_("This file lacks the project_id."), details={"field": FIELD})
     return account
@@ -53,9 +59,9 @@ def send(message: OutboundMessage) -> str:
         return str(body.get("name", ""))[:255]
     if answer.status == 401:
         google_service_accounts.discard_token(account, scope=SCOPE)
-    kind, said = error_of(body)
-    error = f"FCM {answer.status} {kind}: {said}"[:500]
-    if kind in DEAD_TOKENS or (kind == "INVALID_ARGUMENT" and "registration token" in said):
+    kind, reason = error_of(body)
+    error = f"FCM {answer.status} {kind}: {reason}"[:500]
+    if kind in DEAD_TOKENS or (kind == "INVALID_ARGUMENT" and "registration token" in reason):
         raise AddressBouncedError(error)
     if answer.status in {401, 403, 408, 429} or answer.status >= 500:
         raise busy(answer, error)

@@ -48,12 +48,12 @@ def send(message: OutboundMessage) -> str:
     if answer.status == 201:
         return str(body.get("sid", ""))[:255]
     code = number(body.get("code"))
-    said = f"Twilio {answer.status}, {code}: {body.get('message', '')}"[:500]
+    failure = f"Twilio {answer.status}, {code}: {body.get('message', '')}"[:500]
     if code in DEAD_NUMBERS:
-        raise AddressBouncedError(said)
+        raise AddressBouncedError(failure)
     if answer.status in {401, 403, 408, 429} or answer.status >= 500:  # 401, 403: until the brand mends its settings
-        raise busy(answer, said)
-    raise Failed(said)
+        raise busy(answer, failure)
+    raise Failed(failure)
 
 
 def read(body: bytes) -> dict[str, Any]:

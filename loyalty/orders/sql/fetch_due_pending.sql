@@ -1,8 +1,9 @@
--- set: each chunk of the releases. The next `limit` pending points that are due after the entry `after`, of members who may
--- earn, by entry. Returns DuePending. Locks nothing.
+-- set: each call of the releases. The next `limit` pending points that are due, of members who may earn: of each brand those
+-- that have been due for longest, one of each brand and then the next of each. Returns DuePending. Locks nothing.
 SELECT p.entry_id AS entry, p.user_point_id AS account
   FROM loyalty_pendingpoints p
   JOIN user_points a ON a.user_point_id = p.user_point_id AND a.status = 'active'
   JOIN brands_brand b ON b.id = a.brand_id AND b.loyalty_active
- WHERE p.remaining > 0 AND p.release_at <= %(at)s::timestamptz AND p.entry_id > %(after)s::bigint
- ORDER BY p.entry_id LIMIT %(limit)s::int
+ WHERE p.remaining > 0 AND p.release_at <= %(at)s::timestamptz
+ ORDER BY row_number() OVER (PARTITION BY a.brand_id ORDER BY p.release_at, p.entry_id), p.entry_id
+ LIMIT %(limit)s::int

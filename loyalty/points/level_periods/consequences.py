@@ -12,10 +12,9 @@ from events import messages, publishing
 from loyalty.integrations import webhook_events
 from loyalty.models.levels import BrandLevel
 from loyalty.models.notifications import Template
-from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
-from loyalty.points.balance_events import balance_changed
-from loyalty.points.level_periods.standing import Change, Reason, Standing
+from loyalty.points.balance_events import balance_changed, with_pass
+from loyalty.points.level_periods.member_levels import Change, MemberLevel, Reason
 
 # Any constant UUID: a name space of its own for what follows from the ends of levels.
 EVENT_ID_NAMESPACE = uuid.UUID("5e0c1f7a-9d43-4c0b-8a62-7f1d35b9e0c4")
@@ -40,11 +39,11 @@ class EndWarning:
 
 def publish(
     brand: Brand,
-    members: Mapping[int, Standing],
+    members: Mapping[int, MemberLevel],
     changes: Sequence[Change],
     warnings: Sequence[EndWarning],
     *,
-    displayed: Sequence[Standing],
+    displayed: Sequence[MemberLevel],
     at: datetime,
 ) -> None:
     """Publish it in the caller's transaction; `displayed`: members whose wallet passes say something else now."""
@@ -64,7 +63,7 @@ def publish(
         publishing.publish(messages=following, brand_id=brand.pk, at=at)
 
 
-def last_lowered(changes: Sequence[Change], members: Mapping[int, Standing]) -> list[Change]:
+def last_lowered(changes: Sequence[Change], members: Mapping[int, MemberLevel]) -> list[Change]:
     """One message to a member whose level fell, however many ends it fell at."""
     last = {
         each.account: each for each in changes if each.reason == Reason.LOWERED and members[each.account].is_notified
@@ -72,9 +71,8 @@ def last_lowered(changes: Sequence[Change], members: Mapping[int, Standing]) -> 
     return list(last.values())
 
 
-def _for_wallets(brand: Brand, displayed: Sequence[Standing], at: datetime) -> list[messages.NewEvent]:
-    accounts = [each.account for each in displayed]
-    with_pass = set(WalletPass.objects.filter(account__in=accounts).values_list("account_id", flat=True))
+def _for_wallets(brand: Brand, displayed: Sequence[MemberLevel], at: datetime) -> list[messages.NewEvent]:
+    passes = with_pass([each.account for each in displayed])
     return [
         balance_changed(
             brand_id=brand.pk,
@@ -86,7 +84,7 @@ def _for_wallets(brand: Brand, displayed: Sequence[Standing], at: datetime) -> l
             has_consumer=True,
         )
         for each in displayed
-        if each.account in with_pass
+        if each.account in passes
     ]
 
 
@@ -94,7 +92,7 @@ def key_of(change: Change) -> str:
     return f"{change.account}:{change.reason}:{change.ended_on}:{change.after}"
 
 
-def webhook_event_of(change: Change, member: Standing, brand_id: int, at: datetime) -> messages.NewEvent:
+def webhook_event_of(change: Change, member: MemberLevel, brand_id: int, at: datetime) -> messages.NewEvent:
     kind = TYPES[Reason(change.reason)]
     data = {
         "level_before": change.before,

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
-from loyalty.points.level_periods import standing
+from loyalty.points.level_periods import member_levels
 from loyalty.points.level_periods.rules import DAY, rule_of
 from loyalty.points.levels import Level, level_named
 
@@ -40,18 +40,18 @@ def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at:
         return None
     day = rule.today(at)
     first = account.period_from or rule.counted_from(day)
-    about = (rule.kind, rule.months, account.period_points, first, rule.period_end(first))
+    period = (rule.kind, rule.months, account.period_points, first, rule.period_end(first))
     own = level_named(levels=ladder, name=account.current_level)
     until = account.level_until
     if until is None or own is None:
-        return LevelEnd(*about)
+        return LevelEnd(*period)
     begins = rule.basis_from(until)
     if day < begins:
-        return LevelEnd(*about, until, rule.falls_on(until) - DAY)
-    earned = standing.points_between(rule, [(account.pk, begins, rule.falls_on(until))], at)[account.pk].points
+        return LevelEnd(*period, until, rule.falls_on(until) - DAY)
+    earned = member_levels.points_between(rule, [(account.pk, begins, rule.falls_on(until))], at)[account.pk].points
     missing = max(ZERO, own.threshold - earned)
     level_until = until if missing else rule.renewed(until)
-    return LevelEnd(*about, level_until, rule.falls_on(level_until) - DAY, missing)
+    return LevelEnd(*period, level_until, rule.falls_on(level_until) - DAY, missing)
 
 
 def counted_points(*, brand: Brand, account: UserPoints | None) -> Decimal:

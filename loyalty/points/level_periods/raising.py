@@ -11,10 +11,10 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import ledger, levels
 from loyalty.points.expiry_rules import months_later
-from loyalty.points.level_periods import consequences, standing
+from loyalty.points.level_periods import consequences, member_levels
+from loyalty.points.level_periods.member_levels import Change, MemberLevel, Reason
 from loyalty.points.level_periods.rules import LevelRule, rule_of
 from loyalty.points.level_periods.settle import settle
-from loyalty.points.level_periods.standing import Change, Reason, Standing
 from loyalty.points.levels import levels_of
 
 
@@ -48,13 +48,13 @@ def note_raised(*, brand: Brand, raised: Iterable[tuple[int, str, str, Decimal]]
         return
     ladder, end = levels_of(brand), rule.until(rule.today(at))
     changes = [
-        Change(account, 0, before, after, Reason.REACHED, points, end if standing.ends(ladder, after) else None)
+        Change(account, 0, before, after, Reason.REACHED, points, end if member_levels.ends(ladder, after) else None)
         for account, before, after, points in raised
     ]
     for until in (end, None):
         rows = UserPoints.objects.filter(pk__in=[each.account for each in changes if each.until == until])
         rows.update(level_until=until)
-    standing.add_history(changes, brand_id=brand.pk, at=at)
+    member_levels.add_history(changes, brand_id=brand.pk, at=at)
 
 
 def set_level(row: UserPoints, level: str, *, until: date | None, reason: str, at: datetime) -> None:
@@ -62,7 +62,7 @@ def set_level(row: UserPoints, level: str, *, until: date | None, reason: str, a
     rows = UserPoints.objects.filter(pk=row.pk)
     rows.update(current_level=level, level_until=until, level_warned_until=None, updated_at=at)
     change = Change(row.pk, row.user_id, row.current_level, level, reason, row.period_points, until)
-    standing.add_history([change], brand_id=row.brand_id, at=at)
+    member_levels.add_history([change], brand_id=row.brand_id, at=at)
 
 
 def set_end(row: UserPoints, *, until: date | None) -> None:
@@ -85,7 +85,7 @@ def after_return(
     ladder = levels_of(brand)
     own = levels.level_named(levels=ladder, name=member.level)
     first, before = months_later(rule.basis_from(member.until), -rule.months), rule.basis_from(member.until)
-    reached_by = standing.points_between(rule, [(account, first, before)], at)[account].points
+    reached_by = member_levels.points_between(rule, [(account, first, before)], at)[account].points
     own_accounts = UserPoints.objects.get(pk=account).ledger_accounts
     earned_on = rule.today(_counted_at(entry, own_accounts))
     had = max(
@@ -108,13 +108,13 @@ def _counted_at(entry: LoyaltyTransaction, accounts: Sequence[int]) -> datetime:
 
 
 def _lower(
-    brand: Brand, rule: LevelRule, member: Standing, *, reached_by: Decimal, at: datetime
+    brand: Brand, rule: LevelRule, member: MemberLevel, *, reached_by: Decimal, at: datetime
 ) -> tuple[str, list[messages.NewEvent]]:
     ladder, before = levels_of(brand), member.level
     points = max(member.counted, reached_by)
     top = levels.reached(levels=ladder, lifetime=points)
     member.level = top.name if top else ""
-    if not standing.ends(ladder, member.level):
+    if not member_levels.ends(ladder, member.level):
         member.until = None
     elif not rule.is_rolling and top and member.counted >= top.threshold:
         member.until = rule.until(rule.today(at))
@@ -124,7 +124,7 @@ def _lower(
     change = Change(
         member.account, member.user_id, before, member.level, Reason.RETURNED, points, member.until, rule.today(at)
     )
-    standing.add_history([change], brand_id=brand.pk, at=at)
+    member_levels.add_history([change], brand_id=brand.pk, at=at)
     kind = consequences.TYPES[Reason.RETURNED]
     if not webhook_events.listens(brand_id=brand.pk, kind=kind):
         return member.level, []

@@ -12,21 +12,21 @@ from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import LevelPeriodState
 from loyalty.points import accounts as account_rows
-from loyalty.points.level_periods import consequences, standing
+from loyalty.points.level_periods import consequences, member_levels
 from loyalty.points.level_periods.consequences import EndWarning
+from loyalty.points.level_periods.member_levels import Change, MemberLevel
 from loyalty.points.level_periods.rules import LevelRule, rule_of
-from loyalty.points.level_periods.standing import Change, Standing
 from loyalty.points.levels import Level, level_named, levels_of
 
 
-def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, Standing]:
+def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, MemberLevel]:
     """Where these accounts of the brand stand at `at`, by account; locks them. Call in a transaction.
 
     What falls or is renewed by it, and who is warned, is published. At a brand whose levels stay, accounts that still
     follow periods of before are freed of them.
     """
     account_rows.lock_many(accounts=accounts)
-    every = [Standing.of(row) for row in UserPoints.objects.filter(pk__in=accounts, brand=brand).order_by("pk")]
+    every = [MemberLevel.of(row) for row in UserPoints.objects.filter(pk__in=accounts, brand=brand).order_by("pk")]
     rule = rule_of(brand)
     if rule is None:
         free(every, at)
@@ -41,26 +41,26 @@ def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, 
     oldest = count(members, rule, day, at)
     warnings = warn(members, rule, ladder, day, at)
     for each in members:
-        each.due_at = standing.due_at(rule, each, day, oldest[each.account])
-    standing.write(members, at)
-    standing.add_history(changes, brand_id=brand.pk, at=at)
+        each.due_at = member_levels.due_at(rule, each, day, oldest[each.account])
+    member_levels.write(members, at)
+    member_levels.add_history(changes, brand_id=brand.pk, at=at)
     by_account = {each.account: each for each in members}
     displayed = [each for each in members if each.displayed != before[each.account]]
     consequences.publish(brand, by_account, changes, warnings, displayed=displayed, at=at)
     return {each.account: each for each in every}
 
 
-def free(members: Sequence[Standing], at: datetime) -> None:
+def free(members: Sequence[MemberLevel], at: datetime) -> None:
     """Levels stay for good: all lifetime points count again."""
     left = [each for each in members if each.period_from is not None]
     for each in left:
         each.counted, each.due_at = each.lifetime, None
         each.period_from = each.until = each.warned_until = None
     if left:
-        standing.write(left, at)
+        member_levels.write(left, at)
 
 
-def is_ahead(member: Standing, rule: LevelRule, state: LevelPeriodState | None, day: date) -> bool:
+def is_ahead(member: MemberLevel, rule: LevelRule, state: LevelPeriodState | None, day: date) -> bool:
     """Whether a machine whose clock was ahead has begun the account's next period already."""
     began = member.period_from
     return began is not None and rule.counted_from(day) < began and follows(state, rule, member.account)
@@ -81,10 +81,10 @@ def extends(state: LevelPeriodState | None, rule: LevelRule) -> bool:
 
 
 def begin(
-    member: Standing, rule: LevelRule, state: LevelPeriodState | None, ladder: Sequence[Level], day: date
+    member: MemberLevel, rule: LevelRule, state: LevelPeriodState | None, ladder: Sequence[Level], day: date
 ) -> None:
     """Nobody loses a level before a whole period under the rule, nor earlier than was promised."""
-    if not standing.ends(ladder, member.level):
+    if not member_levels.ends(ladder, member.level):
         member.until = None
         return
     is_new = not follows(state, rule, member.account) and extends(state, rule)
@@ -93,12 +93,12 @@ def begin(
 
 
 def end_levels(
-    members: Sequence[Standing], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
+    members: Sequence[MemberLevel], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
 ) -> list[Change]:
     """Each end that has passed, in turn: after a long pause a member may have several behind them."""
     changes: list[Change] = []
     while ending := [each for each in members if each.until and day >= rule.falls_on(each.until)]:
-        earned = standing.points_between(
+        earned = member_levels.points_between(
             rule,
             [
                 (each.account, rule.basis_from(each.until), rule.falls_on(each.until))
@@ -111,25 +111,25 @@ def end_levels(
     return changes
 
 
-def end(member: Standing, rule: LevelRule, ladder: Sequence[Level], earned: standing.PeriodPoints) -> Change:
+def end(member: MemberLevel, rule: LevelRule, ladder: Sequence[Level], earned: member_levels.PeriodPoints) -> Change:
     assert member.until is not None  # noqa: S101 - it has passed
     before, ended_on = member.level, member.until
-    member.level, reason = standing.after_end(ladder, before, earned.points)
-    member.until = rule.renewed(ended_on) if standing.ends(ladder, member.level) else None
+    member.level, reason = member_levels.after_end(ladder, before, earned.points)
+    member.until = rule.renewed(ended_on) if member_levels.ends(ladder, member.level) else None
     return Change(member.account, member.user_id, before, member.level, reason, earned.points, member.until, ended_on)
 
 
-def count(members: Sequence[Standing], rule: LevelRule, day: date, at: datetime) -> dict[int, datetime | None]:
+def count(members: Sequence[MemberLevel], rule: LevelRule, day: date, at: datetime) -> dict[int, datetime | None]:
     """What counts towards a level from now on; returns the moment of each account's first entry of it."""
     first = rule.counted_from(day)
-    earned = standing.points_between(rule, [(each.account, first, None) for each in members], at)
+    earned = member_levels.points_between(rule, [(each.account, first, None) for each in members], at)
     for each in members:
         each.period_from, each.counted = first, earned[each.account].points
     return {each.account: earned[each.account].oldest for each in members}
 
 
 def warn(
-    members: Sequence[Standing], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
+    members: Sequence[MemberLevel], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
 ) -> list[EndWarning]:
     """Who is to hear that a level ends soon, and what is missing; once for each end."""
     soon = [
@@ -137,14 +137,14 @@ def warn(
         for each in members
         if rule.warning_days and each.until and each.warned_until != each.until and day >= rule.warns_on(each.until)
     ]
-    earned = standing.points_between(
+    earned = member_levels.points_between(
         rule, [(each.account, rule.basis_from(each.until), None) for each in soon if each.until], at
     )
     result = []
     for each in soon:
         each.warned_until = each.until
         own = level_named(levels=ladder, name=each.level)
-        missing = own.threshold - earned[each.account].points if own else standing.ZERO
+        missing = own.threshold - earned[each.account].points if own else member_levels.ZERO
         if missing > 0 and each.is_notified and each.until:
             result.append(EndWarning(each.account, each.user_id, each.level, missing, each.until))
     return result

@@ -1,6 +1,6 @@
 -- check: every account against its entries in the ledger. Returns Contradiction for each whose earned, redeemed, expired,
 -- reversed and pending points are not the sums of its entries.
-SELECT 'account ' || p.user_point_id AS about,
+SELECT 'account ' || p.user_point_id AS subject,
        format('earned %%s, redeemed %%s, expired %%s, reversed %%s, pending %%s', coalesce(t.earned, 0),
               coalesce(t.redeemed, 0), coalesce(t.expired, 0), coalesce(t.reversed, 0), coalesce(t.pending, 0)) AS expected,
        format('earned %%s, redeemed %%s, expired %%s, reversed %%s, pending %%s', p.points_earned, p.points_redeemed,

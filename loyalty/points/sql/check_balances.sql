@@ -1,6 +1,6 @@
 -- check: every account in itself. Returns Contradiction for each whose balance is negative, or is not what it earned less
 -- what it redeemed, what expired and what was reversed; and for each that owes points and has some.
-SELECT 'account ' || user_point_id AS about,
+SELECT 'account ' || user_point_id AS subject,
        (points_earned - points_redeemed - points_expired - points_reversed)::text AS expected,
        format('%%s, owed %%s', points, points_owed) AS actual
   FROM user_points

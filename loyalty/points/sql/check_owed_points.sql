@@ -1,7 +1,7 @@
 -- check: every account against the returns of its orders, and the referrals that were reversed with them. Returns
 -- Contradiction for each that does not owe what these took back beyond what the ledger has as reversed, with what merges
 -- carried over.
-SELECT 'account ' || a.user_point_id AS about,
+SELECT 'account ' || a.user_point_id AS subject,
        (coalesce(r.points, 0) + coalesce(f.points, 0) - coalesce(t.points, 0))::text AS expected,
        a.points_owed::text AS actual
   FROM user_points a

@@ -1,6 +1,6 @@
 -- check: every line of pending points. Returns Contradiction for each whose rest is not what the ledger has as neither
 -- released nor cancelled, and for each line of the ledger whose rest is not known.
-SELECT 'ledger line ' || t.loyalty_transaction_id AS about,
+SELECT 'ledger line ' || t.loyalty_transaction_id AS subject,
        (t.points_pending - coalesce(c.cleared, 0))::text AS expected, coalesce(p.remaining::text, 'no rest') AS actual
   FROM loyalty_transaction t
   JOIN user_points a ON a.user_point_id = t.user_point_id

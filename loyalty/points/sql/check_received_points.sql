@@ -1,6 +1,6 @@
 -- check: every account against its entries in the ledger. Returns Contradiction for each whose received points are not the
 -- sum of what other members gave it.
-SELECT 'account ' || p.user_point_id AS about, coalesce(t.received, 0)::text AS expected, p.points_received::text AS actual
+SELECT 'account ' || p.user_point_id AS subject, coalesce(t.received, 0)::text AS expected, p.points_received::text AS actual
   FROM user_points p
   LEFT JOIN (SELECT user_point_id, sum(CASE reason WHEN 'merged' THEN (details ->> 'received')::numeric ELSE points_earned END) AS received
                FROM loyalty_transaction

@@ -1,6 +1,6 @@
 -- check: every referral programme against its referrals. Returns Contradiction for each that did not count exactly the points
 -- of the referrals that were rewarded and not reversed.
-SELECT 'referral programme of brand ' || p.brand_id AS about, coalesce(r.points, 0)::text AS expected,
+SELECT 'referral programme of brand ' || p.brand_id AS subject, coalesce(r.points, 0)::text AS expected,
        p.points_rewarded::text AS actual
   FROM loyalty_referralprogramme p
   LEFT JOIN (SELECT brand_id, sum(referrer_points + friend_points) AS points

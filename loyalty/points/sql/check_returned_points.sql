@@ -1,6 +1,6 @@
 -- check: every account against its entries in the ledger. Returns Contradiction for each whose returned points are not the
 -- sum of what came back from cancelled redemptions.
-SELECT 'account ' || p.user_point_id AS about, coalesce(t.returned, 0)::text AS expected, p.points_returned::text AS actual
+SELECT 'account ' || p.user_point_id AS subject, coalesce(t.returned, 0)::text AS expected, p.points_returned::text AS actual
   FROM user_points p
   LEFT JOIN (SELECT user_point_id, sum(CASE reason WHEN 'merged' THEN (details ->> 'returned')::numeric ELSE points_earned END) AS returned
                FROM loyalty_transaction

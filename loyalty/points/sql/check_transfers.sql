@@ -1,6 +1,6 @@
 -- check: every gift of points against the ledger, and every entry of one against the gifts. Returns Contradiction for each
 -- gift whose two entries are not its points, and for each entry of a gift that is not there.
-SELECT coalesce('transfer ' || f.id, 'entry ' || t.loyalty_transaction_id) AS about,
+SELECT coalesce('transfer ' || f.id, 'entry ' || t.loyalty_transaction_id) AS subject,
        coalesce(format('%%s on %%s', f.points, f.account), 'none') AS expected,
        coalesce(format('%%s on %%s', t.points_earned + t.points_redeemed, t.user_point_id), 'none') AS actual
   FROM (SELECT id, points, sender_id AS account, 'redeemed' AS reason FROM loyalty_pointtransfer

@@ -5,7 +5,7 @@ WITH wanted AS (
       JOIN loyalty_transaction t USING (user_point_id)
      WHERE t."createdAt" < (w.until + 1)::timestamp AT TIME ZONE w.time_zone AND {activity}
 )
-SELECT concat('brand ', brand_id, ', ', month, ', account ', user_point_id) AS about,
+SELECT concat('brand ', brand_id, ', ', month, ', account ', user_point_id) AS subject,
        (w.brand_id IS NOT NULL)::text AS expected, (a.id IS NOT NULL)::text AS actual
   FROM wanted w FULL JOIN loyalty_activemember a USING (brand_id, user_point_id, month)
  WHERE w.brand_id IS NULL OR a.id IS NULL

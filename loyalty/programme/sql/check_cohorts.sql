@@ -6,7 +6,7 @@ WITH wanted AS (
       JOIN loyalty_programmewatermark w ON w.brand_id = a.brand_id
      GROUP BY 1, 2, 3
 )
-SELECT concat('brand ', brand_id, ', ', cohort, ' in ', month) AS about, COALESCE(w.active, 0)::text AS expected,
+SELECT concat('brand ', brand_id, ', ', cohort, ' in ', month) AS subject, COALESCE(w.active, 0)::text AS expected,
        COALESCE(c.active, 0)::text AS actual
   FROM wanted w FULL JOIN loyalty_cohortrollup c USING (brand_id, cohort, month)
  WHERE w.active IS DISTINCT FROM c.active

@@ -8,7 +8,7 @@ WITH wanted AS (
     SELECT r.brand_id, r.day, r.enrolled
       FROM loyalty_enrolmentrollup r JOIN loyalty_programmewatermark w USING (brand_id) WHERE r.day <= w.counted_until
 )
-SELECT concat('brand ', brand_id, ', ', day) AS about, COALESCE(w.enrolled::text, 'none') AS expected,
+SELECT concat('brand ', brand_id, ', ', day) AS subject, COALESCE(w.enrolled::text, 'none') AS expected,
        COALESCE(r.enrolled::text, 'none') AS actual
   FROM wanted w FULL JOIN rolled_up r USING (brand_id, day)
  WHERE w.enrolled IS DISTINCT FROM r.enrolled

@@ -11,7 +11,7 @@ WITH wanted AS (
 ), summed AS (
     SELECT brand_id, month, sum(enrolled) AS enrolled, sum(active) AS active FROM wanted GROUP BY 1, 2
 )
-SELECT concat('brand ', brand_id, ', ', month) AS about, concat(s.enrolled, ' enrolled, ', s.active, ' active') AS expected,
+SELECT concat('brand ', brand_id, ', ', month) AS subject, concat(s.enrolled, ' enrolled, ', s.active, ' active') AS expected,
        concat(r.enrolled, ' enrolled, ', r.active, ' active') AS actual
   FROM summed s FULL JOIN loyalty_membersrollup r USING (brand_id, month)
  WHERE (COALESCE(s.enrolled, 0), COALESCE(s.active, 0)) IS DISTINCT FROM (COALESCE(r.enrolled, 0), COALESCE(r.active, 0))

@@ -11,7 +11,7 @@ WITH both_sides AS (
     SELECT r.brand_id, r.day, r.movement, NULL, NULL, r.points, r.entries
       FROM loyalty_pointsrollup r JOIN loyalty_programmewatermark w USING (brand_id) WHERE r.day <= w.until
 )
-SELECT concat('brand ', brand_id, ', ', day, ', ', movement) AS about,
+SELECT concat('brand ', brand_id, ', ', day, ', ', movement) AS subject,
        COALESCE(concat(max(expected), ' in ', max(expected_entries)), 'none') AS expected,
        COALESCE(concat(max(found), ' in ', max(found_entries)), 'none') AS actual
   FROM both_sides

@@ -1,9 +1,10 @@
 -- set: Home. The points of the brands `brands` by movement: of each day from `first` on, of each month from `first_month` on, and
 -- of each brand over all time. Closed days from their rollup, the days from each brand's `since` on from the ledger, of which the
--- BRIN index on the moment finds those after `moment`, the earliest of all these days. Returns DayPoints, in which one of
+-- BRIN index on the moment finds those after `moment`, the earliest of all these days; its lines are added up by quarters of an
+-- hour before their zone is asked, as every zone's days begin with one. Returns DayPoints, in which one of
 -- `day`, `month` and `brand_id` is set. Locks nothing.
 WITH brand AS MATERIALIZED (
-    SELECT b.id, b.zone, b.since
+    SELECT b.id, b.zone, b.since, b.since::timestamp AT TIME ZONE b.zone AS begins
       FROM unnest(%(brands)s::bigint[], %(zones)s::text[], %(since)s::date[]) AS b (id, zone, since)
 ), moved AS (
     SELECT r.brand_id, r.day, r.movement, sum(r.points) AS points
@@ -11,10 +12,13 @@ WITH brand AS MATERIALIZED (
      WHERE r.day < b.since
      GROUP BY 1, 2, 3
      UNION ALL
-    SELECT t.brand_id, (t."createdAt" AT TIME ZONE b.zone)::date AS day, {movement} AS movement, sum({amount})
-      FROM brand b JOIN loyalty_transaction t ON t.brand_id = b.id
-     WHERE t."createdAt" >= %(moment)s::timestamptz
-       AND t."createdAt" >= b.since::timestamp AT TIME ZONE b.zone
+    SELECT b.id, (q.quarter AT TIME ZONE b.zone)::date AS day, q.movement, sum(q.points)
+      FROM brand b
+     CROSS JOIN LATERAL (
+           SELECT date_bin('15 minutes', t."createdAt", 'epoch') AS quarter, {movement} AS movement, sum({amount}) AS points
+             FROM loyalty_transaction t
+            WHERE t.brand_id = b.id AND t."createdAt" >= %(moment)s::timestamptz AND t."createdAt" >= b.begins
+            GROUP BY 1, 2) q
      GROUP BY 1, 2, 3
 ), dated AS (
     SELECT brand_id, movement, points, CASE WHEN day >= %(first)s::date THEN day END AS day,

@@ -1,9 +1,10 @@
 -- set: Home. The members of the brands `brands`: who enrolled on each day from `first` to `last` (days from each brand's
--- `since` on are counted live, of which the BRIN index finds those after `moment`, the earliest), the months of enrolment from
--- `first_month` on with how many of each were active in each month, how many hold each level, and what a point costs each
--- brand on the day `last`. Returns MemberCount, whose `what` says which of these. Locks nothing.
+-- `since` on are counted live, which the index of a brand's enrolments finds), the months of enrolment from `first_month` on
+-- with how many of each were active in each month, how many hold each level, and what a point costs each brand on the day
+-- `last`. Returns MemberCount, whose `what` says which of these. Locks nothing.
 WITH brand AS MATERIALIZED (
-    SELECT b.id, b.zone, b.since
+    SELECT b.id, b.zone, b.since, greatest(b.since, %(first)s::date)::timestamp AT TIME ZONE b.zone AS begins,
+           (%(last)s::date + 1)::timestamp AT TIME ZONE b.zone AS ends
       FROM unnest(%(brands)s::bigint[], %(zones)s::text[], %(since)s::date[]) AS b (id, zone, since)
 ), enrolled AS (
     SELECT e.day, e.enrolled
@@ -12,9 +13,7 @@ WITH brand AS MATERIALIZED (
      UNION ALL
     SELECT (p.enrolled_at AT TIME ZONE b.zone)::date, 1
       FROM brand b JOIN user_points p ON p.brand_id = b.id
-     WHERE p.enrolled_at >= %(moment)s::timestamptz
-       AND p.enrolled_at >= greatest(b.since, %(first)s::date)::timestamp AT TIME ZONE b.zone
-       AND p.enrolled_at < (%(last)s::date + 1)::timestamp AT TIME ZONE b.zone
+     WHERE p.enrolled_at >= b.begins AND p.enrolled_at < b.ends
 )
 SELECT 'enrolled' AS what, day, NULL::date AS month, '' AS name, sum(enrolled)::numeric AS number
   FROM enrolled GROUP BY day

@@ -1,30 +1,22 @@
 """Apple's certificates and keys as brands upload them: read, held against each other, and put into one form."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_der_private_key,
-    load_pem_private_key,
-    pkcs12,
-)
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
 from django.utils.translation import gettext as _
 
 from core import moments
 from core.errors import Invalid
+from core.uploads import keys
+from core.uploads.keys import KeyFile, ReadFile
 
 KEY_ID = re.compile(r"[A-Z0-9]{10}")
 
@@ -55,9 +47,12 @@ class Upload:
 
 
 def read(upload: Upload, *, at: datetime | None) -> AppleKeys:
-    """Raises Invalid, whose `details` name the field that is wrong. Without `at` nobody asks whether they are valid."""
-    certificate, key = _pair(upload)
-    authority = _certificate(upload.authority, "authority")
+    """Without `at` nobody asks whether they are valid. Raises Unavailable, and Invalid, whose `details` name the field
+    that is wrong: of keys and certificates of an unusual size, too, so that none is stored.
+    """
+    files = keys.read(_files(upload))
+    certificate, key = _pair(upload, files)
+    authority = _certificate(files["authority"])
     _check(certificate, key, authority)
     if at:
         for name, each in (("certificate", certificate), ("authority", authority)):
@@ -66,27 +61,38 @@ def read(upload: Upload, *, at: datetime | None) -> AppleKeys:
         identifier=_word(certificate, NameOID.USER_ID),
         team=_word(certificate, NameOID.ORGANIZATIONAL_UNIT_NAME),
         certificates=_pem(certificate) + _pem(authority),
-        private_key=_private(key),
-        push_key=_push_key(upload),
+        private_key=(files.get("key") or files["certificate"]).key,
+        push_key=_push_key(upload, files),
         push_key_id=upload.push_key_id.strip(),
         expires_at=min(certificate.not_valid_after_utc, authority.not_valid_after_utc, moments.LAST_MOMENT),
     )
 
 
-def _pair(upload: Upload) -> tuple[x509.Certificate, RSAPrivateKey]:
-    """The certificate and its key, from a file each or from one PKCS #12 file."""
-    password = upload.password.encode() or None
-    if not upload.key:
-        with _readable("certificate", _("This is not a PKCS #12 file (.p12), or the password is wrong.")):
-            key, certificate, _chain = pkcs12.load_key_and_certificates(upload.certificate, password)
-        if key is None or certificate is None:
-            raise _wrong("key", _("Upload the private key too, or a .p12 file that contains both."))
+def _files(upload: Upload) -> list[KeyFile]:
+    no_certificate = _("This certificate cannot be read. Upload a .cer or .pem file.")
+    no_key = _("This private key cannot be read, or the password is wrong.")
+    if upload.key:
+        result = [
+            KeyFile("certificate", "certificate", upload.certificate, no_certificate),
+            KeyFile("key", "key", upload.key, no_key, upload.password),
+        ]
     else:
-        certificate = _certificate(upload.certificate, "certificate")
-        key = _key(upload.key, password, "key")
+        no_both = _("This is not a PKCS #12 file (.p12), or the password is wrong.")
+        result = [KeyFile("certificate", "pkcs12", upload.certificate, no_both, upload.password)]
+    result.append(KeyFile("authority", "certificate", upload.authority, no_certificate))
+    return [*result, KeyFile("push_key", "key", upload.push_key, no_key)] if upload.push_key else result
+
+
+def _pair(upload: Upload, files: dict[str, ReadFile]) -> tuple[x509.Certificate, RSAPrivateKey]:
+    """The certificate and its key, from a file each or from one PKCS #12 file."""
+    both = files["certificate"]
+    private_key = files["key"].key if upload.key else both.key
+    if not private_key or not both.certificate:
+        raise _wrong("key", _("Upload the private key too, or a .p12 file that contains both."))
+    key = keys.load(private_key)
     if not isinstance(key, RSAPrivateKey):
         raise _wrong("key", _("Passes are signed with RSA keys. This is another kind of key."))
-    return certificate, key
+    return _certificate(both), key
 
 
 def _check(certificate: x509.Certificate, key: RSAPrivateKey, authority: x509.Certificate) -> None:
@@ -111,37 +117,21 @@ def _check_dates(field: str, certificate: x509.Certificate, at: datetime) -> Non
         raise _wrong(field, _("This certificate is not valid before %(day)s.") % {"day": first.date()})
 
 
-def _push_key(upload: Upload) -> str:
+def _push_key(upload: Upload, files: dict[str, ReadFile]) -> str:
     if not upload.push_key:
         if upload.push_key_id.strip():
             raise _wrong("push_key", _("Upload the key (.p8) that this id belongs to."))
         return ""
-    key = _key(upload.push_key, None, "push_key")
+    key = keys.load(files["push_key"].key)
     if not isinstance(key, EllipticCurvePrivateKey) or not isinstance(key.curve, SECP256R1):
         raise _wrong("push_key", _("This is not an APNs key. Apple's .p8 files contain an ES256 key."))
     if not KEY_ID.fullmatch(upload.push_key_id.strip()):
         raise _wrong("push_key_id", _("Enter the key id as Apple shows it: ten capital letters and digits."))
-    return _private(key)
+    return files["push_key"].key
 
 
-def _certificate(content: bytes, field: str) -> x509.Certificate:
-    with _readable(field, _("This certificate cannot be read. Upload a .cer or .pem file.")):
-        is_pem = content.lstrip().startswith(b"-----BEGIN")
-        return x509.load_pem_x509_certificate(content) if is_pem else x509.load_der_x509_certificate(content)
-
-
-def _key(content: bytes, password: bytes | None, field: str) -> Any:
-    with _readable(field, _("This private key cannot be read, or the password is wrong.")):
-        is_pem = b"-----BEGIN" in content
-        return load_pem_private_key(content, password) if is_pem else load_der_private_key(content, password)
-
-
-@contextmanager
-def _readable(field: str, text: str) -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise _wrong(field, text) from error
+def _certificate(file: ReadFile) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(file.certificate.encode())
 
 
 def _wrong(field: str, text: str) -> Invalid:
@@ -160,8 +150,3 @@ def _spki(key: Any) -> bytes:
 
 def _pem(certificate: x509.Certificate) -> str:
     return certificate.public_bytes(Encoding.PEM).decode()
-
-
-def _private(key: Any) -> str:
-    result: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return result.decode()

@@ -10,13 +10,14 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
+from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core import colours
 from core.json_values import plain
+from core.uploads import keys as uploaded_keys
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import images
 from loyalty.wallets.apple.certificates import AppleKeys
@@ -61,9 +62,9 @@ def signature(manifest: bytes, keys: AppleKeys) -> bytes:
 
 @lru_cache(maxsize=64)
 def signer(certificates: str, private_key: str) -> tuple[x509.Certificate, x509.Certificate, RSAPrivateKey]:
-    """Reading a key checks it, which takes longer than a signature."""
+    """Both of a usual size, which was checked when they were uploaded: none that takes long is stored."""
     certificate, authority = x509.load_pem_x509_certificates(certificates.encode())
-    key = load_pem_private_key(private_key.encode(), None)
+    key = uploaded_keys.load(private_key)
     assert isinstance(key, RSAPrivateKey)  # noqa: S101 - it was read as one when it was uploaded
     return certificate, authority, key
 

@@ -73,7 +73,7 @@ def push(*, push_token: str, keys: AppleKeys) -> Outcome:
         content=b"{}",
         timeout_seconds=TIMEOUT_SECONDS,
         http2=True,
-        tls=tls_of("", "") if keys.push_key else tls_of(keys.certificates, keys.private_key),
+        tls=tls_of("", keys.push_key) if keys.push_key else tls_of(keys.certificates, keys.private_key),
     )
     return read(answer, keys)
 
@@ -85,8 +85,9 @@ def read(answer: client.Answer, keys: AppleKeys) -> Outcome:
     why = f"APNs answered {answer.status} {reason}".strip()
     if answer.status == 410 or reason in GONE:
         return Gone(since)
-    if reason == "ExpiredProviderToken":
+    if reason in {"ExpiredProviderToken", "InvalidProviderToken"}:
         discard_token(keys)
+    if reason == "ExpiredProviderToken":
         return Later(timedelta(seconds=1), why)
     if answer.status in OUR_FAULT:
         return Rejected(why)
@@ -106,13 +107,15 @@ def _reason(body: bytes) -> tuple[str, datetime | None]:
 
 # --- How we prove who we are -----------------------------------------------------------------------------------------
 
-_tokens: dict[tuple[str, str], tuple[str, float]] = {}
+# By the key too: who knows no more than another brand's team and key id neither gets its token nor replaces it.
+Name = tuple[str, str, str]
+_tokens: dict[Name, tuple[str, float]] = {}
 _lock = Lock()
 
 
 def provider_token(keys: AppleKeys) -> str:
     """A signed token, the same for a while: Apple takes offence at new ones."""
-    name = (keys.team, keys.push_key_id)
+    name = _name(keys)
     with _lock:
         token, made = _tokens.get(name, ("", 0.0))
         if not token or made + TOKEN_SECONDS < time():
@@ -125,12 +128,18 @@ def provider_token(keys: AppleKeys) -> str:
 
 def discard_token(keys: AppleKeys) -> None:
     with _lock:
-        _tokens.pop((keys.team, keys.push_key_id), None)
+        _tokens.pop(_name(keys), None)
+
+
+def _name(keys: AppleKeys) -> Name:
+    return keys.team, keys.push_key_id, keys.push_key
 
 
 @lru_cache(maxsize=64)
 def tls_of(certificates: str, private_key: str) -> ssl.SSLContext:
-    """The pass certificate as the client's; one context per certificate, because connections are kept by context."""
+    """The pass certificate as the client's, if there is one; a context for each key, because connections are kept by
+    context: what Apple thinks of one brand's connection is nothing to another's.
+    """
     context = ssl.create_default_context()
     if certificates:
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # for us alone; Python reads keys from files only

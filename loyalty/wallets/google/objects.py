@@ -42,7 +42,7 @@ def logo_address(design: PassDesign) -> str:
 def loyalty_class(design: PassDesign, issuer_id: str) -> dict[str, Any]:
     logo = {
         "sourceUri": {"uri": logo_address(design)},
-        "contentDescription": localized(lambda language: said(LOGO, language) % {"brand": design.name}),
+        "contentDescription": localized(lambda language: translated(LOGO, language) % {"brand": design.name}),
     }
     return {
         "id": class_id(issuer_id, design.brand_id),
@@ -51,9 +51,9 @@ def loyalty_class(design: PassDesign, issuer_id: str) -> dict[str, Any]:
         "programLogo": logo,
         "hexBackgroundColor": design.background,
         "accountNameLabel": MEMBER,
-        "localizedAccountNameLabel": localized(partial(said, MEMBER)),
+        "localizedAccountNameLabel": localized(partial(translated, MEMBER)),
         "accountIdLabel": NUMBER,
-        "localizedAccountIdLabel": localized(partial(said, NUMBER)),
+        "localizedAccountIdLabel": localized(partial(translated, NUMBER)),
         "multipleDevicesAndHoldersAllowedStatus": "ONE_USER_ALL_DEVICES",
         "reviewStatus": "UNDER_REVIEW",
     }
@@ -74,7 +74,7 @@ def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[
         "barcode": {"type": "QR_CODE", "value": card.barcode, "alternateText": card.number},
         "loyaltyPoints": {
             "label": POINTS,
-            "localizedLabel": localized(partial(said, POINTS)),
+            "localizedLabel": localized(partial(translated, POINTS)),
             "balance": balance(card.balance),
         },
         "textModulesData": [
@@ -95,7 +95,7 @@ def module(name: str, header: str, body: Callable[[str], str]) -> dict[str, Any]
     return {
         "id": name,
         **texts,
-        "localizedHeader": localized(partial(said, header)),
+        "localizedHeader": localized(partial(translated, header)),
         "localizedBody": localized(body),
     }
 
@@ -108,7 +108,7 @@ def in_english(content: Any) -> Any:
     return [in_english(each) for each in content] if isinstance(content, list) else content
 
 
-def said(message: str, language: str) -> str:
+def translated(message: str, language: str) -> str:
     with translation.override(language):
         return translation.gettext(message)
 

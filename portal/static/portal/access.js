@@ -1,8 +1,8 @@
 // Makes usable by keyboard and by ear what django-unfold draws for eyes and a mouse alone.
 "use strict";
 (() => {
-  const words = document.currentScript.dataset;
-  const names = { dock_to_right: words.menu, more_vert: words.more, close: words.close };
+  const texts = document.currentScript.dataset;
+  const names = { dock_to_right: texts.menu, more_vert: texts.more, close: texts.close };
   // Icons that point along the line point the other way where it runs from right to left.
   const POINTING = /^(arrow|chevron|keyboard_arrow)_(left|right|forward|back)(_alt)?$|^(dock_to_right|login|logout|redo|undo)$/;
   const isButton = (element) => !element.closest("a, button, label") && !element.matches("input, select, textarea");

@@ -26,7 +26,7 @@ const ask = async () => {
   return running > 0;
 };
 
-const look = async () => {
+const refresh = async () => {
   if (isFollowing) return;
   isFollowing = true;
   const goesOn = await ask().catch(() => false);
@@ -38,7 +38,7 @@ bell.addEventListener("toggle", () => {
   if (!bell.open) return;
   delete mark.dataset.ended;
   mark.hidden = !running;
-  look();
+  refresh();
 });
-document.addEventListener("visibilitychange", () => document.hidden || look());
-look();
+document.addEventListener("visibilitychange", () => document.hidden || refresh());
+refresh();

@@ -11,8 +11,8 @@ for (const button of document.querySelectorAll("[data-both-values] [data-use]"))
     } else field.value = value;
     field.dispatchEvent(new Event("input", { bubbles: true }));
     field.dispatchEvent(new Event("change", { bubbles: true }));
-    const said = button.closest("[data-both-values]").querySelector("[data-used]");
-    said.textContent = said.dataset.words.replace("{field}", button.closest("tr").cells[0].textContent.trim());
+    const text = button.closest("[data-both-values]").querySelector("[data-used]");
+    text.textContent = text.dataset.text.replace("{field}", button.closest("tr").cells[0].textContent.trim());
     button.disabled = true;
   });
 }

@@ -2,12 +2,12 @@
 "use strict";
 const shown = document.querySelector("[data-copied-text]");
 const button = document.querySelector("button[name=copy]");
-const told = document.querySelector("[data-copied-words]");
+const notice = document.querySelector("[data-copied-message]");
 button.addEventListener("click", async () => {
   try {
     await navigator.clipboard.writeText(shown.textContent);
-    told.textContent = told.dataset.copiedWords;
-    button.textContent = told.dataset.copiedWords;
+    notice.textContent = notice.dataset.copiedMessage;
+    button.textContent = notice.dataset.copiedMessage;
   } catch {
     getSelection().selectAllChildren(shown);
   }

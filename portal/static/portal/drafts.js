@@ -5,8 +5,8 @@
 // passwords, secrets or files. Gone when it is saved, when they log out, and when somebody else logs in.
 "use strict";
 (() => {
-  const words = document.currentScript.dataset;
-  const { user, brand } = words;
+  const texts = document.currentScript.dataset;
+  const { user, brand } = texts;
   const PREFIX = "draft:";
   const SENT = "sent:";
   const SAVED_COOKIE = "portal_saved"; // the server names there the drafts that it has saved
@@ -104,14 +104,14 @@
     field.value = ids;
   }
 
-  function notice(form, text, acts) {
+  function showMessage(form, text, actions) {
     const made = document.createElement("div");
     made.className = "form-notice";
     made.setAttribute("role", "status");
-    const said = document.createElement("p");
-    said.textContent = text;
-    made.append(said);
-    for (const [name, act] of acts) {
+    const paragraph = document.createElement("p");
+    paragraph.textContent = text;
+    made.append(paragraph);
+    for (const [name, act] of actions) {
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = name;
@@ -140,7 +140,7 @@
       return { value: field.value };
     };
     const version = form.elements.namedItem("row_version"); // what the row was like when the form was opened
-    const isRefused = form.querySelector("[data-refused], .errorlist, .errors, [aria-invalid=true]") !== null; // all of it was typed
+    const isRejected = form.querySelector("[data-rejected], .errorlist, .errors, [aria-invalid=true]") !== null; // all of it was typed
     const first = new Map(fields(form).map((field) => [field, JSON.stringify(valueOf(field))]));
     const chosenFiles = () =>
       [...form.elements].filter((field) => field.type === "file" && field.files.length).map((field) => field.labels?.[0]?.textContent.trim() || field.name);
@@ -148,7 +148,7 @@
     const remember = () => {
       const typed = fields(form)
         .map((field) => [field, valueOf(field)])
-        .filter(([field, value]) => isRefused || first.get(field) !== JSON.stringify(value))
+        .filter(([field, value]) => isRejected || first.get(field) !== JSON.stringify(value))
         .map(([field, value]) => ({ name: field.name, type: field.type, ...value }));
       const files = chosenFiles();
       if (typed.length || files.length) write(key, { id, at: Date.now(), version: version?.value, typed, files });
@@ -186,7 +186,7 @@
         const field = fields(form).find((it) => it.name === each.name && (!isOne || it.value === each.value));
         return field && JSON.stringify({ name: field.name, type: field.type, ...valueOf(field) }) === JSON.stringify(each);
       });
-    const aboutFiles = (draft) => (draft.files?.length ? words.files.replace("{fields}", draft.files.join(", ")) : "");
+    const aboutFiles = (draft) => (draft.files?.length ? texts.files.replace("{fields}", draft.files.join(", ")) : "");
     const restore = (draft) => {
       if (!fill(draft.typed) && !draft.files?.length) return false;
       if (version && draft.version) version.value = draft.version; // what others saved meanwhile is said, not undone
@@ -214,25 +214,25 @@
       isSent = false;
       if (event.persisted) forgetSaved();
       const kind = performance.getEntriesByType("navigation")[0]?.type;
-      const isBack = event.persisted || (kind === "back_forward" && !version && !isRefused);
+      const isBack = event.persisted || (kind === "back_forward" && !version && !isRejected);
       if (!isBack || !(sent().includes(id) || sent().includes(page)) || form.querySelector(".form-notice")) return;
-      notice(form, words.sent, [[words.anew, () => window.location.assign(window.location.pathname + window.location.search)]]);
+      showMessage(form, texts.sent, [[texts.reload, () => window.location.assign(window.location.pathname + window.location.search)]]);
       discard(); // what is typed from here on is another one
     });
 
     window.addEventListener("load", () => {
-      if (found && isRefused) {
-        if (aboutFiles(found)) notice(form, aboutFiles(found), []);
+      if (found && isRejected) {
+        if (aboutFiles(found)) showMessage(form, aboutFiles(found), []);
         remember();
       } else if (found && cameBack()) {
-        if (restore(found)) notice(form, `${words.restored} ${aboutFiles(found)}`.trim(), []);
+        if (restore(found)) showMessage(form, `${texts.restored} ${aboutFiles(found)}`.trim(), []);
       } else if (found && !isShown(found)) {
         const at = new Date(found.at);
         const isToday = at.toDateString() === new Date().toDateString();
-        const time = at.toLocaleString(words.language, { ...(isToday ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit" });
-        const text = `${words.found.replace("{time}", time)} ${aboutFiles(found)}`.trim();
-        notice(form, text, [[words.restore, () => restore(found)], [words.discard, discard]]);
-      } else if (isRefused) {
+        const time = at.toLocaleString(texts.language, { ...(isToday ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit" });
+        const text = `${texts.found.replace("{time}", time)} ${aboutFiles(found)}`.trim();
+        showMessage(form, text, [[texts.restore, () => restore(found)], [texts.discard, discard]]);
+      } else if (isRejected) {
         remember();
       }
       form.addEventListener("input", remember);

@@ -1,10 +1,11 @@
 // A row's page in a drawer beside its list, for lists that are read row after row. The row's link stays a link: with
 // Ctrl, in a new tab and without scripts it opens the page.
-"use strict";
+import { button, element } from "./elements.js";
+
 const HASH = "#row=";
 
-const words = document.querySelector("[data-drawer]")?.dataset;
-if (words) start();
+const texts = document.querySelector("[data-drawer]")?.dataset;
+if (texts) start();
 
 function start() {
   const list = window.location.pathname;
@@ -13,22 +14,15 @@ function start() {
   const rows = () => [...new Set(links().map((link) => link.pathname))];
   let asked;
 
-  const drawer = document.createElement("dialog");
-  drawer.className = "drawer";
+  const drawer = element("dialog", { className: "drawer" });
   drawer.setAttribute("aria-labelledby", "drawer-title");
-  const head = document.createElement("div");
-  head.className = "drawer-head";
-  const title = document.createElement("h2");
-  title.id = "drawer-title";
-  title.tabIndex = -1;
-  const button = (name, icon, act) => {
-    const made = document.createElement("button");
-    made.type = "button";
+  const title = element("h2", { id: "drawer-title", tabIndex: -1 });
+  const iconButton = (name, icon, act) => {
+    const picture = element("span", { className: "material-symbols-outlined", textContent: icon });
+    picture.setAttribute("aria-hidden", "true");
+    const made = button("", act, { title: name });
     made.setAttribute("aria-label", name);
-    made.title = name;
-    made.innerHTML = '<span class="material-symbols-outlined" aria-hidden="true"></span>';
-    made.firstChild.textContent = icon;
-    made.addEventListener("click", act);
+    made.append(picture);
     return made;
   };
   const step = (by) => {
@@ -37,18 +31,14 @@ function start() {
     if (all[place]) history.replaceState({ drawer: true }, "", HASH + all[place]);
     sync();
   };
-  const before = button(words.before, "expand_less", () => step(-1));
-  const after = button(words.after, "expand_more", () => step(1));
-  const page = document.createElement("a");
-  page.className = "drawer-page";
-  page.textContent = words.page;
-  const acts = document.createElement("ul");
-  acts.className = "drawer-acts";
-  const body = document.createElement("div");
-  body.className = "drawer-body";
-  body.tabIndex = 0;
-  head.append(title, before, after, button(words.close, "close", () => drawer.close()));
-  drawer.append(head, page, acts, body);
+  const before = iconButton(texts.before, "expand_less", () => step(-1));
+  const after = iconButton(texts.after, "expand_more", () => step(1));
+  const close = iconButton(texts.close, "close", () => drawer.close());
+  const head = element("div", { className: "drawer-head" }, title, before, after, close);
+  const page = element("a", { className: "drawer-page", textContent: texts.page });
+  const actions = element("ul", { className: "drawer-actions" });
+  const body = element("div", { className: "drawer-body", tabIndex: 0 });
+  drawer.append(head, page, actions, body);
   document.body.append(drawer);
 
   const current = () => {
@@ -65,8 +55,8 @@ function start() {
     page.href = path;
     drawer.setAttribute("aria-busy", "true");
     if (!drawer.open) {
-      title.textContent = words.loading;
-      acts.replaceChildren();
+      title.textContent = texts.loading;
+      actions.replaceChildren();
       body.replaceChildren();
       drawer.showModal();
     }
@@ -85,7 +75,7 @@ function start() {
   function fill(found) {
     const crumbs = found.querySelectorAll("h1 a, h1 span.truncate");
     title.textContent = [...crumbs].at(-1)?.textContent.trim() || found.title;
-    acts.replaceChildren(...[...found.querySelectorAll("[data-page-actions] li")].filter((each) => each.querySelector("a[href]")));
+    actions.replaceChildren(...[...found.querySelectorAll("[data-page-actions] li")].filter((each) => each.querySelector("a[href]")));
     const content = found.getElementById("content");
     // Read here, changed on its page: what is typed in a drawer would be gone with it.
     for (const gone of content.querySelectorAll("script, link, #submit-row, [type=submit], input[type=hidden]")) gone.remove();

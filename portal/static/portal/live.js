@@ -44,7 +44,7 @@ export const renew = async (names) => {
     const [shown, found] = [document, page].map((it) => it.querySelector(`[data-renew="${name}"]`));
     if (shown && found) shown.replaceWith(found);
   }
-  look();
+  watch();
 };
 
 // --- Cells of lists
@@ -124,9 +124,9 @@ const watchRows = watcher(cells, askOfRows);
 const watchJobs = watcher(panels, askOfJobs);
 
 // Looks for what there is to follow; after something new came onto the page.
-export const look = () => {
+const watch = () => {
   watchRows();
   watchJobs();
 };
 
-look();
+watch();

@@ -1,6 +1,6 @@
 // Shows in a panel what a form would make, while it is being filled in: the answer of `data-live`, which is asked with
 // the fields of the form whose id is `data-live-form`.
-import { debounce, latestOnly } from "./requests.js";
+import { addressWith, debounce, getHtml, latestOnly } from "./requests.js";
 
 const PAUSE = 400;
 const panel = document.querySelector("[data-live]");
@@ -13,9 +13,7 @@ function start() {
 
   const load = latestOnly(
     async (signal, address) => {
-      const answer = await fetch(address, { redirect: "error", signal });
-      if (!answer.ok) throw new Error(answer.statusText);
-      panel.innerHTML = await answer.text();
+      panel.innerHTML = await getHtml(address, signal);
       ended();
     },
     () => {
@@ -24,10 +22,7 @@ function start() {
     },
   );
   const ask = () => {
-    const address = new URL(panel.dataset.live, window.location.href);
-    for (const [name, value] of new FormData(form)) {
-      if (name !== "csrfmiddlewaretoken") address.searchParams.append(name, value);
-    }
+    const address = addressWith(panel.dataset.live, form);
     if (address.href === asked) return;
     asked = address.href;
     panel.setAttribute("aria-busy", "true");

@@ -1,29 +1,29 @@
 // Previews a notification's text while it is typed, and lists the placeholders of the chosen template.
 // Text that nobody has edited follows the chosen template, channel and language.
+import { element } from "./elements.js";
 import { debounce, latestOnly, postForm } from "./requests.js";
 
 const PAUSE = 400;
-const panel = document.querySelector("[data-notice-draft]");
+const panel = document.querySelector("[data-notification-draft]");
 const form = document.getElementById("noticetemplate_form");
 const [subject, body] = ["subject", "body"].map((name) => form?.elements[name]);
 if (panel && subject && body) start();
 
 function start() {
-  const names = document.querySelector("[data-notice-names]");
+  const names = document.querySelector("[data-notification-names]");
   const [shown, problem] = ["shown", "problem"].map((part) => panel.querySelector(`[data-part=${part}]`));
-  const element = (kind, text, more = {}) => Object.assign(document.createElement(kind), { textContent: text, ...more });
   let ours = null; // the platform's words for the choice of before
 
   const isUntouched = () =>
     (!subject.value && !body.value) || (ours && subject.value === ours.subject && body.value === ours.body);
 
   const listNames = (known) => {
-    names.replaceChildren(...known.map(([name, words]) => {
-      const line = element("div", "");
-      line.append(element("dt", "", { className: "inline" }), " ", element("dd", words, { className: "inline" }));
-      line.firstChild.append(element("code", name));
-      return line;
-    }));
+    names.replaceChildren(...known.map(([name, explanation]) => element(
+      "div", {},
+      element("dt", { className: "inline" }, element("code", { textContent: name })),
+      " ",
+      element("dd", { className: "inline", textContent: explanation }),
+    )));
   };
 
   const show = (draft) => {
@@ -47,7 +47,7 @@ function start() {
   const ask = latestOnly(async (signal, follows) => {
     const data = new FormData(form);
     for (const [name, value] of Object.entries(panel.dataset)) if (!data.get(name)) data.set(name, value);
-    const draft = await postForm(panel.dataset.noticeDraft, data, signal);
+    const draft = await postForm(panel.dataset.notificationDraft, data, signal);
     if (!draft) return;
     listNames(draft.names);
     const replaces = follows && isUntouched();

@@ -1,7 +1,7 @@
 // Asks a passkey what the page's form holds as JSON, and sends its answer with the form (WebAuthn Level 2).
 "use strict";
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (it) => it.charCodeAt(0));
-const words = (buffer) =>
+const base64url = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 
 function question(asked) {
@@ -16,11 +16,11 @@ function question(asked) {
 function answer(credential) {
   const response = {};
   for (const name of ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"]) {
-    if (credential.response[name]) response[name] = words(credential.response[name]);
+    if (credential.response[name]) response[name] = base64url(credential.response[name]);
   }
   return JSON.stringify({
     id: credential.id,
-    rawId: words(credential.rawId),
+    rawId: base64url(credential.rawId),
     type: credential.type,
     response,
     clientExtensionResults: credential.getClientExtensionResults(),

@@ -27,6 +27,22 @@ export const latestOnly = (send, failed = () => {}) => {
   return Object.assign(call, { stop });
 };
 
+// An address with what a form holds, except its token and the fields in `omitted`.
+export const addressWith = (address, form, omitted = []) => {
+  const result = new URL(address, window.location.href);
+  for (const [name, value] of new FormData(form)) {
+    if (name !== "csrfmiddlewaretoken" && !omitted.includes(name)) result.searchParams.append(name, value);
+  }
+  return result;
+};
+
+// The HTML at an address.
+export const getHtml = async (address, signal) => {
+  const answer = await fetch(address, { redirect: "error", signal });
+  if (!answer.ok) throw new Error(answer.statusText);
+  return answer.text();
+};
+
 // The JSON that answers a form as it is filled in, or null where the server rejects it.
 export const postForm = async (address, data, signal) => {
   const answer = await fetch(address, { method: "POST", body: data, redirect: "error", signal });

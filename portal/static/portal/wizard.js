@@ -1,24 +1,18 @@
 // The steps of a wizard: a form of sections with data-step, of which one is shown at a time, with a rail to go to any of
 // them. Without this file all of them stand below each other.
-//   data-next, data-before, data-steps  what the buttons and the rail are called
-//   data-begin                          the id of the step to begin with
-const isWrong = (step) => step.querySelector(".errors") !== null;
+//   data-next, data-back, data-steps  what the buttons and the rail are called
+//   data-begin                        the id of the step to begin with
+import { button, element } from "./elements.js";
 
-const button = (text, act, className = "") => {
-  const made = document.createElement("button");
-  Object.assign(made, { type: "button", textContent: text, className });
-  made.addEventListener("click", act);
-  return made;
-};
+const isWrong = (step) => step.querySelector(".errors") !== null;
 
 export const inSteps = (form) => {
   const steps = [...form.querySelectorAll("[data-step]")];
-  const rail = document.createElement("nav");
-  rail.className = "wizard-rail";
+  const rail = element("nav", { className: "wizard-rail" });
   rail.setAttribute("aria-label", form.dataset.steps);
   let current = 0;
-  const forward = button(form.dataset.next, () => go(current + 1, true), "wizard-forward");
-  const back = button(form.dataset.before, () => go(current - 1, true));
+  const forward = button(form.dataset.next, () => go(current + 1, true), { className: "wizard-forward" });
+  const back = button(form.dataset.back, () => go(current - 1, true));
 
   const go = (number, hasMoved) => {
     current = Math.min(Math.max(number, 0), steps.length - 1);
@@ -33,10 +27,13 @@ export const inSteps = (form) => {
     }
   };
 
-  const named = (step, at) => button(step.querySelector("h2").textContent, () => go(at, true), isWrong(step) ? "wizard-wrong" : "");
-  rail.append(...steps.map(named));
+  const entryOf = (step, at) => {
+    const className = isWrong(step) ? "wizard-wrong" : "";
+    return button(step.querySelector("h2").textContent, () => go(at, true), { className });
+  };
+  rail.append(...steps.map(entryOf));
   form.querySelector(".wizard-columns").before(rail);
-  form.querySelector("[data-turn]").append(back, forward);
+  form.querySelector("[data-navigation]").append(back, forward);
   const wanted = [window.location.hash.slice(1), form.dataset.begin].map((id) => steps.findIndex((step) => step.id === id));
   const first = [steps.findIndex(isWrong), ...wanted, 0].find((at) => at >= 0);
   go(first, false);

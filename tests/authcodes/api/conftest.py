@@ -20,7 +20,7 @@ WRONG = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_
 
 
 @pytest.fixture
-def mine(api, customer):
+def customer_api(api, customer):
     """The customer's own calls."""
     return api.as_customer(customer)
 
@@ -50,6 +50,6 @@ def wrong_code(brand, reason):
     return code
 
 
-def recall(code, **told):
-    about = {"recall_id": "R-7", "contact": "0800 123", "message": "Bring it back.", "reason": "mould", **told}
-    return recalls.recall_batch(batch=code.batch, at=timezone.now(), **about)
+def recall(code, **fields):
+    details = {"recall_id": "R-7", "contact": "0800 123", "message": "Bring it back.", "reason": "mould", **fields}
+    return recalls.recall_batch(batch=code.batch, at=timezone.now(), **details)

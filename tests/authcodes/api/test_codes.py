@@ -23,9 +23,9 @@ def staff(api, brand):
     return api.as_customer(member)
 
 
-def scan_as(customer, code, **about):
-    circumstances = ScanContext(at=timezone.now(), user_id=customer and customer.pk, **about)
-    return scan.scan(scanned=str(code), about=circumstances)
+def scan_as(customer, code, **fields):
+    circumstances = ScanContext(at=timezone.now(), user_id=customer and customer.pk, **fields)
+    return scan.scan(scanned=str(code), context=circumstances)
 
 
 def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
@@ -113,8 +113,8 @@ def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
 
 def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):
     code, other = factories.code(brand), factories.brand()
-    about = ScanContext(at=timezone.now(), user_id=factories.customer(other).pk, brand_id=other.pk)
-    scan.scan(scanned=code.code, about=about)
+    context = ScanContext(at=timezone.now(), user_id=factories.customer(other).pk, brand_id=other.pk)
+    scan.scan(scanned=code.code, context=context)
 
     body = hub.get(f"auth-codes/{code}/scans").json()
 

@@ -46,7 +46,7 @@ def run_job(customer):
     return job
 
 
-def asked_and_run(caller, customer):
+def run_export(caller, customer):
     ask(caller)
     job = run_job(customer)
     assert job.status == "done", job.log
@@ -70,18 +70,18 @@ def start(brand, customer, by=None):
 
 
 def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, customer, deliver):
-    mine = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
     webhook_endpoints.create(brand=brand, url="https://shop.example/hook", types=["code.scanned"], at=timezone.now())
     factories.points(customer, brand, 30)
     factories.redemption(customer, factories.reward(brand, name="A mug"))
-    mine.verify(factories.code(brand), latitude=46.9, longitude=7.4)
+    customer_api.verify(factories.code(brand), latitude=46.9, longitude=7.4)
     deliver()
     worker.drain_slow(lane="announce")
 
-    assert ask(mine)["status"] == "queued"
+    assert ask(customer_api)["status"] == "queued"
     run_job(customer)
-    state = mine.get("customer/data-export").json()["data"]
-    response = fetch(mine, state)
+    state = customer_api.get("customer/data-export").json()["data"]
+    response = fetch(customer_api, state)
     data = held(response)
 
     assert (state["status"], state["bytes"]) == ("done", Job.objects.get(kind=KIND).result_bytes)
@@ -90,7 +90,7 @@ def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, 
     assert len(data["loyalty"]["transactions"]) == 3
     assert [each["name"] for each in data["loyalty"]["redemptions"]] == ["A mug"]
     assert [each["latitude"] for each in data["scans"]] == [46.9]
-    assert [(told["type"], told["data"]["latitude"]) for told in data["webhooks"]] == [("code.scanned", 46.9)]
+    assert [(webhook["type"], webhook["data"]["latitude"]) for webhook in data["webhooks"]] == [("code.scanned", 46.9)]
     assert "notices" in data
 
 
@@ -99,33 +99,33 @@ def test_nothing_of_other_people_or_brands_is_in_it(api, brand, customer):
     factories.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
     factories.points(customer, other, 70, reason_id="secret:1")
     factories.points(neighbour, brand, 7, reason_id="secret:2")
-    mine = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
 
-    state = asked_and_run(mine, customer)
+    state = run_export(customer_api, customer)
 
-    assert b"secret" not in fetch(mine, state).content
+    assert b"secret" not in fetch(customer_api, state).content
     assert api.as_customer(customer, of=other).get("customer/data-export").status_code == 404
 
 
 def test_who_asks_again_meanwhile_gets_the_same_export(api, brand, customer):
-    mine = api.as_customer(customer)
-    ask(mine)
+    customer_api = api.as_customer(customer)
+    ask(customer_api)
     jobs_before = list(Job.objects.values_list("pk", flat=True))
 
-    ask(mine)
+    ask(customer_api)
     start(brand, customer, by=staff(brand))
 
     assert list(Job.objects.values_list("pk", flat=True)) == jobs_before
 
 
 def test_a_new_export_takes_the_place_of_the_one_before(api, customer):
-    mine = api.as_customer(customer)
-    earlier = asked_and_run(mine, customer)
+    customer_api = api.as_customer(customer)
+    earlier = run_export(customer_api, customer)
 
-    now = asked_and_run(mine, customer)
+    now = run_export(customer_api, customer)
 
-    assert fetch(mine, earlier).status_code == 404
-    assert fetch(mine, now).status_code == 200
+    assert fetch(customer_api, earlier).status_code == 404
+    assert fetch(customer_api, now).status_code == 200
     assert purge_files() == 1
     assert Job.objects.exclude(result="").count() == 1
 
@@ -133,7 +133,7 @@ def test_a_new_export_takes_the_place_of_the_one_before(api, customer):
 class TestALink:
     @pytest.fixture
     def state(self, api, customer):
-        return asked_and_run(api.as_customer(customer), customer)
+        return run_export(api.as_customer(customer), customer)
 
     def test_works_for_nobody_else(self, api, brand, customer, state):
         assert fetch(api.having(), state).status_code == 401
@@ -148,53 +148,53 @@ class TestALink:
 
     def test_expires_and_the_next_one_works(self, api, customer, state):
         with time_machine.travel(timezone.now() + timedelta(minutes=16)):
-            mine = api.as_customer(customer)
-            assert fetch(mine, state).status_code == 404
-            assert fetch(mine, mine.get("customer/data-export").json()["data"]).status_code == 200
+            customer_api = api.as_customer(customer)
+            assert fetch(customer_api, state).status_code == 404
+            assert fetch(customer_api, customer_api.get("customer/data-export").json()["data"]).status_code == 200
 
     @pytest.mark.usefixtures("state")
     def test_and_its_file_are_gone_after_the_retention(self, api, customer):
         file = Job.objects.get().result.name
         assert default_storage.exists(file)
         with time_machine.travel(timezone.now() + timedelta(days=8)):
-            mine = api.as_customer(customer)
-            told = mine.get("customer/data-export").json()["data"]
-            assert (told["status"], told["download_url"], told["bytes"]) == ("expired", None, None)
-            assert mine.get("customer/data").status_code == 404
+            customer_api = api.as_customer(customer)
+            export = customer_api.get("customer/data-export").json()["data"]
+            assert (export["status"], export["download_url"], export["bytes"]) == ("expired", None, None)
+            assert customer_api.get("customer/data").status_code == 404
             assert purge_files() == 1
         assert not default_storage.exists(file)
 
 
 def test_without_an_export_there_is_nothing(api, customer):
-    mine = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
 
-    assert mine.get("customer/data-export").status_code == 404
-    assert mine.get("customer/data").status_code == 404
-    ask(mine)
-    assert mine.get("customer/data").status_code == 404
+    assert customer_api.get("customer/data-export").status_code == 404
+    assert customer_api.get("customer/data").status_code == 404
+    ask(customer_api)
+    assert customer_api.get("customer/data").status_code == 404
 
 
 def test_a_customer_asks_a_few_times_a_day(api, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "data_export": "2/day"}
-    mine = api.as_customer(customer)
-    ask(mine)
-    ask(mine)
+    customer_api = api.as_customer(customer)
+    ask(customer_api)
+    ask(customer_api)
 
-    assert mine.post("customer/data-export").status_code == 429
+    assert customer_api.post("customer/data-export").status_code == 429
 
 
 def test_a_file_counts_to_the_brands_storage_and_above_it_there_is_none(api, brand, customer):
-    mine = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
     before = quotas.counted([brand.pk], ["storage"]).get((brand.pk, "storage"), 0)
-    state = asked_and_run(mine, customer)
+    state = run_export(customer_api, customer)
     assert quotas.counted([brand.pk], ["storage"])[brand.pk, "storage"] == before + state["bytes"]
     BrandQuota.objects.create(brand=brand, resource="storage", limit=1)
 
-    ask(mine)
+    ask(customer_api)
     job = run_job(customer)
 
     assert (job.status, "Your brand can store 1 bytes" in job.log) == ("failed", True)
-    assert mine.get("customer/data-export").json()["data"]["status"] == "failed"
+    assert customer_api.get("customer/data-export").json()["data"]["status"] == "failed"
 
 
 class TestTurns:
@@ -211,12 +211,12 @@ class TestTurns:
         return list(queue.in_turn().values_list("pk", flat=True))
 
     def test_one_runs_at_a_time_and_the_brands_own_jobs_go_first(self, brand):
-        mine = [self.own(brand) for _ in range(3)]
-        assert self.turns()[:2] == [mine[0].pk, self.exports[0].pk]
+        own_jobs = [self.own(brand) for _ in range(3)]
+        assert self.turns()[:2] == [own_jobs[0].pk, self.exports[0].pk]
 
         Job.objects.filter(pk=self.exports[0].pk).update(status="running", alive_at=timezone.now())
 
-        assert self.turns() == [mine[0].pk]
+        assert self.turns() == [own_jobs[0].pk]
 
     def test_they_use_up_no_quota_of_jobs(self, brand):
         BrandQuota.objects.create(brand=brand, resource="jobs", limit=1)
@@ -249,8 +249,8 @@ class TestStaff:
 
         assert customer.email in text(page)
         assert held(file)["loyalty"]["person"]["email"] == customer.email
-        told = AuditLogEntry.objects.filter(action__in=["Data exported", "Downloaded"]).order_by("id")
-        assert [(each.action, each.reason) for each in told] == [
+        entries = AuditLogEntry.objects.filter(action__in=["Data exported", "Downloaded"]).order_by("id")
+        assert [(each.action, each.reason) for each in entries] == [
             ("Data exported", "They asked by letter."),
             ("Downloaded", ""),
         ]

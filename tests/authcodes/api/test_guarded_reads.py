@@ -68,19 +68,19 @@ class TestAForgottenCheck:
     def forgotten(self, monkeypatch):
         monkeypatch.setattr(BrandReader, "may_read", lambda *_: True)
 
-    def asked(self, api, path):
+    def status_of(self, api, path):
         code = factories.code(factories.brand())
         return api.hub().get(path.format(code=code.code, batch=code.batch_id)).status_code
 
     def test_shows_a_key_no_row_of_another_brand(self, api, path):
-        assert self.asked(api, path) == 404
+        assert self.status_of(api, path) == 404
 
     def test_control_without_the_guard_it_would(self, api, path, monkeypatch):
         connection.ensure_connection()
         connection.assume()
         monkeypatch.setitem(connection.settings_dict, "GUARD", False)
 
-        assert self.asked(api, path) == 200
+        assert self.status_of(api, path) == 200
 
 
 def test_a_customers_data_is_exported_under_the_guard_of_the_brand(brand, settings, tmp_path):

@@ -35,8 +35,8 @@ def test_addresses_come_in_the_order_of_the_codes(hub, brand):
 
     found = addresses(hub, batch).json()
 
-    wanted = [f"http://testserver/api/v1/qr-codes/{code}.png" for code in batch.codes.order_by("id")]
-    assert [address.partition("?")[0] for address in found] == wanted
+    expected = [f"http://testserver/api/v1/qr-codes/{code}.png" for code in batch.codes.order_by("id")]
+    assert [address.partition("?")[0] for address in found] == expected
 
 
 def test_images_keep_their_addresses_all_day_so_that_browsers_keep_the_images(hub, brand):
@@ -91,7 +91,7 @@ def test_image_that_would_say_another_code_is_not_given_away(hub, brand, image, 
 def test_images_come_in_the_size_and_level_that_were_asked_for(hub, brand):
     batch = factories.batch(brand)
     wide, small = (
-        picture(fetch(addresses(hub, batch, **asked).json()[0])) for asked in ({}, {"size_mm": "20", "level": "H"})
+        picture(fetch(addresses(hub, batch, **options).json()[0])) for options in ({}, {"size_mm": "20", "level": "H"})
     )
 
     assert small.width / 300 * 25.4 >= 20
@@ -101,13 +101,13 @@ def test_images_come_in_the_size_and_level_that_were_asked_for(hub, brand):
 
 
 @pytest.mark.parametrize(
-    "asked", [{"size_mm": ""}, {"size_mm": "19.9"}, {"size_mm": "501"}, {"size_mm": "NaN"}, {"level": "X"}]
+    "options", [{"size_mm": ""}, {"size_mm": "19.9"}, {"size_mm": "501"}, {"size_mm": "NaN"}, {"level": "X"}]
 )
-def test_sizes_that_cannot_be_are_refused(hub, brand, asked):
+def test_sizes_that_cannot_be_are_refused(hub, brand, options):
     batch = factories.batch(brand)
-    query = "&".join(f"{name}={value}" for name, value in asked.items())
+    query = "&".join(f"{name}={value}" for name, value in options.items())
 
-    assert error(addresses(hub, batch, **asked)) == (400, "VALIDATION_ERROR")
+    assert error(addresses(hub, batch, **options)) == (400, "VALIDATION_ERROR")
     assert error(hub.get(f"{image_address(batch.codes.get())}&{query}")) == (400, "VALIDATION_ERROR")
 
 

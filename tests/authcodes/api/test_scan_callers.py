@@ -37,8 +37,11 @@ def test_hub_scans_for_no_other_brands_customers(api, brand):
     assert error(response) == (404, "USER_NOT_FOUND")
 
 
-def test_customer_scans_for_nobody_else(mine, brand):
-    assert error(scan(mine, factories.code(brand), customer_id=str(factories.customer(brand).pk))) == (403, "FORBIDDEN")
+def test_customer_scans_for_nobody_else(customer_api, brand):
+    assert error(scan(customer_api, factories.code(brand), customer_id=str(factories.customer(brand).pk))) == (
+        403,
+        "FORBIDDEN",
+    )
 
 
 @pytest.mark.parametrize("keyed", ["app", "guest"])
@@ -49,8 +52,8 @@ def test_guests_word_for_who_they_are_is_not_believed(api, brand, customer, keye
     assert Scan.objects.get().user is None
 
 
-def test_token_and_key_must_be_of_one_brand(mine, brand):
-    response = mine.hub(of=factories.brand()).verify(factories.code(brand))
+def test_token_and_key_must_be_of_one_brand(customer_api, brand):
+    response = customer_api.hub(of=factories.brand()).verify(factories.code(brand))
 
     assert error(response) == (403, "BRAND_MISMATCH")
 

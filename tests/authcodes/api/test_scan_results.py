@@ -17,15 +17,15 @@ from tests.support.portal import staff
 
 
 @pytest.mark.parametrize("reason", ["accepted", "limit_reached", "recalled"])
-def test_same_key_and_scan_get_the_same_bytes(api, mine, brand, reason):
+def test_same_key_and_scan_get_the_same_bytes(api, customer_api, brand, reason):
     code = factories.code(brand)
     if reason == "limit_reached":
         api.as_customer(factories.customer(brand)).verify(code)
     if reason == "recalled":
         recall(code)
-    first = mine.having(idempotency_key="k1").verify(code)
+    first = customer_api.having(idempotency_key="k1").verify(code)
 
-    again = mine.having(idempotency_key="k1").verify(code)
+    again = customer_api.having(idempotency_key="k1").verify(code)
 
     assert first.json()["reason"] == reason
     assert again.content == first.content
@@ -33,8 +33,8 @@ def test_same_key_and_scan_get_the_same_bytes(api, mine, brand, reason):
 
 
 @pytest.mark.parametrize("is_customer", [True, False], ids=["customer", "guest"])
-def test_a_scan_that_is_asked_for_again_says_that_its_code_was_recalled_since(api, mine, brand, is_customer):
-    app, code = (mine if is_customer else api).having(idempotency_key="k1"), factories.code(brand)
+def test_a_scan_that_is_asked_for_again_says_that_its_code_was_recalled_since(api, customer_api, brand, is_customer):
+    app, code = (customer_api if is_customer else api).having(idempotency_key="k1"), factories.code(brand)
     assert scan(app, code).json()["reason"] == "accepted"
     made = recall(code)
 
@@ -47,8 +47,8 @@ def test_a_scan_that_is_asked_for_again_says_that_its_code_was_recalled_since(ap
     assert Scan.objects.get().reason == "accepted", "what was recorded stays"
 
 
-def test_a_recalled_scan_that_is_asked_for_again_after_the_withdrawal_is_judged_anew(mine, brand):
-    app, code = mine.having(idempotency_key="k1"), factories.code(brand)
+def test_a_recalled_scan_that_is_asked_for_again_after_the_withdrawal_is_judged_anew(customer_api, brand):
+    app, code = customer_api.having(idempotency_key="k1"), factories.code(brand)
     made = recall(code)
     assert scan(app, code).json()["reason"] == "recalled"
     recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=staff(brand))
@@ -59,17 +59,20 @@ def test_a_recalled_scan_that_is_asked_for_again_after_the_withdrawal_is_judged_
     assert again.json()["points_status"] == "not_eligible", "a scan that earned nothing earns nothing later"
 
 
-def test_key_belongs_to_its_scan(mine, brand):
-    scan(mine.having(idempotency_key="k1"), factories.code(brand))
+def test_key_belongs_to_its_scan(customer_api, brand):
+    scan(customer_api.having(idempotency_key="k1"), factories.code(brand))
 
-    assert error(scan(mine.having(idempotency_key="k1"), factories.code(brand))) == (422, "IDEMPOTENCY_KEY_REUSED")
+    assert error(scan(customer_api.having(idempotency_key="k1"), factories.code(brand))) == (
+        422,
+        "IDEMPOTENCY_KEY_REUSED",
+    )
     assert Scan.objects.count() == 1
 
 
-def test_a_place_that_is_told_later_leaves_the_key_its_scan(mine, brand):
-    code, keyed = factories.code(brand), mine.having(idempotency_key="k1")
+def test_a_place_that_is_told_later_leaves_the_key_its_scan(customer_api, brand):
+    code, keyed = factories.code(brand), customer_api.having(idempotency_key="k1")
     first = scan(keyed, code)
-    mine.post(f"scans/{first.json()['scan_id']}/place", {"latitude": 48.8566, "longitude": 2.3522})
+    customer_api.post(f"scans/{first.json()['scan_id']}/place", {"latitude": 48.8566, "longitude": 2.3522})
 
     assert scan(keyed, code).content == first.content
     assert error(scan(keyed, code, location={"latitude": 1, "longitude": 1})) == (422, "IDEMPOTENCY_KEY_REUSED")
@@ -88,13 +91,13 @@ def test_keys_of_two_guests_are_two_keys(api, brand):
 # --- What became of it -----------------------------------------------------------------------------------------------
 
 
-def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
+def test_scan_is_pending_and_then_awarded(customer_api, brand, deliver):
     place = {"city": "Bern", "region": "Canton of Bern"}
-    scan_id = mine.hub().verify(factories.code(brand), **place).json()["scan_id"]
-    before = mine.get(f"scans/{scan_id}").json()
+    scan_id = customer_api.hub().verify(factories.code(brand), **place).json()["scan_id"]
+    before = customer_api.get(f"scans/{scan_id}").json()
     deliver()
 
-    after = mine.get(f"scans/{scan_id}").json()
+    after = customer_api.get(f"scans/{scan_id}").json()
 
     assert (before["points_status"], before["points_awarded"]) == ("pending", 0)
     assert after == {
@@ -109,10 +112,10 @@ def test_scan_is_pending_and_then_awarded(mine, brand, deliver):
 
 
 @pytest.mark.parametrize(
-    ("reason", "is_said"),
+    ("reason", "has_recall"),
     [("expired", True), ("deactivated", True), ("unassigned", True), ("bad_tag", False), ("other_brand", False)],
 )
-def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(mine, brand, reason, is_said):
+def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(customer_api, brand, reason, has_recall):
     if reason == "expired":
         code = factories.expired_code(brand)
     else:
@@ -120,29 +123,29 @@ def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(mine
         code = factories.code(owner, assigned=reason != "unassigned", signed=reason == "bad_tag")
     if reason == "deactivated":
         factories.deactivate(codes=[code], at=timezone.now())
-    mine.verify(code.code)
+    customer_api.verify(code.code)
     made = Scan.objects.get()
     assert (made.reason, made.outcome) == (reason, "error")
     recall(code)
 
     answer = Scan.objects.get().current_recall
 
-    assert (answer is not None) == is_said
-    assert is_said == (mine.get(f"scans/{made.pk}").json().get("recall", {}).get("contact") == "0800 123")
+    assert (answer is not None) == has_recall
+    assert has_recall == (customer_api.get(f"scans/{made.pk}").json().get("recall", {}).get("contact") == "0800 123")
 
 
-def test_scan_is_told_to_its_customer_hub_and_staff(api, mine, brand, customer):
-    scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
+def test_scan_is_told_to_its_customer_hub_and_staff(api, customer_api, brand, customer):
+    scan_id = customer_api.verify(factories.code(brand)).json()["scan_id"]
     support = factories.user(is_staff=True)
     StaffRole.objects.create(user=support, brand=brand, role="support")
 
-    readers = [mine, api.hub(), api.as_customer(support)]
+    readers = [customer_api, api.hub(), api.as_customer(support)]
 
     assert [reader.get(f"scans/{scan_id}").status_code for reader in readers] == [200, 200, 200]
 
 
-def test_scan_is_told_to_nobody_else(api, mine, brand, customer):
-    scan_id = mine.verify(factories.code(brand)).json()["scan_id"]
+def test_scan_is_told_to_nobody_else(api, customer_api, brand, customer):
+    scan_id = customer_api.verify(factories.code(brand)).json()["scan_id"]
     other = factories.brand()
     others = factories.user(is_staff=True)
     StaffRole.objects.create(user=others, brand=other, role="owner")

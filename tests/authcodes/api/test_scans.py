@@ -20,25 +20,25 @@ LOCK_CODE = "SELECT 1 FROM authcodes_authcode WHERE id = %s FOR UPDATE"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_scan_of_a_code_that_a_large_change_holds_may_be_sent_again(mine, brand):
+def test_scan_of_a_code_that_a_large_change_holds_may_be_sent_again(customer_api, brand):
     code = factories.code(brand)
 
     with holding(LOCK_CODE, [code.pk]), impatient():
-        refused = scan(mine, code)
+        refused = scan(customer_api, code)
 
     assert error(refused) == (503, "UNAVAILABLE")
     assert refused["Retry-After"] == "5"
     assert not Scan.objects.exists()
-    assert scan(mine, code).status_code == 200
+    assert scan(customer_api, code).status_code == 200
 
 
 # --- Success ---------------------------------------------------------------------------------------------------------
 
 
-def test_genuine_product_is_told_at_once(mine, brand):
+def test_genuine_product_is_told_at_once(customer_api, brand):
     code = factories.code(brand)
 
-    response = mine.verify(code)
+    response = customer_api.verify(code)
 
     record = Scan.objects.get()
     assert response.status_code == 200
@@ -64,12 +64,12 @@ def test_guest_is_told_what_there_would_be_to_earn(api, brand):
     assert body["message"] == "Genuine product. Log in to earn points."
 
 
-def test_own_second_scan_counts_and_earns_nothing(mine, brand, customer, deliver):
+def test_own_second_scan_counts_and_earns_nothing(customer_api, brand, customer, deliver):
     code = factories.code(brand, scan_limit=None)
-    mine.verify(code)
+    customer_api.verify(code)
     deliver()
 
-    body = mine.verify(code).json()
+    body = customer_api.verify(code).json()
     deliver()
 
     assert (body["status"], body["points_status"], body["points_awarded"]) == ("success", "already_claimed", 0)
@@ -77,28 +77,28 @@ def test_own_second_scan_counts_and_earns_nothing(mine, brand, customer, deliver
     assert factories.account(customer, brand).points == 10
 
 
-def test_code_of_a_campaign_that_is_over_earns_nothing_where_its_batch_says_so(mine, brand):
+def test_code_of_a_campaign_that_is_over_earns_nothing_where_its_batch_says_so(customer_api, brand):
     ended = factories.campaign(brand, is_active=False)
 
-    body = mine.verify(factories.code(brand, campaign=ended, after_campaign="nothing")).json()
+    body = customer_api.verify(factories.code(brand, campaign=ended, after_campaign="nothing")).json()
 
     assert (body["status"], body["reason"], body["points_status"]) == ("success", "campaign_inactive", "not_eligible")
     assert Campaign.objects.get() == ended
 
 
 @pytest.mark.parametrize("unwelcome", [{"status": "blocked"}])
-def test_blocked_member_is_told_the_product_and_no_points(mine, brand, unwelcome):
+def test_blocked_member_is_told_the_product_and_no_points(customer_api, brand, unwelcome):
     UserPoints.objects.update(**unwelcome)
 
-    body = mine.verify(factories.code(brand)).json()
+    body = customer_api.verify(factories.code(brand)).json()
 
     assert (body["status"], body["points_status"], body["points_awarded"]) == ("success", "not_eligible", 0)
 
 
-def test_programme_that_is_switched_off_still_tells_genuine_from_false(mine, brand):
+def test_programme_that_is_switched_off_still_tells_genuine_from_false(customer_api, brand):
     Brand.objects.update(loyalty_active=False)
 
-    body = mine.verify(factories.code(brand)).json()
+    body = customer_api.verify(factories.code(brand)).json()
 
     assert (body["status"], body["points_status"]) == ("success", "not_eligible")
 
@@ -110,10 +110,10 @@ def test_code_is_found_in_whatever_a_scanner_reads(api, brand, shape):
     assert scan(api, shape.format(code)).json()["status"] == "success"
 
 
-def test_address_may_stand_in_the_path(mine, brand):
+def test_address_may_stand_in_the_path(customer_api, brand):
     code = factories.code(brand)
 
-    assert mine.verify(f"https://brand.example.com/s/{code}").json()["status"] == "success"
+    assert customer_api.verify(f"https://brand.example.com/s/{code}").json()["status"] == "success"
 
 
 def test_signed_code_needs_its_tag(api, brand, settings):
@@ -131,12 +131,12 @@ def scanning_text(code):
 # --- Warnings --------------------------------------------------------------------------------------------------------
 
 
-def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, mine, brand):
+def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, customer_api, brand):
     code = factories.code(brand)
     api.as_customer(factories.customer(brand)).verify(code)
     AuthCode.objects.update(first_scan_location="Bern, Canton of Bern")  # what the locating task does
 
-    response = mine.verify(code)
+    response = customer_api.verify(code)
 
     first = Scan.objects.order_by("scanned_at").first()
     body = response.json()
@@ -175,13 +175,13 @@ def test_scan_of_a_recalled_product_is_recorded(api, brand):
 # --- Errors ----------------------------------------------------------------------------------------------------------
 
 
-def test_codes_that_are_not_valid_get_one_answer(mine, brand):
-    answers = [mine.verify(wrong_code(brand, reason)).json() for reason in WRONG]
+def test_codes_that_are_not_valid_get_one_answer(customer_api, brand):
+    answers = [customer_api.verify(wrong_code(brand, reason)).json() for reason in WRONG]
 
-    said = {
+    distinct_answers = {
         tuple(sorted((name, str(value)) for name, value in answer.items() if "_id" not in name)) for answer in answers
     }
-    assert len(said) == 1
+    assert len(distinct_answers) == 1
     assert answers[0] == {
         "success": False,
         "error": "AUTH_CODE_INVALID",
@@ -195,10 +195,10 @@ def test_codes_that_are_not_valid_get_one_answer(mine, brand):
 
 
 @pytest.mark.parametrize("reason", WRONG)
-def test_true_reason_is_kept_for_staff(mine, brand, customer, reason):
+def test_true_reason_is_kept_for_staff(customer_api, brand, customer, reason):
     code = wrong_code(brand, reason)
 
-    body = mine.verify(code).json()
+    body = customer_api.verify(code).json()
 
     record = Scan.objects.get(pk=body["scan_id"])
     assert (record.outcome, record.reason, record.user) == ("error", reason, customer)
@@ -206,8 +206,8 @@ def test_true_reason_is_kept_for_staff(mine, brand, customer, reason):
 
 
 @pytest.mark.parametrize("reason", WRONG)
-def test_code_that_is_not_valid_is_not_counted(mine, brand, reason):
-    mine.verify(wrong_code(brand, reason))
+def test_code_that_is_not_valid_is_not_counted(customer_api, brand, reason):
+    customer_api.verify(wrong_code(brand, reason))
 
     assert not AuthCode.objects.filter(scan_count__gt=0).exists()
 
@@ -218,10 +218,10 @@ def test_guest_is_sent_to_the_installations_support(api, settings):
     assert scan(api, "T-404").json()["support_email"] == "codes@example.com"
 
 
-def test_scan_keeps_what_the_app_tells(mine, brand, customer):
-    about = {"location": {"latitude": 46.9, "longitude": 7.4}, "device": "Pixel 9", "app_version": "3.1"}
+def test_scan_keeps_what_the_app_tells(customer_api, brand, customer):
+    fields = {"location": {"latitude": 46.9, "longitude": 7.4}, "device": "Pixel 9", "app_version": "3.1"}
 
-    scan(mine, factories.code(brand), **about)
+    scan(customer_api, factories.code(brand), **fields)
 
     record = Scan.objects.get()
     assert (record.user, record.brand) == (customer, brand)
@@ -236,19 +236,21 @@ def test_long_names_of_a_place_are_cut_to_what_the_record_holds(api, brand):
     assert Scan.objects.get().location == f"{'x' * 100}, {'y' * 98}"
 
 
-@pytest.mark.parametrize("words", ["FAKE! Call +1-900-555-0100", "<b>Bern</b>"])
-def test_a_place_that_anybody_states_is_neither_kept_nor_shown(api, mine, brand, words):
-    stated, code = {"city": words, "region": words}, factories.code(brand, scan_limit=None)
+@pytest.mark.parametrize("place_name", ["FAKE! Call +1-900-555-0100", "<b>Bern</b>"])
+def test_a_place_that_anybody_states_is_neither_kept_nor_shown(api, customer_api, brand, place_name):
+    stated, code = {"city": place_name, "region": place_name}, factories.code(brand, scan_limit=None)
     scan(api, code, location=stated)
     scan(api.app(), code, location=stated)
-    mine.verify(code, **stated)
-    mine.app().post("auth-codes/scan", {"code": code.code, "location": {**stated, "latitude": 1, "longitude": 2}})
+    customer_api.verify(code, **stated)
+    customer_api.app().post(
+        "auth-codes/scan", {"code": code.code, "location": {**stated, "latitude": 1, "longitude": 2}}
+    )
 
-    shown = mine.verify(code).json()
+    shown = customer_api.verify(code).json()
 
     assert set(Scan.objects.values_list("location", flat=True)) == {""}
     assert shown["first_scan_location"] is None
-    assert words not in str(list(Event.objects.values_list("detail", flat=True)))
+    assert place_name not in str(list(Event.objects.values_list("detail", flat=True)))
 
 
 def test_coordinates_are_named_by_the_geocoder_whatever_city_was_stated(api, brand):

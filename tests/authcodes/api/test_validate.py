@@ -8,10 +8,10 @@ from tests.authcodes.api.conftest import WRONG, recall, scan, validate, wrong_co
 from tests.support import factories
 
 
-def test_validate_tells_what_a_scan_would_say(mine, brand):
+def test_validate_tells_what_a_scan_would_say(customer_api, brand):
     code = factories.code(brand)
 
-    response = validate(mine, code)
+    response = validate(customer_api, code)
 
     assert response.json() == {
         "valid": True,
@@ -42,34 +42,34 @@ def test_validate_tells_of_a_recall(api, brand):
     assert body["recall"]["id"] == code.batch.recall.recall_id
 
 
-def test_product_no_longer_sold_is_genuine_and_says_that_it_earns_nothing(mine, brand):
+def test_product_no_longer_sold_is_genuine_and_says_that_it_earns_nothing(customer_api, brand):
     code = factories.code(brand)
     type(code.product).objects.update(is_active=False)
 
-    looked_up, scanned = validate(mine, code).json(), mine.verify(code).json()
+    looked_up, scanned = validate(customer_api, code).json(), customer_api.verify(code).json()
 
     assert (looked_up["valid"], looked_up["reason"], looked_up["points_awarded"]) == (True, "product_inactive", 0)
     assert (scanned["status"], scanned["reason"], scanned["points_awarded"]) == ("success", "product_inactive", 0)
     assert scanned["message"] == "Genuine product. It is no longer sold and earns no points."
 
 
-def test_validate_records_and_counts_nothing(mine, brand):
+def test_validate_records_and_counts_nothing(customer_api, brand):
     code = factories.code(brand)
 
-    validate(mine, code)
+    validate(customer_api, code)
 
     assert not Scan.objects.exists()
     assert AuthCode.objects.get().scan_count == 0
 
 
-def test_codes_that_are_not_valid_validate_alike(mine, brand):
-    answers = [validate(mine, wrong_code(brand, reason)).content for reason in WRONG]
+def test_codes_that_are_not_valid_validate_alike(customer_api, brand):
+    answers = [validate(customer_api, wrong_code(brand, reason)).content for reason in WRONG]
 
-    told = (
+    expected = (
         b'{"valid":false,"product":null,"points_awarded":0,"scan_count":0,"first_scan":false,'
         b'"status":"error","reason":null,"points_status":"not_eligible"}'
     )
-    assert set(answers) == {told}
+    assert set(answers) == {expected}
 
 
 @pytest.mark.parametrize("why", ["limit reached", "recalled"])
@@ -85,9 +85,9 @@ def test_real_code_without_a_scan_left_is_named_but_not_valid(api, brand, why):
     assert (body["scan_count"], body["first_scan"]) == (1, False)
 
 
-def test_validate_of_a_claimed_code_promises_nothing_more(mine, brand, deliver):
+def test_validate_of_a_claimed_code_promises_nothing_more(customer_api, brand, deliver):
     code = factories.code(brand, scan_limit=None)
-    mine.verify(code)
+    customer_api.verify(code)
     deliver()
 
-    assert validate(mine, code).json()["points_awarded"] == 0
+    assert validate(customer_api, code).json()["points_awarded"] == 0

@@ -82,8 +82,8 @@ def test_print_files_of_the_batch_are_followed_and_offered(client, batch):
 
     later = timezone.now() + timedelta(days=1)
     Job.objects.filter(pk=run.job_id).update(status="done", result="x.pdf", result_name="x.pdf", expires_at=later)
-    asked = {"id": run.pk, "column": ["state", "file"]}
-    columns = client.get(address("authcodes.printrun", "live"), asked).json()["rows"][0]["columns"]
+    query = {"id": run.pk, "column": ["state", "file"]}
+    columns = client.get(address("authcodes.printrun", "live"), query).json()["rows"][0]["columns"]
 
     assert "data-live-row" not in columns["state"] + columns["file"]
     assert address("jobs.job", "download", run.job_id) in columns["file"]
@@ -94,7 +94,7 @@ def test_scans_of_the_batch_are_counted_by_day_and_place(client, brand, batch):
     other = factories.batch(brand, quantity=2)
     AuthCode.objects.filter(batch=batch).update(product=factories.product(brand))
     for code in (batch.first_code, batch.last_code, other.first_code):
-        scanning.scan(scanned=code, about=ScanContext(at=timezone.now()))
+        scanning.scan(scanned=code, context=ScanContext(at=timezone.now()))
 
     scans = page(client, batch, tab="scans").context["batch_scans"]
 
@@ -107,12 +107,12 @@ def test_a_batch_whose_job_ends_while_its_page_is_made_is_ready(client, brand, m
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
     batch.refresh_from_db()
     batches.start_generation(batch=batch, by=None)
-    asked = BatchAdmin.generation_in
+    generation_in = BatchAdmin.generation_in
 
     def ended(self, row):
         Job.objects.update(status="done")
         BatchRange.objects.filter(pk=row.pk).update(generated_count=4)
-        return asked(self, row)
+        return generation_in(self, row)
 
     monkeypatch.setattr(BatchAdmin, "generation_in", ended)
     shown = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
@@ -145,7 +145,7 @@ def test_a_batch_without_codes_has_no_strip_and_no_actions(client, brand):
     answer = page(client, batch)
 
     assert (answer.context["batch_figures"]["strip"], "formaction" in text(answer)) == (None, False)
-    assert "Its codes appear here once they are generated." in text(answer)
+    assert "Codes appear here once they are generated." in text(answer)
 
 
 def test_saving_the_settings_can_be_undone_to_the_batch_and_errors_stay_on_their_tab(client, batch):
@@ -178,11 +178,11 @@ def test_what_is_printed_is_said_to_those_who_see_print_files(brand, batch, role
 
 
 @pytest.mark.parametrize(
-    ("missing", "words"),
+    ("missing", "expected_text"),
     [(1, "1 code has not been generated."), (1500, "1,500 codes have not been generated.")],
 )
-def test_codes_that_are_missing_are_counted(client, brand, missing, words):
+def test_codes_that_are_missing_are_counted(client, brand, missing, expected_text):
     batch = factories.batch(brand, quantity=4)
     BatchRange.objects.filter(pk=batch.pk).update(quantity=4 + missing)
 
-    assert words in text(page(client, batch))
+    assert expected_text in text(page(client, batch))

@@ -40,7 +40,7 @@ def listed(client, where):
 def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=factories.product(brand))
-    scan.scan(scanned=codes[0].code, about=ScanContext(at=timezone.now()))
+    scan.scan(scanned=codes[0].code, context=ScanContext(at=timezone.now()))
     factories.deactivate(codes=codes[8:], at=timezone.now())
     factories.batch(brand, quantity=3)
 
@@ -62,10 +62,10 @@ def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
 
 def test_pages_of_a_batch_read_few_codes_or_those_that_a_partial_index_holds(client, batch):
     recall = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert page(client, batch).status_code == client.get(recall).status_code == 200
 
-    statements = [" ".join(query["sql"].replace('"', "").split()) for query in asked]
+    statements = [" ".join(query["sql"].replace('"', "").split()) for query in queries]
     reading = [sql for sql in statements if "authcodes_authcode" in sql]
     assert len(reading) == 6
     allowed = (
@@ -76,13 +76,13 @@ def test_pages_of_a_batch_read_few_codes_or_those_that_a_partial_index_holds(cli
         "LIMIT 1000",
         "f.step <",  # one step for each product of a batch, of which so many are read
     )
-    assert [sql for sql in reading if not any(words in sql for words in allowed)] == []
+    assert [sql for sql in reading if not any(fragment in sql for fragment in allowed)] == []
 
 
 def test_limit_below_what_was_scanned_is_refused_and_says_how_often(client, brand):
     batch = factories.batch(brand, scan_limit=None, quantity=2)
     for _scan in range(3):
-        scan.scan(scanned=batch.first_code, about=ScanContext(at=timezone.now()))
+        scan.scan(scanned=batch.first_code, context=ScanContext(at=timezone.now()))
 
     def limited(limit):
         its = address("authcodes.batchrange", "change", batch.pk)
@@ -116,8 +116,8 @@ def test_batch_page_leads_to_the_exports_of_its_rows(client, brand, batch):
 
 
 def test_batch_without_codes_offers_the_job_that_makes_them(client, brand, owner):
-    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
-    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now(), by=owner)
+    batch_settings = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
+    batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=owner)
     job = batches.start_generation(batch=batch, by=owner)
 
     shown = text(page(client, batch))
@@ -129,8 +129,8 @@ def test_batch_without_codes_offers_the_job_that_makes_them(client, brand, owner
 @pytest.fixture
 def stopped(brand):
     """A batch whose job was cancelled when four of its ten codes were made."""
-    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False, number_width=4)
-    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    batch_settings = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False, number_width=4)
+    batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
     Job.objects.update(cancel_requested=True)
     with override_settings(GENERATION_CHUNK=4):
@@ -145,7 +145,8 @@ def finish(client, batch):
 def test_missing_codes_of_a_stopped_batch_are_made_from_its_page(client, owner, stopped):
     shown = text(page(client, stopped))
     assert all(
-        words in shown for words in ("Stopped: 40 %", "6 codes have not been generated", "Generate the missing codes")
+        expected_text in shown
+        for expected_text in ("Stopped: 40 %", "6 codes have not been generated", "Generate the missing codes")
     )
 
     answer = finish(client, stopped)
@@ -194,18 +195,18 @@ def test_batch_page_tells_who_did_what_when_and_why(client, brand, owner, batch)
 
 
 def test_history_of_a_batch_is_capped_and_costs_the_same(client, batch):
-    def asked():
+    def count_queries():
         with CaptureQueriesContext(connection) as seen:
             page(client, batch, tab="history")
         return len(seen)
 
     page(client, batch, tab="history")
-    first = asked()
+    first = count_queries()
     for number in range(30):
         switch = factories.reactivate if number % 2 else factories.deactivate
         switch(codes=[batch.codes.first()], at=timezone.now(), reason=str(number))
 
-    assert asked() == first
+    assert count_queries() == first
     assert first <= 20
     assert len(page(client, batch, tab="history").context["batch_history"]["lines"]) == 20
 
@@ -247,13 +248,13 @@ def test_whoever_changes_points_of_existing_codes_reads_the_cost_and_gives_a_rea
     its = address("authcodes.batchrange", "change", batch.pk)
     filled = {**form_of(client.get(its)), "points_per_scan": 500}
 
-    asked = client.post(its, filled)
+    response = client.post(its, filled)
     batch.refresh_from_db()
     before = batch.points_per_scan
     client.post(its, {**filled, "reason": "Autumn promotion"})
 
     batch.refresh_from_db()
-    assert "These 25 codes can then earn up to 25,000 points in total." in text(asked)
+    assert "These 25 codes can then earn up to 25,000 points in total." in text(response)
     assert (before, batch.points_per_scan) == (None, 500)
     assert batch.changes.get(kind="edited").reason == "Autumn promotion"
     assert AuditLogEntry.objects.filter(kind="authcodes.batchrange", reason="Autumn promotion").exists()
@@ -262,9 +263,9 @@ def test_whoever_changes_points_of_existing_codes_reads_the_cost_and_gives_a_rea
 def test_unlimited_scans_have_no_upper_limit_of_points(client, batch):
     its = address("authcodes.batchrange", "change", batch.pk)
 
-    asked = client.post(its, {**form_of(client.get(its)), "scan_limit": ""})
+    response = client.post(its, {**form_of(client.get(its)), "scan_limit": ""})
 
-    assert "the total points have no limit" in text(asked)
+    assert "the total points have no limit" in text(response)
 
 
 def test_other_settings_of_a_batch_need_no_reason(client, batch):

@@ -25,7 +25,7 @@ def batch(brand):
 def test_a_small_batch_is_read_code_by_code(client, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:5]]).update(product=factories.product(batch.brand))
-    scanning.scan(scanned=codes[1].code, about=ScanContext(at=timezone.now()))
+    scanning.scan(scanned=codes[1].code, context=ScanContext(at=timezone.now()))
     factories.deactivate(codes=codes[9:], at=timezone.now())
     deliver(batch, 101, 102)
 
@@ -55,9 +55,9 @@ def test_each_part_is_read_as_often_as_there_are_codes_to_read(brand, monkeypatc
     sampled = samples.sample(batch, spans.full_span(batch))
 
     assert sum(part.codes for part in sampled.parts) == min(quantity, most)
-    assert len(sampled.parts) == sampled.number == min(quantity, 3)
+    assert len(sampled.parts) == sampled.part_count == min(quantity, 3)
     assert all(part.assigned == part.codes and not part.scanned for part in sampled.parts)
-    begins = [sampled.begin_of(part) for part in range(sampled.number + 1)]
+    begins = [sampled.begin_of(part) for part in range(sampled.part_count + 1)]
     assert (begins[0], begins[-1]) == (5, 5 + quantity)
 
 
@@ -65,7 +65,7 @@ def test_a_range_as_long_as_the_distance_of_the_codes_that_are_read_is_never_mis
     monkeypatch.setattr(samples, "MAX_READ", 30)
     batch = factories.batch(brand, quantity=300)
     span = spans.full_span(batch)
-    every = samples.sample(batch, span).every
+    every = samples.sample(batch, span).sampling_step
     for begin in (1, 96, 300 - every + 1):
         codes = range_of(batch, begin, begin + every - 1).codes
         codes.update(deactivated_at=timezone.now())
@@ -91,9 +91,9 @@ def test_the_page_looks_closer_at_the_codes_that_the_address_names(client, batch
 
 @pytest.mark.parametrize(("last", "drawn"), [("106", True), ("110", False)])
 def test_a_part_that_is_recalled_has_a_lane(client, batch, last, drawn):
-    words = {"recall_id": "R-1", "contact": "c", "message": "m", "reason": "r"}
+    recall_fields = {"recall_id": "R-1", "contact": "c", "message": "m", "reason": "r"}
     first = "105" if drawn else "101"
-    recalls.recall(scope=scopes.of_range(batch=batch, first=first, last=last), at=timezone.now(), **words)
+    recalls.recall(scope=scopes.of_range(batch=batch, first=first, last=last), at=timezone.now(), **recall_fields)
 
     strip = page(client, batch).context["batch_figures"]["strip"]
 
@@ -125,10 +125,10 @@ def test_actions_begin_with_the_codes_that_were_chosen(client, batch):
 
 
 @pytest.mark.parametrize(
-    ("part", "words"), [(0.0, "0 %"), (0.001, "< 1 %"), (0.5, "50 %"), (0.999, "> 99 %"), (1.0, "100 %")]
+    ("part", "expected_text"), [(0.0, "0 %"), (0.001, "< 1 %"), (0.5, "50 %"), (0.999, "> 99 %"), (1.0, "100 %")]
 )
-def test_almost_none_is_not_none_and_almost_all_is_not_all(part, words):
-    assert percent_text(part) == words
+def test_almost_none_is_not_none_and_almost_all_is_not_all(part, expected_text):
+    assert percent_text(part) == expected_text
 
 
 @pytest.mark.parametrize(

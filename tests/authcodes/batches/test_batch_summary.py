@@ -22,10 +22,10 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
 
     answer = summary(client, brand, product=product.pk, campaign=campaign.pk, points_per_scan=5, scan_limit=3)
 
-    told = answer.context["preview"]
-    assert (told["first"], told["last"], told["quantity"]) == ("AUT-000007", "AUT-000031", "25")
-    assert told["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
-    assert told["lines"] == [
+    preview = answer.context["preview"]
+    assert (preview["first"], preview["last"], preview["quantity"]) == ("AUT-000007", "AUT-000031", "25")
+    assert preview["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
+    assert preview["lines"] == [
         f"All codes are assigned to {product}.",
         "A scan earns 5 points.",
         "Each code can be scanned 3 times.",
@@ -41,24 +41,24 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
 def test_summary_without_a_primary_hostname_says_what_is_printed_all_the_same(client, brand):
     brand.hostnames.update(is_primary=False)
 
-    told = summary(client, brand).context["preview"]
+    preview = summary(client, brand).context["preview"]
 
-    assert told["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
+    assert preview["printed"] == f"{SCHEME}://{brand.hostnames.get().hostname}/s/AUT-000007"
 
 
 def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 40}
 
-    told = summary(client, brand, signed="protected", scan_limit="", expiration_date=in_days(9)).context["preview"]
+    preview = summary(client, brand, signed="protected", scan_limit="", expiration_date=in_days(9)).context["preview"]
 
-    assert told["printed"].endswith("/s/AUT-000007.…")
-    assert told["lines"][0].startswith("No product is assigned")
-    assert told["lines"][1:3] == [
+    assert preview["printed"].endswith("/s/AUT-000007.…")
+    assert preview["lines"][0].startswith("No product is assigned")
+    assert preview["lines"][1:3] == [
         "A scan earns the points of the customer's level.",
         "Each code can be scanned any number of times.",
     ]
-    assert told["lines"][3].startswith("The codes are valid to the end of")
-    assert told["lines"][4].startswith("Each code is printed with its own secret tag")
+    assert preview["lines"][3].startswith("The codes are valid to the end of")
+    assert preview["lines"][4].startswith("Each code is printed with its own secret tag")
 
 
 def test_product_may_give_the_points(client, brand):
@@ -114,10 +114,10 @@ def test_summary_of_an_empty_form_says_what_is_missing_and_scolds_nobody(client,
 
 
 def test_summary_says_nothing_of_print_before_somebody_chose_plain_or_protected(client, brand):
-    told = summary(client, brand, signed="").context["preview"]
+    preview = summary(client, brand, signed="").context["preview"]
 
-    assert (told["last"], told["printed"]) == ("AUT-000031", "")
-    assert not any("tag" in line for line in told["lines"])
+    assert (preview["last"], preview["printed"]) == ("AUT-000031", "")
+    assert not any("tag" in line for line in preview["lines"])
 
 
 def test_codes_are_told_before_the_range_has_a_name(client, brand):
@@ -169,10 +169,10 @@ def test_summary_of_a_plain_batch_suggests_confirmed_addresses_where_the_brand_a
     advice = "Require confirmed e-mail addresses"
     plain, protected = summary(client, brand), summary(client, brand, signed="protected")
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
-    asked = summary(client, brand)
+    already_required = summary(client, brand)
 
     assert advice in text(plain)
-    assert advice not in text(protected) + text(asked)
+    assert advice not in text(protected) + text(already_required)
 
 
 @pytest.mark.parametrize(("role", "is_linked"), [("owner", True), ("manager", False)])
@@ -180,30 +180,30 @@ def test_the_suggestion_leads_those_who_may_change_it_to_the_setting(brand, role
     client = browser(staff(brand, role=role))
     link = f'href="/admin/brands/brand/{brand.pk}/change/#id_requires_confirmed_email"'
 
-    said = text(summary(client, brand))
+    page_text = text(summary(client, brand))
 
-    assert (link in said) == is_linked
-    assert ("An owner can change this" in said) != is_linked
+    assert (link in page_text) == is_linked
+    assert ("An owner can change this" in page_text) != is_linked
 
 
 @pytest.mark.parametrize(
-    ("choice", "words"),
+    ("choice", "expected_text"),
     [("points", "scans earn their usual points"), ("nothing", "scans earn nothing"), ("", "their usual points")],
 )
-def test_summary_says_what_scans_earn_after_the_campaign(client, brand, choice, words):
+def test_summary_says_what_scans_earn_after_the_campaign(client, brand, choice, expected_text):
     campaign = factories.campaign(brand)
 
     answer = summary(client, brand, campaign=campaign.pk, after_campaign=choice)
 
-    assert words in text(answer)
+    assert expected_text in text(answer)
 
 
 def test_summary_without_levels_says_that_a_scan_earns_one_point(client, brand):
     BrandLevel.objects.filter(brand=brand).delete()
-    words = "A scan earns 1 point: this brand has no levels"
+    warning = "A scan earns 1 point: this brand has no levels"
 
     before = text(summary(client, brand))
     factories.level(brand)
 
-    assert words in before
-    assert words not in text(summary(client, brand))
+    assert warning in before
+    assert warning not in text(summary(client, brand))

@@ -19,8 +19,8 @@ from tests.support.concurrency import at_once
 
 def create(brand, **settings):
     usual = {"range_name": "Spring", "quantity": 10, "prefix": "SP-", "number_width": 4, "signed": False}
-    wanted = BatchSettings(**{**usual, **settings})
-    return batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    batch_settings = BatchSettings(**{**usual, **settings})
+    return batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
 def test_codes_are_sequential_padded_and_assigned(brand):
@@ -160,7 +160,7 @@ def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypat
         together.wait()
 
     monkeypatch.setattr(batches, "check_overlap", check_then_wait)
-    monkeypatch.setattr(prefixes, "TURN", "SELECT %s")
+    monkeypatch.setattr(prefixes, "take_turn", lambda _brand: None)
 
     results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
 
@@ -169,10 +169,10 @@ def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypat
 
 def test_generation_is_noted_when_the_last_code_is_made(brand, owner, settings):
     settings.GENERATION_CHUNK = 4
-    wanted = BatchSettings(
+    batch_settings = BatchSettings(
         range_name="Spring", quantity=10, prefix="SP-", signed=False, product=factories.product(brand)
     )
-    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now(), by=owner)
+    batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=owner)
 
     batches.generate(batch_id=batch.pk, at=timezone.now())
 

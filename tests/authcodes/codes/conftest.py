@@ -30,10 +30,10 @@ def assign(batch, first=1, last=10, **given):
 
 
 def scan(code):
-    return scanning.scan(scanned=code, about=ScanContext(at=timezone.now()))
+    return scanning.scan(scanned=code, context=ScanContext(at=timezone.now()))
 
 
-def told(batch):
+def changes_of(batch):
     """The history of a batch's codes since they were made, the latest first."""
     lines = batch.changes.exclude(kind="generated")
     return [(line.kind, line.first_code, line.last_code, line.codes) for line in lines]

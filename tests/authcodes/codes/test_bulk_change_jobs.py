@@ -8,7 +8,7 @@ from authcodes.codes.ranges import resolve_range
 from authcodes.models.codes import AuthCode
 from jobs import runner
 from jobs.models import Job
-from tests.authcodes.codes.conftest import assign, told
+from tests.authcodes.codes.conftest import assign, changes_of
 from tests.support import factories
 
 
@@ -28,7 +28,7 @@ def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
         "8 codes changed.",
     ]
     assert AuthCode.objects.filter(product=product, inventory_location="Shelf 4", points_per_scan=7).count() == 8
-    assert told(batch) == [("assigned", "AB-0002", "AB-0009", 8)]
+    assert changes_of(batch) == [("assigned", "AB-0002", "AB-0009", 8)]
     assert batch.changes.get(kind="assigned").changed_by == owner
 
 
@@ -63,14 +63,14 @@ def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, ow
     Job.objects.update(status="running", attempts=1)
     with pytest.raises(runner.JobCancelledError):
         bulk_changes.run_change(Cancelling(Job.objects.get()))
-    assert told(batch) == [("deactivated", "AB-0001", "AB-0004", 4)]
+    assert changes_of(batch) == [("deactivated", "AB-0001", "AB-0004", 4)]
     assert batch.codes.deactivated().count() == 4
 
     Job.objects.update(status="queued")
     runner.run(job.pk)
     job.refresh_from_db()
     assert (job.status, job.log.partition(" ")[2]) == ("done", "10 codes changed.\n")
-    assert told(batch) == [
+    assert changes_of(batch) == [
         ("deactivated", "AB-0009", "AB-0010", 2),
         ("deactivated", "AB-0005", "AB-0008", 4),
         ("deactivated", "AB-0001", "AB-0004", 4),
@@ -85,7 +85,7 @@ def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
 
     runner.run(job.pk)
 
-    assert told(batch) == [("assigned", "AB-0001", "AB-0010", 10)]
+    assert changes_of(batch) == [("assigned", "AB-0001", "AB-0010", 10)]
 
 
 def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):

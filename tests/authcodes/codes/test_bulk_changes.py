@@ -13,7 +13,7 @@ from authcodes.codes.ranges import resolve_range
 from authcodes.errors import BatchRejected
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
-from tests.authcodes.codes.conftest import assign, change, scan, told
+from tests.authcodes.codes.conftest import assign, change, changes_of, scan
 from tests.support import factories
 
 
@@ -29,11 +29,11 @@ def test_switching_codes_off_and_on_counts_what_changed(brand):
 def test_a_stretch_is_assigned_by_one_update_and_one_line_of_history(batch, owner):
     product = factories.product(batch.brand)
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         given = {"inventory_location": "Shelf 4", "points_per_scan": 7, "notes": "first pallet"}
         assert assign(batch, 3, 5, product=product, by=owner, **given) == 3
 
-    assert len([query for query in asked if "UPDATE authcodes_authcode" in query["sql"]]) == 1
+    assert len([query for query in queries if "UPDATE authcodes_authcode" in query["sql"]]) == 1
     assigned = AuthCode.objects.filter(product=product).order_by("code")
     assert [code.code for code in assigned] == ["AB-0003", "AB-0004", "AB-0005"]
     assert {(it.inventory_location, it.points_per_scan, it.notes) for it in assigned} == {
@@ -63,7 +63,7 @@ def test_a_stretch_with_a_code_of_another_product_is_refused_whole(batch):
         assign(batch, 4, 6)
 
     assert AuthCode.objects.filter(product__isnull=False).count() == 1
-    assert len(told(batch)) == 1
+    assert len(changes_of(batch)) == 1
 
 
 def test_an_action_with_an_id_is_done_once(batch):
@@ -76,7 +76,7 @@ def test_an_action_with_an_id_is_done_once(batch):
     ]
 
     assert done == [10, 0]
-    assert told(batch) == [("deactivated", "AB-0001", "AB-0010", 10)]
+    assert changes_of(batch) == [("deactivated", "AB-0001", "AB-0010", 10)]
 
 
 def test_a_stretch_is_switched_off_and_on_and_counts_what_changed(batch, owner):
@@ -86,7 +86,7 @@ def test_a_stretch_is_switched_off_and_on_and_counts_what_changed(batch, owner):
     assert change(batch, Kind.REACTIVATED, 9, 10, by=owner, reason="again") == 0
 
     assert AuthCode.objects.deactivated().count() == 8
-    assert told(batch) == [
+    assert changes_of(batch) == [
         ("reactivated", "AB-0009", "AB-0010", 2),
         ("deactivated", "AB-0001", "AB-0010", 6),
         ("deactivated", "AB-0001", "AB-0004", 4),
@@ -107,7 +107,7 @@ def test_scanned_codes_keep_their_product(batch):
     assign(batch)
     scan("AB-0004")
 
-    with pytest.raises(BatchRejected, match="1 of the codes have been scanned"):
+    with pytest.raises(BatchRejected, match="1 of the codes has been scanned"):
         change(batch, Kind.UNASSIGNED, reason="wrong product")
 
     assert batch.codes.filter(product__isnull=True).count() == 0

@@ -10,6 +10,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from brands.models.people import StaffRole
+from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from jobs.models import Job
 from tests.authcodes.codes.change_pages import errors, messages, type_in
 from tests.support import factories
@@ -49,7 +50,7 @@ def test_page_offers_the_whole_batch(client, batch, order):
 def test_preview_says_what_an_assignment_changes_and_changes_nothing(client, batch, product):
     answer = send(client, batch, "assign", "preview", first="3", product=product.pk, inventory_location="Shelf 4")
 
-    assert (answer.context["changes"], answer.context["ineligibility"]) == (8, "")
+    assert (answer.context["changes"], answer.context["problem"]) == (8, "")
     shown = text(answer)
     assert "AB-0003 … AB-0010" in shown
     assert product.title in shown
@@ -72,7 +73,7 @@ def test_confirmed_assignment_is_carried_out(client, owner, batch, product):
 def test_taken_and_scanned_codes_are_named_and_the_stretch_is_refused(client, batch, product):
     taken = batch.codes.get(code="AB-0004")
     AuthCode.objects.filter(pk=taken.pk).update(product=factories.product(batch.brand, title="Honey"))
-    scan.scan(scanned=taken.code, about=ScanContext(at=timezone.now()))
+    scan.scan(scanned=taken.code, context=ScanContext(at=timezone.now()))
 
     preview = send(client, batch, "assign", "preview", product=product.pk)
     answer = send(client, batch, "assign", "confirm", product=product.pk)
@@ -143,16 +144,16 @@ def test_stretch_is_switched_off_and_on_with_its_reason(client, owner, batch):
 def test_change_of_nothing_is_not_offered(client, batch):
     preview = send(client, batch, "reactivate", "preview")
 
-    assert preview.context["ineligibility"] == "None of these codes would change."
+    assert preview.context["problem"] == "None of these codes would change."
     assert 'name="confirm"' not in text(preview)
 
 
 def test_taking_back_an_assignment_stops_at_scanned_codes(client, brand):
     batch = factories.batch(brand, prefix="CD-", quantity=3)
-    scan.scan(scanned="CD-0002", about=ScanContext(at=timezone.now()))
+    scan.scan(scanned="CD-0002", context=ScanContext(at=timezone.now()))
 
-    assert "cannot be unassigned" in send(client, batch, "unassign", "preview").context["ineligibility"]
-    assert "have been scanned" in errors(send(client, batch, "unassign", "confirm"))["__all__"][0]
+    assert "cannot be unassigned" in send(client, batch, "unassign", "preview").context["problem"]
+    assert "has been scanned" in errors(send(client, batch, "unassign", "confirm"))["__all__"][0]
     send(client, batch, "unassign", "confirm", first="3")
 
     assert [code.code for code in AuthCode.objects.filter(product__isnull=True)] == ["CD-0003"]
@@ -200,14 +201,14 @@ def test_who_works_for_both_brands_does_not_mix_them(batch):
 def test_roles_that_may_change_codes(batch, role, status):
     client = browser(staff(batch.brand, role=role))
     code = batch.codes.first()
-    asked = [address("authcodes.batchrange", order, batch.pk) for order in ORDERS]
-    asked += [address("authcodes.authcode", what, code.pk) for what in ("deactivate", "reactivate")]
-    asked += [address("authcodes.authcode", "assign")]
+    addresses = [address("authcodes.batchrange", order, batch.pk) for order in ORDERS]
+    addresses += [address("authcodes.authcode", what, code.pk) for what in ("deactivate", "reactivate")]
+    addresses += [address("authcodes.authcode", "assign")]
 
-    assert {client.get(where).status_code for where in asked} == {status}
+    assert {client.get(where).status_code for where in addresses} == {status}
     shown = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
-    assert (asked[0] in shown) is (status == 200)
-    assert (asked[-1] in links(text(client.get(address("authcodes.authcode"))))) is (status == 200)
+    assert (addresses[0] in shown) is (status == 200)
+    assert (addresses[-1] in links(text(client.get(address("authcodes.authcode"))))) is (status == 200)
 
 
 def test_owner_elsewhere_changes_nothing_here(batch):
@@ -253,15 +254,15 @@ BUSY = "Another change to this brand"
 def test_while_another_change_runs_nothing_waits_and_nothing_typed_is_lost(client, batch, product):
     code = batch.codes.first()
 
-    with holding(bulk_changes.TURN, [batch.brand_id]):
+    with holding(LOCK_PAIR, [LockOfRow.CODE_CHANGES.value, batch.brand_id]):
         stretch = send(client, batch, "deactivate", "confirm", reason="stolen from a lorry")
         typed = type_in(client, product, "AB-0001", "confirm", notes="by phone")
         one = switch(client, code, "deactivate", "torn off")
         chosen = choose(client, "deactivate", [code], reason="chosen one")
 
-    for answer, words in ((stretch, "a lorry"), (typed, "by phone"), (one, "torn off"), (chosen, "chosen one")):
+    for answer, reason in ((stretch, "a lorry"), (typed, "by phone"), (one, "torn off"), (chosen, "chosen one")):
         assert BUSY in str(errors(answer)["__all__"])
-        assert words in text(answer)
+        assert reason in text(answer)
     assert not AuthCode.objects.filter(Q(deactivated_at__isnull=False) | Q(product__isnull=False)).exists()
     assert "Deactivated: 1" in messages(client, switch(client, code, "deactivate"))
 
@@ -274,10 +275,10 @@ def choose(client, action, codes, **more):
 def test_chosen_codes_are_asked_about_before_they_are_switched_off(client, batch):
     codes = list(batch.codes.order_by("code")[:3])
 
-    asked = choose(client, "deactivate", codes)
+    confirmation = choose(client, "deactivate", codes)
 
-    assert "These 3 codes" in text(asked)
-    assert dict(asked.context["resent"]) == {"action": "deactivate", "_selected_action": str(codes[-1].pk)}
+    assert "These 3 codes" in text(confirmation)
+    assert dict(confirmation.context["resent"]) == {"action": "deactivate", "_selected_action": str(codes[-1].pk)}
     assert not AuthCode.objects.deactivated().exists()
     assert list(errors(choose(client, "deactivate", codes, reason=" "))) == ["reason"]
 
@@ -285,9 +286,9 @@ def test_chosen_codes_are_asked_about_before_they_are_switched_off(client, batch
 def test_chosen_codes_are_switched_off_with_one_reason(client, owner, batch):
     codes = list(batch.codes.filter(code__in=["AB-0001", "AB-0002", "AB-0005"]))
 
-    said = text(choose(client, "deactivate", codes, reason="stolen"))
+    page_text = text(choose(client, "deactivate", codes, reason="stolen"))
 
-    assert "Deactivated: 3" in said
+    assert "Deactivated: 3" in page_text
     lines = CodeChange.objects.filter(kind="deactivated", changed_by=owner, reason="stolen")
     assert sorted(line.run for line in lines) == ["AB-0001 … AB-0002", "AB-0005"]
     assert len({line.action_id for line in lines}) == 1

@@ -40,16 +40,19 @@ def life(client, code):
 def test_scans_and_changes_stand_in_one_line_newest_first(client, owner, customer, code, deliver):
     place = ScanLocation(city="Pune", region="Maharashtra")
     now = timezone.now()
-    scanning.scan(scanned=code.code, about=ScanContext(at=now - timedelta(hours=2), user_id=customer.pk, place=place))
+    scanning.scan(scanned=code.code, context=ScanContext(at=now - timedelta(hours=2), user_id=customer.pk, place=place))
     deliver()
     factories.deactivate(codes=[code], at=now - timedelta(hours=1), reason="stolen", by=owner)
-    scanning.scan(scanned=code.code, about=ScanContext(at=now))
+    scanning.scan(scanned=code.code, context=ScanContext(at=now))
 
     answer = page(client, code)
 
     assert life(client, code) == ["deactivated", "generated", "deactivated", "accepted"]
     shown = text(answer)
-    assert all(words in shown for words in (customer.email, "Pune, Maharashtra", "10 points", "stolen", owner.email))
+    assert all(
+        expected_text in shown
+        for expected_text in (customer.email, "Pune, Maharashtra", "10 points", "stolen", owner.email)
+    )
     assert (answer.context["life"]["scans"], answer.context["life"]["points"]) == (2, "10")
 
 
@@ -137,8 +140,8 @@ def test_page_offers_what_the_code_may_become(client, code):
 
 
 def test_recall_and_batch_are_at_hand(client, code):
-    words = dict.fromkeys(("recall_id", "contact", "message", "reason"), "R-1")
-    recall = recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
+    recall_fields = dict.fromkeys(("recall_id", "contact", "message", "reason"), "R-1")
+    recall = recalls.recall_batch(batch=code.batch, at=timezone.now(), **recall_fields)
 
     shown = text(page(client, code))
 
@@ -176,12 +179,12 @@ def test_page_costs_the_same_however_long_the_life(client, code, many):
         for _ in range(many)
     )  # fmt: skip
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         answer = page(client, code)
 
-    assert len(asked) == 15
-    told = answer.context["life"]
-    assert (len(told["moments"]), told["scans"], told["more"]) == (min(many + 1, 30), many, many > 30)
+    assert len(queries) == 14
+    history = answer.context["life"]
+    assert (len(history["moments"]), history["scans"], history["more"]) == (min(many + 1, 30), many, many > 30)
 
 
 def test_editing_a_code_is_told(client, owner, code):

@@ -40,8 +40,8 @@ def test_a_range_that_cannot_be_names_the_field(batch, first, last, field):
 
 
 def test_codes_still_being_made_are_waited_for(brand):
-    wanted = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
-    batch = batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    batch_settings = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
+    batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
     with pytest.raises(BatchRejected, match="still being generated"):
         ranges.resolve_range(batch=batch, first="1", last="10")
@@ -51,7 +51,7 @@ def test_outlook_counts_and_names_what_is_in_the_way(brand, batch):
     product = factories.product(brand)
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=product)
-    scan.scan(scanned=codes[0].code, about=ScanContext(at=timezone.now()))
+    scan.scan(scanned=codes[0].code, context=ScanContext(at=timezone.now()))
     factories.deactivate(codes=codes[8:], at=timezone.now())
 
     found = ranges.preview_change(batch.codes.all(), factories.product(brand))

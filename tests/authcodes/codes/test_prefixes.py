@@ -27,8 +27,10 @@ def reserve(brand, prefix, **options):
 
 
 def create(brand, prefix, **settings):
-    wanted = BatchSettings(**{"range_name": "Spring", "quantity": 10, "signed": False, "prefix": prefix, **settings})
-    return batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    batch_settings = BatchSettings(
+        **{"range_name": "Spring", "quantity": 10, "signed": False, "prefix": prefix, **settings}
+    )
+    return batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
 def sent(brand, **fields):
@@ -140,13 +142,13 @@ def without_triggers():
 
 def attempts(brands, guard):
     """Two brands ask for prefixes that collide, at the same time, over and over."""
-    wanted = [(brands[number % 2], f"R{number // 2}-" + "1" * (number % 2)) for number in range(24)]
+    requested = [(brands[number % 2], f"R{number // 2}-" + "1" * (number % 2)) for number in range(24)]
 
     def ask(each):
         with guard():
             return reserve(*each)
 
-    return at_once(ask, wanted)
+    return at_once(ask, requested)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -188,8 +190,8 @@ def test_taken_is_said_in_one_way_whether_or_not_there_are_codes(brand):
     with_codes, without = (submit(owner, brand, prefix=prefix) for prefix in ("BIS-", "EMP-"))
 
     assert errors(with_codes) == errors(without) == {"prefix": ["This prefix is taken. Choose another one."]}
-    for told in ("Zebra", "BIS-00000577", "00000501"):
-        assert told not in text(with_codes)
+    for foreign_text in ("Zebra", "BIS-00000577", "00000501"):
+        assert foreign_text not in text(with_codes)
 
 
 def test_the_panel_answers_for_anothers_prefix_as_for_a_free_one(brand):

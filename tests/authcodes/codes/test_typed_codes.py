@@ -38,7 +38,7 @@ def test_typed_codes_are_looked_at_line_by_line(client, brand, batch, product):
 def test_one_wrong_line_keeps_all_from_being_assigned(client, batch, product):
     answer = type_in(client, product, "AB-0001\nNO-1", "confirm")
 
-    assert answer.context["ineligibility"].startswith("Some lines have errors")
+    assert answer.context["problem"].startswith("Some lines have errors")
     assert not AuthCode.objects.filter(product__isnull=False).exists()
 
 

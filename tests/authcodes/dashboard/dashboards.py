@@ -79,7 +79,7 @@ def attempt(
     people: Sequence[Any],
     at: datetime,
 ) -> Scan:
-    about: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "brand": brand,
         "user": chance.choice([*people, None]),
         "location": chance.choice(PLACES),
@@ -87,20 +87,20 @@ def attempt(
         "points_status": "not_eligible",
     }
     if chance.random() < 0.08:
-        return Scan(**about, code="nonsense", outcome="error", reason="unknown")
+        return Scan(**fields, code="nonsense", outcome="error", reason="unknown")
     accepted = chance.random() < 0.6
     code = chance.choice(some if accepted else made)
-    about |= {"auth_code": code, "code": code.code, "batch": code.batch, "product": code.product}
-    about["campaign"] = code.batch.campaign
+    fields |= {"auth_code": code, "code": code.code, "batch": code.batch, "product": code.product}
+    fields["campaign"] = code.batch.campaign
     if not accepted:
         reason, outcome = chance.choice(list(REFUSED.items()))
-        return Scan(**about, outcome=outcome, reason=reason, scan_count=code.scan_count)
+        return Scan(**fields, outcome=outcome, reason=reason, scan_count=code.scan_count)
     if not code.scan_count:
-        code.first_scan_at, code.first_scan_location = at, about["location"]
+        code.first_scan_at, code.first_scan_location = at, fields["location"]
     code.scan_count += 1
     points = Decimal(chance.choice([0, 5, 10]))
-    earned = {"points_awarded": points, "points_status": "awarded"} if about["user"] and points else {}
-    return Scan(**{**about, **earned}, outcome="success", reason="accepted", scan_count=code.scan_count)
+    earned = {"points_awarded": points, "points_status": "awarded"} if fields["user"] and points else {}
+    return Scan(**{**fields, **earned}, outcome="success", reason="accepted", scan_count=code.scan_count)
 
 
 def all_filters(brands: Sequence[Brand]) -> Iterator[Filters]:
@@ -137,7 +137,7 @@ class Plainly:
         self.scans_there = list(rows)
 
     def codes(self, filters: Filters) -> Codes:
-        asked = [
+        matching = [
             code
             for code in self.codes_there
             if code.product_id
@@ -150,10 +150,10 @@ class Plainly:
             for scan in self.scans_there
             if scan.outcome == "success" and scan.scan_count == 1 and self.then_and_there(scan, filters)
         }
-        return Codes(len(asked), len([code for code in asked if code.pk in first]))
+        return Codes(len(matching), len([code for code in matching if code.pk in first]))
 
     def scans(self, filters: Filters) -> Scans:
-        asked = [
+        matching = [
             scan
             for scan in self.scans_there
             if self.then_and_there(scan, filters)
@@ -161,9 +161,9 @@ class Plainly:
             and filters.batch_id in {None, scan.batch_id}
             and (filters.status is None or (scan.auth_code and self.has_status(scan.auth_code, filters.status)))
         ]
-        outcomes = Counter(scan.outcome for scan in asked)
-        by_day = Counter((self.day(scan), scan.outcome) for scan in asked)
-        accepted = [scan for scan in asked if scan.outcome == "success"]
+        outcomes = Counter(scan.outcome for scan in matching)
+        by_day = Counter((self.day(scan), scan.outcome) for scan in matching)
+        accepted = [scan for scan in matching if scan.outcome == "success"]
         titles = {scan.product_id: scan.product.title for scan in accepted if scan.product}
         products = Counter(scan.product_id for scan in accepted if scan.product_id)
         places = Counter(scan.location for scan in accepted if scan.location)
@@ -171,9 +171,9 @@ class Plainly:
             accepted=outcomes["success"],
             warnings=outcomes["warning"],
             errors=outcomes["error"],
-            recalled=len([scan for scan in asked if scan.reason == "recalled"]),
-            points=sum((scan.points_awarded for scan in asked), Decimal(0)),
-            unique_scanners=len({scan.user_id for scan in asked if scan.user_id}),
+            recalled=len([scan for scan in matching if scan.reason == "recalled"]),
+            points=sum((scan.points_awarded for scan in matching), Decimal(0)),
+            unique_scanners=len({scan.user_id for scan in matching if scan.user_id}),
             days=tuple(
                 Day(day, by_day[day, "success"], by_day[day, "warning"], by_day[day, "error"])
                 for day in sorted({day for day, _outcome in by_day})
@@ -238,12 +238,12 @@ NOW = timezone.now
 DAY = timedelta(days=1)
 
 
-def opened(brand: Brand, role: str = "owner", **asked: Any) -> Any:
-    return portal.browser(portal.staff(brand, role=role)).get(reverse("admin:index"), asked)
+def opened(brand: Brand, role: str = "owner", **query: Any) -> Any:
+    return portal.browser(portal.staff(brand, role=role)).get(reverse("admin:index"), query)
 
 
-def home(brand: Brand, role: str = "owner", **asked: Any) -> Any:
-    response = opened(brand, role, **asked)
+def home(brand: Brand, role: str = "owner", **query: Any) -> Any:
+    response = opened(brand, role, **query)
     assert response.status_code == 200
     return response.context["home"]
 

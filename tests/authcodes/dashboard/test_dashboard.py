@@ -48,11 +48,11 @@ def test_figures_count_the_rows_that_the_filters_mean_for_the_lists(shown: int) 
     codes, scans = AuthCode.objects.filter(brand__in=brands), Scan.objects.filter(brand__in=brands)
 
     for filters in all_filters(brands):
-        asked = codes.filter(codes_condition(filters, brands))
+        matching_codes = codes.filter(codes_condition(filters, brands))
         days = {name: getattr(filters, name) for name in ("first_day", "last_day")}
-        scanned = asked.filter(codes_first_scanned(brands=brands, **days, places=filters.where))
+        scanned = matching_codes.filter(codes_first_scanned(brands=brands, **days, places=filters.where))
         found = figures.codes(brands=brands, filters=filters)
-        assert (found.assigned, found.scanned) == (asked.count(), scanned.count()), filters
+        assert (found.assigned, found.scanned) == (matching_codes.count(), scanned.count()), filters
         total = figures.scans(brands=brands, filters=filters).total
         assert total == scans.filter(scans_condition(filters, brands)).count(), filters
 
@@ -98,8 +98,8 @@ def assigned_codes() -> int:
     return AuthCode.objects.filter(product__isnull=False).count()
 
 
-def front_page(person: User, **asked: Any) -> Any:
-    response = portal.browser(person).get(reverse("admin:index"), asked)
+def front_page(person: User, **query: Any) -> Any:
+    response = portal.browser(person).get(reverse("admin:index"), query)
     assert response.status_code == 200
     return response
 
@@ -129,8 +129,8 @@ def test_the_page_names_nothing_of_another_brand() -> None:
     plain = portal.text(front_page(person))
     assert "aardvark" in plain
     assert "zebra" not in plain.lower()
-    for asked in ({"brand": other.pk}, {"campaign": campaign}):
-        assert "zebra" not in portal.text(front_page(person, **asked)).lower()
+    for query in ({"brand": other.pk}, {"campaign": campaign}):
+        assert "zebra" not in portal.text(front_page(person, **query)).lower()
     assert front_page(person, location=place).context["home"].scans.total == 0
 
 
@@ -146,7 +146,7 @@ def test_somebody_with_several_brands_sees_all_or_the_chosen_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "query",
     [
         {"status": "nonsense"},
         {"first_day": "2026-99-01"},
@@ -157,10 +157,10 @@ def test_somebody_with_several_brands_sees_all_or_the_chosen_one() -> None:
         {"location": "'\"<script>"},
     ],
 )
-def test_what_the_form_does_not_understand_breaks_nothing(asked: dict[str, str]) -> None:
+def test_what_the_form_does_not_understand_breaks_nothing(query: dict[str, str]) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
 
-    response = front_page(portal.staff(brand), **asked)
+    response = front_page(portal.staff(brand), **query)
 
     assert '"<script>' not in portal.text(response)
     assert response.context["home"].codes.assigned == assigned_codes()
@@ -195,7 +195,7 @@ def test_every_figure_leads_to_a_list_of_as_many_rows(which: str) -> None:
     of = {"campaign": brand.campaigns.earliest("pk").pk}
     own = {"brand": brand.pk} if which == "one of two brands" else {}
 
-    for asked in (
+    for query in (
         {},
         {**when, **of},
         where,
@@ -204,16 +204,16 @@ def test_every_figure_leads_to_a_list_of_as_many_rows(which: str) -> None:
         {"status": "expired", **when, **where},
         {"status": "deactivated", **where},
     ):
-        shown = front_page(person, **own, **asked).context["home"]
+        shown = front_page(person, **own, **query).context["home"]
         of_codes = [stage for stage in shown.funnel[0] if stage.title in {"Assigned", "Scanned"}]
         cards = [*of_codes, shown.tiles[0], *shown.outcomes, *shown.products, shown.recalled]
-        places = [(row.scans_link, row.scans) for row in shown.map.rows]
+        places = [(row.scans_link, row.scans_text) for row in shown.map.rows]
         for link, value in [*((card.link, card.value) for card in cards), *places]:
-            assert link, (asked, value)
-            assert listed_at(client, link).result_count == int(value.replace(",", "")), (asked, link)
+            assert link, (query, value)
+            assert listed_at(client, link).result_count == int(value.replace(",", "")), (query, link)
         scanners = shown.unique_scanners
         people = listed_at(client, scanners.link).queryset.order_by().values("user").distinct().count()
-        assert str(people) == scanners.value.replace(",", ""), (asked, scanners)
+        assert str(people) == scanners.value.replace(",", ""), (query, scanners)
 
 
 def listed_at(client: Any, link: str) -> Any:

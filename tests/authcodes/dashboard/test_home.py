@@ -35,8 +35,8 @@ def test_each_role_reaches_its_work_in_one_tap(brand, role, shortcuts):
 def test_who_prints_finds_on_the_front_page_what_can_be_printed(brand):
     ready = factories.batch(brand, range_name="Ready", quantity=2)
     recalled = factories.batch(brand, range_name="Recalled", quantity=2)
-    words = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
-    recalls.recall_batch(batch=recalled, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
+    recalls.recall_batch(batch=recalled, at=timezone.now(), **recall_fields)
     factories.expired_code(brand)
     factories.batch(factories.brand(), range_name="Elsewhere", quantity=2)
 
@@ -67,9 +67,9 @@ def test_batches_to_print_are_for_who_prints(brand, role, status):
 def test_the_front_page_costs_the_same_for_any_number_of_batches(brand):
     def cost():
         client = browser(staff(brand, role="printer"))
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             client.get(HOME)
-        return len(asked)
+        return len(queries)
 
     factories.batch(brand, quantity=1)
     few = cost()
@@ -81,10 +81,10 @@ def test_the_front_page_costs_the_same_for_any_number_of_batches(brand):
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_empty_list_says_what_it_is_and_how_a_first_row_comes(label):
-    words = render_to_string("admin/empty_state.html", {"label": label}).strip()
+    rendered = render_to_string("admin/empty_state.html", {"label": label}).strip()
 
-    assert len(words) >= 40
-    assert words != render_to_string("admin/empty_state.html", {"label": "no.such"}).strip()
+    assert len(rendered) >= 40
+    assert rendered != render_to_string("admin/empty_state.html", {"label": "no.such"}).strip()
 
 
 def test_support_sees_the_pages_of_its_job_only():

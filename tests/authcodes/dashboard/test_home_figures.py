@@ -54,9 +54,9 @@ def test_of_many_scans_who_made_them_is_counted_every_few_minutes(
 # --- Days ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("asked", "days"), [({}, 30), ({"period": "today"}, 1), ({"period": "90"}, 90)])
-def test_a_period_ends_today_and_is_compared_with_one_as_long(brand: Brand, asked: dict[str, str], days: int) -> None:
-    chosen = home(brand, **asked).chosen
+@pytest.mark.parametrize(("query", "days"), [({}, 30), ({"period": "today"}, 1), ({"period": "90"}, 90)])
+def test_a_period_ends_today_and_is_compared_with_one_as_long(brand: Brand, query: dict[str, str], days: int) -> None:
+    chosen = home(brand, **query).chosen
 
     today = local(NOW(), brand)
     assert (chosen.period.first, chosen.period.last) == (today - (days - 1) * DAY, today)
@@ -79,12 +79,12 @@ def test_the_switch_keeps_the_other_filters_and_drops_days_of_ones_own(brand: Br
     ]
 
 
-@pytest.mark.parametrize("asked", [{"period": "x"}, {"first_day": "2020-01-01", "last_day": "2026-01-01"}])
-def test_what_is_no_period_is_answered_at_its_field_or_shows_the_usual_one(brand: Brand, asked: Any) -> None:
-    response = opened(brand, **asked)
+@pytest.mark.parametrize("query", [{"period": "x"}, {"first_day": "2020-01-01", "last_day": "2026-01-01"}])
+def test_what_is_no_period_is_answered_at_its_field_or_shows_the_usual_one(brand: Brand, query: Any) -> None:
+    response = opened(brand, **query)
 
     assert response.status_code == 200
-    if "first_day" in asked:
+    if "first_day" in query:
         assert "Choose at most 366 days." in portal.text(response)
 
 
@@ -140,7 +140,10 @@ def test_balances_of_months_end_in_what_is_outstanding_and_add_up() -> None:
 
     programme = page.programme
     today = local(NOW(), brand)
-    assert programme.balance_after(today) == programme.outstanding
+    days = [today - number * DAY for number in range(30)]
+    for day, balance in zip(days[::-1], programme.balances_after(days), strict=True):
+        later = sum(moved.balance for other, moved in programme.days.items() if other > day)
+        assert balance == programme.outstanding - later
     assert sum(moved.balance for moved in programme.months.values()) == programme.outstanding
     assert page.points_by_month.rows[0].cells[3] == tiles(page)["Points outstanding"]
 

@@ -21,9 +21,9 @@ def test_the_map_has_a_circle_for_each_place_and_a_press_narrows_to_it(brand: Br
 
     assert [circle.title for circle in page.map.circles] == ["Berlin: 2", "Hamburg: 1"]
     assert [(row.name, row.scans, row.is_on_map) for row in page.map.rows] == [
-        ("Berlin", "2", True),
-        ("Hamburg", "1", True),
-        ("Nowhere, At All", "1", False),
+        ("Berlin", 2, True),
+        ("Hamburg", 1, True),
+        ("Nowhere, At All", 1, False),
     ]
     narrowed = client.get(reverse("admin:index") + page.map.circles[0].link).context["home"]
     assert (narrowed.scans.accepted, narrowed.is_narrowed) == (2, True)

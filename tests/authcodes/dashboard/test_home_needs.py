@@ -46,16 +46,16 @@ def short_of_stock(brand: Brand) -> str:
 
 
 def certificate(brand: Brand) -> str:
-    about = {"brand": brand, "account": "TEAM", "private_key": "x"}
-    WalletIssuer.objects.create(platform="apple", identifier="pass.soon", expires_at=NOW() + 9 * DAY, **about)
-    WalletIssuer.objects.create(platform="google", identifier="33", expires_at=NOW() + 90 * DAY, **about)
+    fields = {"brand": brand, "account": "TEAM", "private_key": "x"}
+    WalletIssuer.objects.create(platform="apple", identifier="pass.soon", expires_at=NOW() + 9 * DAY, **fields)
+    WalletIssuer.objects.create(platform="google", identifier="33", expires_at=NOW() + 90 * DAY, **fields)
     return "The wallet certificate apple: pass.soon expires on"
 
 
 def failing_webhook(brand: Brand) -> str:
-    about = {"brand": brand, "url": "https://example.com/", "types": ["points.earned"]}
-    WebhookEndpoint.objects.create(description="Shop", failing_since=NOW() - timedelta(hours=5), **about)
-    WebhookEndpoint.objects.create(description="Fine", **about)
+    fields = {"brand": brand, "url": "https://example.com/", "types": ["points.earned"]}
+    WebhookEndpoint.objects.create(description="Shop", failing_since=NOW() - timedelta(hours=5), **fields)
+    WebhookEndpoint.objects.create(description="Fine", **fields)
     return "Webhook Shop of"
 
 
@@ -69,7 +69,7 @@ def unreached_recall(brand: Brand) -> str:
 
 def dead_event(brand: Brand) -> str:
     portal.event(brand, status="dead")
-    return f"1 event of {brand} failed for good."
+    return f"1 event of {brand} failed permanently."
 
 
 def ending_campaign(brand: Brand) -> str:

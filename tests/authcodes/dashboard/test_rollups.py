@@ -114,6 +114,26 @@ def test_the_task_rolls_up_what_has_closed(brand: Brand) -> None:
     assert DayRollup.objects.get().accepted == 1
 
 
+def test_a_rebuild_after_a_move_stops_with_the_call_and_the_next_ones_go_on(brand: Brand) -> None:
+    for days in (100, 50, 2):
+        scanned(brand, days_ago(days))
+    rollups.catch_up(brand=brand, at=timezone.now())
+    Brand.objects.filter(pk=brand.pk).update(time_zone="Asia/Colombo")  # the clock is the same, so the days are
+    reached = []
+
+    while not reached or reached[-1] != local(days_ago(1)):
+        assert len(reached) < 10, reached
+        rollups.catch_up_all(at=timezone.now(), seconds=0)
+        reached.append(RollupWatermark.objects.get(brand=brand).until)
+
+    assert reached[0] == local(days_ago(100)) + timedelta(days=30)
+    assert len(reached) == len(set(reached)) == 4
+    assert [DayRollup.objects.filter(accepted=1).count(), RollupWatermark.objects.get().counted_until] == [
+        3,
+        reached[-1],
+    ]
+
+
 def test_a_brand_that_cannot_be_rolled_up_keeps_none_from_it(brand: Brand, caplog: pytest.LogCaptureFixture) -> None:
     Brand.objects.filter(pk=brand.pk).update(time_zone="Mars/Olympus")
     later = factories.brand(time_zone="Asia/Kolkata")
@@ -165,8 +185,8 @@ def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuil
 
 def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> None:
     code, person = factories.code(brand), factories.customer(brand)
-    about = {"user": person, "outcome": "error", "reason": "bad_tag", "scan_count": 0, "scanned_at": days_ago(4)}
-    portal.scan(code, **about)
+    fields = {"user": person, "outcome": "error", "reason": "bad_tag", "scan_count": 0, "scanned_at": days_ago(4)}
+    portal.scan(code, **fields)
     scanned(brand, days_ago(3))
     rollups.catch_up(brand=brand, at=timezone.now())
     scanned_ones, unscanned_ones = Filters(status=Status.SCANNED), Filters(status=Status.UNSCANNED)
@@ -189,8 +209,8 @@ def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> 
     limited = scanned(brand, days_ago(20), points_status="limited")
     rollups.catch_up(brand=brand, at=timezone.now())
 
-    about = ScanContext(at=timezone.now(), user_id=limited.user_id)
-    scan.scan(scanned=limited.code, about=about)
+    context = ScanContext(at=timezone.now(), user_id=limited.user_id)
+    scan.scan(scanned=limited.code, context=context)
     rollups.catch_up(brand=brand, at=timezone.now())  # before they are there
     worker.drain()
     rollups.catch_up(brand=brand, at=timezone.now())
@@ -202,13 +222,13 @@ def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> 
 
 def test_check_rollups_agrees_and_rebuild_makes_it_agree(brand: Brand) -> None:
     fill(brand, random.Random(5))
-    said = StringIO()
+    output = StringIO()
 
-    call_command("rebuild_rollups", brand.slug, stdout=said)
-    call_command("check_rollups", stdout=said)
+    call_command("rebuild_rollups", brand.slug, stdout=output)
+    call_command("check_rollups", stdout=output)
 
-    assert f"{brand.slug}: " in said.getvalue()
-    assert said.getvalue().endswith("Rollups, scans and ledger agree.\n")
+    assert f"{brand.slug}: " in output.getvalue()
+    assert output.getvalue().endswith("Rollups, scans and ledger agree.\n")
 
 
 @pytest.mark.parametrize("model", [DayRollup, PlaceRollup, BatchPlaceRollup])
@@ -245,7 +265,7 @@ def test_check_rollups_finds_a_code_whose_first_scan_is_missing(brand: Brand) ->
     code.scan_count = 1
     code.save()
 
-    assert [each.about for each in consistency.differences()] == [f"batch {code.batch_id}"]
+    assert [each.subject for each in consistency.differences()] == [f"batch {code.batch_id}"]
 
 
 def test_a_rollup_of_one_brand_leaves_others_alone(brand: Brand) -> None:

@@ -36,7 +36,7 @@ def found(*brands):
 
 def test_a_real_run_of_guesses_is_on_the_front_page_with_its_scans(client, brand, customer, codes):
     for code in codes[19:35]:  # somebody counts up from the label they have
-        scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+        scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     assert found(brand) == [(codes[19].code, codes[34].code, 16)]
 
     page = browser(staff(brand)).get(reverse("admin:index"))
@@ -96,9 +96,9 @@ def test_protected_batches_and_other_brands_have_none(brand, customer):
 
 def test_a_look_costs_one_statement_and_reads_the_newest_scans_alone(brand, customer, codes, monkeypatch):
     scanned(codes[:20], users=[customer])
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         assert found(brand, factories.brand())
-    assert len([each for each in asked.captured_queries if "first_scans" in each["sql"]]) == 1
+    assert len([each for each in queries.captured_queries if "first_scans" in each["sql"]]) == 1
     assert code_runs.of([]) == []
     assert code_runs.of(range(code_runs.MAX_BRANDS + 1)) == []
 

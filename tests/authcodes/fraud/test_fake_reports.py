@@ -20,7 +20,7 @@ from tests.support.api import error, somewhere
 from tests.support.portal import address, browser, staff, text
 
 pytestmark = pytest.mark.django_db
-TOLD = {"place": "Market stall", "remark": "Blurred print", "contact": "ada@example.com"}
+REPORT_FIELDS = {"place": "Market stall", "remark": "Blurred print", "contact": "ada@example.com"}
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def code(brand):
     return factories.code(brand)
 
 
-def report(api, code, **told):
-    return api.post("fake-reports", {"code": str(code), **TOLD, **told})
+def report(api, code, **fields):
+    return api.post("fake-reports", {"code": str(code), **REPORT_FIELDS, **fields})
 
 
 def made(brand, **fields):
@@ -42,7 +42,7 @@ def test_a_guest_reports_through_the_brands_app(api, brand, code):
     kept = FakeReport.objects.get()
     assert (answer.status_code, answer.json()["report_id"]) == (201, kept.pk)
     assert (kept.brand, kept.auth_code, kept.code, kept.user, kept.state) == (brand, code, code.code, None, "open")
-    assert {name: getattr(kept, name) for name in TOLD} == TOLD
+    assert {name: getattr(kept, name) for name in REPORT_FIELDS} == REPORT_FIELDS
 
 
 def test_a_customer_reports_with_their_token(api, brand, customer, code):
@@ -62,10 +62,10 @@ def test_nobody_reports_with_a_token_that_has_ended(api, brand, customer, code):
 
 
 def test_who_was_erased_reports_nothing_with_an_old_token(api, brand, customer, code):
-    theirs = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
-    assert error(report(theirs, code)) == (401, "TOKEN_INVALID")
+    assert error(report(customer_api, code)) == (401, "TOKEN_INVALID")
     assert not FakeReport.objects.exists()
 
 
@@ -100,9 +100,9 @@ def test_a_guests_network_reports_so_often(api, code, settings):
 
 def test_a_customer_reports_so_often_from_wherever(api, customer, code, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "fake_report": "2/hour"}
-    mine = [replace(api.as_customer(customer), address=somewhere()) for _ in range(3)]
+    callers = [replace(api.as_customer(customer), address=somewhere()) for _ in range(3)]
 
-    assert [report(each, code).status_code for each in mine] == [201, 201, 429]
+    assert [report(each, code).status_code for each in callers] == [201, 201, 429]
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "support"])

@@ -110,8 +110,8 @@ def test_unconfirmed_accounts_earn_nothing_and_keep_no_code_from_its_buyer(api, 
     assert (points, scanned > 100) == (0, True)
 
     buyer = factories.customer(brand, email_verified_at=timezone.now())
-    mine = api.as_customer(buyer)
-    answers = {mine.verify(code).json()["points_status"] for code in AuthCode.objects.filter(scan_count__gt=0)}
+    buyer_api = api.as_customer(buyer)
+    answers = {buyer_api.verify(code).json()["points_status"] for code in AuthCode.objects.filter(scan_count__gt=0)}
     deliver()
 
     assert answers == {"pending"}

@@ -11,6 +11,7 @@ from authcodes.errors import ImportRejected
 from authcodes.imports import commit, retention, uploads
 from authcodes.models.imports import Import, ImportChange, ImportRow
 from authcodes.tasks import purge_files
+from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from jobs import queue, runner
 from jobs.models import Job
 from tests.authcodes.imports.conftest import LIST, RANGES, committed, csv_of, held, uploaded
@@ -96,10 +97,10 @@ def test_an_undo_whose_job_was_cancelled_is_let_go(brand, product, codes):
 def test_a_wish_to_cancel_what_is_committed_already_comes_too_late(brand, product, codes):
     upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
 
-    def cancelling(execute, sql, *rest):
-        if sql == uploads.TURN:
+    def cancelling(execute, sql, params, *rest):
+        if (sql, params) == (LOCK_PAIR, [LockOfRow.CODE_CHANGES.value, brand.pk]):
             Job.objects.update(cancel_requested=True)
-        return execute(sql, *rest)
+        return execute(sql, params, *rest)
 
     with connection.execute_wrapper(cancelling):
         ended = [committed(upload), undone(upload)]

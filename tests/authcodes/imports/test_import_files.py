@@ -119,7 +119,7 @@ def test_a_bad_row_of_a_list_is_reported_and_nothing_is_written(brand, product, 
 
     assert (upload.status, upload.rows, upload.bad_rows) == ("checked", 2, 1)
     assert errors(upload) == {3: error}
-    with pytest.raises(ImportRejected, match="1 rows have errors"):
+    with pytest.raises(ImportRejected, match="1 row has errors"):
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     assert held(codes) == before
 

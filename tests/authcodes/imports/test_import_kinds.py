@@ -131,8 +131,8 @@ def test_codes_printed_elsewhere_become_a_batch_as_the_form_says(brand, owner, p
 
     assert "https://old.example/p/K7F3" in page
     batch = BatchRange.objects.get(printed_elsewhere=True)
-    told = {name: getattr(batch, name) for name in fields if name not in {"product", "campaign", "expiration_date"}}
-    assert told == {name: fields[name] for name in told}
+    stored = {name: getattr(batch, name) for name in fields if name not in {"product", "campaign", "expiration_date"}}
+    assert stored == {name: fields[name] for name in stored}
     assert (batch.campaign, batch.product, batch.expiration_date.isoformat()) == (campaign, product, "2030-12-31")
     assert batch.codes.count() == 2
 

@@ -176,7 +176,7 @@ def test_a_commit_that_fails_says_why_in_the_language_of_who_committed(
     browser(german).post(address("commit", upload.pk))
     run_jobs()
 
-    reason = "Es wurde nichts importiert: 1 Codes wurden inzwischen einem anderen Produkt zugeordnet."
+    reason = "Es wurde nichts importiert: 1 Code wurde inzwischen einem anderen Produkt zugeordnet."
     assert reason in Job.objects.latest("pk").log
     page = shown(german, upload)
     assert reason in page

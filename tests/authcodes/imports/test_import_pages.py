@@ -74,7 +74,7 @@ def test_errors_are_shown_with_line_column_and_words_and_can_be_skipped(brand, o
     browser(owner).post(address("commit", upload.pk), {"skip_bad": "1"})
     run_jobs()
 
-    assert all(words in page for words in ("Code not found", "auth_code", 'name="skip_bad"'))
+    assert all(expected_text in page for expected_text in ("Code not found", "auth_code", 'name="skip_bad"'))
     assert refused == "checked"
     assert list(AuthCode.objects.filter(product=product).values_list("code", flat=True)) == ["A0001"]
 

@@ -76,7 +76,7 @@ def test_codes_assigned_meanwhile_fail_the_commit_and_show_in_the_preview(brand,
 
     job = committed(upload)
 
-    assert (job.status, "1 codes have been assigned to another product" in job.log) == ("failed", True)
+    assert (job.status, "1 code has been assigned to another product" in job.log) == ("failed", True)
     assert (held(codes), ImportChange.objects.count()) == (before, 0)
     assert (upload.status, errors(upload)) == ("checked", {3: ("auth_code", "Auth code range already assigned")})
 

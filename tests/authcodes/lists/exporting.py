@@ -11,8 +11,8 @@ from tests.support import factories
 NOON = datetime(2026, 3, 1, 11, 0, tzinfo=UTC)
 
 
-def export(brand, by, kind="export-scans", query="", wanted="csv", **more):
-    parameters = {"query": query, "format": wanted, "time_zone": "UTC", **more}
+def export(brand, by, kind="export-scans", query="", file_format="csv", **more):
+    parameters = {"query": query, "format": file_format, "time_zone": "UTC", **more}
     job = queue.start(brand=brand, kind=kind, title="Export", parameters=parameters, by=by)
     runner.run(job.pk)
     job.refresh_from_db()
@@ -33,5 +33,5 @@ def berlin():
 
 
 def recall(batch):
-    told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
-    return recalls.recall_batch(batch=batch, at=NOON, **told)
+    recall_fields = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
+    return recalls.recall_batch(batch=batch, at=NOON, **recall_fields)

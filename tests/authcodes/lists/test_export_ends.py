@@ -41,23 +41,23 @@ def test_affected_customers_are_listed_once_per_code():
     ]
 
 
-@pytest.mark.parametrize("wanted", list(Format))
-def test_cancelled_half_way_leaves_no_file_on_offer(wanted, monkeypatch, files):
+@pytest.mark.parametrize("file_format", list(Format))
+def test_cancelled_half_way_leaves_no_file_on_offer(file_format, monkeypatch, files):
     monkeypatch.setattr(file_exports, "PROGRESS_SECONDS", 0)
     monkeypatch.setattr(file_exports, "ASK_EVERY", 2)
     brand = berlin()
     for _ in range(6):
         scan(factories.code(brand))
-    told = runner.Run.progress
+    original_progress = runner.Run.progress
 
-    def tell(run, done, total):
+    def cancel_half_way(run, done, total):
         if done == 4:
             queue.cancel(job=run.job)
-        told(run, done, total)
+        original_progress(run, done, total)
 
-    monkeypatch.setattr(runner.Run, "progress", tell)
+    monkeypatch.setattr(runner.Run, "progress", cancel_half_way)
 
-    job = export(brand, staff(brand), wanted=wanted)
+    job = export(brand, staff(brand), file_format=file_format)
 
     assert (job.status, job.result.name, job.done) == ("cancelled", "", 4)
     assert not [path for path in files.rglob("*") if path.is_file()]

@@ -66,7 +66,7 @@ def test_scan_report_has_the_columns_and_rows_of_the_specification():
     ]
     assert (job.status, job.done, job.total) == ("done", 1, 1)
     assert job.result_name.startswith("scans-acme-")
-    assert "1 rows written" in job.log
+    assert "1 row written" in job.log
 
 
 def test_every_cell_of_text_is_quoted():
@@ -123,10 +123,10 @@ def test_harmless_text_is_left_alone():
 def test_workbook_holds_text_and_numbers_and_no_formula():
     brand = berlin()
     for text in ["=1+1", "a<b>&\"c'", "_x0041_ \x01", " wide "]:
-        about = {"points_awarded": Decimal("-0.50"), "scanned_at": NOON, "user": factories.customer(brand)}
-        scan(factories.code(brand), location=text, **about)
+        fields = {"points_awarded": Decimal("-0.50"), "scanned_at": NOON, "user": factories.customer(brand)}
+        scan(factories.code(brand), location=text, **fields)
 
-    job = export(brand, staff(brand), wanted="xlsx")
+    job = export(brand, staff(brand), file_format="xlsx")
 
     header, *found = cells(job)
     assert [text for _, text in header] == list(columns.SCANS.columns)
@@ -156,25 +156,27 @@ def test_workbook_goes_on_in_a_new_sheet(monkeypatch):
     assert archive.testzip() is None
 
 
-@pytest.mark.parametrize("wanted", list(Format))
-def test_export_without_rows_has_its_header(wanted):
+@pytest.mark.parametrize("file_format", list(Format))
+def test_export_without_rows_has_its_header(file_format):
     brand = berlin()
 
-    job = export(brand, staff(brand), wanted=wanted, query="q=nothing-begins-so")
+    job = export(brand, staff(brand), file_format=file_format, query="q=nothing-begins-so")
 
     assert (job.status, job.done) == ("done", 0)
-    assert (rows(job) if wanted == "csv" else [[text for _, text in cells(job)[0]]]) == [list(columns.SCANS.columns)]
+    assert (rows(job) if file_format == "csv" else [[text for _, text in cells(job)[0]]]) == [
+        list(columns.SCANS.columns)
+    ]
 
 
 def test_filters_search_and_days_of_the_list_hold_for_the_file():
     brand = berlin()
-    wanted, other = factories.customer(brand), factories.customer(brand)
-    good = scan(factories.code(brand), user=wanted, scanned_at=NOON)
-    scan(factories.code(brand), user=wanted, scanned_at=NOON - timedelta(days=1))
-    scan(factories.code(brand), user=wanted, scanned_at=NOON, reason="expired", outcome="error")
+    matching, other = factories.customer(brand), factories.customer(brand)
+    good = scan(factories.code(brand), user=matching, scanned_at=NOON)
+    scan(factories.code(brand), user=matching, scanned_at=NOON - timedelta(days=1))
+    scan(factories.code(brand), user=matching, scanned_at=NOON, reason="expired", outcome="error")
     scan(factories.code(brand), user=other, scanned_at=NOON)
     days = "scanned_at_from=2026-03-01&scanned_at_to=2026-03-01"
-    query = f"q={wanted.email}&reason__exact=accepted&{days}&p=7"
+    query = f"q={matching.email}&reason__exact=accepted&{days}&p=7"
 
     job = export(brand, staff(brand), query=query)
 
@@ -204,12 +206,12 @@ def test_rows_come_in_the_lists_order():
 def test_file_holds_rows_of_its_own_brand_only():
     brand, zebra = berlin(), factories.brand()
     scan(factories.code(zebra), location="zebra town")
-    mine = scan(factories.code(brand))
+    own_scan = scan(factories.code(brand))
     both = staff(brand, zebra)
 
     job = export(brand, both)
 
-    assert [row[0] for row in rows(job)[1:]] == [mine.code]
+    assert [row[0] for row in rows(job)[1:]] == [own_scan.code]
 
 
 @pytest.mark.parametrize("kind", ["export-scans", "export-unscanned"])

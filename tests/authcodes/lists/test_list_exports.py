@@ -43,9 +43,9 @@ def ran(job: Job) -> Job:
     return job
 
 
-def exported(client: Client, brand: Brand, label: str, query: str = "", wanted: str = "csv") -> Job:
+def exported(client: Client, brand: Brand, label: str, query: str = "", file_format: str = "csv") -> Job:
     """The job that the export page of a list starts, run."""
-    client.post(f"{address(label, 'export')}{query}", {"brand": brand.pk, "format": wanted})
+    client.post(f"{address(label, 'export')}{query}", {"brand": brand.pk, "format": file_format})
     return ran(Job.objects.latest("pk"))
 
 
@@ -75,20 +75,20 @@ def test_a_pdf_shows_the_rows_to_people(brand: Brand) -> None:
     for number in range(59):
         factories.product(brand, title=f"Zebra tea {number}")
 
-    job = exported(browser(owner), brand, "authcodes.product", wanted="pdf")
+    job = exported(browser(owner), brand, "authcodes.product", file_format="pdf")
 
     pages = pdf(job).pages
-    said = ["".join(page.extract_text().split()) for page in pages]  # lines are broken as the page needs
+    page_texts = ["".join(page.extract_text().split()) for page in pages]  # lines are broken as the page needs
     assert (job.done, job.result_name.endswith(".pdf")) == (61, True)
-    assert all("Pointsperscan" in text for text in said)  # the columns' names on each page
-    for words in (brand.name, "61 rows", "TEA-1", "Zebra tea 58", "<img src="):
-        assert any("".join(words.split()) in text for text in said), words
+    assert all("Pointsperscan" in text for text in page_texts)  # the columns' names on each page
+    for expected_text in (brand.name, "61 rows", "TEA-1", "Zebra tea 58", "<img src="):
+        assert any("".join(expected_text.split()) in text for text in page_texts), expected_text
     assert len(pages) > 1
     assert pages[0].mediabox.width > pages[0].mediabox.height
 
 
 def test_a_pdf_of_no_rows_says_so(brand: Brand) -> None:
-    job = exported(browser(staff(brand)), brand, "authcodes.product", wanted="pdf")
+    job = exported(browser(staff(brand)), brand, "authcodes.product", file_format="pdf")
 
     assert "0 rows" in pdf(job).pages[0].extract_text()
 
@@ -98,7 +98,7 @@ def test_a_pdf_of_too_many_rows_is_refused_with_a_way_out(brand: Brand, monkeypa
     for _number in range(3):
         factories.product(brand)
 
-    job = exported(browser(staff(brand)), brand, "authcodes.product", wanted="pdf")
+    job = exported(browser(staff(brand)), brand, "authcodes.product", file_format="pdf")
 
     assert (job.status, bool(job.result)) == ("failed", False)
     assert "This list has 3 rows, and a PDF holds at most 2. Choose CSV or Excel, or filter the list." in job.log
@@ -117,19 +117,19 @@ def test_every_list_with_an_export_has_a_report() -> None:
     assert all(kinds.declared()[kind].visible_with for kind in REPORTS)
 
 
-@pytest.mark.parametrize("wanted", ["csv", "xlsx"])
-def test_each_list_is_exported_as_it_is_shown_of_its_own_brand(wanted: str) -> None:
+@pytest.mark.parametrize("file_format", ["csv", "xlsx"])
+def test_each_list_is_exported_as_it_is_shown_of_its_own_brand(file_format: str) -> None:
     (own, _), (foreign, _) = brand_with_one_of_each("aardvark"), brand_with_one_of_each(MARKER)
     client = browser(staff(own, foreign))
     for label in LISTS:
         shown = page(label).model._base_manager.filter(**{page(label).brand_path: own}).count()
 
-        job = exported(client, own, label, wanted=wanted)
+        job = exported(client, own, label, file_format=file_format)
 
         assert (job.status, job.done) == ("done", shown), (label, job.log)
         assert shown, label
         assert MARKER not in content(job).lower(), label
-        if wanted == "csv":
+        if file_format == "csv":
             header, *found = rows(job)
             assert header == list(REPORTS[job.kind][1].columns)
             assert any("aardvark" in cell for cell in itertools.chain(*found)), label

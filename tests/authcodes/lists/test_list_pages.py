@@ -9,8 +9,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from authcodes.admin import filters
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
+from authcodes.recalls import recalls
+from authcodes.recalls.scopes import Part, Scope
 from brands.models.tenants import Brand
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists import changelist as lists
@@ -57,7 +60,7 @@ def test_pages_show_every_row_once_forwards_and_backwards(
     monkeypatch.setattr(TenantAdmin, "list_per_page", 7)
     if not sort:
         monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
-        monkeypatch.setattr(keyset_changelist, "FEW", 0)
+        monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     many(brand, 38)
     scan(factories.code(factories.brand()))
     every = list(changelist(client, label, **query).queryset)
@@ -78,7 +81,7 @@ def test_pages_merge_the_scans_of_several_brands(
 ) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 7)
     monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
-    monkeypatch.setattr(keyset_changelist, "FEW", 0)
+    monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     other, third = factories.brand(), factories.brand()
     shown = [*many(brand, 9), *many(other, 9), *(many(third, 3) if superuser else [])]
     if superuser:
@@ -92,6 +95,30 @@ def test_pages_merge_the_scans_of_several_brands(
     assert backwards[0] == every[-7:]
     only = walked(client, SCANS, "next", brand__id__exact=other.pk)
     assert [row for page in only for row in page] == [it for it in every if it.brand_id == other.pk]
+
+
+@pytest.mark.parametrize("merged", [True, False])
+@pytest.mark.parametrize("label", [CODES, SCANS])
+def test_pages_merge_what_is_recalled_of_several_batches(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch, label: str, merged: bool
+) -> None:
+    monkeypatch.setattr(TenantAdmin, "list_per_page", 4)
+    monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
+    monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
+    monkeypatch.setattr(filters, "MAX_RECALLED_BATCHES", 2 if merged else 1)
+    whole, partial, others = many(brand, 7), many(brand, 7), many(factories.brand(), 3)
+    many(brand, 3)
+    for scope in (
+        Scope((Part(whole[0].batch), Part(partial[0].batch, partial[2].code, partial[5].code))),
+        Scope((Part(others[0].batch),)),
+    ):
+        recalls.recall(scope=scope, recall_id="R-1", contact="x", message="x", reason="x", at=NOON)
+    shown = sorted([*whole, *partial[2:6]], key=lambda it: (it.scanned_at, it.scan_id), reverse=True)
+    every = shown if label == SCANS else [it.auth_code for it in sorted(shown, key=lambda it: -it.auth_code_id)]
+
+    assert [row for page in walked(client, label, "next", status="recalled") for row in page] == every
+    last = changelist(client, label, status="recalled").paginator.last
+    assert walked(client, label, "previous", start=place_of(last), status="recalled")[0] == every[-4:]
 
 
 def test_neighbours_are_named_only_where_there_are_some(
@@ -139,17 +166,17 @@ def test_deep_pages_skip_no_rows(client: Client, brand: Brand, monkeypatch: pyte
     many(brand, 20)
     last = changelist(client, SCANS).paginator.last
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         client.get(address(SCANS) + last)
 
-    statements = " ".join(query["sql"] for query in asked)
+    statements = " ".join(query["sql"] for query in queries)
     assert "OFFSET" not in statements
     assert "DISTINCT" not in statements
 
 
 def counted_as(client: Client, **query: Any) -> str:
-    words: str = changelist(client, CODES, **query).count.text
-    return words
+    count_text: str = changelist(client, CODES, **query).count.text
+    return count_text
 
 
 @pytest.mark.parametrize("superuser", [False, True])
@@ -172,10 +199,10 @@ def test_codes_are_counted_by_their_batches(brand: Brand, monkeypatch: pytest.Mo
 
 def test_batches_of_other_brands_count_for_nobody(client: Client, brand: Brand) -> None:
     factories.batch(brand, quantity=3)
-    theirs = factories.batch(factories.brand(), quantity=50)
+    foreign_batch = factories.batch(factories.brand(), quantity=50)
 
     assert counted_as(client) == "3"
-    assert client.get(address(CODES), {"batch__id__exact": theirs.pk}).status_code == 302
+    assert client.get(address(CODES), {"batch__id__exact": foreign_batch.pk}).status_code == 302
 
 
 @pytest.mark.parametrize("label", [CODES, SCANS])
@@ -192,9 +219,9 @@ def test_lists_ask_as_many_questions_for_a_thousand_rows_as_for_ten(client: Clie
         found = []
         for query in queries:
             client.get(address(label), query)
-            with CaptureQueriesContext(connection) as asked:
+            with CaptureQueriesContext(connection) as captured:
                 client.get(address(label), query)
-            found.append(len(asked))
+            found.append(len(captured))
         return found
 
     many(brand, 10)

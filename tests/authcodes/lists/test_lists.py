@@ -46,9 +46,10 @@ def test_scans_are_filtered_by_their_codes_status_now(client: Client, brand: Bra
         "recalled": first_scanned(factories.code(brand), NOON),
     }
     factories.deactivate(codes=[codes["deactivated"]], at=NOON)
-    told = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
-    recalls.recall_batch(batch=codes["recalled"].batch, at=NOON, **told)
-    scans = {name: scan(code) for name, code in codes.items()}
+    recall_fields = dict.fromkeys(("recall_id", "contact", "message", "reason"), "x")
+    recalls.recall_batch(batch=codes["recalled"].batch, at=NOON, **recall_fields)
+    refused = {"outcome": "error", "reason": "bad_tag", "points_status": "not_eligible"}
+    scans = {name: scan(code, **(refused if name == "unscanned" else {})) for name, code in codes.items()}
 
     shown = found(client, SCANS, status=status)
 
@@ -170,10 +171,10 @@ def test_lists_show_as_many_rows_as_the_dashboard_counts() -> None:
             client, SCANS, **in_the_list(filters, "scanned_at", "location", "campaign__campaign_id__exact")
         )
         assert scans.queryset.count() == figures.scans.total, filters
-        asked = in_the_list(filters, "first_scan_at", "first_scan_location", "batch__campaign__campaign_id__exact")
-        codes = changelist(client, CODES, assigned="yes", scan_count__gt=0, **asked)
+        query = in_the_list(filters, "first_scan_at", "first_scan_location", "batch__campaign__campaign_id__exact")
+        codes = changelist(client, CODES, assigned="yes", scan_count__gt=0, **query)
         assert codes.queryset.count() == figures.codes.scanned, filters
-        plain = {name: value for name, value in asked.items() if not name.startswith("first_scan")}
+        plain = {name: value for name, value in query.items() if not name.startswith("first_scan")}
         assert changelist(client, CODES, assigned="yes", **plain).queryset.count() == figures.codes.assigned, filters
 
 
@@ -185,9 +186,9 @@ def test_codes_and_scans_are_found_by_product_and_customer(client: Client, brand
     code, other = factories.code(brand, product=tea), factories.code(brand)
     one, two = scan(code, user=customer), scan(other)
 
-    for words in ("Green tea", "een te", "tea-7", customer.email.upper(), f" {customer.email} "):
-        assert found(client, CODES, q=words) == [code], words
-        assert found(client, SCANS, q=words) == [one], words
+    for search_term in ("Green tea", "een te", "tea-7", customer.email.upper(), f" {customer.email} "):
+        assert found(client, CODES, q=search_term) == [code], search_term
+        assert found(client, SCANS, q=search_term) == [one], search_term
     assert found(client, CODES, q="coffee") == found(client, SCANS, q="coffee") == []
     assert found(client, SCANS, q=other.code) == [two]
 

@@ -157,7 +157,7 @@ def test_what_no_place_is_called_is_refused_in_words(client: Client, brand: Bran
     scanned(brand, BERLIN)
 
     with pytest.raises(Invalid):
-        search.meant(typed, [BERLIN])
+        search.find(typed, [BERLIN])
     assert offered(client, typed).status_code == 400
     answer = client.get(address(SCANS), {"location": typed}, follow=True)
     home = client.get(reverse("admin:index"), {"location": typed})
@@ -173,8 +173,8 @@ def test_too_many_places_are_refused_in_words() -> None:
     known = [f"City {n}, Region" for n in range(search.MAX_MATCHES + 1)]
 
     with pytest.raises(search.TooManyPlaces, match="Type more of the name"):
-        search.meant("city", known)
-    assert search.meant("city 77,", known)[0] == "City 77, Region"
+        search.find("city", known)
+    assert search.find("city 77,", known)[0] == "City 77, Region"
     assert len(search.suggested("city", known)) == search.MAX_SUGGESTED
 
 
@@ -185,9 +185,9 @@ def test_unknown_kinds_of_places_are_refused(client: Client, kind: str) -> None:
 
 def test_statements_do_not_grow_with_places_and_scans(client: Client, brand: Brand) -> None:
     def statements() -> int:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             assert len(places_of(client, SCANS, location="city")) > 0
-        return len(asked)
+        return len(queries)
 
     scanned(brand, "City 0, Region")
     few = statements()

@@ -111,11 +111,11 @@ def read(image: Image.Image, box: Box, *, dpi: int, worn: bool = False) -> list[
     return [it.bytes.decode() for it in found]
 
 
-def words(file: Path) -> list[tuple[int, Box, str]]:
+def words_with_boxes(file: Path) -> list[tuple[int, Box, str]]:
     """Each word of a PDF with its page, counted from 0, and its box."""
-    told = subprocess.run(["pdftotext", "-bbox", str(file), "-"], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(["pdftotext", "-bbox", str(file), "-"], check=True, capture_output=True, text=True).stdout
     found = []
-    for number, page in enumerate(told.split("<page ")[1:]):
+    for number, page in enumerate(output.split("<page ")[1:]):
         for *edges, word in re.findall(
             r'<word xMin="([^"]+)" yMin="([^"]+)" xMax="([^"]+)" yMax="([^"]+)">([^<]*)</word>', page
         ):

@@ -20,7 +20,7 @@ def lengths(parts):
     return sent
 
 
-def asked(batch, *, parts=None, **fields):
+def form_data(batch, *, parts=None, **fields):
     """What the form sends for labels placed by hand, on a sheet whose labels are 70 x 29.7 mm."""
     parts = parts or {name: PARTS[name] for name in SHOWN}
     usual = {"what": "labels", "payload": "address", "level": "M", "sheet": "a4-30", "start": "1", "layout": "own"}
@@ -31,7 +31,7 @@ def asked(batch, *, parts=None, **fields):
 
 
 def send(client, batch, button, **fields):
-    return client.post(where(batch), {**asked(batch, **fields), button: "1"})
+    return client.post(where(batch), {**form_data(batch, **fields), button: "1"})
 
 
 def errors_of(answer):

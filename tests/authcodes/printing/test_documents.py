@@ -72,15 +72,15 @@ def run_of(brand, **fields):
     return run
 
 
-def recall_of(brand, **words):
+def recall_of(brand, **fields):
     batch = factories.batch(
         brand,
-        prefix=words.pop("prefix", "RC-"),
+        prefix=fields.pop("prefix", "RC-"),
         quantity=3,
-        product=factories.product(brand, title=words.pop("title", "Tea")),
+        product=factories.product(brand, title=fields.pop("title", "Tea")),
     )
-    said = {"recall_id": "R-77", "contact": "call 0800", "message": "Do not drink it.", "reason": "secret mould"}
-    return recalls.recall_batch(batch=batch, at=timezone.now(), **{**said, **words})
+    defaults = {"recall_id": "R-77", "contact": "call 0800", "message": "Do not drink it.", "reason": "secret mould"}
+    return recalls.recall_batch(batch=batch, at=timezone.now(), **{**defaults, **fields})
 
 
 def poster_of(recall, language="en"):
@@ -88,32 +88,32 @@ def poster_of(recall, language="en"):
 
 
 def test_cover_sheet_says_what_was_printed(brand):
-    said = terms_of(documents.cover_sheet(run_of(brand)))
+    terms = terms_of(documents.cover_sheet(run_of(brand)))
 
-    for words in ("Spring", "First code AB-0001", "Last code AB-0003", "Codes 3", "ann@example.com", "21.5 mm"):
-        assert words in said
-    assert "ab" * 32 in packed(said)
-    assert "1 / 1" in said
+    for expected_text in ("Spring", "First code AB-0001", "Last code AB-0003", "Codes 3", "ann@example.com", "21.5 mm"):
+        assert expected_text in terms
+    assert "ab" * 32 in packed(terms)
+    assert "1 / 1" in terms
 
 
 @pytest.mark.parametrize("payload", ["address", "code", "gs1"])
 def test_specimen_is_no_code_and_has_as_many_modules(brand, payload):
     run = run_of(brand, product=factories.product(brand, gtin="4006381333931"))
-    wanted = PrintRequest(payload=payload)
+    print_request = PrintRequest(payload=payload)
 
-    text = documents.specimen(run, wanted)
+    text = documents.specimen(run, print_request)
 
-    real = selection.payload_of(run.batch.codes.first(), wanted, hostnames.hostname_of(brand.pk))
+    real = selection.payload_of(run.batch.codes.first(), print_request, hostnames.hostname_of(brand.pk))
     assert len(text) == len(real)
     assert read(text).code == "SPECIME"
 
 
 def test_a_poster_tells_customers_and_not_the_reason(brand):
-    said = terms_of(poster_of(recall_of(brand)))
+    terms = terms_of(poster_of(recall_of(brand)))
 
-    for words in ("R-77", "call 0800", "Do not drink it.", "Tea", "RC-0001", brand.support_email):
-        assert words in said
-    assert "mould" not in said
+    for expected_text in ("R-77", "call 0800", "Do not drink it.", "Tea", "RC-0001", brand.support_email):
+        assert expected_text in terms
+    assert "mould" not in terms
 
 
 @pytest.mark.parametrize("title", ["Čaj žlutý", "Зелёный чай", "Πράσινο τσάι", "شاي أخضر", "תה ירוק"])
@@ -201,7 +201,7 @@ def test_a_message_of_many_lines_is_on_few_pages_with_all_its_words(brand):
 
 
 def test_a_poster_is_drawn_once_for_as_long_as_it_says_the_same(brand, monkeypatch):
-    posters.made.cache_clear()
+    posters.cached_pdf.cache_clear()
     calls, real = [], posters.drawn
     monkeypatch.setattr(posters, "drawn", lambda text: calls.append(text) or real(text))
     recall, client = recall_of(brand), browser(staff(brand))
@@ -217,7 +217,7 @@ def test_a_poster_is_drawn_once_for_as_long_as_it_says_the_same(brand, monkeypat
 
 
 def test_a_brand_that_has_too_many_posters_drawn_waits_and_no_other_does(brand, settings):
-    posters.made.cache_clear()
+    posters.cached_pdf.cache_clear()
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "document": "1/hour"}
     recall, foreign = recall_of(brand), recall_of(factories.brand(), prefix="XY-")
 
@@ -237,7 +237,7 @@ def test_why_no_document_is_made_is_said_in_the_language_of_whoever_asks(brand, 
         raise LibrariesMissing
 
     monkeypatch.setattr(documents, "_weasyprint", missing)
-    posters.made.cache_clear()
+    posters.cached_pdf.cache_clear()
     client = browser(staff(brand))
     client.cookies[languages.PORTAL_COOKIE] = "de"
     if name == "poster":

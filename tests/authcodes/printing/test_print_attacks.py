@@ -34,7 +34,7 @@ def where(batch, what="batch"):
     return address("authcodes.printrun", what, batch.pk)
 
 
-def asked(batch, **fields):
+def form_data(batch, **fields):
     usual = {"what": "labels", "payload": "address", "sheet": "letter-30", "start": "1"}
     return {**usual, "first": batch.first_code, "last": batch.last_code, **fields}
 
@@ -48,7 +48,7 @@ def nothing_was_made():
 
 @pytest.mark.parametrize("number", NO_NUMBERS)
 def test_what_is_no_number_is_told_at_each_field(client, batch, number):
-    sent = asked(batch, sheet="custom", size="custom", **dict.fromkeys(LENGTHS, number))
+    sent = form_data(batch, sheet="custom", size="custom", **dict.fromkeys(LENGTHS, number))
 
     answer = client.post(where(batch), {**sent, "confirm": "1"})
     live = client.get(where(batch, "preview"), sent)
@@ -77,7 +77,7 @@ def test_what_is_no_number_is_told_at_each_field(client, batch, number):
     ],
 )
 def test_tampered_addresses_of_previews_show_nothing(client, batch, tampered):
-    sent = asked(batch, **tampered)
+    sent = form_data(batch, **tampered)
 
     live = client.get(where(batch, "preview"), sent)
 
@@ -88,7 +88,7 @@ def test_tampered_addresses_of_previews_show_nothing(client, batch, tampered):
 
 @pytest.mark.parametrize("listed", ["batch__id__exact=9e9", "product__id__exact=x", "q=a%00b", "status=%00"])
 def test_tampered_lists_show_nothing(client, brand, batch, listed):
-    sent = {**asked(batch), "brand": brand.pk, "list": listed}
+    sent = {**form_data(batch), "brand": brand.pk, "list": listed}
 
     live = client.get(address("authcodes.printrun", "codes_preview"), sent)
 
@@ -98,7 +98,7 @@ def test_tampered_lists_show_nothing(client, brand, batch, listed):
 
 @pytest.mark.parametrize("listed", ["brand__name__startswith=a", "batch__recall__reason__startswith=a"])
 def test_lists_do_not_ask_what_no_filter_asks(client, brand, batch, listed):
-    sent = {**asked(batch), "brand": brand.pk}
+    sent = {**form_data(batch), "brand": brand.pk}
 
     preview = client.get(address("authcodes.printrun", "codes_preview"), {**sent, "list": listed})
     assert preview.status_code == 200
@@ -110,14 +110,14 @@ def test_lists_do_not_ask_what_no_filter_asks(client, brand, batch, listed):
 
 
 def test_null_characters_in_an_address_are_refused(client, batch):
-    assert client.get(where(batch, "preview"), asked(batch, note="a\0b")).status_code == 400
+    assert client.get(where(batch, "preview"), form_data(batch, note="a\0b")).status_code == 400
 
 
 @pytest.mark.parametrize("again", ["x", "-1", "9" * 50, ""])
 def test_yes_to_a_question_nobody_asked_starts_nothing(client, batch, again):
     printed(batch)
 
-    answer = client.post(where(batch), {**asked(batch), "confirm": "1", "again": again})
+    answer = client.post(where(batch), {**form_data(batch), "confirm": "1", "again": again})
 
     assert "printed before" in text(answer)
     assert PrintRun.objects.count() == 1

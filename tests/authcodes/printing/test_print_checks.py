@@ -32,8 +32,8 @@ def brand(db):
 
 
 def recall(batch):
-    words = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
-    return recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
+    return recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
 
 
 def selection_of(batch):
@@ -76,22 +76,22 @@ def test_deactivated_codes_are_told_of(brand):
     factories.deactivate(codes=[batch.codes.first()], at=timezone.now())
 
     assert checks.warnings(selection_of(batch), PrintRequest()) == [
-        "1 of these codes are deactivated. They will be printed but scan as not valid."
+        "1 of these codes is deactivated. It will be printed but scans as not valid."
     ]
 
 
 @pytest.mark.parametrize(
-    ("gtin", "prefix", "words"),
+    ("gtin", "prefix", "message"),
     [
         ("", "A", "have no product with a GTIN"),
         ("4006381333932", "A", "4006381333932 has a wrong check digit"),
         (GTIN, "SEVENTEEN-LETTERS", "at most 20 characters"),
     ],
 )
-def test_digital_links_need_a_real_gtin_and_a_short_serial(brand, gtin, prefix, words):
+def test_digital_links_need_a_real_gtin_and_a_short_serial(brand, gtin, prefix, message):
     batch = factories.batch(brand, prefix=prefix, product=factories.product(brand, gtin=gtin))
 
-    with pytest.raises(Invalid, match=words) as refused:
+    with pytest.raises(Invalid, match=message) as refused:
         start(batch, payload="gs1")
 
     assert refused.value.details == {"field": "payload"}
@@ -153,11 +153,11 @@ def test_looking_at_every_batch_costs_no_more_queries(brand, batches_listed, dja
 
 
 def test_size_wins_over_the_number_of_labels(brand):
-    wanted = PrintRequest(size_mm=Decimal("50.8"))
+    print_request = PrintRequest(size_mm=Decimal("50.8"))
 
-    (warning,) = checks.warnings(selection_of(factories.batch(brand)), wanted)
+    (warning,) = checks.warnings(selection_of(factories.batch(brand)), print_request)
 
-    assert wanted.design().sheet == PRESETS["grid-20"].sheet
+    assert print_request.design().sheet == PRESETS["grid-20"].sheet
     assert "will be printed instead" in warning
 
 
@@ -168,9 +168,9 @@ def test_sheet_has_as_many_labels_as_the_size_allows(size, preset):
 
 def test_settings_are_stored_as_they_were():
     sheet = Sheet(*(Decimal(number) for number in ("210", "297", "5.5", "5", "60", "60", "60", "60")), 3, 4)
-    wanted = PrintRequest(what="labels", size_mm=Decimal("33.3"), sheet=sheet, start=4, offset_x=Decimal("-0.5"))
+    print_request = PrintRequest(what="labels", size_mm=Decimal("33.3"), sheet=sheet, start=4, offset_x=Decimal("-0.5"))
 
-    assert PrintRequest.read(wanted.stored()) == wanted
+    assert PrintRequest.read(print_request.stored()) == print_request
 
 
 # --- What was printed before -----------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def test_earlier_runs_are_those_that_share_a_code(brand):
     }
     Job.objects.filter(print_run=runs["cancelled"]).update(status="cancelled")
     Job.objects.filter(print_run=runs["failed"]).update(status="failed")
-    asked = selection.of_range(ranges.resolve_range(batch=batch, first="4", last="6"))
+    requested = selection.of_range(ranges.resolve_range(batch=batch, first="4", last="6"))
 
-    assert list(prints.earlier(asked)) == [runs["within"]]
+    assert list(prints.earlier(requested)) == [runs["within"]]
     assert list(prints.earlier(selection_of(batch))) == [runs["within"], runs["before"]]

@@ -126,15 +126,15 @@ SSRF = [
 ]
 
 
-@pytest.mark.parametrize("words", SSRF)
-def test_titles_and_notes_open_no_socket_and_read_no_file(client, brand, settings, words):
-    batch = factories.batch(brand, product=factories.product(brand, title=words), range_name=words[:100])
-    send(client, batch, "confirm", title="on", note=words[:80])
+@pytest.mark.parametrize("hostile_text", SSRF)
+def test_titles_and_notes_open_no_socket_and_read_no_file(client, brand, settings, hostile_text):
+    batch = factories.batch(brand, product=factories.product(brand, title=hostile_text), range_name=hostile_text[:100])
+    send(client, batch, "confirm", title="on", note=hostile_text[:80])
     run = PrintRun.objects.get()
     opened = []
 
     with watched(opened):
-        shown = text(live(client, batch, title="on", note=words[:80]))
+        shown = text(live(client, batch, title="on", note=hostile_text[:80]))
         run = finished(run)
         cover = client.get(address("authcodes.printrun", "cover", run.pk))
 
@@ -142,7 +142,7 @@ def test_titles_and_notes_open_no_socket_and_read_no_file(client, brand, setting
     ours += [str(settings.MEDIA_ROOT), "/usr/share", "/usr/lib", "/dev", "/proc"]
     assert [where for where in opened if not str(where).startswith(tuple(ours))] == []
     assert run.job.status == "done"
-    assert words not in shown or "<" not in words
+    assert hostile_text not in shown or "<" not in hostile_text
     assert "root:x:0" not in text(cover)
 
 

@@ -59,11 +59,11 @@ def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
     assert [row["code"] for row in manifest(content(run.job))] == ["CD-0001", "CD-0002"]
 
 
-def sent_and_asked(client, where, **fields):
+def send_and_capture(client, where, **fields):
     """The answer, and the statements about codes that it took."""
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         answer = client.post(where, {**GOOD, **fields}) if fields else client.get(where)
-    return answer, [query["sql"] for query in asked if "authcodes_authcode" in query["sql"]]
+    return answer, [query["sql"] for query in queries if "authcodes_authcode" in query["sql"]]
 
 
 def is_bounded(statement):
@@ -88,7 +88,7 @@ def test_long_list_is_counted_once_print_is_pressed_and_printed_by_the_second_pr
         {**common, "test": "1"},
         {**common, "save": "1", "layout_name": "Jars"},
     ):
-        answer, statements = sent_and_asked(client, where, **fields)
+        answer, statements = send_and_capture(client, where, **fields)
         assert answer.status_code == 200
         assert [statement for statement in statements if not is_bounded(statement)] == []
         if "test" not in fields:

@@ -167,8 +167,8 @@ def test_next_print_begins_with_the_last_ones_settings_and_printer(client, batch
     form = client.get(where(batch)).context["form"]
 
     assert (form["printer"].value(), form["note"].value(), form["start"].value()) == (printer.pk, "Keep dry", 1)
-    wanted = PrintRequest.read(PrintRun.objects.get().settings)
-    assert (wanted.printer, wanted.offset_x, wanted.offset_y, wanted.scale) == (
+    print_request = PrintRequest.read(PrintRun.objects.get().settings)
+    assert (print_request.printer, print_request.offset_x, print_request.offset_y, print_request.scale) == (
         "Left",
         Decimal("-0.50"),
         Decimal(0),
@@ -189,8 +189,8 @@ def test_next_print_begins_with_the_last_ones_settings_and_printer(client, batch
 def test_size_in_inches_or_millimetres(client, batch, fields, size):
     send(client, batch, "confirm", what="png", **fields)
 
-    wanted = PrintRequest.read(PrintRun.objects.get().settings)
-    assert wanted.size_mm == (Decimal(size) if size else None)
+    print_request = PrintRequest.read(PrintRun.objects.get().settings)
+    assert print_request.size_mm == (Decimal(size) if size else None)
 
 
 def test_batch_still_being_made_is_not_printed(client, brand):
@@ -203,8 +203,8 @@ def test_batch_still_being_made_is_not_printed(client, brand):
 
 
 def test_recalled_batch_is_refused_and_offers_no_button(client, batch):
-    words = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
-    recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
+    recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
 
     page = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
     answer = send(client, batch, "confirm")
@@ -219,12 +219,12 @@ def test_recalled_batch_is_refused_and_offers_no_button(client, batch):
 def test_what_was_printed_before_is_asked_about_first(client, batch):
     before = printed(batch, by=staff(batch.brand, email="bob@example.com"))
 
-    asked = send(client, batch, "confirm", first="9")
+    confirmation = send(client, batch, "confirm", first="9")
 
     assert PrintRun.objects.get() == before
-    assert "printed before" in text(asked)
-    assert "bob@example.com" in text(asked)
-    assert address("authcodes.printrun", "change", before.pk) in links(text(asked))
+    assert "printed before" in text(confirmation)
+    assert "bob@example.com" in text(confirmation)
+    assert address("authcodes.printrun", "change", before.pk) in links(text(confirmation))
     again = send(client, batch, "confirm", first="9", again=before.pk)
     assert again.status_code == 302
     assert PrintRun.objects.count() == 2
@@ -256,7 +256,7 @@ def test_of_people_who_print_the_same_at_once_one_is_not_asked(batch):
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_taking_turns_several_are_not_asked(batch, monkeypatch):
-    monkeypatch.setattr(runs, "TURN", "SELECT %s::int")
+    monkeypatch.setattr(runs, "lock_batches", lambda _brand: None)
 
     assert confirmed_at_once(batch) > 1
 
@@ -266,8 +266,8 @@ def test_control_without_taking_turns_several_are_not_asked(batch, monkeypatch):
 
 def test_cover_sheet_and_the_posters_of_a_recall_are_offered(client, brand, batch):
     run = finished(printed(batch, what="png"))
-    words = {"recall_id": "R-77", "contact": "x", "message": "x", "reason": "x"}
-    recall = recalls.recall_batch(batch=factories.batch(brand), at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-77", "contact": "x", "message": "x", "reason": "x"}
+    recall = recalls.recall_batch(batch=factories.batch(brand), at=timezone.now(), **recall_fields)
     poster = address("authcodes.printrun", "poster", recall.pk)
 
     assert run.first_code in text(client.get(address("authcodes.printrun", "cover", run.pk)))

@@ -45,10 +45,10 @@ def test_roles_print_as_the_table_says(brand, batch, role, status):
 def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
     foreign = factories.batch(factories.brand(name="zebra"), prefix="ZZ-")
     run = finished(printed(foreign, what="png"))
-    words = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
-    recall = recalls.recall_batch(batch=factories.batch(foreign.brand), at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
+    recall = recalls.recall_batch(batch=factories.batch(foreign.brand), at=timezone.now(), **recall_fields)
 
-    for asked in (
+    for url in (
         where(foreign),
         where(foreign, "preview"),
         address("authcodes.printrun", "done", run.pk),
@@ -58,8 +58,8 @@ def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
         address("authcodes.printrun", "poster", recall.pk),
         address("jobs.job", "download", run.job_id),
     ):
-        assert client.get(asked).status_code == 404, asked
-        assert client.post(asked, {}).status_code == 404, asked
+        assert client.get(url).status_code == 404, url
+        assert client.post(url, {}).status_code == 404, url
     assert send(client, foreign, "confirm").status_code == 404
     assert PrintRun.objects.count() == 1
 

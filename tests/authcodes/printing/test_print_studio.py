@@ -10,7 +10,7 @@ from authcodes.printing.request import PrintRequest
 from brands.tenants import pictures
 from jobs.models import Job
 from tests.authcodes.printing.labels.test_label_parts import PARTS, part
-from tests.authcodes.printing.studio import SHOWN, asked, errors_of, lengths, send, where
+from tests.authcodes.printing.studio import SHOWN, errors_of, form_data, lengths, send, where
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, printed, text
@@ -37,8 +37,8 @@ def test_labels_are_printed_as_they_were_placed_and_read_back(client, batch, tmp
     send(client, batch, "confirm")
     run = finished(PrintRun.objects.get())
 
-    wanted = PrintRequest.read(run.settings)
-    assert wanted.parts == {name: PARTS[name] for name in SHOWN}
+    print_request = PrintRequest.read(run.settings)
+    assert print_request.parts == {name: PARTS[name] for name in SHOWN}
     assert (run.job.status, run.read_back, run.pages_read) == ("done", 10, 1)
     expected = [f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-{number:04d}" for number in range(1, 11)]
     assert decode_pages(content(run.job), tmp_path) == [expected]
@@ -47,7 +47,7 @@ def test_labels_are_printed_as_they_were_placed_and_read_back(client, batch, tmp
 
 
 def test_the_label_and_page_1_are_shown_with_the_parts_where_they_are(client, batch):
-    answer = client.get(where(batch, "preview"), asked(batch))
+    answer = client.get(where(batch, "preview"), form_data(batch))
 
     boxes = {box["name"]: box for box in answer.context["boxes"]}
     assert set(boxes) == set(SHOWN)
@@ -88,21 +88,23 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "field", "said"), WRONG)
+@pytest.mark.parametrize(("wrong", "field", "message"), WRONG)
 @pytest.mark.parametrize("button", ["edit", "test", "save", "confirm", "live"])
-def test_what_is_wrong_with_a_part_is_told_there_and_nothing_typed_is_lost(client, batch, wrong, field, said, button):
-    if "lower error correction" in said:
+def test_what_is_wrong_with_a_part_is_told_there_and_nothing_typed_is_lost(
+    client, batch, wrong, field, message, button
+):
+    if "lower error correction" in message:
         batch.brand.hostnames.update(hostname="a-rather-long-name-for-codes.example.com")
         batch = factories.batch(batch.brand, prefix="LONGER-PREFIX-OF-CODES-", quantity=3, product=batch.product)
         wrong = {**wrong, "first": batch.first_code}
     if button == "live":
-        answer = client.get(where(batch, "preview"), asked(batch, **wrong))
+        answer = client.get(where(batch, "preview"), form_data(batch, **wrong))
     else:
         answer = send(client, batch, button, layout_name="Jars", **wrong)
 
     assert answer.status_code == 200
-    assert said in " ".join(errors_of(answer)[field]), errors_of(answer)
-    assert said in text(answer)
+    assert message in " ".join(errors_of(answer)[field]), errors_of(answer)
+    assert message in text(answer)
     for name, value in wrong.items():
         if value and button != "live" and name in answer.context["form"].fields and len(value) < 60:
             assert f'value="{value}"' in text(answer) or name in {"level", "logo", "layout"}
@@ -139,7 +141,7 @@ PRESS = "0e2f4b8c-7d1a-4f3e-9a55-3c1f7be10a11"
 def test_second_press_leads_to_what_the_first_one_started(client, batch):
     first = send(client, batch, "confirm", page_token=PRESS)
 
-    second = client.post(where(batch), {**asked(batch, page_token=PRESS), "confirm": "1"}, follow=True)
+    second = client.post(where(batch), {**form_data(batch, page_token=PRESS), "confirm": "1"}, follow=True)
 
     assert PrintRun.objects.count() == Job.objects.filter(kind="print-batch").count() == 1
     assert second.redirect_chain == [(first["Location"], 302)]

@@ -6,7 +6,7 @@ import zipfile
 from datetime import date, timedelta
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 from PIL import Image
 
 from authcodes.printing import runs as prints
@@ -53,6 +53,31 @@ def test_images_of_a_batch_say_its_addresses(brand):
     assert (run.sha256, run.codes, run.read_back) == (hashlib.sha256(data).hexdigest(), 7, 7)
     assert run.manifest_sha256 == hashlib.sha256(archive.read("manifest.csv")).hexdigest()
     assert "7 codes were read back" in run.job.log
+
+
+@pytest.mark.parametrize(
+    ("language", "count", "message"),
+    [
+        (
+            "en",
+            1,
+            "1 label on 1 page. 1 code was read back and matches. 1 page of the finished file was read back.",
+        ),
+        (
+            "en",
+            2,
+            "2 labels on 2 pages. 2 codes were read back and match. 2 pages of the finished file were read back.",
+        ),
+        (
+            "ar",
+            2,
+            "ملصقان، صفحتان. قُرئ رمزان مجددًا وتطابقا. قُرئت مجددًا صفحتان من الملف المكتمل.",
+        ),
+    ],
+)
+def test_the_outcome_is_right_for_one_label_too(language, count, message):
+    with translation.override(language):
+        assert prints.outcome_message(dict.fromkeys(["codes", "pages", "read_back", "pages_read"], count)) == message
 
 
 def test_lines_instead_of_pixels(brand):

@@ -13,7 +13,7 @@ from authcodes.printing.request import PrintRequest
 from brands.models.audit import AuditLogEntry
 from core.errors import Invalid
 from tests.authcodes.printing.labels.test_label_parts import PARTS, part
-from tests.authcodes.printing.studio import SHOWN, asked, errors_of, send, where
+from tests.authcodes.printing.studio import SHOWN, errors_of, form_data, send, where
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, staff, text
@@ -52,8 +52,12 @@ def test_layout_is_saved_chosen_and_printed(client, brand, batch):
     [entry] = AuditLogEntry.objects.filter(kind="authcodes.labellayout")
     assert (entry.action, entry.row_name, entry.brand) == ("Added", "Jars", brand)
     send(client, batch, "confirm", layout=layout.pk, title_left="60", note="Another")
-    wanted = PrintRequest.read(PrintRun.objects.get().settings)
-    assert (wanted.layout, wanted.note, wanted.parts) == ("Jars", "Scan me", {name: PARTS[name] for name in SHOWN})
+    print_request = PrintRequest.read(PrintRun.objects.get().settings)
+    assert (print_request.layout, print_request.note, print_request.parts) == (
+        "Jars",
+        "Scan me",
+        {name: PARTS[name] for name in SHOWN},
+    )
 
 
 def test_automatic_layout_can_be_saved_as_one_begins_with(client, batch):
@@ -144,8 +148,8 @@ def test_new_prints_begin_with_the_default_layout_and_its_size_of_label(client, 
     assert {box["name"] for box in answer.context["boxes"]} == set(SHOWN)
     client.post(address("authcodes.labellayout", "no_default", second.pk))
     assert client.get(where(batch)).context["form"]["layout"].value() == ""
-    said = AuditLogEntry.objects.filter(kind="authcodes.labellayout").order_by("id").values_list("action", flat=True)
-    assert list(said) == ["Made the default", "No longer the default", "Made the default", "No longer the default"]
+    actions = AuditLogEntry.objects.filter(kind="authcodes.labellayout").order_by("id").values_list("action", flat=True)
+    assert list(actions) == ["Made the default", "No longer the default", "Made the default", "No longer the default"]
 
 
 def test_next_print_begins_with_the_layout_of_the_last(client, brand, batch):
@@ -206,7 +210,7 @@ def test_who_works_for_two_brands_prints_with_the_layouts_of_the_codes_brand(bra
     layout, client = saved(other), browser(staff(brand, other))
     codes = address("authcodes.printrun", "codes")
 
-    refused = client.post(codes, {**asked(batch, layout=layout.pk), "brand": brand.pk, "confirm": "1"})
+    refused = client.post(codes, {**form_data(batch, layout=layout.pk), "brand": brand.pk, "confirm": "1"})
 
     assert "layout" in errors_of(refused)
     assert "layout" in errors_of(send(client, batch, "confirm", layout=layout.pk))

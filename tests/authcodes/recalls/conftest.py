@@ -27,11 +27,11 @@ def scanned(batch, *customers):
 
 def recall_it(batch):
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
-    tell(recall)
+    send_notifications(recall)
     return recall
 
 
-def tell(recall):
+def send_notifications(recall):
     job = notifications.start(recall=recall, by=None)
     runner.run(job.pk)
     job.refresh_from_db()

@@ -59,8 +59,8 @@ def fresh(batch):
 
 
 def add_codes(recall, *parts, **more):
-    about = {"reason": "More glass", "at": timezone.now(), "by": staff(recall.brand), **more}
-    return recalls.add_codes(recall=recall, added=Scope(parts), **about)
+    details = {"reason": "More glass", "at": timezone.now(), "by": staff(recall.brand), **more}
+    return recalls.add_codes(recall=recall, added=Scope(parts), **details)
 
 
 def ends(recall):
@@ -68,7 +68,7 @@ def ends(recall):
 
 
 def reason_of(code):
-    return scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now())).reason
+    return scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now())).reason
 
 
 def page_of(client, recall, **query):
@@ -101,10 +101,10 @@ def test_a_part_joins_the_part_before(batch, part, first, last, stored):
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "words"), [("8", "9", "without a gap"), ("1", "2", "without a gap"), ("4", "5", "already")]
+    ("first", "last", "message"), [("8", "9", "without a gap"), ("1", "2", "without a gap"), ("4", "5", "already")]
 )
-def test_what_cannot_be_one_part_with_it_or_is_recalled_is_refused(batch, part, first, last, words):
-    with pytest.raises(BatchRejected, match=words):
+def test_what_cannot_be_one_part_with_it_or_is_recalled_is_refused(batch, part, first, last, message):
+    with pytest.raises(BatchRejected, match=message):
         add_codes(part, *scopes.of_range(batch=fresh(batch), first=first, last=last).parts)
 
     assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
@@ -114,12 +114,12 @@ def test_codes_of_another_recall_or_brand_are_refused_and_a_reason_is_needed(bat
     recalls.recall_batch(batch=other, at=timezone.now(), **{**TEXTS, "recall_id": "R-8"})
     foreign = factories.batch(factories.brand())
 
-    for parts, more, words in (
+    for parts, more, message in (
         ([Part(fresh(other))], {}, "already recalled"),
         ([Part(fresh(foreign))], {}, "one brand"),
         ([Part(fresh(batch))], {"reason": " "}, "Enter a reason"),
     ):
-        with pytest.raises(BatchRejected, match=words):
+        with pytest.raises(BatchRejected, match=message):
             add_codes(part, *parts, **more)
     assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
 
@@ -164,9 +164,9 @@ def test_only_customers_who_were_not_notified_yet_are(brand, batch, other, part)
     add_codes(part, Part(fresh(other)))
     runner.run(notifications.start(recall=part, by=None).pk)
 
-    told = Notification.objects.filter(key=notifications.key_of(part)).order_by("pk").values_list("user", flat=True)
-    assert list(told)[2:] == [new.pk]
-    assert sorted(told) == sorted([known.pk, both.pk, new.pk])
+    notified = Notification.objects.filter(key=notifications.key_of(part)).order_by("pk").values_list("user", flat=True)
+    assert list(notified)[2:] == [new.pk]
+    assert sorted(notified) == sorted([known.pk, both.pk, new.pk])
 
 
 def test_another_product_is_refused_as_who_was_told_of_the_first_would_not_hear_of_it(batch, jam, part):

@@ -15,7 +15,7 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue
-from tests.authcodes.recalls.conftest import TEXTS, scanned, tell
+from tests.authcodes.recalls.conftest import TEXTS, scanned, send_notifications
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -27,8 +27,8 @@ def form(brand, batch):
     """Sends the form of a new recall, or a recall's page of telling, with what a page shows hidden in it."""
     client = browser(staff(brand))
 
-    def send(its, **told):
-        answer = client.post(its, told)
+    def send(its, **data):
+        answer = client.post(its, data)
         context = answer.context or {}
         return answer, context.get("form")
 
@@ -40,17 +40,17 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
     scanned(batch, *customers)
     scan(batch.codes.first())  # a guest
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
+    form_data = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
 
-    first, shown = form(its, **told)
-    wrong, _form = form(its, **told, previewed=shown.data["previewed"], confirmation="2")
+    first, shown = form(its, **form_data)
+    wrong, _form = form(its, **form_data, previewed=shown.data["previewed"], confirmation="2")
     assert not Recall.objects.exists()
     assert "Subject" in text(first)
     assert "Stop using it." in text(first)
     assert re.search(r"Customers</dt><dd>3<.*By E-mail</dt><dd>3<", text(first), re.DOTALL)
     assert "Type 3" in text(wrong)
 
-    right, _form = form(its, **told, previewed=shown.data["previewed"], confirmation="3")
+    right, _form = form(its, **form_data, previewed=shown.data["previewed"], confirmation="3")
 
     recall = Recall.objects.get()
     assert right["Location"] == address("authcodes.recall", "change", recall.pk)
@@ -62,10 +62,12 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
 def test_words_that_changed_after_the_look_are_shown_again(brand, customer, batch, form):
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
-    _answer, shown = form(its, **told)
+    form_data = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
+    _answer, shown = form(its, **form_data)
 
-    again, _form = form(its, **{**told, "message": "Burn it."}, previewed=shown.data["previewed"], confirmation="1")
+    again, _form = form(
+        its, **{**form_data, "message": "Burn it."}, previewed=shown.data["previewed"], confirmation="1"
+    )
 
     assert not Recall.objects.exists()
     assert "Burn it." in text(again)
@@ -113,7 +115,7 @@ def test_the_contact_is_a_link(contact, link):
 
 def test_the_mails_contact_is_a_link(brand, customer, batch, box, work):
     scanned(batch, customer)
-    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "contact": "+41 800 000 000"}))
+    send_notifications(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "contact": "+41 800 000 000"}))
     work()
 
     plain, html = (part.get_content() for part in box.mails[0].iter_parts())
@@ -143,11 +145,11 @@ def test_the_preview_shows_what_each_customer_reads_in_their_language(brand, cus
 def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, customer, batch, form, box, work):
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
-    _first, shown = form(its, **told)
+    form_data = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
+    _first, shown = form(its, **form_data)
 
     sure = {"previewed": shown.data["previewed"], "confirmation": "1"}
-    answer, _form = form(its, **told, **sure, send_test="de")
+    answer, _form = form(its, **form_data, **sure, send_test="de")
 
     work()
     [mail] = box.mails
@@ -171,9 +173,9 @@ def test_somebody_who_tries_too_often_must_wait(customer, batch, form, settings)
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "test_message": "1/hour"}
     scanned(batch, customer)
     its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    told = {"batch": batch.pk, **TEXTS, "notify_customers": "on", "send_test": "en"}
+    form_data = {"batch": batch.pk, **TEXTS, "notify_customers": "on", "send_test": "en"}
 
-    answers = [text(form(its, **told)[0]) for _time in range(2)]
+    answers = [text(form(its, **form_data)[0]) for _time in range(2)]
 
     assert ["Test sent to" in answer for answer in answers] == [True, False]
 
@@ -184,7 +186,7 @@ LONG = " ".join(f"word{number}" for number in range(700))[:4999] + "."
 def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
     assert len(LONG) == 5000
     scanned(batch, customer)
-    tell(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "message": LONG}))
+    send_notifications(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "message": LONG}))
     work()
 
     plain, rich = (part.get_content() for part in box.mails[0].iter_parts())

@@ -15,7 +15,7 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.models.notifications import Notification, NotificationDelivery, NotificationSettings
 from loyalty.notifications import batching, preferences
-from tests.authcodes.recalls.conftest import TEXTS, figures, recall_it, scanned, tell
+from tests.authcodes.recalls.conftest import TEXTS, figures, recall_it, scanned, send_notifications
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -35,7 +35,10 @@ def test_everybody_who_scanned_is_told_once(brand, batch, box, work):
     mail = box.mails[0]
     assert mail["Subject"] == f"Product recall: {batch.product.title}"
     assert "List-Unsubscribe" not in mail
-    assert all(words in mail.get_body(("plain",)).get_content() for words in ("R-7", "call us", "Stop using it."))
+    assert all(
+        expected_text in mail.get_body(("plain",)).get_content()
+        for expected_text in ("R-7", "call us", "Stop using it.")
+    )
 
 
 def test_a_customer_of_another_brand_is_theirs_to_tell(brand, batch, box, work):
@@ -89,11 +92,11 @@ def test_telling_again_reaches_only_who_was_not_told(brand, customer, batch, box
     late = factories.customer(brand)
     scanned(batch, late)
 
-    job = tell(recall)
+    job = send_notifications(recall)
     work()
 
     assert sorted(box.recipients) == sorted([customer.email, late.email])
-    assert "1 customers notified; 1 had been notified before." in job.log
+    assert "1 customer notified; 1 had been notified before." in job.log
 
 
 def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypatch):
@@ -108,7 +111,7 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
         at=timezone.now(),
     )
 
-    tell(recall)
+    send_notifications(recall)
     work()
 
     assert sorted(box.recipients) == sorted(customer.email for customer in customers)
@@ -138,7 +141,7 @@ def test_a_lifted_recall_is_told_to_nobody_more(brand, customer, batch, box, wor
 
     recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(brand))
     work()
-    job = tell(recall)
+    job = send_notifications(recall)
 
     assert (box.mails, NotificationDelivery.objects.count()) == ([], 0)
     assert "withdrawn" in job.log
@@ -174,10 +177,10 @@ def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work)
     work()
     client = browser(staff(brand))
 
-    said = text(client.get(address("authcodes.recall", "change", recall.pk)))
+    page_text = text(client.get(address("authcodes.recall", "change", recall.pk)))
     log = client.get(address("loyalty.notificationdelivery"), {"notification__key": notifications.key_of(recall)})
 
-    assert re.search(r"Delivered</dt><dd>1<", said)
+    assert re.search(r"Delivered</dt><dd>1<", page_text)
     assert [row.user for row in log.context["cl"].result_list] == [customer]
 
 
@@ -196,10 +199,10 @@ def test_a_hundred_customers_cost_as_many_statements_as_one(brand):
     def statements(number):
         customers = [factories.customer(brand) for _ in range(number)]
         news = batching.NotificationRequest("NOTIFY_RECALL", f"recall:{number}", {})
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             ids = [customer.pk for customer in customers]
             batching.notify_many(brand_id=brand.pk, user_ids=ids, notification=news, at=timezone.now())
-        return len(asked)
+        return len(queries)
 
     assert statements(1) == statements(100)
 

@@ -42,7 +42,7 @@ def recall(batch):
 
 def reason_now(code):
     """The true reason of the answer to a guest who scans it now."""
-    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now()))
+    scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now()))
     return Scan.objects.latest("scanned_at").reason
 
 
@@ -252,7 +252,7 @@ def test_withdrawn_recalls_are_listed_with_what_was_said(client, owner, batch, r
     page = text(client.get(address("authcodes.withdrawnrecall", "change", kept.pk)))
 
     assert shown == kept
-    assert all(words in page for words in (*TEXTS.values(), "Wrong batch", owner.email))
+    assert all(expected_text in page for expected_text in (*TEXTS.values(), "Wrong batch", owner.email))
 
 
 def test_withdrawn_recalls_are_for_reading(client, recall):

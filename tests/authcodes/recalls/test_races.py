@@ -77,8 +77,8 @@ def test_a_return_that_is_sent_many_times_at_once_is_one_line(brand, batches):
     day, form_id, owner = timezone.now().astimezone(brand.zone).date(), uuid.uuid4(), staff(brand)
 
     def enter(_number):
-        about = {"recall": made, "pieces": 3, "returned_on": day, "note": "", "form_id": form_id}
-        return returns.enter(by=owner, at=timezone.now(), **about)
+        details = {"recall": made, "pieces": 3, "returned_on": day, "note": "", "form_id": form_id}
+        return returns.enter(by=owner, at=timezone.now(), **details)
 
     results = at_once(enter, range(6))
 
@@ -90,8 +90,8 @@ def test_corrections_at_once_take_off_no_more_than_there_is(brand, batches):
     day, owner = timezone.now().astimezone(brand.zone).date(), staff(brand)
 
     def enter(pieces):
-        about = {"recall": made, "pieces": pieces, "returned_on": day, "note": "", "form_id": uuid.uuid4()}
-        return returns.enter(by=owner, at=timezone.now(), **about)
+        details = {"recall": made, "pieces": pieces, "returned_on": day, "note": "", "form_id": uuid.uuid4()}
+        return returns.enter(by=owner, at=timezone.now(), **details)
 
     enter(3)
     results = at_once(enter, [-2] * 4)

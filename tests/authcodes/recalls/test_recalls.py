@@ -15,11 +15,11 @@ from tests.support.portal import staff
 
 def test_a_batch_is_recalled_once(brand):
     batch = factories.batch(brand)
-    told = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "z", "at": timezone.now()}
-    recalls.recall_batch(batch=batch, **told)
+    recall_fields = {"recall_id": "R-1", "contact": "x", "message": "y", "reason": "z", "at": timezone.now()}
+    recalls.recall_batch(batch=batch, **recall_fields)
 
     with pytest.raises(BatchRejected, match="already recalled"):
-        recalls.recall_batch(batch=batch, **told)
+        recalls.recall_batch(batch=batch, **recall_fields)
 
 
 def test_recall_and_its_lifting_are_noted(brand):

@@ -76,12 +76,32 @@ def test_the_reminders_button_asks_first_and_says_when_it_was_sent_today(brand, 
     client, its = browser(staff(brand)), address("authcodes.recall", "remind", recall.pk)
     assert its in text(client.get(address("authcodes.recall", "change", recall.pk)))
 
-    assert "1 customers were notified and have not confirmed" in text(client.get(its))
+    assert "1 customer was notified and has not confirmed" in text(client.get(its))
     assert client.post(its, {"reason": "Nobody came back"}).status_code == 302
     again = client.post(its, {"reason": "Once more"})
 
     assert "reminded today" in text(again)
     assert Job.objects.filter(parameters__has_key="reminder").count() == 1
+
+
+def test_where_all_have_confirmed_there_is_nobody_to_remind(brand, customer, batch, box, work):
+    scanned(batch, customer)
+    recall = recall_it(batch)
+    work()
+    client, its = browser(staff(brand)), address("authcodes.recall", "remind", recall.pk)
+    acknowledge(box.mails[-1])
+
+    for answer in (client.get(its, follow=True), client.post(its, {"reason": "x"}, follow=True)):
+        assert "There is nobody to remind." in text(answer)
+    assert not Job.objects.filter(parameters__has_key="reminder").exists()
+
+
+def test_where_nobody_was_notified_there_is_nobody_to_remind(brand, batch):
+    recall = recall_it(batch)
+
+    answer = browser(staff(brand)).get(address("authcodes.recall", "remind", recall.pk), follow=True)
+
+    assert "There is nobody to remind." in text(answer)
 
 
 def test_whom_nobody_reached_is_listed_with_a_phone_number_and_exported(brand, customer, batch, box, work):

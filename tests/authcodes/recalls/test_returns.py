@@ -145,8 +145,8 @@ def test_lines_stay_as_they_are(recall, statement):
 def test_a_page_of_a_recall_that_is_withdrawn_meanwhile_says_so_on_the_list(client, recall, monkeypatch, name):
     find, owner = RecallAdmin.get_object, staff(recall.brand)
 
-    def found_in_time(*about):
-        row = find(*about)
+    def found_in_time(*arguments):
+        row = find(*arguments)
         recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=owner)
         return row
 
@@ -171,7 +171,7 @@ def test_what_was_typed_for_a_recall_that_is_withdrawn_meanwhile_is_kept(client,
     if is_late:
         withdrawn(recall)
     else:
-        monkeypatch.setattr(RecallAdmin, "get_object", lambda *about: withdrawn(find(*about)))
+        monkeypatch.setattr(RecallAdmin, "get_object", lambda *arguments: withdrawn(find(*arguments)))
     answer = client.post(where, sent)
 
     shown = text(answer)

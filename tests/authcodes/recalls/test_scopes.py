@@ -30,8 +30,8 @@ def recall(*parts):
 
 def scanned(code, customer=None):
     """The reason of the answer."""
-    about = ScanContext(at=timezone.now(), user_id=customer.pk if customer else None)
-    return scanning.scan(scanned=code.code, about=about).reason
+    context = ScanContext(at=timezone.now(), user_id=customer.pk if customer else None)
+    return scanning.scan(scanned=code.code, context=context).reason
 
 
 @pytest.fixture
@@ -48,10 +48,10 @@ def part(batch):
 def test_a_part_warns_its_codes_and_no_others(batch, part):
     recall(part)
 
-    said = {code.code[-2:]: scanned(code) for code in batch.codes.order_by("code")}
+    reasons = {code.code[-2:]: scanned(code) for code in batch.codes.order_by("code")}
 
-    assert [number for number, reason in said.items() if reason == "recalled"] == ["04", "05", "06"]
-    assert {reason for number, reason in said.items() if number not in {"04", "05", "06"}} == {"accepted"}
+    assert [number for number, reason in reasons.items() if reason == "recalled"] == ["04", "05", "06"]
+    assert {reason for number, reason in reasons.items() if number not in {"04", "05", "06"}} == {"accepted"}
     assert Scan.objects.filter(reason="recalled", points_awarded=0).count() == 3
 
 
@@ -143,8 +143,8 @@ def test_webhooks_hear_of_each_batch_and_of_its_part(brand, batch, part):
     recall(part, Part(other))
 
     bodies = [event.detail["payload"]["data"] for event in Event.objects.order_by("pk") if "payload" in event.detail]
-    told = {body["batch"]["id"]: body["codes"] for body in bodies}
-    assert told == {batch.pk: {"first": "TEA-0004", "last": "TEA-0006"}, other.pk: None}
+    codes_by_batch = {body["batch"]["id"]: body["codes"] for body in bodies}
+    assert codes_by_batch == {batch.pk: {"first": "TEA-0004", "last": "TEA-0006"}, other.pk: None}
     assert all(BatchRecalledData().to_representation(body) for body in bodies)
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-ASKED = re.compile(r"""hasattr\([^()]*,\s*["']recall["']\)""")
+HAS_RECALL = re.compile(r"""hasattr\([^()]*,\s*["']recall["']\)""")
 
 
 def test_nobody_asks_whether_a_batch_has_the_attribute():
@@ -12,5 +12,5 @@ def test_nobody_asks_whether_a_batch_has_the_attribute():
     sources = [path for app in apps for path in (ROOT / app).rglob("*.py")]
 
     assert len(sources) > 300
-    assert [str(path.relative_to(ROOT)) for path in sources if ASKED.search(path.read_text())] == []
-    assert ASKED.search('if hasattr(batch, "recall"):')
+    assert [str(path.relative_to(ROOT)) for path in sources if HAS_RECALL.search(path.read_text())] == []
+    assert HAS_RECALL.search('if hasattr(batch, "recall"):')

@@ -71,7 +71,7 @@ def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genu
     batch = factories.batch(brand, product=product, range_name="Mixed", prefix="NW-", quantity=10)
     scope = scopes.of_range(batch=batch, first="4", last="6")
     recalls.recall(scope=scope, at=timezone.now(), **TEXTS)
-    says = f"Mixed: {scope.parts[0].first} … {scope.parts[0].last}"
+    expected_text = f"Mixed: {scope.parts[0].first} … {scope.parts[0].last}"
 
     alone = text(step(client, what="product", product=product.pk))
     factories.batch(brand, product=product, range_name="Free")
@@ -79,7 +79,7 @@ def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genu
 
     for page in (alone, beside):
         assert "their other codes still scan as genuine" in page
-        assert says in page
+        assert expected_text in page
 
 
 def test_what_was_looked_at_is_what_is_recalled(client, brand, product):
@@ -175,7 +175,7 @@ def test_the_numbers_say_who_is_reached(client, brand):
     facts = page.context["summary"]
     assert (facts.codes, facts.scanned, facts.customers, page.context["preview"].customers) == (5, 2, 2, 2)
     assert re.search(r"Reached by E-mail</dt><dd>2<", text(page))
-    assert [row.scans for row in facts.map.rows] == ["2"]
+    assert [row.scans for row in facts.map.rows] == [2]
 
 
 def test_a_part_is_counted_by_itself(client, brand):
@@ -238,14 +238,16 @@ def test_a_test_counts_the_customers_once(client, brand, monkeypatch):
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "Do not use"), ("de", "Produktrückruf"), ("ar", "سحب منتج")])
-def test_the_poster_is_looked_at_in_each_language_and_opens_as_a_pdf(client, brand, language, words):
+@pytest.mark.parametrize(
+    ("language", "expected_text"), [("en", "Do not use"), ("de", "Produktrückruf"), ("ar", "سحب منتج")]
+)
+def test_the_poster_is_looked_at_in_each_language_and_opens_as_a_pdf(client, brand, language, expected_text):
     batch = factories.batch(brand)
     posters = {each["language"]: each["poster"] for each in step(client, batch=batch.pk).context["drawings"]}
 
     made = client.post(f"{address(ADD, 'add')}poster/?batch={batch.pk}", {**TEXTS, "poster": language})
 
-    assert words in posters[language]
+    assert expected_text in posters[language]
     assert made["Content-Type"] == "application/pdf"
     assert language in made["Content-Disposition"]
 
@@ -263,14 +265,14 @@ def test_what_a_scan_shows_is_looked_at_in_the_words_of_its_page(client, brand):
 def test_texts_in_other_languages_are_sent_in_them(client, brand, customer_reading_german):
     batch = factories.batch(brand)
     scan(batch.codes.get(), user=customer_reading_german)
-    told = {**TEXTS, "message_de": "Nicht benutzen."}
+    form_data = {**TEXTS, "message_de": "Nicht benutzen."}
 
-    shown = client.post(f"{address(ADD, 'add')}preview/?batch={batch.pk}", told)
+    shown = client.post(f"{address(ADD, 'add')}preview/?batch={batch.pk}", form_data)
 
     mails = {each.language: each.mail.text for each in shown.context["preview"].languages}
     assert "Nicht benutzen." in mails["de"]
     assert "Nicht benutzen." not in mails["en"] + mails["ar"]
-    client.post(f"{address(ADD, 'add')}?batch={batch.pk}", told)
+    client.post(f"{address(ADD, 'add')}?batch={batch.pk}", form_data)
     recall = Recall.objects.get()
     assert recall.translations == {"de": {"message": "Nicht benutzen."}}
     for language, message in (("de", "Nicht benutzen."), ("en", "Stop using it.")):

@@ -61,9 +61,9 @@ def test_a_guest_who_logs_in_gets_the_points_of_the_scan(api, brand, customer, g
 
 def test_somebody_who_registers_only_now_gets_them_too(api, brand, guest_scan, deliver):
     answer, app = guest_scan(factories.code(brand)), api.app()
-    asked = app.post("auth/register", {"email": "new@example.com", "password": "a long pass phrase"}).json()
-    code = confirmations.code_of(uuid.UUID(asked["registration_id"]))
-    proof = {"registration_id": asked["registration_id"], "code": code}
+    registration = app.post("auth/register", {"email": "new@example.com", "password": "a long pass phrase"}).json()
+    code = confirmations.code_of(uuid.UUID(registration["registration_id"]))
+    proof = {"registration_id": registration["registration_id"], "code": code}
     tokens = app.post("auth/register/confirm", proof).json()
 
     adopt(app.having(authorization=f"Bearer {tokens['access']}"), answer)
@@ -83,11 +83,11 @@ def test_the_campaign_counts_the_scan(api, brand, customer, guest_scan, deliver)
 
 
 def test_the_same_customer_may_repeat_it_and_earns_once(api, brand, customer, guest_scan, deliver):
-    answer, mine = guest_scan(factories.code(brand)), api.as_customer(customer)
+    answer, customer_api = guest_scan(factories.code(brand)), api.as_customer(customer)
 
-    first = adopt(mine, answer)
+    first = adopt(customer_api, answer)
     deliver()
-    again = adopt(mine, answer)
+    again = adopt(customer_api, answer)
     deliver()
 
     assert (first.json()["points_status"], again.json()["points_status"]) == ("pending", "awarded")
@@ -156,8 +156,8 @@ def test_what_would_earn_nothing_cannot_be_adopted(api, brand, customer, guest_s
 def test_a_product_that_was_recalled_meanwhile_earns_nothing(api, brand, customer, guest_scan, deliver):
     code = factories.code(brand)
     answer = guest_scan(code)
-    words = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
-    recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
+    recalls.recall_batch(batch=code.batch, at=timezone.now(), **recall_fields)
 
     adopted = adopt(api.as_customer(customer), answer)
     deliver()
@@ -167,11 +167,11 @@ def test_a_product_that_was_recalled_meanwhile_earns_nothing(api, brand, custome
 
 
 def test_a_customer_who_had_the_points_of_this_code_gets_no_more(api, brand, customer, guest_scan, deliver):
-    code, mine = factories.code(brand, scan_limit=None), api.as_customer(customer)
-    mine.verify(code)
+    code, customer_api = factories.code(brand, scan_limit=None), api.as_customer(customer)
+    customer_api.verify(code)
     deliver()
 
-    adopted = adopt(mine, guest_scan(code))
+    adopted = adopt(customer_api, guest_scan(code))
     deliver()
 
     assert adopted.json()["points_status"] == "already_claimed"
@@ -213,38 +213,38 @@ def test_a_guest_tells_afterwards_where_it_was(api, brand, guest_scan):
     code = factories.code(brand)
     answer = guest_scan(code)
 
-    told = place(api, answer, **PARIS, scan_token=answer["scan_token"])
+    response = place(api, answer, **PARIS, scan_token=answer["scan_token"])
 
-    assert told.status_code == 200
+    assert response.status_code == 200
     assert Scan.objects.get().location.startswith("Paris, ")
     code.refresh_from_db()
     assert code.first_scan_location.startswith("Paris, ")
 
 
 def test_a_customer_needs_no_token_for_their_own_scan(api, brand, customer):
-    mine = api.as_customer(customer)
-    answer = mine.verify(factories.code(brand)).json()
+    customer_api = api.as_customer(customer)
+    answer = customer_api.verify(factories.code(brand)).json()
 
-    assert place(mine, answer, **PARIS).status_code == 200
+    assert place(customer_api, answer, **PARIS).status_code == 200
     assert Scan.objects.get().latitude == PARIS["latitude"]
 
 
 def test_a_place_is_told_once(api, brand, customer):
-    mine = api.as_customer(customer)
-    answer = mine.verify(factories.code(brand), **PARIS).json()
+    customer_api = api.as_customer(customer)
+    answer = customer_api.verify(factories.code(brand), **PARIS).json()
 
-    place(mine, answer, latitude=0, longitude=0)
+    place(customer_api, answer, latitude=0, longitude=0)
 
     assert Scan.objects.get().latitude == PARIS["latitude"]
 
 
 def test_nobody_else_tells_where_it_was_and_nobody_too_late(api, brand, customer, guest_scan, time_machine):
     guests = guest_scan(factories.code(brand))
-    mine = api.as_customer(customer).verify(factories.code(brand)).json()
+    own_scan = api.as_customer(customer).verify(factories.code(brand)).json()
     other = api.as_customer(factories.customer(brand))
 
     assert error(place(api, guests, **PARIS)) == (404, "NOT_FOUND")
-    assert error(place(other, mine, **PARIS)) == (404, "NOT_FOUND")
+    assert error(place(other, own_scan, **PARIS)) == (404, "NOT_FOUND")
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
     assert error(place(api, guests, **PARIS, scan_token=guests["scan_token"])) == (404, "NOT_FOUND")
     assert not Scan.objects.filter(latitude__isnull=False).exists()
@@ -272,8 +272,8 @@ def racing_brand(transactional_db):
 
 def adopted_at_once(brand):
     """How many of twelve customers were told that the scan is theirs now."""
-    about = types.ScanContext(at=timezone.now(), brand_id=brand.pk)
-    scan = Scan.objects.get(pk=scanning.scan(scanned=factories.code(brand).code, about=about).scan_id)
+    context = types.ScanContext(at=timezone.now(), brand_id=brand.pk)
+    scan = Scan.objects.get(pk=scanning.scan(scanned=factories.code(brand).code, context=context).scan_id)
 
     def claim(customer):
         guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())

@@ -18,14 +18,14 @@ from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.notifications import rendering
 from tests.authcodes.scanning.test_scan_events import report
-from tests.authcodes.scanning.unconfirmed import confirm, points_of, told, waits
+from tests.authcodes.scanning.unconfirmed import confirm, points_of, statuses_of, waits
 from tests.support import factories
 from tests.support.api import error
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-WORDS = "Genuine product. Confirm your e-mail address within 30 days to get your points."
+UNCONFIRMED_MESSAGE = "Genuine product. Confirm your e-mail address within 30 days to get your points."
 
 
 @pytest.fixture
@@ -44,16 +44,16 @@ def test_a_scan_says_genuine_and_that_points_follow_when_the_address_is_confirme
     answer = api.as_customer(customer).verify(factories.code(brand))
     deliver()
 
-    assert told(answer) == ("success", "accepted", "unconfirmed")
-    assert (answer.json()["message"], answer.json()["first_scan"]) == (WORDS, True)
+    assert statuses_of(answer) == ("success", "accepted", "unconfirmed")
+    assert (answer.json()["message"], answer.json()["first_scan"]) == (UNCONFIRMED_MESSAGE, True)
     assert answer.json()["points_awarded"] == 10
     assert points_of(customer, brand) == 0
     assert waits(api.as_customer(customer).get(f"scans/{answer.json()['scan_id']}").json())
 
 
 def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, customer, deliver):
-    mine, codes = api.as_customer(customer), list(factories.batch(brand, quantity=3).codes.all())
-    answers = [mine.verify(code).json() for code in codes]
+    customer_api, codes = api.as_customer(customer), list(factories.batch(brand, quantity=3).codes.all())
+    answers = [customer_api.verify(code).json() for code in codes]
     deliver()
 
     confirm(customer, brand)
@@ -61,7 +61,7 @@ def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, custom
     deliver()
 
     assert points_of(customer, brand) == 30
-    assert {mine.get(f"scans/{each['scan_id']}").json()["points_status"] for each in answers} == {"awarded"}
+    assert {customer_api.get(f"scans/{each['scan_id']}").json()["points_status"] for each in answers} == {"awarded"}
     assert list(consistency.differences()) == []
 
 
@@ -69,14 +69,14 @@ def test_who_has_confirmed_earns_as_always(api, brand, confirmed, deliver):
     answer = api.as_customer(confirmed).verify(factories.code(brand))
     deliver()
 
-    assert told(answer) == ("success", "accepted", "pending")
+    assert statuses_of(answer) == ("success", "accepted", "pending")
     assert points_of(confirmed, brand) == 10
 
 
 def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=False)
 
-    assert told(api.as_customer(customer).verify(factories.code(brand)))[2] == "pending"
+    assert statuses_of(api.as_customer(customer).verify(factories.code(brand)))[2] == "pending"
     deliver()
 
     assert points_of(customer, brand) == 10
@@ -84,16 +84,16 @@ def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
 
 def test_points_that_a_limit_held_back_are_asked_for_at_the_scan_that_stands(api, brand, customer, deliver):
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=0)
-    mine, code = api.as_customer(customer), factories.code(brand)
-    mine.verify(code)
-    mine.verify(code)
+    customer_api, code = api.as_customer(customer), factories.code(brand)
+    customer_api.verify(code)
+    customer_api.verify(code)
     deliver()
     confirm(customer, brand)
     deliver()
     assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["lapsed", "limited"]
 
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=None)
-    mine.verify(code)
+    customer_api.verify(code)
     deliver()
 
     assert points_of(customer, brand) == 10
@@ -136,22 +136,22 @@ def test_an_opened_invitation_releases_points(api, brand, customer, deliver):
 
 
 def test_a_second_scan_before_confirming_is_the_first_ones_heir(api, brand, customer, deliver):
-    mine, code = api.as_customer(customer), factories.code(brand)
-    answers = [mine.verify(code) for _ in range(3)]
+    customer_api, code = api.as_customer(customer), factories.code(brand)
+    answers = [customer_api.verify(code) for _ in range(3)]
     deliver()
     confirm(customer, brand)
     deliver()
 
-    assert [told(answer) for answer in answers] == [("success", "accepted", "unconfirmed")] * 3
+    assert [statuses_of(answer) for answer in answers] == [("success", "accepted", "unconfirmed")] * 3
     assert points_of(customer, brand) == 10
     assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["awarded", "lapsed", "lapsed"]
     assert list(consistency.differences()) == []
 
 
 def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, deliver):
-    mine, code = api.as_customer(customer), factories.code(brand, scan_limit=None)
+    customer_api, code = api.as_customer(customer), factories.code(brand, scan_limit=None)
     for _ in range(2):
-        mine.verify(code)
+        customer_api.verify(code)
     deliver()
     confirm(customer, brand)
     deliver()
@@ -161,13 +161,13 @@ def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, del
 
 
 def test_a_replay_is_answered_the_same_until_the_address_is_confirmed(api, brand, customer, deliver):
-    mine, code, key = api.as_customer(customer), factories.code(brand), {"idempotency_key": "one-key"}
+    customer_api, code, key = api.as_customer(customer), factories.code(brand), {"idempotency_key": "one-key"}
 
-    before = [mine.post("auth-codes/scan", {"code": code.code}, **key) for _ in range(2)]
+    before = [customer_api.post("auth-codes/scan", {"code": code.code}, **key) for _ in range(2)]
     confirm(customer, brand)
-    after = mine.post("auth-codes/scan", {"code": code.code}, **key)
+    after = customer_api.post("auth-codes/scan", {"code": code.code}, **key)
 
-    assert [told(each)[2] for each in (*before, after)] == ["unconfirmed", "unconfirmed", "pending"]
+    assert [statuses_of(each)[2] for each in (*before, after)] == ["unconfirmed", "unconfirmed", "pending"]
     assert len({each.json()["scan_id"] for each in (*before, after)}) == 1
 
 
@@ -226,7 +226,7 @@ def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 1, reward_points=7, auto_claim=True)
     code = factories.code(brand)
-    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=confirmed.pk))
+    scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=confirmed.pk))
     for delivery in leases.claim(limit=1):
         events.deliver(delivery)
     User.objects.filter(pk=confirmed.pk).update(email_verified_at=None)
@@ -247,7 +247,7 @@ def test_the_setting_of_one_brand_says_nothing_at_another(api, brand, customer, 
     there = api.as_customer(customer, of=other).verify(factories.code(other))
     deliver()
 
-    assert told(there) == ("success", "accepted", "pending")
+    assert statuses_of(there) == ("success", "accepted", "pending")
     assert "waits_for" not in there.json()
     assert (points_of(customer, brand), points_of(customer, other)) == (0, 10)
 

@@ -37,7 +37,7 @@ def confirmed_while_scanning(brand):
         return confirmations.verify_address(user=User.objects.get(pk=made.user_id), at=timezone.now())
 
     deeds = [
-        lambda: scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk)),
+        lambda: scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk)),
         lambda: confirm_with(mail),
         lambda: confirm_with(again),
         worker.drain,
@@ -59,7 +59,7 @@ def test_scanning_and_confirming_at_once_earns_once(racing_brand):
 def read_before(brand, *, still_holds=None):
     """A customer, the delivery of their scan's event, and what an attempt wishes that has read them unconfirmed."""
     customer, code = factories.customer(brand), factories.code(brand)
-    scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     [delivery] = leases.claim(limit=1)
     with pytest.raises(messages.OnHold) as raised:
         scan_events.on_scan_auth(delivery)
@@ -108,12 +108,12 @@ def claimed_at_once(brand):
     customer = factories.customer(brand)
     buyer = factories.customer(brand, email_verified_at=timezone.now())
     code = factories.code(brand)
-    scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     worker.drain()
     confirmations.verify_address(user=customer, at=timezone.now())
 
     def buy():
-        return scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=buyer.pk))
+        return scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=buyer.pk))
 
     at_once(lambda deed: deed(), [worker.drain, buy])
     for _ in range(3):

@@ -27,7 +27,7 @@ def credited():
     factories.milestone(factories.campaign(brand), 1, reward_points=5)
     customer = factories.customer(brand)
     for code in factories.batch(brand, quantity=2).codes.all():
-        scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+        scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     worker.drain()
     return customer
 

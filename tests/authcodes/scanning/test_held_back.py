@@ -25,7 +25,7 @@ def limited(brand, customer):
 
 
 @pytest.fixture
-def mine(api, customer):
+def as_customer(api, customer):
     """The customer's own calls; their token is new, whatever the day."""
     return lambda: api.as_customer(customer)
 
@@ -35,11 +35,11 @@ def tomorrow(time_machine):
     return lambda: time_machine.move_to(timezone.now() + timedelta(days=1))
 
 
-def hold_back(limited, mine, deliver, count=1):
+def hold_back(limited, as_customer, deliver, count=1):
     """Codes that the customer used up today, for no points."""
     codes = [factories.code(limited) for _ in range(count)]
     for code in codes:
-        mine().verify(code)
+        as_customer().verify(code)
     deliver()
     return codes
 
@@ -60,56 +60,56 @@ def differences():
             yield from ((check, *found) for found in cursor.fetchall())
 
 
-def test_the_next_day_it_earns(limited, mine, deliver, tomorrow, customer):
-    [code] = hold_back(limited, mine, deliver)
+def test_the_next_day_it_earns(limited, as_customer, deliver, tomorrow, customer):
+    [code] = hold_back(limited, as_customer, deliver)
     first = Scan.objects.get()
     tomorrow()
 
-    answer = mine().verify(code).json()
-    waiting = state(mine(), answer)
+    answer = as_customer().verify(code).json()
+    waiting = state(as_customer(), answer)
     deliver()
 
     assert (answer["status"], answer["reason"], answer["points_status"]) == ("success", "accepted", "pending")
     assert (answer["points_awarded"], answer["first_scan"], answer["scan_count"]) == (10, False, 1)
     assert (answer["scan_id"], waiting["points_status"]) == (str(first.pk), "pending")
-    end = state(mine(), answer)
+    end = state(as_customer(), answer)
     assert (end["points_status"], end["points_awarded"]) == ("awarded", 10)
     assert factories.account(customer, limited).points == 60
     assert AuthCode.objects.get().scan_count == 1
     assert list(differences()) == []
 
 
-def test_once_it_has_earned_it_is_claimed(limited, mine, deliver, tomorrow):
-    [code] = hold_back(limited, mine, deliver)
+def test_once_it_has_earned_it_is_claimed(limited, as_customer, deliver, tomorrow):
+    [code] = hold_back(limited, as_customer, deliver)
     tomorrow()
-    mine().verify(code)
+    as_customer().verify(code)
     deliver()
 
-    answer = mine().verify(code).json()
+    answer = as_customer().verify(code).json()
 
     assert (answer["status"], answer["points_status"]) == ("warning", "already_claimed")
     assert deliver() == 0
 
 
-def test_the_same_day_it_is_limited_again_and_stays_theirs(limited, mine, deliver, tomorrow):
-    [code] = hold_back(limited, mine, deliver)
+def test_the_same_day_it_is_limited_again_and_stays_theirs(limited, as_customer, deliver, tomorrow):
+    [code] = hold_back(limited, as_customer, deliver)
 
-    answer = mine().verify(code).json()
+    answer = as_customer().verify(code).json()
     deliver()
-    end = state(mine(), answer)
+    end = state(as_customer(), answer)
     tomorrow()
-    mine().verify(code)
+    as_customer().verify(code)
     deliver()
 
     assert (answer["points_status"], end["points_status"]) == ("pending", "limited")
     assert credited([code]) == [10]
 
 
-def test_scanned_twice_in_a_row_it_earns_once(limited, mine, deliver, tomorrow):
-    [code] = hold_back(limited, mine, deliver)
+def test_scanned_twice_in_a_row_it_earns_once(limited, as_customer, deliver, tomorrow):
+    [code] = hold_back(limited, as_customer, deliver)
     tomorrow()
 
-    answers = [mine().verify(code).json() for _ in range(2)]
+    answers = [as_customer().verify(code).json() for _ in range(2)]
     events = Event.objects.filter(detail_type="scan-auth", status="pending").count()
     deliver()
 
@@ -117,56 +117,56 @@ def test_scanned_twice_in_a_row_it_earns_once(limited, mine, deliver, tomorrow):
     assert credited([code]) == [10]
 
 
-def test_a_repeated_key_gets_the_same_answer(limited, mine, deliver, tomorrow):
-    [code] = hold_back(limited, mine, deliver)
+def test_a_repeated_key_gets_the_same_answer(limited, as_customer, deliver, tomorrow):
+    [code] = hold_back(limited, as_customer, deliver)
     tomorrow()
-    first = mine().having(idempotency_key="k1").verify(code)
+    first = as_customer().having(idempotency_key="k1").verify(code)
     deliver()
 
-    again = mine().having(idempotency_key="k1").verify(code)
+    again = as_customer().having(idempotency_key="k1").verify(code)
 
     assert again.content == first.content
     assert Scan.objects.count() == 2
 
 
-def test_several_earn_together_where_the_limit_is_gone(limited, mine, deliver):
-    codes = hold_back(limited, mine, deliver, count=3)
+def test_several_earn_together_where_the_limit_is_gone(limited, as_customer, deliver):
+    codes = hold_back(limited, as_customer, deliver, count=3)
     limited.daily_point_limit = None
     limited.save()
 
-    answers = [mine().verify(code).json() for code in codes]
+    answers = [as_customer().verify(code).json() for code in codes]
     deliver()
 
-    assert [state(mine(), answer)["points_status"] for answer in answers] == ["awarded"] * 3
+    assert [state(as_customer(), answer)["points_status"] for answer in answers] == ["awarded"] * 3
     assert credited(codes) == [10] * 3
 
 
-def test_a_first_scan_that_could_not_earn_does_not_keep_the_points(limited, mine, deliver, tomorrow, customer):
+def test_a_first_scan_that_could_not_earn_does_not_keep_the_points(limited, as_customer, deliver, tomorrow, customer):
     code = factories.code(limited, scan_limit=2)
     UserPoints.objects.update(status="blocked")
-    mine().verify(code)
+    as_customer().verify(code)
     UserPoints.objects.update(status="active")
-    mine().verify(code)
+    as_customer().verify(code)
     deliver()
     tomorrow()
 
-    answer = mine().verify(code).json()
+    answer = as_customer().verify(code).json()
     deliver()
 
-    assert state(mine(), answer)["points_status"] == "awarded"
+    assert state(as_customer(), answer)["points_status"] == "awarded"
     assert credited([code]) == [10]
 
 
-def test_refused_meanwhile_it_waits_no_longer_and_may_be_asked_again(limited, mine, deliver, tomorrow):
-    [code] = hold_back(limited, mine, deliver)
+def test_refused_meanwhile_it_waits_no_longer_and_may_be_asked_again(limited, as_customer, deliver, tomorrow):
+    [code] = hold_back(limited, as_customer, deliver)
     tomorrow()
-    answer = mine().verify(code).json()
+    answer = as_customer().verify(code).json()
     UserPoints.objects.update(status="blocked")
     deliver()
-    refused, blocked = state(mine(), answer), mine().verify(code).json()
+    refused, blocked = state(as_customer(), answer), as_customer().verify(code).json()
     UserPoints.objects.update(status="active")
 
-    mine().verify(code)
+    as_customer().verify(code)
     deliver()
 
     assert refused["points_status"] == "not_eligible"
@@ -174,18 +174,18 @@ def test_refused_meanwhile_it_waits_no_longer_and_may_be_asked_again(limited, mi
     assert credited([code]) == [10]
 
 
-def test_validate_tells_that_it_would_earn(limited, mine, deliver, tomorrow):
-    [code] = hold_back(limited, mine, deliver)
+def test_validate_tells_that_it_would_earn(limited, as_customer, deliver, tomorrow):
+    [code] = hold_back(limited, as_customer, deliver)
     tomorrow()
 
-    told = mine().post("auth-codes/validate", {"code": str(code)}).json()
+    body = as_customer().post("auth-codes/validate", {"code": str(code)}).json()
 
-    assert (told["valid"], told["points_awarded"], told["first_scan"]) == (True, 10, False)
+    assert (body["valid"], body["points_awarded"], body["first_scan"]) == (True, 10, False)
     assert Scan.objects.count() == 1
 
 
-def test_to_everybody_else_it_is_used_up(limited, mine, api, deliver):
-    [code] = hold_back(limited, mine, deliver)
+def test_to_everybody_else_it_is_used_up(limited, as_customer, api, deliver):
+    [code] = hold_back(limited, as_customer, deliver)
     other = api.as_customer(factories.customer(limited))
 
     answers = [caller.post("auth-codes/scan", {"code": str(code)}).json() for caller in (other, api)]
@@ -194,11 +194,11 @@ def test_to_everybody_else_it_is_used_up(limited, mine, api, deliver):
     assert deliver() == 0
 
 
-def test_a_code_that_no_limit_held_back_is_used_up_for_its_customer_too(brand, mine, deliver):
+def test_a_code_that_no_limit_held_back_is_used_up_for_its_customer_too(brand, as_customer, deliver):
     code = factories.code(brand)
-    mine().verify(code)
+    as_customer().verify(code)
 
-    answer = mine().verify(code).json()
+    answer = as_customer().verify(code).json()
 
     assert (answer["status"], answer["points_status"]) == ("warning", "not_eligible")
     assert deliver() > 0

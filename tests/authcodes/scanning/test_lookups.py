@@ -25,8 +25,8 @@ def test_a_lookup_is_recorded_and_the_code_stays_as_it_is(api, brand, customer):
     validate(api.as_customer(customer), code)
     validate(api.app(), "NO-SUCH")
 
-    told = list(CodeLookup.objects.order_by("pk").values_list("brand", "auth_code", "code", "user", "reason"))
-    assert told == [
+    recorded = list(CodeLookup.objects.order_by("pk").values_list("brand", "auth_code", "code", "user", "reason"))
+    assert recorded == [
         (brand.pk, code.pk, code.code, customer.pk, "accepted"),
         (brand.pk, None, "NO-SUCH", None, "unknown"),
     ]
@@ -36,18 +36,18 @@ def test_a_lookup_is_recorded_and_the_code_stays_as_it_is(api, brand, customer):
 
 
 def test_a_lookup_takes_two_statements(api, brand, customer, django_assert_num_queries):
-    mine, code = api.as_customer(customer), factories.code(brand)
+    customer_api, code = api.as_customer(customer), factories.code(brand)
 
     with django_assert_num_queries(2):
-        validate(mine, code)
+        validate(customer_api, code)
 
 
 def test_looking_up_live_codes_has_a_budget(api, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "plain_codes": "5/hour"}
-    codes, mine = factories.batch(brand, quantity=8).codes.all(), api.as_customer(customer)
+    codes, customer_api = factories.batch(brand, quantity=8).codes.all(), api.as_customer(customer)
 
-    assert [validate(mine, code).status_code for code in codes] == [200] * 5 + [429] * 3
-    assert [mine.verify(code).status_code for code in codes] == [200] * 5 + [429] * 3  # one budget for both
+    assert [validate(customer_api, code).status_code for code in codes] == [200] * 5 + [429] * 3
+    assert [customer_api.verify(code).status_code for code in codes] == [200] * 5 + [429] * 3  # one budget for both
 
 
 def test_guests_who_look_up_share_the_budget_of_their_network(api, brand, settings):

@@ -27,7 +27,7 @@ def scan(caller, code):
     return caller.post("auth-codes/scan", {"code": str(code)})
 
 
-def told(response):
+def statuses_of(response):
     body = response.json()
     return body["status"], body["reason"], body["points_status"]
 
@@ -39,9 +39,9 @@ def adopt(caller, answer):
 def test_buyers_claim_thirty_codes_that_a_guest_has_burnt(api, brand, customer, deliver):
     codes = list(factories.batch(brand, quantity=30).codes.all())
     for code in codes:
-        assert told(scan(api.app(), code)) == ("success", "accepted", "guest")
+        assert statuses_of(scan(api.app(), code)) == ("success", "accepted", "guest")
 
-    answers = [told(api.as_customer(customer).verify(code)) for code in codes]
+    answers = [statuses_of(api.as_customer(customer).verify(code)) for code in codes]
     deliver()
 
     assert answers == [("success", "accepted", "pending")] * 30
@@ -67,7 +67,7 @@ def test_another_guest_is_told_that_it_is_reserved_and_until_when(api, brand, se
 
     first = Scan.objects.get(reason="accepted")
     until = first.scanned_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES)
-    assert told(response) == ("warning", "reserved", "not_eligible")
+    assert statuses_of(response) == ("warning", "reserved", "not_eligible")
     assert response.json()["message"].startswith("Someone who is not logged in has just scanned this code.")
     assert response.json()["reserved_until"] == json_values.iso(until)
 
@@ -81,7 +81,7 @@ def test_another_guest_gets_it_when_it_has_lapsed_and_may_adopt_it(api, brand, c
     adopted = adopt(api.as_customer(customer), second.json())
     deliver()
 
-    assert told(second) == ("success", "accepted", "guest")
+    assert statuses_of(second) == ("success", "accepted", "guest")
     assert adopted.status_code == 200
     assert factories.account(customer, brand).points == 10
     assert api.get(f"scans/{first['scan_id']}").json()["points_status"] == "lapsed"
@@ -103,7 +103,7 @@ def test_a_claimed_code_is_used_up_for_everybody(api, brand, customer, time_mach
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
 
     for caller in (api, api.as_customer(factories.customer(brand))):
-        assert told(scan(caller, code))[:2] == ("warning", "limit_reached")
+        assert statuses_of(scan(caller, code))[:2] == ("warning", "limit_reached")
 
 
 def test_validate_and_the_campaign_event_take_a_reserved_code_for_free(api, brand, customer):
@@ -123,7 +123,7 @@ def test_of_a_code_for_two_one_slot_is_taken_over(api, brand, customer):
         scan(api, code)
 
     buyers = [factories.customer(brand) for _ in range(3)]
-    answers = [told(api.as_customer(buyer).verify(code))[1] for buyer in buyers]
+    answers = [statuses_of(api.as_customer(buyer).verify(code))[1] for buyer in buyers]
 
     assert answers == ["accepted", "accepted", "limit_reached"]
     code.refresh_from_db()
@@ -136,12 +136,12 @@ def test_what_is_recalled_or_switched_off_is_not_taken_over(api, brand, customer
     for code in (off, recalled):
         scan(api, code)
     AuthCode.objects.filter(pk=off.pk).update(deactivated_at=timezone.now())
-    words = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
-    recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **words)
-    mine = api.as_customer(customer)
+    recall_fields = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
+    recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **recall_fields)
+    customer_api = api.as_customer(customer)
 
-    assert error(mine.verify(off)) == (400, "AUTH_CODE_INVALID")
-    assert told(mine.verify(recalled))[1] == "recalled"
+    assert error(customer_api.verify(off)) == (400, "AUTH_CODE_INVALID")
+    assert statuses_of(customer_api.verify(recalled))[1] == "recalled"
     assert not Scan.objects.filter(points_status="lapsed").exists()
 
 
@@ -171,7 +171,7 @@ def test_a_replay_in_time_hands_out_a_token_that_ends_with_the_first(api, brand,
 
 def test_a_scan_that_is_too_old_is_not_adopted_whatever_proves_it(brand, customer):
     code, then = factories.code(brand), timezone.now() - timedelta(days=3)
-    made = scanning.scan(scanned=code.code, about=ScanContext(at=then, brand_id=brand.pk))
+    made = scanning.scan(scanned=code.code, context=ScanContext(at=then, brand_id=brand.pk))
 
     with pytest.raises(ScanNotAdoptable):
         guest_scans.adopt(scan=Scan.objects.get(pk=made.scan_id), user_id=customer.pk, at=timezone.now())
@@ -189,7 +189,7 @@ def racing_brand(transactional_db):
 
 def burnt_code(brand):
     code = factories.code(brand)
-    made = scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), brand_id=brand.pk))
+    made = scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), brand_id=brand.pk))
     return code, Scan.objects.get(pk=made.scan_id)
 
 
@@ -202,7 +202,7 @@ def claimed_at_once(brand):
         number, customer = numbered
         if number % 2:
             return guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
-        return scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+        return scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     at_once(claim, list(enumerate(customers)))
     return User.objects.filter(scans__auth_code=code, scans__outcome="success").distinct().count()

@@ -36,7 +36,7 @@ def report(brand, customer, code, *, source="shop.customer-app", event_id=None):
 
 
 def scan_as(customer, code):
-    return scan.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    return scan.scan(scanned=str(code), context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def test_a_scan_that_only_a_hub_reports_takes_a_slot_and_earns(brand, customer):
@@ -170,8 +170,8 @@ def a_mixed_portion(brand):
         (factories.customer(factories.brand()), factories.code(brand)),
     ]:
         scan_as(scanner, code)
-    words = {"recall_id": "R-1", "contact": "0800", "message": "Glass", "reason": "Glass"}
-    recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-1", "contact": "0800", "message": "Glass", "reason": "Glass"}
+    recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **recall_fields)
     UserPoints.objects.filter(user=other).update(status="blocked")
     for code in ("NO-SUCH-CODE", factories.code(brand), shared):
         message = messages.NewEvent(

@@ -12,10 +12,10 @@ from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 
 
-def scan_as(customer, code, **about):
+def scan_as(customer, code, **fields):
     return scan.scan(
         scanned=str(code),
-        about=ScanContext(at=timezone.now(), user_id=customer and customer.pk, **about),
+        context=ScanContext(at=timezone.now(), user_id=customer and customer.pk, **fields),
     )
 
 

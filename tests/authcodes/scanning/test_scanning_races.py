@@ -31,8 +31,8 @@ def brand(transactional_db):
 
 def scan_by(code):
     def scan(customer):
-        about = ScanContext(at=timezone.now(), user_id=customer.pk)
-        return scanning.scan(scanned=code.code, about=about)
+        context = ScanContext(at=timezone.now(), user_id=customer.pk)
+        return scanning.scan(scanned=code.code, context=context)
 
     return scan
 
@@ -77,8 +77,8 @@ def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
     scan_id, at = uuid7.time_ordered_id(), timezone.now()
 
     def scan(_number):
-        about = ScanContext(at=at, user_id=customer.pk)
-        return scanning.scan(scanned=code.code, about=about, scan_id=scan_id)
+        context = ScanContext(at=at, user_id=customer.pk)
+        return scanning.scan(scanned=code.code, context=context, scan_id=scan_id)
 
     results = at_once(scan, range(30))
 

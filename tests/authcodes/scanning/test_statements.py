@@ -50,7 +50,7 @@ def test_a_scan_request_takes_two_statements(brand):
 
 def test_an_accrual_takes_four_statements(brand):
     customer, code = factories.customer(brand), factories.code(brand)
-    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
     def deliver_one():
         for delivery in leases.claim(limit=1):
@@ -66,8 +66,8 @@ def test_a_portion_is_claimed_read_decided_and_written_together(brand, settings,
     settings.EVENT_BATCH = 10
     people = [factories.customer(brand) for _ in range(customers)]
     for number, code in enumerate(factories.batch(brand, quantity=20).codes.all()):
-        about = ScanContext(at=timezone.now(), user_id=people[number % customers].pk)
-        scanning.scan(scanned=code.code, about=about)
+        context = ScanContext(at=timezone.now(), user_id=people[number % customers].pk)
+        scanning.scan(scanned=code.code, context=context)
 
     statements = statements_of(worker.drain)
 
@@ -82,10 +82,10 @@ def test_webhooks_add_none(brand, settings):
     now = timezone.now()
     webhook_endpoints.create(brand=brand, url="http://127.0.0.1:9/", types=list(WebhookType), at=now)
     customer, code = factories.customer(brand), factories.code(brand)
-    about = ScanContext(at=now, user_id=customer.pk)
+    context = ScanContext(at=now, user_id=customer.pk)
 
-    scan = statements_of(lambda: scanning.scan(scanned=code.code, about=about))
-    again = statements_of(lambda: scanning.scan(scanned=code.code, about=about))
+    scan = statements_of(lambda: scanning.scan(scanned=code.code, context=context))
+    again = statements_of(lambda: scanning.scan(scanned=code.code, context=context))
     [delivery] = leases.claim(limit=1)
     accrual = statements_of(lambda: events.deliver(delivery))
 

@@ -12,7 +12,7 @@ from events.models import Event
 from tests.support import factories
 from tests.support.api import error
 
-WORDS = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
+RECALL_FIELDS = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def signed_code(request, brand):
     settings = expired() if request.param == "expired" else plain()
     code = factories.code(brand, signed=True, assigned=request.param != "unassigned", **settings)
     if request.param == "recalled":
-        recalls.recall_batch(batch=code.batch, at=timezone.now(), **WORDS)
+        recalls.recall_batch(batch=code.batch, at=timezone.now(), **RECALL_FIELDS)
     if request.param == "used up":
         type(code).objects.filter(pk=code.pk).update(scan_count=1, first_scan_at=timezone.now())
     return code
@@ -49,14 +49,14 @@ def without_ids(response):
 
 def endpoints(api, customer):
     """Each endpoint as a function of what was scanned."""
-    mine, app = api.as_customer(customer), api.as_customer(customer).app()
+    customer_api, app = api.as_customer(customer), api.as_customer(customer).app()
     return {
         "scan as a guest": lambda text: api.post("auth-codes/scan", {"code": text}),
         "scan as a guest of the app": lambda text: api.app().post("auth-codes/scan", {"code": text}),
-        "scan": lambda text: mine.post("auth-codes/scan", {"code": text}),
-        "verify": mine.verify,
+        "scan": lambda text: customer_api.post("auth-codes/scan", {"code": text}),
+        "verify": customer_api.verify,
         "validate": lambda text: api.post("auth-codes/validate", {"code": text}),
-        "validate as a customer": lambda text: mine.post("auth-codes/validate", {"code": text}),
+        "validate as a customer": lambda text: customer_api.post("auth-codes/validate", {"code": text}),
         "campaign event": lambda text: app.credit(customer, text),
     }
 
@@ -70,10 +70,10 @@ def test_an_untagged_or_wrongly_tagged_code_is_answered_as_an_unknown_one(api, c
 
 
 def test_what_became_of_such_an_attempt_says_no_more_either(api, customer, signed_code, deliver):
-    mine = api.as_customer(customer)
-    scan_ids = [mine.verify(text).json()["scan_id"] for text in (signed_code.code, "NO-SUCH-CODE")]
+    customer_api = api.as_customer(customer)
+    scan_ids = [customer_api.verify(text).json()["scan_id"] for text in (signed_code.code, "NO-SUCH-CODE")]
 
-    tagged, unknown = (mine.get(f"scans/{scan_id}").json() for scan_id in scan_ids)
+    tagged, unknown = (customer_api.get(f"scans/{scan_id}").json() for scan_id in scan_ids)
 
     assert {**tagged, "scan_id": "", "timestamp": ""} == {**unknown, "scan_id": "", "timestamp": ""}
 
@@ -81,7 +81,7 @@ def test_what_became_of_such_an_attempt_says_no_more_either(api, customer, signe
 def test_untagged_guesses_at_a_recalled_batch_lock_out_at_the_campaign_event(api, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
     batch = factories.batch(brand, quantity=5, signed=True)
-    recalls.recall_batch(batch=batch, at=timezone.now(), **WORDS)
+    recalls.recall_batch(batch=batch, at=timezone.now(), **RECALL_FIELDS)
     app = api.as_customer(customer).app()
 
     errors = [app.credit(customer, code).json()["error"] for code in batch.codes.all()]

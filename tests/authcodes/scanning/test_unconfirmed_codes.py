@@ -12,7 +12,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.members import confirmations
-from tests.authcodes.scanning.unconfirmed import confirm, points_of, told, waits
+from tests.authcodes.scanning.unconfirmed import confirm, points_of, statuses_of, waits
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,7 +43,7 @@ def test_buyers_claim_thirty_codes_that_an_unconfirmed_account_has_scanned(api, 
         api.as_customer(customer).verify(code)
     deliver()
 
-    answers = [told(api.as_customer(confirmed).verify(code)) for code in codes]
+    answers = [statuses_of(api.as_customer(confirmed).verify(code)) for code in codes]
     deliver()
     confirm(customer, brand)
     deliver()
@@ -61,17 +61,17 @@ def test_guests_and_other_unconfirmed_customers_wait_until_it_lapses(api, brand,
     time_machine.move_to(timezone.now() + timedelta(minutes=settings.GUEST_SCAN_MINUTES, seconds=1))
     late = scan(api.guest(), code)
 
-    assert told(unconfirmed) == told(guest) == ("warning", "reserved", "not_eligible")
+    assert statuses_of(unconfirmed) == statuses_of(guest) == ("warning", "reserved", "not_eligible")
     assert unconfirmed.json()["message"].startswith("Someone else has just scanned this code. Confirm your e-mail")
     assert guest.json()["message"].startswith("Someone has just scanned this code but has not claimed it yet.")
-    assert told(late) == ("success", "accepted", "guest")
+    assert statuses_of(late) == ("success", "accepted", "guest")
 
 
 def test_an_unconfirmed_customer_does_not_take_a_guests_scan_over(api, brand, customer):
     code = factories.code(brand)
     scan(api, code)
 
-    assert told(api.as_customer(customer).verify(code)) == ("warning", "reserved", "not_eligible")
+    assert statuses_of(api.as_customer(customer).verify(code)) == ("warning", "reserved", "not_eligible")
 
 
 def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, brand, customer, confirmed, deliver):
@@ -84,7 +84,7 @@ def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, 
     deliver()
 
     assert (adopted.status_code, waits(adopted.json())) == (200, True)
-    assert told(taken)[2] == "pending"
+    assert statuses_of(taken)[2] == "pending"
     assert (points_of(confirmed, brand), points_of(customer, brand)) == (10, 0)
     assert list(consistency.differences()) == []
 
@@ -143,16 +143,16 @@ def test_it_is_looked_at_each_day_and_is_over_after_thirty(api, brand, customer,
 
 
 def test_after_thirty_days_the_customer_scans_the_code_again(api, brand, customer, deliver):
-    mine, code = api.as_customer(customer), factories.code(brand)
-    mine.verify(code)
+    customer_api, code = api.as_customer(customer), factories.code(brand)
+    customer_api.verify(code)
     Event.objects.update(created_at=timezone.now() - timedelta(days=31))
     deliver()
     confirm(customer, brand)
 
-    answer = mine.verify(code)
+    answer = customer_api.verify(code)
     deliver()
 
-    assert told(answer) == ("success", "accepted", "pending")
+    assert statuses_of(answer) == ("success", "accepted", "pending")
     assert points_of(customer, brand) == 10
 
 

@@ -27,7 +27,7 @@ def customer(brand):
 
 
 def scan_as(customer, code):
-    return scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    return scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def over(brand, how):

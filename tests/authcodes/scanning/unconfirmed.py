@@ -15,7 +15,7 @@ def points_of(customer, brand):
     return factories.account(customer, brand).points
 
 
-def told(response):
+def statuses_of(response):
     body = response.json()
     return body["status"], body["reason"], "unconfirmed" if waits(body) else body["points_status"]
 

@@ -144,8 +144,8 @@ def test_nothing_of_another_brand_is_reached(scenario, name):
     elif name in {"create_product", "create_reward", "upload_import"}:
         assert response.status_code == 201
     elif name == "read_programme":
-        theirs = UserPoints.objects.filter(brand=scenario.other).aggregate(all=Sum("points"))["all"] or 0
-        assert response.json()["data"]["outstanding"] == theirs
+        expected = UserPoints.objects.filter(brand=scenario.other).aggregate(all=Sum("points"))["all"] or 0
+        assert response.json()["data"]["outstanding"] == expected
     elif name == "export_resource":
         assert scenario.code.product.sku not in response.content.decode()
     else:
@@ -262,9 +262,9 @@ def test_events_tell_what_became_of_what_a_hub_sent(scenario):
     )
 
     def found(**query):
-        return [(it["kind"], it["status"], it["error"]) for it in hub_reads("brand/events", **query)]
+        return [(it["kind"], it["status"], it["error"]) for it in read_as_hub("brand/events", **query)]
 
-    def hub_reads(path, **query):
+    def read_as_hub(path, **query):
         return scenario.bare_hub.get(path, **query).json()["data"]
 
     visit, order = ("shop-visit", "ignored", None), ("order-complete", "refused", "CUSTOMER_BLOCKED")
@@ -273,7 +273,7 @@ def test_events_tell_what_became_of_what_a_hub_sent(scenario):
     assert found(status="dead") == found(kind="announce") == []
     assert found(event_id=str(stored.event_id), source="shop.customer-app") == [order]
     assert found(event_id=str(stored.event_id), source="till.customer-app") == []
-    whole = hub_reads(f"brand/events/{stored.pk}")
+    whole = read_as_hub(f"brand/events/{stored.pk}")
     assert (whole["payload"], whole["outcome"], whole["user_id"]) == ({"floor": 2}, refused, scenario.customer.pk)
     own = Event.objects.get(detail_type="announce")
     assert error(scenario.bare_hub.get(f"brand/events/{own.pk}")) == (404, "NOT_FOUND")

@@ -56,13 +56,13 @@ def test_other_texts_find_nobody(client: Client, brand: Brand, typed: str) -> No
 def test_a_brand_finds_a_member_by_the_name_that_it_calls_them(client: Client, brand: Brand) -> None:
     ann, other = factories.customer(brand, **ANN), factories.brand()
     accounts.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
-    account, theirs = factories.account(ann, brand), factories.account(ann, other)
+    account, other_account = factories.account(ann, brand), factories.account(ann, other)
 
     accounts.set_names(account=account, first_name="Annabel", last_name="Stone", at=timezone.now())
 
     assert [row.user for row in listed(client, MEMBERS, "annabel stone")] == [ann]
     assert listed(client, MEMBERS, "brien") == []
-    assert [row.pk for row in listed(browser(staff(other)), MEMBERS, "brien")] == [theirs.pk]
+    assert [row.pk for row in listed(browser(staff(other)), MEMBERS, "brien")] == [other_account.pk]
     assert listed(browser(staff(other)), MEMBERS, "stone") == []
 
 
@@ -117,10 +117,10 @@ def test_the_database_shows_no_word_of_another_brand(brand: Brand) -> None:
 
     with row_guard.within([brand.pk]):
         assert CustomerWord.objects.count() == 0
-        assert customer_search.meant("ann", [other.pk]) == []
+        assert customer_search.find("ann", [other.pk]) == []
 
 
-def words(user: User, brand: Brand) -> set[str]:
+def search_words_of(user: User, brand: Brand) -> set[str]:
     return set(CustomerWord.objects.filter(user=user, brand=brand).values_list("word", flat=True))
 
 
@@ -133,7 +133,7 @@ def test_words_follow_names_addresses_and_membership(brand: Brand) -> None:
     User.objects.filter(pk=ann.pk).update(email="new@example.org")
 
     for each in (brand, other):
-        assert words(ann, each) == {"new", "example", "org", "ann", "angstrom"}
+        assert search_words_of(ann, each) == {"new", "example", "org", "ann", "angstrom"}
 
 
 def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
@@ -148,7 +148,7 @@ def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
 
     left = set(CustomerWord.objects.filter(brand=brand).values_list("word", flat=True))
     assert not left & {"ann", "miller", "muller", "both", "here"}
-    assert words(both, other) == {"both", "here", "test"}
+    assert search_words_of(both, other) == {"both", "here", "test"}
 
 
 @pytest.mark.parametrize(("typed", "status"), [("x" * 201, 200), ("x" * 10_000, 200), ("an\0n", 400), ("an\nn", 200)])
@@ -156,7 +156,7 @@ def test_what_nobody_is_called_is_refused_in_words(client: Client, brand: Brand,
     factories.customer(brand, **ANN)
 
     with pytest.raises(Invalid):
-        customer_search.meant(typed, [brand.pk])
+        customer_search.find(typed, [brand.pk])
     answer = client.get(address("loyalty.redemption"), {"q": typed}, follow=True)
     assert answer.status_code == status
     if status == 200:
@@ -177,9 +177,9 @@ def test_too_many_customers_are_refused_in_words_but_listed_as_members(
 
 def test_statements_do_not_grow_with_members(client: Client, brand: Brand) -> None:
     def statements() -> int:
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             assert listed(client, MEMBERS, "ann")
-        return len(asked)
+        return len(queries)
 
     factories.customer(brand, **ANN)
     few = statements()

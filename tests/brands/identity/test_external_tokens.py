@@ -21,6 +21,7 @@ from loyalty.points import accounts
 from tests.brands.identity.conftest import LONG_AGO, signed
 from tests.support import factories
 from tests.support.api import Api
+from tests.support.fakes import slow_keys
 
 ISSUER = "https://login.example.com"
 
@@ -51,7 +52,7 @@ class Issuer:
                 self.end_headers()
                 self.wfile.write(issuer.body)
 
-            def log_message(self, *words):
+            def log_message(self, *arguments):
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
@@ -147,6 +148,25 @@ def test_published_symmetric_key_is_not_used(issuer, settings):
 
     with pytest.raises(TokenInvalid):
         tokens.verify_access(signed(key=secret, headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
+
+
+@pytest.mark.parametrize("is_private", [True, False])
+def test_published_key_that_takes_long_to_check_or_use_is_not_even_loaded(issuer, is_private, monkeypatch):
+    huge = slow_keys.rsa_key()
+    members = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(huge if is_private else huge.public_key()))
+    monkeypatch.setattr(jwt.PyJWK, "__init__", lambda *_: pytest.fail("it is loaded"))
+
+    issuer.publish({**members, "kid": "one"})
+
+    with pytest.raises(TokenInvalid):
+        tokens.verify_access(issuer.token())
+
+
+def test_published_private_key_is_not_used(issuer):
+    issuer.publish({**json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(issuer.private)), "kid": "one"})
+
+    with pytest.raises(TokenInvalid):
+        tokens.verify_access(issuer.token())
 
 
 def test_external_token_signed_by_somebody_else_is_refused(issuer):

@@ -271,13 +271,13 @@ def test_a_site_of_ipv6_has_four_networks_budget(rates, who):
 
 
 def test_a_scan_is_one_round_trip_whatever_is_counted(who, monkeypatch):
-    asked, command = [], client.command
-    monkeypatch.setattr(client, "command", lambda *words: asked.append(words[0]) or command(*words))
+    commands, command = [], client.command
+    monkeypatch.setattr(client, "command", lambda *arguments: commands.append(arguments[0]) or command(*arguments))
 
     assert passes(user(who), "BIS-1")
     guessing.count_unknown(user(who))
 
-    assert asked == ["EVALSHA", "EVALSHA"]
+    assert commands == ["EVALSHA", "EVALSHA"]
 
 
 def test_excuses_are_asked_only_where_a_budget_is_used_up(who):

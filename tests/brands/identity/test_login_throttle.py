@@ -100,11 +100,11 @@ def test_parallel_tries_are_no_more_than_serial_ones(email, at_once):
 def test_the_race_is_there_where_nobody_counts_before_looking(email, at_once):
     """The control: who asks first whether there are tries left, and counts afterwards, lets more through."""
     client, key = redis_client.client(), f"loyalty:tests:{email}"
-    everybody_has_asked, passed = threading.Barrier(24), []
+    all_have_checked, passed = threading.Barrier(24), []
 
     def careless():
         counted = int(client.get(key) or 0)
-        everybody_has_asked.wait(timeout=30)
+        all_have_checked.wait(timeout=30)
         if counted < 5:
             client.incr(key)
             passed.append(1)
@@ -215,19 +215,21 @@ def test_the_limit_over_all_brands_holds_for_the_password_of_an_erasure(shop, se
     answers = []
     for _ in range(3):
         at = factories.brand()
-        mine = Api(at, address=network).as_customer(factories.customer(at, password=PASSWORD))
-        answers.append(mine.call("DELETE", "customer", data=json.dumps({"password": WRONG}).encode()).status_code)
+        customer_api = Api(at, address=network).as_customer(factories.customer(at, password=PASSWORD))
+        answers.append(
+            customer_api.call("DELETE", "customer", data=json.dumps({"password": WRONG}).encode()).status_code
+        )
 
     assert answers == [403, 403, 429]
 
 
 def test_others_wrong_tries_keep_nobody_from_erasing_their_data(shop):
     customer = factories.customer(shop, password=PASSWORD)
-    mine = Api(shop, address=somewhere()).as_customer(customer)
+    customer_api = Api(shop, address=somewhere()).as_customer(customer)
     for _ in range(52):
         guess(shop, customer.email)
 
-    answer = mine.call("DELETE", "customer", data=json.dumps({"password": PASSWORD}).encode())
+    answer = customer_api.call("DELETE", "customer", data=json.dumps({"password": PASSWORD}).encode())
 
     assert answer.status_code == 204
 
@@ -264,8 +266,8 @@ def test_staff_never_come_through_the_customers_door(shop, fields):
         StaffRole.objects.create(user=person, brand=shop, role=role)
     wrong, right = guess(shop, person.email), guess(shop, person.email, PASSWORD)
 
-    told = [{name: part for name, part in answer.json().items() if name != "request_id"} for answer in (wrong, right)]
-    assert (right.status_code, told[1]) == (401, told[0])
+    bodies = [{name: part for name, part in answer.json().items() if name != "request_id"} for answer in (wrong, right)]
+    assert (right.status_code, bodies[1]) == (401, bodies[0])
 
 
 def test_the_customers_door_never_touches_the_portals(shop):

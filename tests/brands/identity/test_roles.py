@@ -154,12 +154,12 @@ def test_a_login_begins_with_the_job(own: Any, role: str, first: str) -> None:
     person = staff(own[0], role=role, password=factories.PASSWORD)
 
     answer = Client().post(reverse("admin:login"), {"username": person.email, "password": factories.PASSWORD})
-    asked = Client().post(
+    with_next = Client().post(
         reverse("admin:login") + "?next=/admin/authcodes/scan/",
         {"username": person.email, "password": factories.PASSWORD, "next": "/admin/authcodes/scan/"},
     )
 
-    assert (answer["Location"], asked["Location"]) == (reverse(f"admin:{first}"), "/admin/authcodes/scan/")
+    assert (answer["Location"], with_next["Location"]) == (reverse(f"admin:{first}"), "/admin/authcodes/scan/")
 
 
 @pytest.mark.parametrize(("role", "has_till"), [("owner", True), ("support", True), ("printer", False)])
@@ -170,9 +170,9 @@ def test_the_till_is_one_press_away_for_who_may_use_it(own: Any, role: str, has_
 
 
 def test_the_documented_table_is_what_the_pages_declare() -> None:
-    words = {verb: word.replace("-", " ") for word, verb in VERBS.items()}
+    verb_names = {verb: word.replace("-", " ") for word, verb in VERBS.items()}
     rows = [
-        [f"`{label}`", *(", ".join(words[verb] for verb in TABLE[label][role]) or "–" for role in ROLES)]
+        [f"`{label}`", *(", ".join(verb_names[verb] for verb in TABLE[label][role]) or "–" for role in ROLES)]
         for label in sorted(TABLE)
         if any(TABLE[label].values())
     ]

@@ -48,12 +48,12 @@ def test_a_new_password_ends_them(brand, customer):
 
 
 def test_logging_out_ends_one_session_at_once_and_no_other(brand, customer):
-    mine, other = session(brand, customer), session(brand, customer)
-    assert uses(brand, mine)[:3] == GOOD[:3]
+    ended, other = session(brand, customer), session(brand, customer)
+    assert uses(brand, ended)[:3] == GOOD[:3]
 
-    tokens.revoke(refresh=mine.refresh, at=timezone.now())
+    tokens.revoke(refresh=ended.refresh, at=timezone.now())
 
-    assert uses(brand, mine) == ENDED
+    assert uses(brand, ended) == ENDED
     assert uses(brand, other) == GOOD
 
 

@@ -27,7 +27,7 @@ FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN (
 GUARDED = ["application_policy", "tenant_policy"]
 
 
-def asked(statement, parameters=None):
+def fetch_rows(statement, parameters=None):
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return cursor.fetchall()
@@ -39,7 +39,7 @@ def names():
 
 
 def test_every_table_has_row_level_security_or_a_reason(names):
-    for table, _owner, is_secured, found, _more, tenants in asked(TABLES, [*names]):
+    for table, _owner, is_secured, found, _more, tenants in fetch_rows(TABLES, [*names]):
         if table in policies.UNGUARDED or table in policies.BY_OWNER:
             assert not found
             assert set(tenants) <= {"SELECT"}, table
@@ -49,30 +49,30 @@ def test_every_table_has_row_level_security_or_a_reason(names):
 
 
 def test_the_application_owns_nothing_and_can_neither_truncate_nor_alter(names):
-    for table, owner, _is_secured, _policies, more, tenants in asked(TABLES, [*names]):
+    for table, owner, _is_secured, _policies, more, tenants in fetch_rows(TABLES, [*names]):
         assert owner not in names
         assert more == [], table
         assert "TRUNCATE" not in tenants, table
     for statement in ("TRUNCATE authcodes_scan", "ALTER TABLE authcodes_scan ADD x int", "CREATE TABLE mine (x int)"):
         with pytest.raises(ProgrammingError), transaction.atomic():
-            asked(statement)
+            fetch_rows(statement)
 
 
 def test_the_roles_can_do_nothing_more(names):
-    found = asked(
+    found = fetch_rows(
         "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb FROM pg_roles WHERE rolname = ANY(%s)", [[*names]]
     )
 
     assert found == [(False, False, False, False)] * 2
-    assert asked("SELECT current_user::text") == [(names[0],)]
+    assert fetch_rows("SELECT current_user::text") == [(names[0],)]
 
 
 @pytest.mark.parametrize("table", NOT_TRUNCATED)
 def test_what_is_append_only_refuses_truncate_from_its_owner_too(table):
     with connection.as_owner():
-        asked_of_owner = f"ALTER TABLE {table} ENABLE TRIGGER {NOT_TRUNCATED[table]}"
+        owner_statement = f"ALTER TABLE {table} ENABLE TRIGGER {NOT_TRUNCATED[table]}"
         with connection.cursor() as cursor:
-            cursor.execute(asked_of_owner)
+            cursor.execute(owner_statement)
         with pytest.raises(IntegrityError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"TRUNCATE {table} CASCADE")
 
@@ -84,7 +84,7 @@ def test_what_is_append_only_cannot_be_changed_by_the_application():
     for table in tables:
         for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET brand_id = 1", f"TRUNCATE {table}"):
             with pytest.raises(ProgrammingError), transaction.atomic():
-                asked(statement)
+                fetch_rows(statement)
 
 
 def test_a_table_that_nobody_guards_is_said_plainly():
@@ -149,7 +149,7 @@ def test_the_guard_adds_no_condition_to_what_scans_and_accruals_ask(statement):
     """Its plan is that of the owner, whom no policy concerns."""
 
     def plan():
-        return asked(f"EXPLAIN (COSTS OFF) {statement}")
+        return fetch_rows(f"EXPLAIN (COSTS OFF) {statement}")
 
     ours = plan()
     with connection.as_owner():
@@ -233,3 +233,8 @@ def test_what_an_administrator_runs_can_be_printed(capsys, names):
     call_command("database_roles")
 
     assert f'CREATE ROLE "{names[0]}" NOLOGIN NOBYPASSRLS;' in capsys.readouterr().out
+
+    @pytest.mark.parametrize(("address", "ids"), [("", ["brands.W004"]), ("https://portal.example.com", [])])
+    def test_a_portal_without_an_address_is_said(self, settings, address, ids):
+        settings.PORTAL_URL = address
+        assert [it.id for it in checks.portal_has_an_address()] == ids

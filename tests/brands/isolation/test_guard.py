@@ -9,6 +9,7 @@ from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core.db import row_guard, sql
+from jobs import file_exports
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
@@ -116,12 +117,12 @@ class TestNoScopeOutlivesItsBlock:
     def test_another_thread_knows_nothing_of_it(self, brand):
         found = []
 
-        def look():
+        def record_role():
             found.append(role())
             connection.close()
 
         with row_guard.within([brand.pk]):
-            thread = threading.Thread(target=look)
+            thread = threading.Thread(target=record_role)
             thread.start()
             thread.join()
         assert found == ["app"]
@@ -169,6 +170,10 @@ class TestBehindPgBouncer:
                     assert sql.rows("SELECT id FROM brands_brand", {}) == [(brand.pk,)]
                     assert self.left() != before
                 assert self.left() == before
+
+    def test_the_connection_beside_djangos_that_exports_and_replays_read_by(self, brand):
+        with row_guard.within([brand.pk]), file_exports.separate_connection(brand) as raw:
+            assert raw.execute("SELECT id FROM brands_brand").fetchall() == [(brand.pk,)]
 
     def test_a_prepared_statement_alone(self, brand):
         with row_guard.within([brand.pk]):

@@ -51,14 +51,14 @@ def without_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(connection.settings_dict, "GUARD", False)
 
 
-def asked(foreign: dict[str, Any]) -> list[str]:
+def addresses_of(foreign: dict[str, Any]) -> list[str]:
     """Every page there is, each also with the foreign row's id."""
     found = [reverse("admin:index"), reverse("admin:search") + "?s=z"]
     for label in LABELS:
         row = foreign[label]
         found += [address(label), address(label, "add"), address(label) + "?all="]
         found += [address(label, what, row.pk) for what in of_a_row(label)]
-        found += [f"{address(label)}?q={words}" for words in (row.pk, "a")]
+        found += [f"{address(label)}?q={search_text}" for search_text in (row.pk, "a")]
     for model in admin.site._registry:
         for field in model._meta.get_fields():
             if isinstance(field, ForeignKey):
@@ -81,8 +81,8 @@ def leaks(client: Client, foreign: dict[str, Any], *, addresses: Iterable[str]) 
 def test_as_shipped_nothing_of_another_brand_is_told(client: Client, foreign: Any) -> None:
     """By searches, and by pages whose id is another row's; tests/portal/tenancy/test_tenancy.py visits the rest."""
     lookups = reverse("admin:autocomplete")
-    searched = [where for where in asked(foreign[1]) if "?" in where and not where.startswith(lookups)]
-    of_other_rows = [where for where in asked(foreign[1]) if where.startswith(address("authcodes.printrun"))]
+    searched = [where for where in addresses_of(foreign[1]) if "?" in where and not where.startswith(lookups)]
+    of_other_rows = [where for where in addresses_of(foreign[1]) if where.startswith(address("authcodes.printrun"))]
 
     assert leaks(client, foreign[1], addresses=dict.fromkeys([*searched, *of_other_rows])) == set()
 
@@ -90,13 +90,13 @@ def test_as_shipped_nothing_of_another_brand_is_told(client: Client, foreign: An
 def test_with_every_filter_forgotten_the_database_tells_nothing(
     client: Client, foreign: Any, without_filters: None
 ) -> None:
-    assert leaks(client, foreign[1], addresses=asked(foreign[1])) == set()
+    assert leaks(client, foreign[1], addresses=addresses_of(foreign[1])) == set()
 
 
 def test_control_without_filters_and_guard_almost_every_page_leaks(
     client: Client, foreign: Any, without_filters: None, without_guard: None
 ) -> None:
-    plain = [where for where in asked(foreign[1]) if where.startswith("/admin/") and "?" not in where]
+    plain = [where for where in addresses_of(foreign[1]) if where.startswith("/admin/") and "?" not in where]
     found = leaks(client, foreign[1], addresses=plain)
 
     tight = {label for label in LABELS if not any(where.startswith(address(label)) for where in found)}

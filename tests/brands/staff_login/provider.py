@@ -45,10 +45,10 @@ class Provider:
 
     def agree(self, address: str) -> dict[str, str]:
         """What the person does at the provider: says yes. Answers with what their browser brings back."""
-        asked = dict(parse_qsl(urlsplit(address).query))
+        query = dict(parse_qsl(urlsplit(address).query))
         code = f"code-{len(self.codes)}"
-        self.codes[code] = asked
-        return {"code": code, "state": asked["state"], "iss": self.url}
+        self.codes[code] = query
+        return {"code": code, "state": query["state"], "iss": self.url}
 
     def described(self) -> dict[str, Any]:
         honest = {
@@ -64,15 +64,15 @@ class Provider:
         return {"keys": [{**public, "kid": "1", "use": "sig", "alg": "RS256"}]}
 
     def exchanged(self, headers: Any, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        asked = self.codes.pop(form.get("code", ""), None)
+        query = self.codes.pop(form.get("code", ""), None)
         pair = base64.b64decode(headers.get("Authorization", "").removeprefix("Basic ")).decode().split(":")
         if [unquote(part) for part in pair] != [CLIENT_ID, SECRET]:
             return 401, {"error": "invalid_client"}
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        if asked is None or challenge != asked["code_challenge"] or form["redirect_uri"] != asked["redirect_uri"]:
+        if query is None or challenge != query["code_challenge"] or form["redirect_uri"] != query["redirect_uri"]:
             return 400, {"error": "invalid_grant"}
-        return 200, {"token_type": "Bearer", "id_token": self.token(asked["nonce"])}
+        return 200, {"token_type": "Bearer", "id_token": self.token(query["nonce"])}
 
     def token(self, nonce: str) -> str:
         now = int(time.time())

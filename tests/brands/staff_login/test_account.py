@@ -154,8 +154,8 @@ def test_all_other_sessions_end_at_once(colleague, inside):
 
 def test_a_neighbours_session_is_neither_shown_nor_ended(inside):
     neighbour = staff(factories.brand(name="Neighbour"), password=factories.PASSWORD)
-    theirs = Client(HTTP_USER_AGENT="Opera of the neighbour")
-    give_password(theirs, neighbour)
+    neighbour_client = Client(HTTP_USER_AGENT="Opera of the neighbour")
+    give_password(neighbour_client, neighbour)
     row = StaffSession.objects.get(user=neighbour)
 
     page = inside.get(ACCOUNT).content.decode()
@@ -163,7 +163,7 @@ def test_a_neighbours_session_is_neither_shown_nor_ended(inside):
     inside.post("/admin/account/sessions/end/", {"session": "others"})
 
     assert "of the neighbour" not in page
-    assert is_in(theirs)
+    assert is_in(neighbour_client)
 
 
 @pytest.mark.parametrize("sent", ["", "x", "9" * 30, "-1", "١", "0"])

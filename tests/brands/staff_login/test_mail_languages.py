@@ -49,7 +49,7 @@ def owner(brand: Brand) -> User:
     return staff(brand, email="olivia@example.com")
 
 
-def reads(user: User, language: str) -> User:
+def set_language(user: User, language: str) -> User:
     user.portal_language = language
     user.save(update_fields=["portal_language"])
     return user
@@ -78,7 +78,7 @@ def forgot(_brand: Brand, user: User) -> None:
 
 def factors_link(brand: Brand, user: User) -> None:
     role = StaffRole.objects.get(user=user, brand=brand)
-    helper = reads(staff(brand, email="helen@example.com"), "en")
+    helper = set_language(staff(brand, email="helen@example.com"), "en")
     browser(helper).post(f"/admin/brands/staffrole/{role.pk}/reset-factors/", {"reason": "Lost phone"})
 
 
@@ -107,7 +107,7 @@ def joined(brand: Brand, user: User) -> None:
 
 def invited(_brand: Brand, user: User) -> None:
     other = factories.brand(name="Southwind")
-    inviter = reads(staff(other, email="ingrid@example.com"), "en")
+    inviter = set_language(staff(other, email="ingrid@example.com"), "en")
     values = {"brand": other.pk, "email": user.email, "role": "manager"}
     browser(inviter).post("/admin/staff_login/invitation/add/", values)
 
@@ -189,7 +189,7 @@ ARABIC: list[tuple[Cause, str, str]] = [
     (joined, "تغيّرت طريقة تسجيل دخولك إلى بوابة الولاء", "Southwind."),
     (invited, "دعوة للعمل لدى Southwind", "يدعوك ingrid@example.com للعمل لدى Southwind"),
     (near_quota, "إحدى حصص علامتك التجارية على وشك النفاد", "9,700 من 12,000."),
-    (rule_used_up, "استُنفدت ميزانية قاعدة كسب", "منحت القاعدة «Spring» 25,800 نقطة، 1,204 مرة."),
+    (rule_used_up, "استُنفدت ميزانية قاعدة كسب", "منحت القاعدة «Spring» 25,800 نقطة، 1,204 مرات."),
     (campaign_used_up, "استُنفدت ميزانية قاعدة كسب", "25,800 نقطة، واستُنفدت ميزانيتها."),
     (reported, "تقرير مجدول جاهز", "التقرير «Live» للعلامة التجارية BRAND جاهز."),
     (report_failed, "فشل تقرير مجدول", "فشل 3 مرات متتالية، وهو الآن متوقف مؤقتًا."),
@@ -204,7 +204,7 @@ CASES = [("de", *case) for case in GERMAN] + [("ar", *case) for case in ARABIC]
 def test_a_mail_is_in_its_receivers_language(
     brand: Brand, owner: User, box: Mailbox, language: str, cause: Cause, subject: str, body: str
 ) -> None:
-    reads(owner, language)
+    set_language(owner, language)
     of_brand(brand, "en")
 
     cause(brand, owner)
@@ -230,7 +230,7 @@ def test_a_mail_is_in_its_receivers_language(
 def test_own_choice_then_brand_then_installation(
     brand: Brand, owner: User, box: Mailbox, own: str, of_the_brand: str, language: str
 ) -> None:
-    reads(owner, own)
+    set_language(owner, own)
     if of_the_brand:
         of_brand(brand, of_the_brand)
 
@@ -243,8 +243,8 @@ def test_own_choice_then_brand_then_installation(
 
 
 def test_two_owners_read_the_same_news_each_in_their_language(brand: Brand, owner: User, box: Mailbox) -> None:
-    reads(owner, "de")
-    reads(staff(brand, email="omar@example.com"), "ar")
+    set_language(owner, "de")
+    set_language(staff(brand, email="omar@example.com"), "ar")
 
     rule_used_up(brand, owner)
     sent(box)
@@ -257,7 +257,7 @@ def test_two_owners_read_the_same_news_each_in_their_language(brand: Brand, owne
 
 def test_an_invitation_to_somebody_new_is_in_the_brands_language(brand: Brand, owner: User, box: Mailbox) -> None:
     of_brand(brand, "de")
-    reads(owner, "ar")
+    set_language(owner, "ar")
 
     browser(owner).post(
         "/admin/staff_login/invitation/add/", {"brand": brand.pk, "email": "nora@example.com", "role": "printer"}
@@ -268,9 +268,9 @@ def test_an_invitation_to_somebody_new_is_in_the_brands_language(brand: Brand, o
 
 def test_a_mail_keeps_the_language_in_which_its_text_was_written(brand: Brand, owner: User, box: Mailbox) -> None:
     """It is never half in one and half in another, whatever the person chooses while it waits."""
-    reads(owner, "de")
+    set_language(owner, "de")
     near_quota(brand, owner)
-    reads(owner, "ar")
+    set_language(owner, "ar")
 
     message = sent(box)
 

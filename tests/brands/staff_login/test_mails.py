@@ -147,6 +147,42 @@ def test_a_mail_that_was_not_taken_is_sent_later(colleague, window, settings):
     assert mails.send_due(at=timezone.now()) == 1
 
 
+def waiting_mail(kind, user):
+    return mails.write(user=user, kind=kind, origin="https://portal.example.com", text=lambda: "Ready.")
+
+
+def test_a_link_for_logging_in_waits_for_no_other_mail(colleague, window, monkeypatch):
+    monkeypatch.setattr(mails, "AT_ONCE", 1)
+    for _number in range(3):
+        waiting_mail(StaffMail.Kind.BUDGET, factories.user(is_staff=True))
+    ask(window, colleague.email)
+    StaffMail.objects.filter(kind=StaffMail.Kind.PASSWORD_LINK).update(attempts=1)  # it was not taken at first
+
+    assert mails.send_due(at=timezone.now()) == 1
+    assert mail.outbox[0].to == [colleague.email]
+
+
+def test_a_link_that_is_not_taken_does_not_end_the_call_for_the_rest(colleague, window, monkeypatch):
+    ask(window, colleague.email)
+    waiting_mail(StaffMail.Kind.NOTIFICATION, colleague)
+    is_done = mails._is_done
+    monkeypatch.setattr(mails, "_is_done", lambda each, at: each.kind not in mails.LOGIN_LINKS and is_done(each, at))
+
+    assert mails.send_due(at=timezone.now()) == 1
+    assert StaffMail.objects.get(sent_at=None).kind == StaffMail.Kind.PASSWORD_LINK
+
+
+def test_an_invitation_or_a_change_comes_before_warnings_and_these_before_reports(colleague, monkeypatch):
+    for kind in (StaffMail.Kind.REPORT, StaffMail.Kind.QUOTA, StaffMail.Kind.BUDGET, StaffMail.Kind.NOTIFICATION):
+        waiting_mail(kind, colleague)
+    monkeypatch.setattr(mails, "AT_ONCE", 1)
+    sent = []
+
+    while mails.send_due(at=timezone.now()):
+        sent.append(StaffMail.objects.exclude(sent_at=None).exclude(kind__in=sent).get().kind)
+    assert sent == ["notification", "quota", "budget", "report"]
+
+
 # --- An owner helps ---------------------------------------------------------------------------------------------------
 @pytest.fixture
 def owner(brand):
@@ -187,6 +223,19 @@ def test_an_owner_has_factors_removed_by_the_colleague_alone(brand, owner, colle
         (owner.email, "Link sent to remove second factors", "Lost phone"),
         (colleague.email, "All second factors removed with a link sent to this address", ""),
     ]
+
+
+def test_a_brand_uses_up_no_other_brands_help_for_a_colleague_of_both(brand, owner, colleague, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "staff_mail": "1/hour"}
+    other = factories.brand()
+    StaffRole.objects.create(user=colleague, brand=other, role="printer")
+    neighbour = staff(other, role="owner", email="neighbour@example.com")
+
+    for person, own in ((neighbour, other), (neighbour, other), (owner, brand)):
+        browser(person).post(help_page("password-link", colleague, own), {"reason": "Forgot it"})
+
+    texts = StaffMail.objects.order_by("id").values_list("text", flat=True)
+    assert [person.email in text for person, text in zip((neighbour, owner), texts, strict=True)] == [True, True]
 
 
 def test_the_mail_names_who_asked(brand, owner, colleague):

@@ -28,12 +28,12 @@ def test_staff_of_the_brand_come_in(brand, colleague, provider, window):
 
 
 def test_the_question_has_state_nonce_and_a_challenge(brand, provider, window):
-    asked = parse_qs(urlsplit(way_there(window, brand).headers["Location"]).query)
+    query = parse_qs(urlsplit(way_there(window, brand).headers["Location"]).query)
 
-    assert asked["response_type"] == ["code"]
-    assert asked["code_challenge_method"] == ["S256"]
-    assert asked["redirect_uri"] == [f"http://testserver/admin/sign-in/{brand.slug}/done/"]
-    assert min(len(asked[name][0]) for name in ("state", "nonce", "code_challenge")) >= 43
+    assert query["response_type"] == ["code"]
+    assert query["code_challenge_method"] == ["S256"]
+    assert query["redirect_uri"] == [f"http://testserver/admin/sign-in/{brand.slug}/done/"]
+    assert min(len(query[name][0]) for name in ("state", "nonce", "code_challenge")) >= 43
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_an_answer_is_good_once_and_in_its_own_browser(brand, provider, window):
 
 
 def test_a_code_of_another_question_is_refused_by_pkce(brand, provider, window):
-    theirs = provider.agree(way_there(Client(), brand).headers["Location"])
-    mine = provider.agree(way_there(window, brand).headers["Location"])
+    other_answer = provider.agree(way_there(Client(), brand).headers["Location"])
+    own_answer = provider.agree(way_there(window, brand).headers["Location"])
 
-    response = way_back(window, brand, {**mine, "code": theirs["code"]})
+    response = way_back(window, brand, {**own_answer, "code": other_answer["code"]})
 
     assert REFUSED in response.content.decode()
 
@@ -136,13 +136,13 @@ def test_a_provider_speaks_for_its_own_brands_staff_alone(brand, provider, windo
 
 def test_another_brands_way_back_takes_no_answer(brand, provider, window):
     other = factories.brand()
-    mine = SignInSettings.objects.get()
+    own_settings = SignInSettings.objects.get()
     SignInSettings.objects.create(
         brand=other,
         oidc_active=True,
-        oidc_issuer=mine.oidc_issuer,
-        oidc_client_id=mine.oidc_client_id,
-        oidc_client_secret=mine.oidc_client_secret,
+        oidc_issuer=own_settings.oidc_issuer,
+        oidc_client_id=own_settings.oidc_client_id,
+        oidc_client_secret=own_settings.oidc_client_secret,
     )
     StaffRole.objects.create(user=User.objects.get(email=provider.email), brand=other, role="owner")
     brought = provider.agree(way_there(window, brand).headers["Location"])
@@ -157,12 +157,12 @@ def test_where_a_factor_is_required_it_is_asked_but_never_set_up_this_way(brand,
 
     refused = sign_in(window, brand, provider)
     seed = with_app(colleague)
-    asked = sign_in(window, brand, provider)
+    challenged = sign_in(window, brand, provider)
     setup = window.get("/admin/second-factor/set-up/")
     window.post("/admin/second-factor/", {"code": code_of(seed)})
 
     assert "Log in with your password once" in refused.content.decode()
-    assert asked.headers["Location"] == setup.headers["Location"] == "/admin/second-factor/"
+    assert challenged.headers["Location"] == setup.headers["Location"] == "/admin/second-factor/"
     assert is_in(window)
     assert StaffSession.objects.get().brand == brand
 

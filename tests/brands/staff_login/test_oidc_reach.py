@@ -48,9 +48,9 @@ def test_the_other_brands_rows_are_not_there(scoped):
 
 def test_the_api_reads_the_other_brand_for_no_such_session(scoped, brand):
     window, _person, other = scoped
-    theirs, ours = factories.batch(other, prefix="OTHER-"), factories.batch(brand, prefix="OURS-")
+    foreign, ours = factories.batch(other, prefix="OTHER-"), factories.batch(brand, prefix="OURS-")
 
-    found = [window.get(f"/api/v1/batch-ranges/{batch.pk}/qr-codes").status_code for batch in (ours, theirs)]
+    found = [window.get(f"/api/v1/batch-ranges/{batch.pk}/qr-codes").status_code for batch in (ours, foreign)]
 
     assert found[0] == 200
     assert found[1] in {403, 404}

@@ -85,7 +85,7 @@ def test_no_other_brand_hears_of_it(brand, owner):
     staff(other, email="other@example.com")
     use(brand, 100, 100)
 
-    assert {to for to, _words in sent(NOON)} == {"owner@example.com"}
+    assert {to for to, _text in sent(NOON)} == {"owner@example.com"}
 
 
 def test_old_notices_are_deleted(brand):

@@ -239,7 +239,7 @@ def test_control_without_the_condition_a_code_is_used_more_than_once(colleague):
     code, at = code_of(seed), timezone.now()
     all_have_looked = Barrier(TRIES)
 
-    def look_then_write():
+    def check_then_write():
         app = Factor.objects.get(user=colleague)
         step = factors.step_of(app.secret, code, at)
         good = step is not None and step > app.last_counter
@@ -248,7 +248,7 @@ def test_control_without_the_condition_a_code_is_used_more_than_once(colleague):
         app.save()
         return good
 
-    assert tries_at_the_same_time(look_then_write) > 1
+    assert tries_at_the_same_time(check_then_write) > 1
 
 
 def test_a_code_is_good_half_a_minute_early_and_late_and_no_longer(colleague):

@@ -20,8 +20,8 @@ def row(brand):
 
 
 def save(window, row, **changed):
-    told = {"oidc_active": "on", "oidc_issuer": ISSUER, "oidc_client_id": "portal", "oidc_client_secret": ""}
-    return window.post(address(LABEL, "change", row.pk), {**told, **changed})
+    form_data = {"oidc_active": "on", "oidc_issuer": ISSUER, "oidc_client_id": "portal", "oidc_client_secret": ""}
+    return window.post(address(LABEL, "change", row.pk), {**form_data, **changed})
 
 
 @pytest.mark.parametrize("role", ["owner", "manager"])
@@ -70,11 +70,11 @@ def test_an_active_provider_is_complete(brand, row):
 
 
 def test_a_neighbours_settings_are_not_there(brand, row):
-    theirs = browser(staff(factories.brand()))
+    neighbour_client = browser(staff(factories.brand()))
 
-    assert theirs.get(address(LABEL, "change", row.pk)).status_code == 404
-    assert save(theirs, row, oidc_client_id="mine").status_code == 404
-    assert "Staff login of" not in theirs.get(address(LABEL)).content.decode()
+    assert neighbour_client.get(address(LABEL, "change", row.pk)).status_code == 404
+    assert save(neighbour_client, row, oidc_client_id="mine").status_code == 404
+    assert "Staff login of" not in neighbour_client.get(address(LABEL)).content.decode()
 
 
 @pytest.mark.parametrize("role", ["manager", "printer", "support"])

@@ -83,6 +83,13 @@ def test_any_other_origin_is_refused(shop, origin):
         origins.check(origin=origin, brand_id=shop.pk)
 
 
+def test_the_longest_hostname_passes_with_scheme_and_port(db):
+    longest = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
+    owner = factories.brand(hostname=longest)
+
+    origins.check(origin=f"https://{longest}:65535/", brand_id=owner.pk)
+
+
 def test_origin_of_another_brand_is_refused(shop):
     other = factories.brand(hostname="other.example.com")
 

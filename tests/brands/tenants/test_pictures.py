@@ -21,6 +21,7 @@ from brands.models.tenants import Picture
 from brands.tenants import pictures
 from brands.tenants.picture_drawing import webp_size
 from core.errors import Invalid, Unavailable
+from core.uploads import bounded_program
 from tests.support import factories
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
@@ -126,9 +127,9 @@ def test_a_picture_that_moves_is_refused(kind):
 
 
 def test_one_picture_is_decoded_at_a_time_and_others_are_told(monkeypatch):
-    monkeypatch.setattr(pictures, "TURN_SECONDS", 0.01)
+    monkeypatch.setattr(bounded_program, "TURN_SECONDS", 0.01)
 
-    with pictures.turn, pytest.raises(Unavailable, match="Try again in a moment"):
+    with pictures.program.turn, pytest.raises(Unavailable, match="Try again in a moment"):
         pictures.logo(drawing())
     assert pictures.logo(drawing()).size == (660, 220)
 
@@ -191,9 +192,9 @@ def test_control_the_same_picture_decoded_here_takes_memory():
         "peak = lambda: int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) // 1024;"
         "before = peak(); drawing.logo(content.getvalue()); print(peak() - before)"
     )
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
-    assert 40 < int(said) < 200  # megabytes
+    assert 40 < int(output) < 200  # megabytes
 
 
 def test_the_program_that_decodes_bounds_its_own_memory():
@@ -203,9 +204,9 @@ def test_the_program_that_decodes_bounds_its_own_memory():
         " drawing.logo = lambda upload: bytes(2**30);"
     )
     program = f"{greedy} drawing.main('logo', sys.stdin.buffer, sys.stdout.buffer)"
-    said = subprocess.run([sys.executable, "-c", program], input=b"", capture_output=True, check=True).stdout
+    output = subprocess.run([sys.executable, "-c", program], input=b"", capture_output=True, check=True).stdout
 
-    assert said == b'{"unfit": "memory"}\n'
+    assert output == b'{"unfit": "memory"}\n'
 
 
 def uploaded(content):
@@ -231,8 +232,12 @@ def test_an_owner_gives_the_brand_a_logo_another_one_and_none_again(brand):
 
     assert ((first.width, first.height), (second.width, second.height), brand.logo) == ((300, 100), (100, 100), None)
     assert not Picture.objects.exists()
-    told = AuditLogEntry.objects.filter(kind="brands.brand").order_by("id").values_list("changes", flat=True)
-    assert [entry["logo"] for entry in told] == [[None, "300 x 100"], ["300 x 100", "100 x 100"], ["100 x 100", None]]
+    changes = AuditLogEntry.objects.filter(kind="brands.brand").order_by("id").values_list("changes", flat=True)
+    assert [entry["logo"] for entry in changes] == [
+        [None, "300 x 100"],
+        ["300 x 100", "100 x 100"],
+        ["100 x 100", None],
+    ]
 
 
 def test_a_bad_upload_is_refused_at_its_field_and_changes_nothing(brand):
@@ -299,8 +304,8 @@ def test_a_picture_above_the_brands_storage_is_refused_in_words_and_the_replaced
     change(owner, brand, picture_file=uploaded(drawing((300, 100))))
     second = Picture.objects.get()
     client, form = browser(owner), address("brands.brand", "change", brand.pk)
-    told = {**form_of(client.get(form)), "picture_file": uploaded(drawing((600, 200)))}
-    refused = client.post(form, told, follow=True)
+    form_data = {**form_of(client.get(form)), "picture_file": uploaded(drawing((600, 200)))}
+    refused = client.post(form, form_data, follow=True)
 
     assert second != first
     assert Picture.objects.get() == second

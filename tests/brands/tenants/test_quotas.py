@@ -59,8 +59,8 @@ def used(brand, resource):
 
 
 def create(brand, quantity, prefix="Q-"):
-    wanted = BatchSettings(range_name=prefix, quantity=quantity, prefix=prefix, number_width=4, signed=False)
-    return batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    batch_settings = BatchSettings(range_name=prefix, quantity=quantity, prefix=prefix, number_width=4, signed=False)
+    return batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
 def start(brand, kind="generate"):

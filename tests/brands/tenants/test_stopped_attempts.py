@@ -62,9 +62,9 @@ def test_stopped_guesses_are_counted_by_the_limit_that_stopped_them(brand):
 def test_the_brands_owner_sees_them_and_nobody_elses(brand):
     other = factories.brand()
     try_codes(brand, 5)
-    words = "3 attempts at codes were stopped today (UTC). Someone is trying more codes than customers normally do."
+    warning = "3 attempts at codes were stopped today (UTC). Someone is trying more codes than customers normally do."
 
-    assert words in front_page(brand)
+    assert warning in front_page(brand)
     assert "were stopped today" not in front_page(other)
     assert "were stopped today" not in front_page(brand, role="printer")
 

@@ -71,21 +71,21 @@ def test_a_part_is_chosen_with_the_mouse_looked_at_and_switched_off(window, bran
     page.locator("[name=reason]").fill("Water damage")
     click(manager.button("Show what changes"))
     click(manager.button("Deactivate codes"))
-    manager.reads("Deactivated: 100", "100 deactivated")
+    manager.wait_for_text("Deactivated: 100", "100 deactivated")
     assert click.number == 4  # with the drag
     assert page.locator(".lane-deactivated").count() == 1
 
     page.locator("#range-first").fill("NW-0490")
     page.locator("#range-last").fill("NW-0510")
-    page.get_by_role("button", name="Look closer").click()
-    manager.reads("A part of its codes", "Show all its codes")
+    page.get_by_role("button", name="Zoom in").click()
+    manager.wait_for_text("Selected codes", "Show all codes")
     assert page.locator(".lane-deactivated").count() == 1
     complaints += manager.audit() + manager.axe()
     pictured(manager, "batch-closer")
     page.get_by_role("button", name="Mark as delivered to shops").click()
     page.get_by_label("Shop or region").fill("Berlin Mitte")
     manager.button("Mark as delivered to shops").click()
-    manager.reads("Delivered to shops: 21")
+    manager.wait_for_text("Delivered to shops: 21")
     assert page.locator(".batch-delivered .batch-stage-number").inner_text().startswith("21")
     assert complaints == []
     assert AuthCode.objects.deactivated().count() == 100
@@ -122,12 +122,12 @@ def test_the_page_follows_codes_in_the_making_and_keeps_what_is_typed(window, br
     Job.objects.filter(pk=job.pk).update(status="running", alive_at=timezone.now(), attempts=1, done=100)
     owner = window()
     owner.goto(f"authcodes/batchrange/{batch.pk}/change/?tab=settings")
-    owner.reads("100 of 400 (25 %)")
+    owner.wait_for_text("100 of 400 (25 %)")
     owner.page.evaluate("window.notLoadedAgain = true")
     owner.page.locator("[name=range_name]").fill("Half typed")
 
     Job.objects.filter(pk=job.pk).update(done=200)
-    owner.reads("200 of 400 (50 %)")
+    owner.wait_for_text("200 of 400 (50 %)")
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=400)
     Job.objects.filter(pk=job.pk).update(status="done", done=400)
 
@@ -148,7 +148,7 @@ def test_lists_of_print_files_follow_them_to_their_file(window, brand):
         brand=brand, batch=batch, what="labels", first_code="NW-0001", last_code="NW-0040", codes=40, job=job
     )
     owner.goto(f"authcodes/batchrange/{batch.pk}/change/?tab=prints")
-    owner.reads("25 %")
+    owner.wait_for_text("25 %")
     later = timezone.now() + timedelta(hours=1)
 
     Job.objects.filter(pk=job.pk).update(status="done", result="x.pdf", result_name="x.pdf", expires_at=later, done=40)
@@ -200,7 +200,7 @@ def test_what_was_typed_into_the_wizard_is_there_again_after_the_session_ended(p
     page.get_by_label("Password").fill(factories.PASSWORD)
     page.keyboard.press("Enter")
 
-    manager.reads("has been restored")
+    manager.wait_for_text("has been restored")
     expect(page.locator("[name=range_name]")).to_have_value("Nearly lost")
     assert page.locator("[name=quantity]").input_value() == "77"
     assert not BatchRange.objects.exists()
@@ -232,7 +232,7 @@ def test_a_stale_tab_of_the_settings_is_told_and_not_obeyed(window, brand):
 
     owner.button("Save").click()
 
-    owner.reads("Someone else changed this after you opened it")
+    owner.wait_for_text("Someone else changed this after you opened it")
     assert owner.page.locator("[name=range_name]").input_value() == "Mine"
     batch.refresh_from_db()
     assert batch.range_name == "Theirs"

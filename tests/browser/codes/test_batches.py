@@ -30,10 +30,10 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
     owner.button("Next").click()
     owner.page.get_by_label("Plain numbers").check()
     owner.button("Create batch").click()
-    owner.reads("NW-000001 … NW-001200", "Ready")  # followed until all are made, without loading the page again
+    owner.wait_for_text("NW-000001 … NW-001200", "Ready")  # followed until all are made, without loading the page again
     owner.sidebar("Settings", "Jobs")
     owner.link("Generate 1200 codes of Spring harvest").click()
-    owner.reads("Done", "1,200 of 1,200 (100 %)", "1200 codes generated.")
+    owner.wait_for_text("Done", "1,200 of 1,200 (100 %)", "1200 codes generated.")
 
     made = AuthCode.objects.filter(brand=brand, product__sku="BEANS").order_by("code")
     assert (made.count(), made.first().code, made.last().code) == (1200, "NW-000001", "NW-001200")
@@ -48,12 +48,12 @@ def test_the_list_follows_codes_in_the_making(window, brand):
     owner.goto("")
 
     owner.sidebar("Products & codes", "Batches")
-    owner.reads("Generating: 25 %")
+    owner.wait_for_text("Generating: 25 %")
     owner.page.evaluate("window.notLoadedAgain = true")
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=4)
     Job.objects.filter(pk=job.pk).update(status="done")
 
-    owner.reads("Ready")
+    owner.wait_for_text("Ready")
     assert owner.page.evaluate("window.notLoadedAgain") is True
 
 
@@ -77,7 +77,7 @@ def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):
     owner.button("Next").click()
     owner.button("Create batch").click()
 
-    owner.reads("NW-000101 … NW-000150")
+    owner.wait_for_text("NW-000101 … NW-000150")
 
 
 def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
@@ -93,14 +93,14 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     owner.sidebar("Products & codes", "Batches")
     owner.link("Glass jars").click()
     owner.link("Recall").filter(has_not_text="Recalls").click()
-    owner.reads("JAR-0001 … JAR-0040", "All 40 codes will answer every scan with your message")
+    owner.wait_for_text("JAR-0001 … JAR-0040", "All 40 codes will answer every scan with your message")
     assert {"Codes": "40", "Codes scanned so far": "2", "By customers": "2"}.items() <= owner.facts().items()
 
     owner.page.get_by_label("Recall number").fill("NW-2026-7")
     owner.page.get_by_label("Contact").fill("+49 30 1234")
     owner.page.get_by_label("What customers should do").fill("Do not drink it. Bring it back.")
     owner.button("Recall and send").click()
-    owner.reads("This field is required.")
+    owner.wait_for_text("This field is required.")
     assert not Recall.objects.exists()
 
     owner.page.get_by_label("Reason").fill("Glass splinters")
@@ -108,11 +108,11 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     assert not Recall.objects.exists()  # the number is typed first
     owner.page.get_by_label("Number of customers").fill("2")
     owner.button("Recall and send").click()
-    owner.reads("NW-2026-7", "0 scans since the recall")
+    owner.wait_for_text("NW-2026-7", "0 scans since the recall")
 
-    told = scan(portal, ben, brand, first)["recall"]
+    recall_notice = scan(portal, ben, brand, first)["recall"]
     scan(portal, ada, brand, second)
-    assert told == {"id": "NW-2026-7", "contact": "+49 30 1234", "message": "Do not drink it. Bring it back."}
+    assert recall_notice == {"id": "NW-2026-7", "contact": "+49 30 1234", "message": "Do not drink it. Bring it back."}
     owner.page.reload()
     owner.link("2 scans since the recall").click()
     owner.lists(2)

@@ -26,11 +26,11 @@ def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
     printer.look_up("product", "Coffee beans")
     printer.page.get_by_label("Inventory location").fill("Shelf A")
     printer.button("Show what changes").click()
-    printer.reads("Codes that change")
+    printer.wait_for_text("Codes that change")
     assert printer.facts()["Codes that change"] == "20"
     assert not AuthCode.objects.exclude(product=None).exists()
     printer.button("Assign codes").click()
-    printer.reads("Assigned: 20")
+    printer.wait_for_text("Assigned: 20")
 
     given = batch.codes.filter(product__sku="BEANS", inventory_location="Shelf A").order_by("code")
     assert (given.count(), given.first().code, given.last().code) == (20, "NW-0011", "NW-0030")
@@ -46,12 +46,12 @@ def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand
         manager.page.get_by_role("row", name=code).get_by_role("checkbox").check()
     manager.page.locator("select[name=action]").select_option(value="deactivate")
     manager.button("Run").click()
-    manager.reads("NW-0002", "NW-0004", "The codes scan as not valid until")
+    manager.wait_for_text("NW-0002", "NW-0004", "The codes scan as not valid until")
     manager.page.get_by_label("Reason").fill("Stolen from the van")
     manager.button("Deactivate codes").click()
-    manager.reads("Deactivated: 2")
+    manager.wait_for_text("Deactivated: 2")
     manager.link("NW-0004").click()
-    manager.reads("History of this code", "Stolen from the van")
+    manager.wait_for_text("History of this code", "Stolen from the van")
 
     off = AuthCode.objects.exclude(deactivated_at=None).order_by("code")
     assert list(off.values_list("code", flat=True)) == ["NW-0002", "NW-0004"]

@@ -31,7 +31,7 @@ def upload(staff, content, product=None):
         staff.look_up("product", product)
     staff.page.locator("input[type=file]").set_input_files(csv_file(content))  # and it is checked at once
     staff.button("Discard").wait_for()
-    staff.reads("Checked", "The first 100 rows")
+    staff.wait_for_text("Checked", "The first 100 rows")
 
 
 def assigned(sku):
@@ -57,11 +57,11 @@ def test_ranges_are_assigned_and_a_bad_one_is_skipped(window, brand):
     ]
 
     upload(owner, "\n".join(rows))
-    owner.reads("Product SKU not found")
+    owner.wait_for_text("Product SKU not found")
     assert owner.facts() == {"Rows": "3", "Without errors": "2", "With errors": "1", "Repaired": "0", "Codes": "90"}
     assert assigned("BEANS") == []
     owner.button("Skip rows with errors and commit the rest").click()
-    owner.reads("Committed")
+    owner.wait_for_text("Committed")
 
     assert (assigned("BEANS"), assigned("TEA")) == (codes(1, 60), codes(61, 90))
     code = AuthCode.objects.get(code="NW-00060")
@@ -80,7 +80,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     ]
 
     upload(owner, "\n".join(rows), product="Coffee beans")
-    owner.reads(
+    owner.wait_for_text(
         "Code not found",
         "Auth code range already assigned",
         "Invalid CSV format: this row has 2 cells instead of 3.",
@@ -88,7 +88,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     assert owner.facts()["With errors"] == "3"
     returned = owner.saved(owner.link("Download the rows with their errors"))
     owner.button("Discard").click()
-    owner.reads("Discarded. Nothing was imported.")
+    owner.wait_for_text("Discarded. Nothing was imported.")
 
     header, good, unknown, taken, short = csv.reader(io.StringIO(returned.removeprefix("\ufeff")))
     assert header == ["auth_code", "inventory_location", "notes", "error"]
@@ -104,7 +104,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     upload(owner, file.getvalue(), product="Coffee beans")
     assert owner.facts() == {"Rows": "4", "Without errors": "4", "With errors": "0", "Repaired": "0", "Codes": "4"}
     owner.button("Commit").click()
-    owner.reads("Until ")
+    owner.wait_for_text("Until ")
     assert assigned("BEANS") == codes(1, 4)
 
     imported = owner.page.url
@@ -112,7 +112,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     owner.page.get_by_role("row", name="NW-00003").get_by_text("Coffee beans").wait_for()
     owner.page.goto(imported)
     owner.button("Undo").click()
-    owner.reads("Undone")
+    owner.wait_for_text("Undone")
     owner.button("Undo").wait_for(state="detached")
     assert assigned("BEANS") == []
 
@@ -123,8 +123,8 @@ def test_a_list_without_a_product_waits_for_it(window, brand):
     manager.page.locator("input[type=file]").set_input_files(
         csv_file("auth_code,inventory_location,notes\nNW-00001,,\n")
     )
-    manager.reads("All codes in this file are for one product. Choose it below.")
+    manager.wait_for_text("All codes in this file are for one product. Choose it below.")
     manager.look_up("product", "Coffee beans")
     manager.button("Save").click()
 
-    manager.reads("Checked")
+    manager.wait_for_text("Checked")

@@ -38,7 +38,7 @@ def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand
 
     printer.goto(f"authcodes/batchrange/{batch.pk}/change/")
     click(page.locator(f"a[href$='/printrun/batch/{batch.pk}/']"))
-    printer.reads("Page 1, 210 x 297 mm.", "35 labels, 2 pages")
+    printer.wait_for_text("Page 1, 210 x 297 mm.", "35 labels, 2 pages")
     assert printer.audit() + printer.axe() == []
     title = page.locator("[data-part=title]")
     left = float(title.get_attribute("x"))
@@ -52,14 +52,14 @@ def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand
     assert printer.audit() + printer.axe() == []
     page.locator("#id_layout_name").fill("Bags")
     click(page.get_by_role("button", name="Save layout"))
-    printer.reads("Layout “Bags” saved.")
+    printer.wait_for_text("Layout “Bags” saved.")
     asks(printer, lambda: click(page.locator("[data-slot='3']")))
     assert page.locator("#id_start").input_value() == "3"
-    expect(page.locator("[data-piece=count]")).to_contain_text("35 labels, 2 pages")
+    expect(page.locator("[data-fragment=count]")).to_contain_text("35 labels, 2 pages")
     trial = downloaded(printer, click, page.get_by_role("button", name="Test page"))
     click(page.get_by_role("button", name="Print 35"))
     assert click.number == 6
-    printer.reads("Done", "35 labels on 2 pages. 35 codes were read back and match.")
+    printer.wait_for_text("Done", "35 labels on 2 pages. 35 codes were read back and match.")
     sheets = downloaded(printer, click, printer.link("Download"))
 
     layout = LabelLayout.objects.get()
@@ -92,14 +92,14 @@ def test_parts_are_moved_by_keys_and_what_is_wrong_is_said_at_once(window, brand
     expect(message).to_contain_text("It covers the QR code or the white margin that cameras need.")
     with page.expect_response(lambda answer: "/preview/" in answer.url):
         page.locator("#id_order_note").fill("Matt paper")
-    expect(page.locator("[data-piece=wrong]")).to_contain_text("Product title: It covers the QR code")
+    expect(page.locator("[data-fragment=errors]")).to_contain_text("Product title: It covers the QR code")
     expect(message).to_contain_text("It covers the QR code")
     assert printer.audit() + printer.axe() == []
     page.get_by_role("button", name="Move Product title").focus()
     for _press in range(8):
         page.keyboard.press("ArrowRight")
     expect(message).to_be_empty()
-    expect(page.locator("[data-piece=wrong] li")).to_have_count(0)
+    expect(page.locator("[data-fragment=errors] li")).to_have_count(0)
 
 
 def test_the_first_free_label_is_chosen_by_keys_and_page_1_follows(window, brand):
@@ -191,14 +191,14 @@ def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, 
     asks(owner, lambda: page.locator("#id_what").select_option("png"))
     page.locator("#id_size").select_option("20")
     click(page.get_by_role("button", name="Print 2,500"))
-    owner.reads("Done", "2,500 images. 2,500 codes were read back and match.")
+    owner.wait_for_text("Done", "2,500 images. 2,500 codes were read back and match.")
     data = downloaded(owner, click, owner.link("Download"))
     page.go_back()
     page.locator("form.has-script").wait_for()
     opened(owner, batch)
-    owner.reads("Some of these codes have been printed before.")
+    owner.wait_for_text("Some of these codes have been printed before.")
     click(page.get_by_role("button", name="Print 2,500"))
-    owner.reads("Nothing was printed yet.")
+    owner.wait_for_text("Nothing was printed yet.")
     assert owner.audit() + owner.axe() == []
 
     assert len(manifest(data)) == 2500
@@ -216,15 +216,15 @@ def test_the_print_shop_downloads_what_is_asked_for_and_marks_it_as_done(window,
     owner.page.locator("#id_due_on").fill("2099-12-31")
     owner.page.locator("#id_order_note").fill("Matt paper")
     owner.page.get_by_role("button", name="Print 3").click()
-    owner.reads("Done", "3 labels on 1 pages.")
+    owner.wait_for_text("Done", "3 labels on 1 page.")
 
     printer.goto("")
     printer.sidebar("Print")
-    printer.reads("To print", "31 Dec 2099", "Matt paper", "owner1@example.com")
+    printer.wait_for_text("To print", "31 Dec 2099", "Matt paper", "owner1@example.com")
     assert printer.audit() + printer.axe() == []
     with printer.page.expect_download():
         printer.link("Download").click()
     printer.button("Mark NW-0001 … NW-0003 as done").click()
-    printer.reads("Marked as done: NW-0001 … NW-0003")
+    printer.wait_for_text("Marked as done: NW-0001 … NW-0003")
     expect(printer.page.get_by_role("button", name="Mark NW-0001")).to_have_count(0)
     assert PrintRun.objects.get().done_by is not None

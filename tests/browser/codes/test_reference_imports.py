@@ -43,12 +43,12 @@ def test_a_file_of_products_is_previewed_and_confirmed(window, brand, size, name
     picture(staff, f"upload-{name}")
 
     choose(staff, HEADER + FAULTY)
-    staff.reads("Enter yes or no.", "Lines 3, 4 are for the same row.")
+    staff.wait_for_text("Enter yes or no.", "Lines 3, 4 are for the same row.")
     assert staff.audit() == []
     picture(staff, f"errors-{name}")
 
     choose(staff, HEADER + LINES)
-    staff.reads("What would change")
+    staff.wait_for_text("What would change")
     assert staff.audit() == []
     picture(staff, f"preview-{name}")
     staff.page.emulate_media(color_scheme="dark")
@@ -56,7 +56,7 @@ def test_a_file_of_products_is_previewed_and_confirmed(window, brand, size, name
     picture(staff, f"preview-{name}-dark")
     staff.button("Confirm").click()
 
-    staff.reads("1 row added, 2 changed.")
+    staff.wait_for_text("1 row added, 2 changed.")
     assert set(Product.objects.values_list("title", flat=True)) == {"Coffee beans", "Green tea from Assam", "Mill"}
 
 
@@ -68,7 +68,7 @@ def test_a_large_file_is_checked_and_imported_by_a_worker_while_the_page_follows
     picture(staff, f"checking-{name}")
 
     staff.page.get_by_text("What would change").wait_for(timeout=60_000)
-    staff.reads("2100")
+    staff.wait_for_text("2100")
     assert staff.audit() == []
     picture(staff, f"large-preview-{name}")
     staff.button("Confirm").click()

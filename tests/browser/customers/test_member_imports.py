@@ -40,21 +40,21 @@ def test_members_and_codes_are_previewed_and_confirmed(window, brand, size, name
     picture(staff, f"members-upload-{name}")
 
     choose(staff, "loyalty/userpoints/import/", MEMBERS + GOOD)
-    staff.reads("What would change", "opening_balance")
+    staff.wait_for_text("What would change", "opening_balance")
     assert staff.audit() == []
     picture(staff, f"members-preview-{name}")
     staff.button("Confirm").click()
-    staff.reads("2 rows added")
+    staff.wait_for_text("2 rows added")
     assert UserPoints.objects.get(user__email="ada@example.com").points == 120
 
     choose(staff, "loyalty/poolcode/import/", CODES)
-    staff.reads("What would change")
+    staff.wait_for_text("What would change")
     picture(staff, f"codes-preview-{name}")
     staff.button("Confirm").click()
-    staff.reads("2 rows added", "In the pool")
+    staff.wait_for_text("2 rows added", "In the pool")
     assert PoolCode.objects.count() == 2
     assert staff.audit() == []
     picture(staff, f"codes-{name}")
     staff.goto("loyalty/reward/")
-    staff.reads("2 left: import more")
+    staff.wait_for_text("2 left: import more")
     picture(staff, f"rewards-{name}")

@@ -36,8 +36,8 @@ def test_from_the_search_to_why_with_one_click(window, brand):
 
     click(page.get_by_role("option", name="anna@example.com").first)
 
-    support.reads("somebody else scanned the code first, on")
-    support.reads("balance 155")
+    support.wait_for_text("somebody else scanned the code first, on")
+    support.wait_for_text("balance 155")
     assert click.number == 1
     assert "Staff" not in page.locator(".member-chips").inner_text()
 
@@ -49,13 +49,13 @@ def test_a_code_is_handed_over_and_a_note_written_on_a_phone(window, brand):
     support.page.get_by_role("link", name="Anna Adler").first.click()
 
     support.page.get_by_role("button", name="Hand over Coffee mug").click()
-    support.reads("Used. Hand over: Coffee mug")
-    support.reads("No reward waits to be handed over.")
+    support.wait_for_text("Used. Hand over: Coffee mug")
+    support.wait_for_text("No reward waits to be handed over.")
     support.page.locator("#id_text").fill("Called about the mug.")
     support.page.get_by_role("button", name="Save note").click()
-    support.reads("Called about the mug.")
+    support.wait_for_text("Called about the mug.")
     support.page.get_by_role("button", name="Delete your note").click()
-    support.reads("No notes yet.")
+    support.wait_for_text("No notes yet.")
 
 
 def test_the_timeline_is_narrowed_and_goes_on(window, brand):
@@ -65,10 +65,10 @@ def test_the_timeline_is_narrowed_and_goes_on(window, brand):
     manager.page.get_by_role("link", name="Anna Adler").first.click()
 
     manager.page.get_by_role("link", name="Points", exact=True).first.click()
-    manager.reads("balance")
+    manager.wait_for_text("balance")
     assert manager.page.locator(".member-line .material-symbols-outlined", has_text="qr_code_scanner").count() == 0
     manager.page.get_by_role("link", name="Older").click()
-    manager.reads("Back to the newest")
+    manager.wait_for_text("Back to the newest")
 
 
 def test_the_best_customers_come_first_with_the_columns_that_one_chose(window, brand):

@@ -55,7 +55,7 @@ def test_a_segment_is_made_counted_and_listed(window, brand, size):
     second.get_by_label("In the last days").fill("60")
     expect(count).to_have_text("1 member")
     page.locator("[name=_save]").first.click()
-    staff.reads("was added successfully")
+    staff.wait_for_text("was added successfully")
     segment = Segment.objects.get()
     evaluate.evaluate(segment.pk, at=timezone.now())
     staff.goto("loyalty/segment/")

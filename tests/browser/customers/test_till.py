@@ -199,9 +199,9 @@ def test_without_a_connection_codes_are_looked_up_and_never_used(window, take):
     page.get_by_role("heading", name="No connection: do not hand over yet").wait_for()
     expect(page.locator("#till-offline")).to_be_visible()
     page.reload()  # opens all the same
-    for code, words in [(good, "No connection: do not hand over yet"), (used, "Do not hand over: used")]:
+    for code, heading in [(good, "No connection: do not hand over yet"), (used, "Do not hand over: used")]:
         scan(page, code)
-        page.get_by_role("heading", name=words).wait_for()
+        page.get_by_role("heading", name=heading).wait_for()
     assert till.axe() == []
     scan(page, "0000-0000-0000-0000")
     expect(page.locator("#till-result")).to_contain_text("This till does not know the code.")
@@ -218,8 +218,8 @@ def test_without_a_connection_codes_are_looked_up_and_never_used(window, take):
 def test_somebody_else_at_the_same_device_begins_with_no_list(window, take):
     page = at_the_till(window).page
     take()
-    theirs = "{ person: '0', at: Date.now(), codes: [['x']], seen: [['y']] }"
-    page.evaluate(f"localStorage.setItem('till codes', JSON.stringify({theirs}))")
+    stored_codes = "{ person: '0', at: Date.now(), codes: [['x']], seen: [['y']] }"
+    page.evaluate(f"localStorage.setItem('till codes', JSON.stringify({stored_codes}))")
     page.reload()
 
     saved = "JSON.parse(localStorage.getItem('till codes'))"

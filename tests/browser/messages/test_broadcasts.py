@@ -33,7 +33,7 @@ def test_a_broadcast_is_written_previewed_sent_and_counted(window, brand, box, s
     staff = window("manager", size)
     page = staff.page
     staff.goto("loyalty/broadcast/")
-    staff.reads("A broadcast is a message to the members of a segment.")
+    staff.wait_for_text("A broadcast is a message to the members of a segment.")
     staff.goto("loyalty/broadcast/add/")
 
     total, lines = page.locator("[data-part=total]"), page.locator("[data-part=lines]")
@@ -54,18 +54,18 @@ def test_a_broadcast_is_written_previewed_sent_and_counted(window, brand, box, s
     shot(staff, f"broadcast-form-{size[0]}")
 
     page.locator("[name=_save]").first.click()
-    staff.reads("Saved as a draft. Nothing is sent yet")
+    staff.wait_for_text("Saved as a draft. Nothing is sent yet")
     shot(staff, f"broadcast-draft-{size[0]}")
     page.get_by_role("link", name="Preview and test").click()
-    staff.reads("Send a test to manager1@example.com")
+    staff.wait_for_text("Send a test to manager1@example.com")
     assert staff.audit() == []
     broadcast = Broadcast.objects.get()
     staff.goto(f"loyalty/broadcast/{broadcast.pk}/send/")
-    staff.reads("It reaches 1 of 2 members.")
+    staff.wait_for_text("It reaches 1 of 2 members.")
     shot(staff, f"broadcast-question-{size[0]}")
     assert staff.audit() == []
     page.get_by_role("button", name="Send to 1 member").click()
-    staff.reads("Sending. This page shows how far it is.")
+    staff.wait_for_text("Sending. This page shows how far it is.")
 
     wait_until(lambda: Broadcast.objects.filter(state="sent").exists(), seconds=60)
     expect(page.locator("[data-job]")).to_have_count(0, timeout=60_000)  # the page has loaded itself again
@@ -77,7 +77,7 @@ def test_a_broadcast_is_written_previewed_sent_and_counted(window, brand, box, s
     shot(staff, f"broadcast-sent-{size[0]}")
     assert staff.audit() == []
     staff.goto("loyalty/broadcast/")
-    staff.reads("Spring sale")
+    staff.wait_for_text("Spring sale")
     shot(staff, f"broadcast-list-{size[0]}")
 
 

@@ -42,7 +42,7 @@ def test_a_campaign_counts_what_its_rows_say(window, brand, size):
     page.locator("[name=budget]").fill("500")
     shot(staff, f"campaign-new-{size[0]}")
     page.locator("[name=_save]").first.click()
-    staff.reads("was added successfully")
+    staff.wait_for_text("was added successfully")
 
     made = Campaign.objects.get(campaign_name="Spend on serums")
     assert made.conditions["all"][0]["field"] == "product"

@@ -46,11 +46,11 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     click(page.get_by_role("button", name="5. Names"))
     page.locator("[name=name]").fill("Two cups")
     expect(page.locator("[data-see=name]")).to_have_text("Two cups")
-    pictured(manager, f"wizard-words-{size[0]}")
+    pictured(manager, f"wizard-names-{size[0]}")
     click(forward)
     expect(page.locator("[data-day=starts_on]")).to_have_text("Today")
     click(page.get_by_role("button", name="Launch or schedule"))
-    manager.reads("Launched. Actions count in it from now on.")
+    manager.wait_for_text("Launched. Actions count in it from now on.")
     assert click.number == 6
 
     made = Campaign.objects.get()
@@ -68,10 +68,10 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     complaints += manager.audit() + manager.axe()
     pictured(manager, f"campaign-page-{size[0]}")
     click(page.get_by_role("link", name="Pause campaign"))
-    manager.reads("No action counts in it from now on.")
+    manager.wait_for_text("No action counts in it from now on.")
     page.locator("[name=reason]").fill("Cups are out")
     click(page.get_by_role("button", name="Pause campaign"))
-    manager.reads("Two cups: Paused")
+    manager.wait_for_text("Two cups: Paused")
     assert click.number == 8
     made.refresh_from_db()
     assert not made.is_active
@@ -163,7 +163,7 @@ def test_what_was_typed_is_there_again_after_the_session_ended(portal, browser, 
     page.get_by_label("Password").fill(factories.PASSWORD)
     page.keyboard.press("Enter")
 
-    manager.reads("has been restored")
+    manager.wait_for_text("has been restored")
     expect(page.locator("[name=name]")).to_have_value("Nearly lost")
     expect(page.locator("[data-see=name]")).to_have_text("Nearly lost")
     manager.close()

@@ -28,7 +28,7 @@ def test_a_kind_is_registered_and_rewarded(window, brand, size):
     page.locator("[name=fields-0-options]").fill("Bern, Basel")
     shot(staff, f"event-kind-new-{size[0]}")
     page.locator("[name=_save]").first.click()
-    staff.reads("was added successfully")
+    staff.wait_for_text("was added successfully")
     kind = EventKind.objects.get()
     assert sorted(kind.fields.values_list("name", "type")) == [("guided", "switch"), ("store", "option")]
     staff.goto(f"campaigns/eventkind/{kind.pk}/change/")
@@ -56,7 +56,7 @@ def test_a_kind_is_registered_and_rewarded(window, brand, size):
     expect(page.locator("[data-part=result]")).to_contain_text("With this rule: 5 points")
     shot(staff, f"own-kind-rule-{size[0]}")
     page.locator("[name=_save]").first.click()
-    staff.reads("was added successfully")
+    staff.wait_for_text("was added successfully")
     assert EarningRule.objects.get().conditions == {
         "all": [
             {"field": "payload.store", "operator": "in", "value": ["Bern"]},

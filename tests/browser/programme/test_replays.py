@@ -41,4 +41,4 @@ def test_a_draft_is_tried_on_past_actions(portal, brand, window, size):
     pictured(owner, f"replay-{size[0]}")
     assert owner.audit() == []
     owner.goto(f"campaigns/earningrule/{draft.pk}/change/")
-    owner.reads("60 points were paid; with this rule 90 (+30). 0 differences.")
+    owner.wait_for_text("60 points were paid; with this rule 90 (+30). 0 differences.")

@@ -36,23 +36,26 @@ def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
     conditions = page.locator("[data-rule-rows=conditions]")
     conditions.get_by_label("Field").select_option("category")
     conditions.get_by_label("Several values").fill("Serums")
+    page.locator("[name=reward_type]").select_option("percentage")
+    expect(page.get_by_label("Percent of")).to_be_visible()
     page.locator("[name=reward_type]").select_option("multiplier")
+    expect(page.get_by_label("Percent of")).to_be_hidden()
     page.locator("[name=reward_value]").fill("2")
     page.get_by_role("button", name="Add a limit").click()
     page.locator("[data-rule-rows=limits]").get_by_role("spinbutton", name="At most").fill("500")
 
     sentence = page.locator("[data-part=sentence]")
-    words = (
+    expected_text = (
         "When somebody scans a product and category is one of Serums: 2 x points, "
         "at most 500 points a month for each member."
     )
-    expect(sentence).to_have_text(words)
+    expect(sentence).to_have_text(expected_text)
     expect(page.locator("[data-part=overlaps]")).to_contain_text("Counts together with “Hello”")
     trial = page.locator("[data-part=trial]")
     trial.locator("[name=member]").fill("ana@example.com")
-    trial.locator("[name=product_words]").fill("night")
+    trial.locator("[name=product_query]").fill("night")
     expect(trial.locator("datalist option")).to_have_count(1)
-    trial.locator("[name=product_words]").fill("Night serum (SER-1)")
+    trial.locator("[name=product_query]").fill("Night serum (SER-1)")
     page.get_by_role("button", name="Try it").click()
     result = page.locator("[data-part=result]")
     expect(result).to_contain_text("With this rule: 21 points")
@@ -60,7 +63,7 @@ def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
     shot(staff, f"rule-builder-{size[0]}")
 
     page.locator("[name=_save]").first.click()
-    staff.reads("was added successfully")
+    staff.wait_for_text("was added successfully")
     rule = EarningRule.objects.get(name="Double serums")
     assert (rule.state, rule.conditions) == (
         "draft",

@@ -16,8 +16,13 @@ from tests.support.live_stack import wait_until
 
 
 def recall_it(code):
-    words = {"recall_id": "R-7", "contact": "recall@example.com", "message": "Bring it back.", "reason": "Glass"}
-    return recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
+    recall_fields = {
+        "recall_id": "R-7",
+        "contact": "recall@example.com",
+        "message": "Bring it back.",
+        "reason": "Glass",
+    }
+    return recalls.recall_batch(batch=code.batch, at=timezone.now(), **recall_fields)
 
 
 @pytest.mark.parametrize("scan_limit", [1, None])

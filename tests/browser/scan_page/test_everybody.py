@@ -13,7 +13,7 @@ from brands.tenants import pictures
 from tests.brands.tenants.test_pictures import noise
 from tests.browser.scan_page.conftest import LANGUAGES, check, faults, log_in, product, way_of
 from tests.browser.slow_phone import first_paint, slowed
-from tests.browser.window import AXE_LOOKS, look
+from tests.browser.window import AXE_LOOKS, show_as
 from tests.support import factories
 from tests.support.factories import PASSWORD
 
@@ -64,14 +64,14 @@ def states(brand: Brand) -> dict[str, str]:
 
 # German has the longest words: they are tried where there is least room.
 @pytest.mark.parametrize(
-    ("locale", "opened", "looks"),
+    ("locale", "opened", "appearances"),
     [
         ("en-GB", USUAL, [(NARROW, "light"), (WIDE, "light"), (USUAL, "dark")]),
         ("ar-EG", USUAL, [(NARROW, "light"), (WIDE, "light")]),
         ("de-DE", NARROW, []),
     ],
 )
-def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, opened, looks):
+def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, opened, appearances):
     addresses, guest = states(brand), phone()
     check(guest, addresses["Genuine, checked before"])
     expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
@@ -83,27 +83,27 @@ def test_nothing_keeps_anybody_from_using_any_state(phone, brand, locale, opened
     found: list[str] = []
 
     for address in addresses.values():
-        look(page, opened, "light")
+        show_as(page, opened, "light")
         page.goto(address)
         if page.locator("#check:not([data-by-hand] #check)").count():
-            found += [f"{address}, before it is checked: {each}" for each in faults_in(page, looks)]
-            look(page, opened, "light")
+            found += [f"{address}, before it is checked: {each}" for each in faults_in(page, appearances)]
+            show_as(page, opened, "light")
             page.locator("#check button").click()
         page.locator("[data-state]:not([data-state=checking]):not([data-state=ready])").or_(
             page.locator("[data-by-hand] [data-state=ready]")
         ).first.wait_for()
-        found += [f"{address}: {each}" for each in faults_in(page, looks)]
+        found += [f"{address}: {each}" for each in faults_in(page, appearances)]
     assert page.evaluate(SHOW_EVERYTHING) > len(addresses)
-    found += [f"all at once: {each}" for each in faults_in(page, looks)]
+    found += [f"all at once: {each}" for each in faults_in(page, appearances)]
 
     assert found == []
 
 
-def faults_in(page: Any, looks: list[tuple[tuple[int, int], str]]) -> list[str]:
+def faults_in(page: Any, appearances: list[tuple[tuple[int, int], str]]) -> list[str]:
     """What is wrong with what the page shows, as it is and then in these sizes and colours."""
     found = faults(page)
-    for size, scheme in looks:
-        look(page, size, scheme)
+    for size, scheme in appearances:
+        show_as(page, size, scheme)
         found += [f"{each} ({size}, {scheme})" for each in faults(page, runOnly=AXE_LOOKS)]
     return found
 
@@ -119,7 +119,7 @@ def test_a_customers_account_is_for_everybody_too(phone, brand):
     found = faults_in(page, [(NARROW, "dark")])
 
     for path in ("/s/?account", "/s/?account=rewards", "/account", "/legal/terms"):
-        look(page, NARROW, "light")
+        show_as(page, NARROW, "light")
         page.goto(path)
         page.wait_for_load_state("networkidle")
         found += [f"{path}: {each}" for each in faults_in(page, [(NARROW, "dark")])]

@@ -30,7 +30,7 @@ def test_a_filtered_figure_leads_to_the_rows_it_counts(window, portal, brand):
 
     support.page.locator(".home-tile", has_text="Scans").first.click()
     support.lists(3)
-    support.reads("SUM-0001", "SUM-0002", "SUM-0003")
+    support.wait_for_text("SUM-0001", "SUM-0002", "SUM-0003")
     assert support.page.get_by_text("WIN-").count() == 0
 
     support.goto("")
@@ -123,11 +123,11 @@ def test_a_new_brand_is_led_from_step_to_step(window, brand):
     owner.button("Next").click()
     owner.page.get_by_label("Plain numbers").check()
     owner.page.get_by_role("button", name="Create batch").click()
-    owner.reads("Batch created")
+    owner.wait_for_text("Batch created")
     owner.sidebar("Scans & safety")
-    owner.reads("No scans yet", "Print the codes of a batch and scan one.")
+    owner.wait_for_text("No scans yet", "Print the codes of a batch and scan one.")
     owner.sidebar("Products & codes", "Imports")
-    owner.reads("No imports yet", "Upload a CSV file that assigns codes to products.")
+    owner.wait_for_text("No imports yet", "Upload a CSV file that assigns codes to products.")
     owner.page.get_by_role("link", name="Add import").last.click()
 
-    owner.reads("Download the template")
+    owner.wait_for_text("Download the template")

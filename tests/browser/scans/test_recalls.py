@@ -55,7 +55,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
         page.get_by_role("link", name="Recall", exact=True).click()
     else:
         staff.goto(f"authcodes/recall/add/?what=product&product={product.pk}")
-    staff.reads("All 10 codes will answer every scan with your message", "Lot 7", "Lot 8")
+    staff.wait_for_text("All 10 codes will answer every scan with your message", "Lot 7", "Lot 8")
     for name, value in TEXTS.items():
         page.locator(f"[name={name}]").fill(value)
 
@@ -69,7 +69,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
 
     page.locator("[name=confirmation]").fill("2")
     page.get_by_role("button", name="Recall and send").click()
-    staff.reads("Codes recalled.")
+    staff.wait_for_text("Codes recalled.")
     assert Recall.objects.get().batches.count() == 2
     wait_until(lambda: mailed(box) == 2, seconds=60)
     assert sorted(box.recipients) == sorted(customer.email for customer in customers)
@@ -80,7 +80,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
     page.locator("[name=pieces]").fill("4")
     page.locator("[name=note]").fill("Shop in Bern")
     page.get_by_role("button", name="Enter returned pieces").click()
-    staff.reads("4 pieces came back", "Shop in Bern")
+    staff.wait_for_text("4 pieces came back", "Shop in Bern")
 
 
 def test_some_codes_of_a_batch_are_chosen_and_what_is_wrong_is_said_at_its_field(window, brand, box):
@@ -99,12 +99,12 @@ def test_some_codes_of_a_batch_are_chosen_and_what_is_wrong_is_said_at_its_field
     shot(staff, "recall-what")
     assert staff.audit() == []
     page.get_by_role("button", name="Continue").click()
-    staff.reads("This code is not in the batch.")
+    staff.wait_for_text("This code is not in the batch.")
     assert page.locator("[name=first]").input_value() == "11"
 
     page.locator("[name=last]").fill("20")
     page.get_by_role("button", name="Continue").click()
-    staff.reads("All 10 codes will answer every scan", "a part of the batch")
+    staff.wait_for_text("All 10 codes will answer every scan", "a part of the batch")
 
 
 def test_a_test_goes_to_staff_and_a_poster_opens_with_the_message_that_is_typed(window, brand, box):
@@ -122,7 +122,7 @@ def test_a_test_goes_to_staff_and_a_poster_opens_with_the_message_that_is_typed(
     shot(staff, "recall-poster")
 
     page.get_by_role("button", name="Send this e-mail to").locator("visible=true").click()
-    staff.reads("Test sent to", "Nothing has been recalled yet.")
+    staff.wait_for_text("Test sent to", "Nothing has been recalled yet.")
     assert page.locator("[name=message]").input_value() == TEXTS["message"]
     assert not Recall.objects.exists()
     wait_until(lambda: mailed(box) == 1, seconds=60)
@@ -151,20 +151,20 @@ def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(
 
     staff.goto(f"authcodes/recall/{recall.pk}/change/")
     page.get_by_role("link", name="Add codes").click()
-    staff.reads("Its message stays the same")
+    staff.wait_for_text("Its message stays the same")
     page.get_by_label("Some batches").check()
     page.locator("[data-of=batches] .select2-selection").click()
     page.locator(".select2-dropdown .select2-search__field, .select2-search__field").last.fill("Lot 9")
     page.locator(".select2-results__option", has_text="Lot 9").click()
     page.get_by_role("button", name="Continue").click()
-    staff.reads("Lot 9", TEXTS["message"], "All 3 codes will answer every scan")
+    staff.wait_for_text("Lot 9", TEXTS["message"], "All 3 codes will answer every scan")
     assert page.locator("[name=message]").count() == 0
     shot(staff, f"recall-add-codes-{size[0]}")
     assert staff.audit() == []
     page.locator("[name=reason]").fill("The same lids.")
     page.locator("[name=confirmation]").fill("1")
     page.get_by_role("button", name="Add codes and send").click()
-    staff.reads("Codes added to the recall.", "Lot 9")
+    staff.wait_for_text("Codes added to the recall.", "Lot 9")
 
     assert recall.batches.count() == 2
     wait_until(lambda: mailed(box) == len(customers) + 1, seconds=60)

@@ -33,7 +33,7 @@ def test_a_key_gets_its_scopes_and_shows_its_calls(portal, brand, window, size):
     _, text = api_keys.create(brand=brand, kind="hub", name="Till", at=timezone.now(), scopes=["read", "till"])
     Api(brand, {"api-key": text}).get("brand/levels")
     owner.goto(f"brands/apikey/{ApiKey.objects.get(name='Till').pk}/change/")
-    owner.reads("GET /api/v1/brand/levels", re.compile("Till: check and use reward codes"))
+    owner.wait_for_text("GET /api/v1/brand/levels", re.compile("Till: check and use reward codes"))
     pictured(owner, f"key-page-{size[0]}")
     assert owner.audit() == []
     assert owner.complaints == []

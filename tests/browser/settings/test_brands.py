@@ -1,6 +1,7 @@
 """Owners keep brands apart: one who works for two looks at one of them, and renews a key that is shown only once."""
 
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from brands.identity import api_keys
 from brands.models.credentials import ApiKey
@@ -21,7 +22,7 @@ def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
     both.page.get_by_label("Brand to show").filter(visible=True).select_option(label="Harbour Tea")
     both.lists(1)
 
-    both.reads("Leaves")
+    both.wait_for_text("Leaves")
 
 
 def test_a_key_is_rotated_and_its_successor_shown_once(window, brand):
@@ -34,6 +35,10 @@ def test_a_key_is_rotated_and_its_successor_shown_once(window, brand):
     owner.page.get_by_label("Reason").fill("Yearly")
     owner.button("Rotate and show the new key").click()
     text = owner.page.locator("[data-copied-text]").inner_text()
+    owner.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    owner.button("Copy").click()
+    expect(owner.page.get_by_role("status").filter(has_text="Copied")).to_have_count(1)
+    assert owner.page.evaluate("navigator.clipboard.readText()") == text
     owner.link("I have copied it").click()
     owner.lists(2)
 

@@ -28,13 +28,13 @@ def test_a_colleague_is_invited_and_comes_in(portal, browser, brand, window, siz
     assert owner.audit() == []
     owner.page.locator("[name=role]").select_option("support")
     owner.page.locator("[name=_save]").first.click()
-    owner.reads("nora@example.com", "Pending")
+    owner.wait_for_text("nora@example.com", "Pending")
     pictured(owner, f"invitations-{size[0]}")
 
     token = invitations.new_token(invitation_id=Invitation.objects.get().pk, at=timezone.now())
     newcomer = Window(browser, portal.url, size)
     newcomer.goto(f"invitation/{token}/")
-    newcomer.reads("invites nora@example.com to work for Northwind Coffee")
+    newcomer.wait_for_text("invites nora@example.com to work for Northwind Coffee")
     pictured(newcomer, f"join-{size[0]}")
     assert newcomer.audit() == []
     newcomer.page.get_by_label("First name").fill("Nora")

@@ -39,18 +39,18 @@ def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
     window = Window(browser, portal.url.replace(LOOPBACK, BY_NAME), DESKTOP)
     devtools, authenticator = with_authenticator(window)
     give_password(window)
-    window.reads("A second factor is required")
+    window.wait_for_text("A second factor is required")
 
     window.page.get_by_label("Name").fill("My laptop")
     window.button("passkey Add a passkey").click()
-    window.reads("Each code logs you in once")
+    window.wait_for_text("Each code logs you in once")
     window.link("I have saved them").click()
     window.goto("account/")
-    window.reads("My laptop", "Where you are logged in")
+    window.wait_for_text("My laptop", "Where you are logged in")
 
     window.context.clear_cookies()
     give_password(window)
-    window.reads("Enter the code from your authenticator app")
+    window.wait_for_text("Enter the code from your authenticator app")
     window.button("passkey Use a passkey").click()
     window.page.wait_for_url("**/admin/")
     assert Factor.objects.get().last_used_at is not None
@@ -67,7 +67,7 @@ def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
     )
     give_password(window)
     window.button("passkey Use a passkey").click()
-    window.reads("was not accepted")  # a counter that went back is a copied key's
+    window.wait_for_text("was not accepted")  # a counter that went back is a copied key's
     assert window.complaints == []
     window.close()
 
@@ -80,14 +80,14 @@ def test_an_app_is_set_up_on_a_phone(portal, browser, colleague):
 
     window.page.get_by_label("Code").fill(pyotp.TOTP(seed).now())
     window.button("Add the app").click()
-    window.reads("Each code logs you in once")
+    window.wait_for_text("Each code logs you in once")
     window.link("I have saved them").click()
     window.page.wait_for_url("**/admin/")
     window.goto("account/")
-    window.reads("Authenticator app")
+    window.wait_for_text("Authenticator app")
     owner_page = f"staff_login/signinsettings/{SignInSettings.objects.get().pk}/change/"
     window.goto(owner_page)
-    window.reads("Identity provider")
+    window.wait_for_text("Identity provider")
 
     assert window.complaints == []
     window.close()

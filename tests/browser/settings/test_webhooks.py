@@ -25,7 +25,7 @@ def test_a_webhook_is_added_and_its_secret_shown_once(window, brand):
     owner.page.get_by_label("Address").fill("https://10.0.0.1/")
     owner.page.get_by_label("points.earned").check()
     owner.button("Save").last.click()
-    owner.reads("This is a private network address, which is never called.")
+    owner.wait_for_text("This is a private network address, which is never called.")
 
     owner.page.get_by_label("Address").fill("https://shop.example/hooks")
     owner.button("Save").last.click()
@@ -43,13 +43,13 @@ def test_one_that_was_switched_off_is_told_on_the_front_page(window, brand):
     webhook_endpoints.stop(endpoint=made, state=WebhookEndpoint.State.GONE, at=at)
     owner = window()
     owner.goto("")
-    owner.reads("was switched off: its receiver failed")
+    owner.wait_for_text("was switched off: its receiver failed")
     owner.link("Review").click()
-    owner.reads("Disabled: the receiver answered 410 Gone")
+    owner.wait_for_text("Disabled: the receiver answered 410 Gone")
     owner.link("Enable").click()
     owner.page.get_by_label("Reason").fill("It is back")
     owner.button("Enable webhook").click()
-    owner.reads("Enabled")
+    owner.wait_for_text("Enabled")
 
     made.refresh_from_db()
     assert made.is_active

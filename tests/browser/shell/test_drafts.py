@@ -49,11 +49,11 @@ def test_a_form_is_filled_again_after_the_login_and_can_be_saved(portal, browser
     typed_after_the_end(window, person)
 
     log_in(window, person.email)
-    window.reads(NOTICE)
+    window.wait_for_text(NOTICE)
     shown(window, f"draft-{size[0]}")
     assert window.page.locator("#id_title").input_value() == "Blue mug"
     window.page.locator("[name=_save]").first.click()
-    window.reads("was added successfully")
+    window.wait_for_text("was added successfully")
     window.goto("authcodes/product/add/")
 
     assert Product.objects.get().title == "Blue mug"
@@ -113,7 +113,7 @@ class TestUnsaved:
         add_product(owner)
         owner.goto("")
         owner.goto("authcodes/product/add/")
-        owner.reads("You have an unsaved draft from")
+        owner.wait_for_text("You have an unsaved draft from")
         assert title_of(owner) == ""
         assert owner.axe() == []
 
@@ -121,7 +121,7 @@ class TestUnsaved:
 
         assert title_of(owner) == "Blue mug"
         owner.page.locator("[name=_save]").first.click()
-        owner.reads("was added successfully")
+        owner.wait_for_text("was added successfully")
         owner.goto("authcodes/product/add/")
         assert owner.page.get_by_text("unsaved draft").count() == 0
 
@@ -159,7 +159,7 @@ class TestUnsaved:
         owner.page.locator("[name=picture_file]").set_input_files(picture)
         owner.goto("authcodes/product/add/")
 
-        owner.reads("Choose these files again: New picture.")
+        owner.wait_for_text("Choose these files again: New picture.")
 
     def test_of_a_hand_made_form_is_offered_too(self, owner, brand):
         account = factories.account(factories.customer(brand), brand)
@@ -171,7 +171,7 @@ class TestUnsaved:
         assert owner.page.locator("#id_text").input_value() == "Called about the mug"
 
         owner.button("Save note").click()
-        owner.reads("The note is saved.")
+        owner.wait_for_text("The note is saved.")
         assert owner.page.get_by_text("unsaved draft").count() == 0
 
 
@@ -186,17 +186,17 @@ def test_a_wizard_is_filled_again_after_the_login(owner, person):
     owner.page.wait_for_url(re.compile("/admin/login/"))
     log_in(owner, person.email)
 
-    owner.reads(NOTICE)
+    owner.wait_for_text(NOTICE)
     assert owner.page.locator("[name=name]").input_value() == "Ten bags"
 
 
 def test_back_after_saving_says_that_it_was_saved(owner):
     add_product(owner)
     owner.page.locator("[name=_save]").first.click()
-    owner.reads("was added successfully")
+    owner.wait_for_text("was added successfully")
     owner.page.go_back()
 
-    owner.reads("You have saved this form already.")
+    owner.wait_for_text("You have saved this form already.")
     owner.button("Reload").click()
     owner.page.wait_for_load_state()
     assert title_of(owner) == ""
@@ -208,7 +208,7 @@ def test_two_clicks_save_once(owner, brand):
     owner.page.locator("#id_name").fill("Mug")
     owner.page.locator("#id_cost").fill("5")
     owner.page.locator("[name=_save]").first.dblclick()
-    owner.reads("was added successfully")
+    owner.wait_for_text("was added successfully")
 
     assert Reward.objects.filter(brand=brand).count() == 1
 
@@ -229,7 +229,7 @@ class TestTwoTabs:
         newer.close()
         owner.page.locator("#id_title").fill("Blue mug")
         owner.page.locator("[name=_save]").first.click()
-        owner.reads("Someone else changed this after you opened it")
+        owner.wait_for_text("Someone else changed this after you opened it")
         table = owner.page.get_by_role("region", name="Your values and the saved ones")
         assert "Blue mug" in table.inner_text()
         assert "Green mug" in table.inner_text()
@@ -239,7 +239,7 @@ class TestTwoTabs:
     def test_they_keep_their_own(self, owner, stale):
         assert title_of(owner) == "Blue mug"
         owner.page.locator("[name=_save]").first.click()
-        owner.reads("was changed successfully")
+        owner.wait_for_text("was changed successfully")
 
         stale.refresh_from_db()
         assert stale.title == "Blue mug"
@@ -248,7 +248,7 @@ class TestTwoTabs:
         owner.button("Use the saved value of Title").click()
         assert title_of(owner) == "Green mug"
         owner.page.locator("[name=_save]").first.click()
-        owner.reads("was changed successfully")
+        owner.wait_for_text("was changed successfully")
 
         stale.refresh_from_db()
         assert stale.title == "Green mug"

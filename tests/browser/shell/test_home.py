@@ -56,11 +56,11 @@ def test_the_bell_follows_a_job_that_one_started_until_its_end(window, brand):
     owner.goto("authcodes/product/")
     owner.page.locator("[data-bell-mark]", has_text="1").wait_for()
     owner.page.get_by_label("Jobs: 1 running").click()
-    owner.reads("Make many codes", "1 of 4 (25 %)")
+    owner.wait_for_text("Make many codes", "1 of 4 (25 %)")
 
     Job.objects.filter(pk=job.pk).update(status="failed", finished_at=job.created_at)
     owner.page.get_by_label("Jobs", exact=True).wait_for()
-    owner.reads("Failed")
+    owner.wait_for_text("Failed")
 
 
 def test_a_press_on_the_map_narrows_home_to_the_place(window, brand):
@@ -81,7 +81,7 @@ def test_a_new_brand_sees_the_code_for_its_first_scan(window, brand):
     owner = window("owner", PHONE)
     owner.goto("")
 
-    owner.reads("Get going", "Make a test scan", "Point your phone's camera here.")
+    owner.wait_for_text("Get going", "Make a test scan", "Point your phone's camera here.")
     assert owner.page.get_by_label("QR code of NEW-").count() == 1
     assert owner.audit() + owner.axe() == []
 
@@ -99,5 +99,5 @@ def test_home_full_of_figures_can_be_used_by_everybody(window, brand, size):
         summary.click()
 
     assert owner.audit() + owner.axe() == []
-    owner.look(size, "dark")
+    owner.show_as(size, "dark")
     assert owner.axe(looks_only=True) == []

@@ -17,12 +17,12 @@ def test_a_code_is_found_from_the_header(window, brand):
     manager.goto("")
 
     open_with(manager, "no such thing")
-    manager.reads("Nothing found for “no such thing”", "You can search Codes, Members, Products")
+    manager.wait_for_text("Nothing found for “no such thing”", "You can search Codes, Members, Products")
     manager.page.get_by_role("combobox", name="Search").fill("")
     manager.page.get_by_role("combobox", name="Search").press_sequentially("NW-0004")
     manager.page.get_by_role("option", name="NW-0004").click()
 
-    manager.reads("History of this code")
+    manager.wait_for_text("History of this code")
 
 
 def test_the_keyboard_chooses_and_screen_readers_follow(window, brand):
@@ -35,13 +35,13 @@ def test_the_keyboard_chooses_and_screen_readers_follow(window, brand):
 
     page.keyboard.press("Control+k")
     box = page.get_by_role("combobox", name="Search")
-    owner.reads("Type to search, or choose an action.")
+    owner.wait_for_text("Type to search, or choose an action.")
     assert box.evaluate("box => box === document.activeElement")
     assert owner.axe() == []
     page.keyboard.type("NW-000")
     page.get_by_role("option", name="NW-0003").wait_for()
     many = page.get_by_role("option").count()
-    owner.reads(f"{many} results")
+    owner.wait_for_text(f"{many} results")
     chosen = page.locator("[role=option][aria-selected=true]")
     assert box.get_attribute("aria-expanded") == "true"
     assert box.get_attribute("aria-activedescendant") == chosen.get_attribute("id") == "palette-1"

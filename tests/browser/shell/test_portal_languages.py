@@ -1,12 +1,15 @@
 """The portal in German and Arabic: chosen in two presses, from right to left, and usable by everybody."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from brands.models.people import User
 from loyalty.models.messages.addresses import SuppressedAddress
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
-from tests.support.portal import brand_with_one_of_each, staff
+from tests.support.portal import brand_with_one_of_each, scan, staff
 
 PAGES = [
     "",
@@ -56,6 +59,8 @@ SIGNS = r"""
 }
 """
 
+UNDER_CHARTS = ".home-axis, .home-heat-hours, .batch-ends, .member-chart-ends, .campaign-ends"
+
 
 @pytest.fixture
 def everything(brand):
@@ -76,12 +81,12 @@ def test_the_language_is_chosen_before_the_login_and_in_the_menu_behind_the_name
     olivia.page.locator("[name=username]").fill(person.email)
     olivia.page.locator("[name=password]").fill(factories.PASSWORD)
     olivia.page.keyboard.press("Enter")
-    olivia.reads("Produkte und Codes")
+    olivia.wait_for_text("Produkte und Codes")
 
     olivia.page.get_by_text(person.email).filter(visible=True).last.click()
     with olivia.page.expect_navigation():
         olivia.page.locator("#nav-sidebar select[name=language]").select_option(label="العربية")
-    olivia.reads("المنتجات والرموز")
+    olivia.wait_for_text("المنتجات والرموز")
     person.refresh_from_db()
     assert person.portal_language == "ar"
 
@@ -95,11 +100,11 @@ def test_pages_run_the_right_way_and_can_be_used_by_everybody(window, everything
 
     complaints = []
     for page in pages:
-        owner.look(PHONE, "dark")
+        owner.show_as(PHONE, "dark")
         owner.leave_for(f"/admin/{page}")
         owner.page.evaluate("document.fonts.ready.then(() => true)")
         complaints += owner.audit() + owner.axe(looks_only=True)
-        owner.look(DESKTOP, "light")
+        owner.show_as(DESKTOP, "light")
         owner.page.evaluate("document.fonts.ready.then(() => true)")
         complaints += owner.audit() + owner.axe()
 
@@ -145,3 +150,30 @@ def test_masked_codes_are_not_turned_round(window, brand):
         found += [(page, text) for text, is_in_order in signs if not is_in_order]
 
     assert found == []
+
+
+def test_what_stands_under_a_chart_runs_as_the_chart_does(window, brand):
+    person = staff(brand, email="olivia@example.com", password=factories.PASSWORD, portal_language="ar")
+    customer, batch = factories.customer(brand), factories.batch(brand, quantity=40)
+    scan(batch.codes.first(), user=customer)
+    for days_ago in (3, 1):
+        at = timezone.now() - timedelta(days=days_ago)
+        factories.points(customer, brand, 10, reason_id=f"order:{days_ago}", at=at)
+    campaign = factories.campaign(brand)
+    owner = window(None, PHONE)
+    owner.begin_session(person)
+    places = {}
+
+    for page in (
+        "",
+        f"authcodes/batchrange/{batch.pk}/change/",
+        f"loyalty/userpoints/{factories.account(customer, brand).pk}/change/",
+        f"campaigns/campaign/{campaign.pk}/page/",
+    ):
+        owner.goto(page)
+        for labels in owner.page.locator(UNDER_CHARTS).all():
+            left = labels.evaluate("row => [...row.children].map(each => each.getBoundingClientRect().left)")
+            places[f"{page} {labels.get_attribute('class')}"] = left
+
+    assert len(places) == 6, places
+    assert all(left == sorted(left) and len(left) > 1 for left in places.values()), places

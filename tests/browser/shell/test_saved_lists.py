@@ -26,7 +26,7 @@ def test_a_filtered_list_is_saved_opened_by_name_and_scheduled(window, brand):
     owner.link("Send on a schedule").click()
     owner.page.locator("input[name=recipients]").first.check()
     owner.page.get_by_role("button", name="Save", exact=True).click()
-    owner.reads("Codes without a product", "Planned")
+    owner.wait_for_text("Codes without a product", "Planned")
 
     assert SavedList.objects.get().query == {"assigned": ["no"]}
     assert ReportSchedule.objects.get().recipients.count() == 1

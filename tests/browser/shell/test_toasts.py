@@ -25,10 +25,10 @@ def test_a_code_that_was_switched_off_is_on_again_by_one_press(window, brand):
     switched_off(owner, code)
     assert is_off(code)
 
-    said = owner.page.get_by_role("status").filter(has_text="Deactivated: 1")
-    said.wait_for()
+    toast = owner.page.get_by_role("status").filter(has_text="Deactivated: 1")
+    toast.wait_for()
     assert owner.axe() == []
-    said.get_by_role("button", name="Undo").click()
+    toast.get_by_role("button", name="Undo").click()
     owner.page.get_by_role("status").filter(has_text="Undone.").wait_for()
 
     assert not is_off(code)

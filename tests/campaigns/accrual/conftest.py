@@ -41,7 +41,7 @@ def of_money(brand, target=100, **fields):
     return factories.campaign(brand, type="order", step_by="amount", target_value=target, **fields)
 
 
-def standing(row=None):
+def progress_of(row=None):
     found = row or UserLoyaltyCampaign.objects.get()
     return (found.progress, found.round)
 

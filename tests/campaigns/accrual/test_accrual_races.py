@@ -35,7 +35,7 @@ def brand(transactional_db):
     return made
 
 
-def asked(brand, customer, code) -> Action:
+def scan_action(brand, customer, code) -> Action:
     return Action(
         brand=brand,
         key_kind="app",
@@ -49,11 +49,13 @@ def asked(brand, customer, code) -> Action:
 
 
 def scan(customer, code):
-    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def claim_at_once(brand, customer, code, times):
-    return at_once(lambda _number: campaign_event.process_campaign_event(asked(brand, customer, code)), range(times))
+    return at_once(
+        lambda _number: campaign_event.process_campaign_event(scan_action(brand, customer, code)), range(times)
+    )
 
 
 @pytest.mark.parametrize("scanned", [False, True], ids=["each brings its scan", "scanned before"])
@@ -125,7 +127,7 @@ def test_without_the_guard_the_constraint_still_lets_only_one_through(brand):
     assert list(consistency.differences()) == []
 
 
-def balances_told(brand, customer):
+def balances_reported(brand, customer):
     """What each of many accepted scans, delivered at once, was told to be the balance after it."""
     for code in factories.batch(brand, quantity=20).codes.all():
         scan(customer, code)
@@ -134,13 +136,13 @@ def balances_told(brand, customer):
 
 
 def test_each_of_many_scans_at_once_is_told_its_own_balance(brand):
-    assert balances_told(brand, factories.customer(brand)) == list(range(10, 210, 10))
+    assert balances_reported(brand, factories.customer(brand)) == list(range(10, 210, 10))
     assert list(consistency.differences()) == []
 
 
 @pytest.mark.usefixtures("accounts_unguarded")
 def test_control_without_the_version_some_are_told_the_same_balance(brand):
-    assert len(set(balances_told(brand, factories.customer(brand)))) < 20
+    assert len(set(balances_reported(brand, factories.customer(brand)))) < 20
 
 
 def portions_delivered_at_once(brand, customers):
@@ -164,8 +166,8 @@ def test_portions_at_once_credit_each_event_once(brand, customers):
 def test_control_without_the_version_portions_tell_the_same_balance(brand):
     portions_delivered_at_once(brand, 2)
 
-    told = Event.objects.filter(detail_type="scan-auth").values_list("detail__arguments__user_id", "outcome")
-    balances = {(user, outcome["new_balance"]) for user, outcome in told}
+    outcomes = Event.objects.filter(detail_type="scan-auth").values_list("detail__arguments__user_id", "outcome")
+    balances = {(user, outcome["new_balance"]) for user, outcome in outcomes}
     assert len(balances) < 40
 
 
@@ -201,8 +203,8 @@ def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypat
     scan(customer, code)
     fetch_many, times = snapshot.fetch_many, []
 
-    def read_and_be_overtaken(asked):
-        [found] = fetch_many(asked)
+    def read_and_be_overtaken(requests):
+        [found] = fetch_many(requests)
         times.append(found.balance)
         if len(times) == 1:
             account = factories.account(customer, brand).pk
@@ -220,7 +222,9 @@ def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypat
 def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
     customers, code = [factories.customer(brand) for _ in range(50)], factories.code(brand)
 
-    results = at_once(lambda customer: campaign_event.process_campaign_event(asked(brand, customer, code)), customers)
+    results = at_once(
+        lambda customer: campaign_event.process_campaign_event(scan_action(brand, customer, code)), customers
+    )
 
     refusals = [result.code for result in results if not isinstance(result, dict)]
     assert refusals == ["SCAN_LIMIT_REACHED"] * 49
@@ -233,7 +237,7 @@ def test_awards_at_once_never_pass_a_daily_limit(brand):
     brand.save()
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: campaign_event.process_campaign_event(asked(brand, customer, code)), codes)
+    at_once(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
 
     assert UserPoints.objects.get().points == 35
 
@@ -244,7 +248,7 @@ def test_control_without_the_lock_awards_pass_the_limit(brand):
     brand.save()
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: campaign_event.process_campaign_event(asked(brand, customer, code)), codes)
+    at_once(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
 
     assert UserPoints.objects.get().points > 35
 
@@ -310,7 +314,7 @@ def test_a_first_accrual_enrols_once_however_many_come_at_once(brand):
     customer = factories.customer(brand, enrolled=False)
     codes = list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: campaign_event.process_campaign_event(asked(brand, customer, code)), codes)
+    at_once(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
 
     account = UserPoints.objects.get()
     assert (account.points, account.points_earned) == (200, 200)
@@ -321,7 +325,7 @@ def test_progress_counts_every_one_of_many_actions_at_once(brand):
     factories.milestone(campaign, 10, auto_claim=True, reward_points=5)
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
 
-    at_once(lambda code: campaign_event.process_campaign_event(asked(brand, customer, code)), codes)
+    at_once(lambda code: campaign_event.process_campaign_event(scan_action(brand, customer, code)), codes)
     worker.drain()
 
     assert customer.campaign_progress.get().progress == 20

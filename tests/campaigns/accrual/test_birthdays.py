@@ -275,3 +275,23 @@ def test_beats_at_once_publish_each_event_once():
 
     assert sum(published) == Event.objects.filter(detail_type="member-birthday").count() == len(customers)
     assert len(earned()) == len(customers)
+
+
+def test_a_brand_at_which_it_fails_keeps_no_others_members_waiting(brand, customer, today, monkeypatch, caplog):
+    """The brands come in any order, so each of them fails once."""
+    other = factories.brand()
+    for each, member in ((brand, customer), (other, factories.customer(other))):
+        rewarded(each)
+        born(member, each, today)
+    portions = birthdays._portions
+
+    for broken in (brand, other):
+
+        def failing(brand, day, at, *, broken=broken):
+            if brand == broken:
+                raise ArithmeticError
+            return portions(brand, day, at)
+
+        monkeypatch.setattr(birthdays, "_portions", failing)
+        assert birthdays.publish_birthdays(at=timezone.now()) == 1
+        assert f"birthdays at the brand {broken.slug} could not be celebrated" in caplog.text

@@ -39,10 +39,10 @@ def test_a_budget_is_given_out_and_then_milestones_pay_nothing(brand):
     factories.milestone(campaign, 1, reward_points=10)
     customers = [factories.customer(brand) for _ in range(3)]
 
-    told = [scanned(brand, each, sku=each.email, title="S")["campaigns"][0] for each in customers]
+    campaign_results = [scanned(brand, each, sku=each.email, title="S")["campaigns"][0] for each in customers]
     worker.drain()
 
-    assert [each["milestone_achieved"] for each in told] == [True, True, False]
+    assert [each["milestone_achieved"] for each in campaign_results] == [True, True, False]
     assert CampaignBudget.objects.get().points == 20
     assert LoyaltyTransaction.objects.filter(reason_id__startswith="milestone:").count() == 2
     assert all(each.milestones_achieved for each in UserLoyaltyCampaign.objects.all())
@@ -53,9 +53,9 @@ def test_things_cost_no_budget(brand, customer):
     factories.milestone(campaign, 1, reward_points=2)
     factories.milestone(campaign, 2)
 
-    told = [scanned(brand, customer, sku=f"S{n}", title="S")["campaigns"][0] for n in range(2)]
+    campaign_results = [scanned(brand, customer, sku=f"S{n}", title="S")["campaigns"][0] for n in range(2)]
 
-    assert [each["milestone_achieved"] for each in told] == [False, True]
+    assert [each["milestone_achieved"] for each in campaign_results] == [False, True]
 
 
 def test_a_budget_that_is_set_later_counts_what_was_paid_before(brand, customer):
@@ -85,16 +85,16 @@ def test_a_claim_pays_what_the_milestone_paid_when_it_was_reached(api, brand, cu
     assert LoyaltyTransaction.objects.get(reason_id=f"milestone:{mug.pk}").points_earned == 10
 
 
-@pytest.mark.parametrize(("budget", "told"), [(25, [1, 0]), (100, [0, 0])])
-def test_owners_hear_once_that_a_budget_is_used_up(brand, budget, told):
+@pytest.mark.parametrize(("budget", "notified_counts"), [(25, [1, 0]), (100, [0, 0])])
+def test_owners_hear_once_that_a_budget_is_used_up(brand, budget, notified_counts):
     owner = staff(brand, role="owner", email="olivia@example.com")
     campaign = factories.campaign(brand, budget=budget)
     factories.milestone(campaign, 1, reward_points=20)
     scanned(brand, factories.customer(brand), sku="A", title="A")
 
-    assert [budgets.notify_used_up(at=timezone.now()) for _ in range(2)] == told
+    assert [budgets.notify_used_up(at=timezone.now()) for _ in range(2)] == notified_counts
     mails = StaffMail.objects.filter(user=owner, kind="budget")
-    assert ["“Scan and win” has paid 20 points" in each.text for each in mails] == [True] * told[0]
+    assert ["“Scan and win” has paid 20 points" in each.text for each in mails] == [True] * notified_counts[0]
     Campaign.objects.update(budget=budget + 1)
     assert CampaignBudget.objects.get().notified_at is None
 

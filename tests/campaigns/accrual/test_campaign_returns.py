@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from campaigns.models.campaigns import UserLoyaltyCampaign
-from tests.campaigns.accrual.conftest import of_money, standing
+from tests.campaigns.accrual.conftest import of_money, progress_of
 from tests.support import factories, shop
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_contradicts")]
@@ -31,9 +31,9 @@ def test_the_first_order_s_return_leaves_nothing(brand, customer):
     shop.buy(brand, customer)
 
     assert shop.cancel(brand, customer).outcome["campaigns_stepped_back"][0]["progress"] == 0
-    assert standing() == (0, 1)
+    assert progress_of() == (0, 1)
     shop.buy(brand, customer, "A-2")
-    assert standing() == (1, 1)
+    assert progress_of() == (1, 1)
 
 
 @pytest.mark.usefixtures("recomputing")
@@ -43,9 +43,9 @@ def test_a_finished_round_stays_finished(brand, customer):
     shop.buy(brand, customer, "A-2", subtotal="30.00")
 
     shop.cancel(brand, customer, "A-1")
-    assert standing() == (20, 2)
+    assert progress_of() == (20, 2)
     shop.cancel(brand, customer, "A-2")
-    assert standing() == (0, 2)
+    assert progress_of() == (0, 2)
 
 
 @pytest.mark.usefixtures("recomputing")
@@ -58,4 +58,4 @@ def test_products_of_a_returned_order_count_again(brand, customer):
 
     shop.cancel(brand, customer, "A-1")
 
-    assert (standing(), UserLoyaltyCampaign.objects.get().products) == ((0, 1), [])
+    assert (progress_of(), UserLoyaltyCampaign.objects.get().products) == ((0, 1), [])

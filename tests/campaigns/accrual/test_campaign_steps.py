@@ -8,11 +8,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
-from campaigns.progress.overview import standings
+from campaigns.progress.overview import campaign_statuses
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption
-from tests.campaigns.accrual.conftest import bought, of_money, scanned, standing
+from tests.campaigns.accrual.conftest import bought, of_money, progress_of, scanned
 from tests.campaigns.accrual.test_handlers import report
 from tests.campaigns.earning.earning_rules import row
 from tests.support import factories
@@ -31,7 +31,7 @@ def test_a_campaign_counts_the_money_that_was_paid(brand, customer):
 
     assert (first["progress"], first["exact_progress"], first["step"]) == (49, 49.9, 49.9)
     assert (second["progress"], second["exact_progress"], second["step"]) == (100, 100, 50.1)
-    assert standing() == (100, 1)
+    assert progress_of() == (100, 1)
 
 
 def test_money_beyond_the_goal_counts_no_more(brand, customer):
@@ -40,8 +40,8 @@ def test_money_beyond_the_goal_counts_no_more(brand, customer):
     bought(brand, customer, "B", "500")
 
     assert bought(brand, customer, "C", "10")["campaigns"][0]["step"] == 0
-    assert standing() == (100, 1)
-    [shown] = standings(brand_id=brand.pk, user_id=customer.pk, at=timezone.now())
+    assert progress_of() == (100, 1)
+    [shown] = campaign_statuses(brand_id=brand.pk, user_id=customer.pk, at=timezone.now())
     assert (shown.progress, shown.exact_progress) == (100, 100)
 
 
@@ -56,10 +56,10 @@ def test_different_products_count_once_each(brand, customer):
     factories.milestone(campaign, 2, reward_points=5)
     serum, cream = (factories.product(brand, sku=each, title=each) for each in ("SER", "CRE"))
 
-    told = [scanned(brand, customer, each)["campaigns"][0] for each in (serum, serum, cream)]
+    results = [scanned(brand, customer, each)["campaigns"][0] for each in (serum, serum, cream)]
 
-    assert [each["progress"] for each in told] == [1, 1, 2]
-    assert [each["milestone_achieved"] for each in told] == [False, False, True]
+    assert [each["progress"] for each in results] == [1, 1, 2]
+    assert [each["milestone_achieved"] for each in results] == [False, False, True]
     assert UserLoyaltyCampaign.objects.get().products == [serum.pk, cream.pk]
 
 
@@ -93,11 +93,11 @@ def test_a_repeatable_campaign_begins_again_with_the_next_action(brand, customer
     campaign = factories.campaign(brand, target_value=2, is_repeatable=True)
     mug = factories.milestone(campaign, 2, reward_points=7)
 
-    told = [scanned(brand, customer, sku=f"S{n}", title="S")["campaigns"][0] for n in range(5)]
+    results = [scanned(brand, customer, sku=f"S{n}", title="S")["campaigns"][0] for n in range(5)]
     worker.drain()
 
-    assert [(each["progress"], each["round"]) for each in told] == [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3)]
-    assert [each["milestone_achieved"] for each in told] == [False, True, False, True, False]
+    assert [(each["progress"], each["round"]) for each in results] == [(1, 1), (2, 1), (1, 2), (2, 2), (1, 3)]
+    assert [each["milestone_achieved"] for each in results] == [False, True, False, True, False]
     reasons = LoyaltyTransaction.objects.filter(reason_id__startswith="milestone:").order_by("pk")
     assert [each.reason_id for each in reasons] == [f"milestone:{mug.pk}", f"milestone:{mug.pk}:2"]
     assert [each.points_earned for each in reasons] == [7, 7]
@@ -106,9 +106,9 @@ def test_a_repeatable_campaign_begins_again_with_the_next_action(brand, customer
 def test_what_is_beyond_the_goal_counts_in_the_next_round(brand, customer):
     factories.milestone(of_money(brand, is_repeatable=True), 100, reward_points=5)
 
-    told = bought(brand, customer, "A", "250")["campaigns"][0]
+    result = bought(brand, customer, "A", "250")["campaigns"][0]
 
-    assert (told["progress"], told["round"], told["step"]) == (50, 3, 50)
+    assert (result["progress"], result["round"], result["step"]) == (50, 3, 50)
     assert RewardClaim.objects.count() == 2
     assert sorted(RewardClaim.objects.values_list("round", flat=True)) == [1, 2]
 
@@ -118,7 +118,7 @@ def test_one_action_finishes_ten_rounds_at_most(brand, customer):
 
     bought(brand, customer, "A", "1000000")
 
-    assert standing() == (1, 10)
+    assert progress_of() == (1, 10)
     assert RewardClaim.objects.count() == 10
 
 
@@ -126,9 +126,9 @@ def test_products_count_again_in_the_next_round(brand, customer):
     factories.campaign(brand, step_by="products", target_value=2, is_repeatable=True)
     first, second = (factories.product(brand, sku=each, title=each) for each in "AB")
 
-    told = [scanned(brand, customer, each)["campaigns"][0] for each in (first, second, first)]
+    results = [scanned(brand, customer, each)["campaigns"][0] for each in (first, second, first)]
 
-    assert [(each["progress"], each["round"]) for each in told] == [(1, 1), (2, 1), (1, 2)]
+    assert [(each["progress"], each["round"]) for each in results] == [(1, 1), (2, 1), (1, 2)]
     assert UserLoyaltyCampaign.objects.get().products == [first.pk]
 
 
@@ -185,9 +185,9 @@ def test_the_n_th_order_and_the_member_s_past_can_be_asked_for(brand, customer):
     away = factories.customer(brand)
     factories.points(away, brand, 5, reason_id="order:old", at=timezone.now() - timedelta(days=31))
 
-    told = [bought(brand, customer, str(number), "10").get("campaigns") for number in range(3)]
+    results = [bought(brand, customer, str(number), "10").get("campaigns") for number in range(3)]
 
-    assert [each and len(each) for each in told] == [None, None, 1]
+    assert [each and len(each) for each in results] == [None, None, 1]
     assert [each["campaign_id"] for each in bought(brand, away, "late", "10")["campaigns"]] == [returning.pk]
 
 

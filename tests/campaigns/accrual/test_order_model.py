@@ -224,8 +224,8 @@ class Service:
 
     def give_back(self, name, euros):
         self.returns += 1
-        asked = {} if euros is None else {"amount": str(euros)}
-        payload = shop.return_payload(name, f"R-{self.returns}", **asked)
+        return_fields = {} if euros is None else {"amount": str(euros)}
+        payload = shop.return_payload(name, f"R-{self.returns}", **return_fields)
         outcome = self.handle(on_order_return, "order-returned", payload)
         if outcome == "WAITS":
             self.waiting[name] = self.last_waiting

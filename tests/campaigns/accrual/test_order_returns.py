@@ -80,7 +80,7 @@ def test_items_cost_what_they_cost_after_the_discount(brand, customer):
 
 
 @pytest.mark.parametrize(
-    ("asked", "left"),
+    ("return_fields", "left"),
     [
         ({"return_id": "R-2", "amount": "60.01"}, {"field": "amount", "left": 60}),
         (
@@ -89,11 +89,11 @@ def test_items_cost_what_they_cost_after_the_discount(brand, customer):
         ),
     ],
 )
-def test_more_than_was_bought_is_rejected_with_what_is_left(brand, customer, asked, left):
+def test_more_than_was_bought_is_rejected_with_what_is_left(brand, customer, return_fields, left):
     shop.buy(brand, customer, subtotal="100.00")
     shop.give_back(brand, customer, return_id="R-1", amount="40.00")
 
-    event = shop.give_back(brand, customer, **asked)
+    event = shop.give_back(brand, customer, **return_fields)
 
     assert (event.status, event.outcome["error"]) == ("refused", "RETURN_EXCEEDS_ORDER")
     assert event.outcome["details"] == left

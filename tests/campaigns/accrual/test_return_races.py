@@ -69,8 +69,8 @@ def unlocked(monkeypatch):
     """Nobody waits for an account, and all think a moment between reading and writing."""
     read = returns.returned_before
 
-    def read_and_think(*about):
-        found = read(*about)
+    def read_and_think(*arguments):
+        found = read(*arguments)
         time.sleep(0.1)
         return found
 

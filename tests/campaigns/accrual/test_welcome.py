@@ -134,3 +134,23 @@ def test_beats_at_once_publish_each_event_once():
 
     assert sum(published) == Event.objects.filter(detail_type="member-welcome").count() == len(customers)
     assert len(earned()) == len(customers)
+
+
+def test_a_brand_at_which_it_fails_keeps_no_others_members_waiting(brand, customer, monkeypatch, caplog):
+    """The brands come in any order, so each of them fails once."""
+    other = factories.brand()
+    factories.customer(other)
+    for each in (brand, other):
+        welcomed(each)
+    portions = welcome._portions
+
+    for broken in (brand, other):
+
+        def failing(brand_id, at, *, broken=broken):
+            if brand_id == broken.pk:
+                raise ArithmeticError
+            return portions(brand_id, at)
+
+        monkeypatch.setattr(welcome, "_portions", failing)
+        assert welcome.publish_welcomes(at=timezone.now()) == 1
+        assert f"new members of the brand {broken.slug} could not be welcomed" in caplog.text

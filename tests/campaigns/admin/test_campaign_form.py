@@ -41,7 +41,7 @@ def test_conditions_and_budget_are_saved_and_read_back(brand):
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "expected_text"),
     [
         ({"conditions": json.dumps({"all": [row("amount", "at_least", "5")]})}, "There is no field amount"),
         ({"conditions": "{"}, "The rows could not be read"),
@@ -51,14 +51,14 @@ def test_conditions_and_budget_are_saved_and_read_back(brand):
         ({"step_by": "anything"}, "Select a valid choice"),
     ],
 )
-def test_what_cannot_be_counted_is_refused_in_words(brand, customer, fields, says):
+def test_what_cannot_be_counted_is_refused_in_words(brand, customer, fields, expected_text):
     campaign = factories.campaign(brand)
     UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign)
 
     answer = save(brand, campaign, **fields)
 
     assert answer.status_code == 200
-    assert says in text(answer)
+    assert expected_text in text(answer)
 
 
 def test_a_budget_below_what_was_paid_is_refused(brand, customer):
@@ -151,8 +151,8 @@ def test_so_many_campaigns_at_once_are_enough(brand, monkeypatch):
 
 
 def test_conditions_that_each_action_would_read_are_short(brand):
-    words = [f"{number:05d}" + "x" * 50 for number in range(180)]
-    conditions = json.dumps({"all": [row("sku", "in", words)]})
+    skus = [f"{number:05d}" + "x" * 50 for number in range(180)]
+    conditions = json.dumps({"all": [row("sku", "in", skus)]})
 
     assert "These conditions are too long" in text(save(brand, factories.campaign(brand), conditions=conditions))
 

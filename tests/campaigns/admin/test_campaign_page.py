@@ -50,17 +50,17 @@ def test_the_list_leads_to_the_page_and_the_page_to_the_form(brand):
 def test_the_page_shows_members_milestones_cost_and_time(brand, running):
     page = page_of(brand, running)
 
-    for words in (
+    for expected_text in (
         "Members taking part",
         "1 on their way to the goal",
         "40 of 100 points",
         "0.40 EUR",
         "10 days left",
-        "of 1 codes for the till",
+        "of 1 code for the till",
         "A mug",
-        "Nobody gets ahead in it after that.",
+        "After that, no one makes progress in it.",
     ):
-        assert words in page
+        assert expected_text in page
     assert page.count("campaign-stop") == 2
 
 
@@ -90,7 +90,7 @@ def test_results_count_each_milestone_and_day(brand, customer, running):
         ),
         (
             "printer",
-            ["10 days left", "Nobody gets ahead"],
+            ["10 days left", "no one makes progress"],
             ["Members taking part", "40 of 100", "0.40 EUR", "Pause campaign", "last 30 days"],
         ),
     ],
@@ -98,8 +98,8 @@ def test_results_count_each_milestone_and_day(brand, customer, running):
 def test_each_role_sees_the_figures_of_the_rows_that_it_may_see(brand, running, role, sees, sees_not):
     page = page_of(brand, running, role)
 
-    assert [words for words in sees if words not in page] == []
-    assert [words for words in sees_not if words in page] == []
+    assert [phrase for phrase in sees if phrase not in page] == []
+    assert [phrase for phrase in sees_not if phrase in page] == []
 
 
 def test_another_brand_finds_no_page_and_stops_nothing(brand, running):
@@ -115,9 +115,9 @@ def test_pausing_says_what_stops_and_resuming_goes_on(brand, running):
     factories.batch(brand, campaign=running, quantity=3, after_campaign="nothing")
     client, its = browser(staff(brand)), address(LABEL, "pause", running.pk)
 
-    asked = text(client.get(its))
-    assert "1 of 2 members who take part have not reached the goal" in asked
-    assert "scans of 1 batch with 3 codes earn nothing" in asked
+    confirmation = text(client.get(its))
+    assert "1 of 2 members who take part have not reached the goal" in confirmation
+    assert "scans of 1 batch with 3 codes earn nothing" in confirmation
     assert client.post(its, {"reason": ""}).status_code == 200
     answer = client.post(its, {"reason": "Too dear"})
 
@@ -129,7 +129,7 @@ def test_pausing_says_what_stops_and_resuming_goes_on(brand, running):
     page = page_of(brand, running)
     assert "Paused" in page
     assert "Resume campaign" in page
-    assert "1 member goes on where they were." in text(client.get(address(LABEL, "resume", running.pk)))
+    assert "1 member continues where they left off." in text(client.get(address(LABEL, "resume", running.pk)))
     client.post(address(LABEL, "resume", running.pk), {"reason": "Go"})
     running.refresh_from_db()
     assert running.is_active
@@ -174,7 +174,7 @@ def test_one_click_tries_it_on_past_days(brand, running):
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "expected_text"),
     [
         ({"starts_at": timedelta(days=3)}, "begins in 3 days"),
         ({"ends_at": timedelta(seconds=1)}, "ends today"),
@@ -182,21 +182,23 @@ def test_one_click_tries_it_on_past_days(brand, running):
         ({}, "runs until somebody ends it"),
     ],
 )
-def test_the_time_line_says_what_is_left(brand, fields, says):
+def test_the_time_line_says_what_is_left(brand, fields, expected_text):
     campaign = factories.campaign(brand, **{name: timezone.now() + each for name, each in fields.items()})
 
-    assert says in page_of(brand, campaign)
+    assert expected_text in page_of(brand, campaign)
 
 
-@pytest.mark.parametrize(("stock", "says"), [(0, "None left: it waits to be claimed"), (3, "3 left"), (None, "")])
-def test_a_milestone_says_what_the_catalogue_has_left(brand, stock, says):
+@pytest.mark.parametrize(
+    ("stock", "expected_text"), [(0, "None left: it waits to be claimed"), (3, "3 left"), (None, "")]
+)
+def test_a_milestone_says_what_the_catalogue_has_left(brand, stock, expected_text):
     campaign = factories.campaign(brand, target_value=1)
     factories.milestone(campaign, 1, reward=factories.reward(brand, name="Enamel mug", cost=None, stock=stock))
 
     page = page_of(brand, campaign)
 
     assert "Enamel mug" in page
-    assert says in page
+    assert expected_text in page
     assert ("None left" in page) == (stock == 0)
 
 

@@ -177,7 +177,7 @@ def test_a_launched_campaign_counts_and_pays(client, brand, customer):
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "says"),
+    ("fields", "field", "message"),
     [
         ({"name": ""}, "name", "This field is required."),
         ({"target_value": "0"}, "target_value", "greater than or equal to 1"),
@@ -208,13 +208,13 @@ def test_a_launched_campaign_counts_and_pays(client, brand, customer):
         ({"step_by": "anything"}, "step_by", "Select a valid choice"),
     ],
 )
-def test_each_wrong_entry_is_answered_at_its_field_and_nothing_typed_is_lost(client, fields, field, says):
+def test_each_wrong_entry_is_answered_at_its_field_and_nothing_typed_is_lost(client, fields, field, message):
     typed = {**PLAIN, "name_de": "Sammle zehn", "places": "Köln", **fields}
 
     answer = client.post(NEW, {**typed, "_launch": "1"})
 
     assert answer.status_code == 200
-    assert says in errors(answer)[field]
+    assert message in errors(answer)[field]
     assert not Campaign.objects.exists()
     assert not Reward.objects.exists()
     page = text(answer)
@@ -255,7 +255,7 @@ def test_a_button_pressed_twice_makes_one_campaign(monkeypatch):
 def test_without_the_look_for_a_twin_each_press_makes_one(monkeypatch):
     brand = factories.brand()
     person, together = staff(brand), Barrier(2)
-    monkeypatch.setattr(pages.CampaignWizard, "twin_of", lambda *_what: (together.wait(), None)[1])
+    monkeypatch.setattr(pages.CampaignWizard, "campaign_named", lambda *_what: (together.wait(), None)[1])
     monkeypatch.setattr(pages.Brand.objects, "select_for_update", lambda **_options: pages.Brand.objects.all())
 
     at_once(lambda _n: browser(person).post(NEW, {**PLAIN, "_launch": "1"}), range(2), threads=2)

@@ -30,9 +30,9 @@ def test_milestone_of_a_login_campaign_above_the_ceiling_is_refused_in_words(bra
 
     refused = save_milestone(owner, campaign, "1000.01")
 
-    words = "At most 1,000 points; ask the operator to raise the ceiling."
+    message = "At most 1,000 points; ask the operator to raise the ceiling."
     assert refused.status_code == 200
-    assert words in text(refused)
+    assert message in text(refused)
     assert not Milestone.objects.exists()
     assert save_milestone(owner, campaign, "1000").status_code == 302
     assert Milestone.objects.get().reward_points == 1000
@@ -65,15 +65,15 @@ def test_milestone_above_a_lowered_ceiling_stays_and_does_not_rise(brand):
 
 def test_the_database_refuses_a_milestone_above_the_ceiling(brand):
     rich = factories.brand(max_points_per_scan=5000)
-    milestone, theirs = (
+    milestone, foreign_milestone = (
         factories.milestone(factories.campaign(brand), 1),
         factories.milestone(factories.campaign(rich), 1),
     )
-    Milestone.objects.filter(pk=theirs.pk).update(reward_points=5000)
+    Milestone.objects.filter(pk=foreign_milestone.pk).update(reward_points=5000)
     writes = [
         lambda: Milestone.objects.filter(pk=milestone.pk).update(reward_points=Decimal("1000.01")),
         lambda: factories.milestone(milestone.campaign, 2, reward_points=99_999_999),
-        lambda: Milestone.objects.filter(pk=theirs.pk).update(campaign=milestone.campaign, threshold=3),
+        lambda: Milestone.objects.filter(pk=foreign_milestone.pk).update(campaign=milestone.campaign, threshold=3),
     ]
 
     for write in writes:

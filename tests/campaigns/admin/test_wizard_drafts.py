@@ -131,7 +131,7 @@ def test_who_may_not_add_campaigns_has_no_wizard(brand, role):
 
 def test_rows_of_another_brand_are_neither_offered_nor_taken(client, brand):
     other = factories.brand()
-    theirs = {
+    foreign_rows = {
         "products": factories.product(other, sku="T", title="Their serum").pk,
         "batches": factories.batch(other, range_name="Their batch").pk,
         "segments": factories.segment(other, name="Their segment").pk,
@@ -141,7 +141,7 @@ def test_rows_of_another_brand_are_neither_offered_nor_taken(client, brand):
 
     page = text(client.get(NEW))
     assert "Their " not in page
-    for name, pk in theirs.items():
+    for name, pk in foreign_rows.items():
         answer = client.post(NEW, {**PLAIN, "audience": "all", name: [pk], "_launch": "1"})
         assert "Select a valid choice" in errors(answer)[name]
         assert "Their" not in text(answer)

@@ -38,7 +38,7 @@ def actions(label=LABEL):
     return list(AuditLogEntry.objects.filter(kind=label).order_by("pk").values_list("action", flat=True))
 
 
-def said(response):
+def text_of(response):
     return html.unescape(text(response))
 
 
@@ -55,7 +55,7 @@ def test_one_is_written_sent_and_counted(sender, manager, box, work):
     assert (broadcast.segment_name, broadcast.created_by.email) == ("Everyone", "max@example.com")
     assert broadcast.texts == {"en": {"subject": "Spring", "body": "Hello {customer_name}", "short_text": ""}}
 
-    question = said(manager.get(address(LABEL, "send", broadcast.pk)))
+    question = text_of(manager.get(address(LABEL, "send", broadcast.pk)))
     assert "It reaches 1 of 2 members." in question
     assert "Send to 1 member" in question
     assert not Job.objects.exists()
@@ -85,7 +85,7 @@ def test_many_members_are_written_with_separators(sender, manager):
     for _ in range(3):
         factories.customer(sender)
 
-    assert "Send to 3 members" in said(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "Send to 3 members" in text_of(manager.get(address(LABEL, "send", broadcast.pk)))
 
 
 def test_a_moment_is_in_the_brands_time_zone(sender, manager, customer):
@@ -96,7 +96,7 @@ def test_a_moment_is_in_the_brands_time_zone(sender, manager, customer):
     manager.post(address(LABEL, "add"), filled(sender, **moment))
     broadcast = Broadcast.objects.get()
     assert broadcast.send_at == datetime(2027, 3, 1, 0, 0, tzinfo=UTC)
-    question = said(manager.get(address(LABEL, "send", broadcast.pk)))
+    question = text_of(manager.get(address(LABEL, "send", broadcast.pk)))
     assert "Sending begins on 1 Mar 2027, 09:00" in question
     assert "Plan for 1 member" in question
     manager.post(address(LABEL, "send", broadcast.pk))
@@ -104,7 +104,7 @@ def test_a_moment_is_in_the_brands_time_zone(sender, manager, customer):
     broadcast.refresh_from_db()
     assert (broadcast.state, broadcast.next_at) == ("planned", broadcast.send_at)
     assert actions() == ["Added", "Planned"]
-    manager.post(address(LABEL, "unplan", broadcast.pk))
+    manager.post(address(LABEL, "back_to_draft", broadcast.pk))
     broadcast.refresh_from_db()
     assert (broadcast.state, actions()[-1]) == ("draft", "Back to draft")
 
@@ -158,7 +158,7 @@ def test_texts_that_somebody_else_changed_are_not_overwritten(sender, manager):
 
     answer = manager.post(page, {**opened, "subject_en": "Mine"})
 
-    assert "Someone else changed the texts" in said(answer)
+    assert "Someone else changed the texts" in text_of(answer)
     assert Broadcast.objects.get().texts["en"]["subject"] == "Theirs"
 
 
@@ -188,7 +188,7 @@ def test_sending_twice_says_that_it_was_sent(sender, manager, customer):
 
     answer = manager.post(address(LABEL, "send", broadcast.pk))
 
-    assert "This broadcast is being sent by now." in said(answer)
+    assert "This broadcast is being sent by now." in text_of(answer)
     assert Job.objects.count() == 1
 
 
@@ -196,7 +196,7 @@ def test_cancelling_asks_first(sender, manager, customer, box, work):
     broadcast = factories.broadcast(sender)
     manager.post(address(LABEL, "send", broadcast.pk))
 
-    assert "cannot be sent again" in said(manager.get(address(LABEL, "cancel", broadcast.pk)))
+    assert "cannot be sent again" in text_of(manager.get(address(LABEL, "cancel", broadcast.pk)))
     manager.post(address(LABEL, "cancel", broadcast.pk))
     work()
 
@@ -223,7 +223,7 @@ def test_what_a_german_colleague_cancels_is_counted_and_told_to_each_in_their_la
             counted = figures.of(broadcast)
         assert (counted.stopped, counted.unreachable) == (1, 0)
     pages = [
-        said(reader.get(address("loyalty.notificationdelivery", "change", row.pk))) for reader in (manager, german)
+        text_of(reader.get(address("loyalty.notificationdelivery", "change", row.pk))) for reader in (manager, german)
     ]
     assert [("Cancelled." in page, "Abgebrochen." in page) for page in pages] == [(True, False), (False, True)]
 
@@ -300,7 +300,7 @@ def test_other_roles_see_none(sender, role):
     client = browser(staff(sender, role=role))
 
     assert client.get(address(LABEL)).status_code == 403
-    for name in ("send", "unplan", "cancel", "preview"):
+    for name in ("send", "back_to_draft", "cancel", "preview"):
         assert client.post(address(LABEL, name, broadcast.pk)).status_code in {403, 404}
     assert Broadcast.objects.get().state == "draft"
 
@@ -316,8 +316,8 @@ def test_without_settings_the_page_says_what_to_do(sender, manager, customer):
     broadcast = factories.broadcast(sender)
     NotificationSettings.objects.update(is_active=False)
 
-    assert "Notifications are switched off" in said(manager.get(address(LABEL, "send", broadcast.pk)))
-    assert "Switch them on" in said(manager.post(address(LABEL, "send", broadcast.pk)))
+    assert "Notifications are switched off" in text_of(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "Switch them on" in text_of(manager.post(address(LABEL, "send", broadcast.pk)))
     assert Broadcast.objects.get().state == "draft"
 
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from campaigns.broadcasts import lifecycle, sending
 from campaigns.segments import uses
+from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from core.errors import Invalid
 from events.models import Event
 from jobs import runner
@@ -106,7 +107,7 @@ def test_a_segment_is_deleted_or_written_to_never_both(sender):
     def work(step):
         uses.delete(segment) if step == "delete" else lifecycle.save(draft)
 
-    results = at_once_behind("SELECT pg_advisory_xact_lock(7216010, %s)", [sender.pk], work, ["delete", "save"])
+    results = at_once_behind(LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, sender.pk], work, ["delete", "save"])
 
     assert sum(isinstance(each, Invalid) for each in results) == 1
     assert Segment.objects.exists() == Broadcast.objects.exists()

@@ -11,8 +11,8 @@ from tests.support import factories
 
 def scanned(customer, code):
     """A scan that waits for its points."""
-    about = ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=code.brand_id)
-    scanning.scan(scanned=code.code, about=about)
+    context = ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=code.brand_id)
+    scanning.scan(scanned=code.code, context=context)
 
 
 def row(field, operator, value):

@@ -12,7 +12,7 @@ def limit(**data):
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("data", "expected_text"),
     [
         ({"period": "event"}, "at most 500 points each time"),
         ({"period": "day"}, "at most 500 points a day for each member"),
@@ -29,8 +29,8 @@ def limit(**data):
         ),
     ],
 )
-def test_a_limit_in_words(data, words):
-    assert limit_text(limit(**data)) == words
+def test_a_limit_in_words(data, expected_text):
+    assert limit_text(limit(**data)) == expected_text
 
 
 def test_every_limit_that_can_be_set_has_words():

@@ -185,7 +185,7 @@ def test_a_customer_reads_the_title_in_their_language(api, brand, customer, kind
 
 
 @pytest.mark.parametrize(
-    ("condition", "words"),
+    ("condition", "message"),
     [
         (row("payload.colour", "in", ["red"]), "no field payload.colour"),
         (row("payload.floor", "starts", ["x"]), "payload.floor takes one of"),
@@ -197,10 +197,10 @@ def test_a_customer_reads_the_title_in_their_language(api, brand, customer, kind
         (row("subtotal", "at_least", 5), "no field subtotal"),
     ],
 )
-def test_a_comparison_that_cannot_be_is_refused(brand, kind, condition, words):
+def test_a_comparison_that_cannot_be_is_refused(brand, kind, condition, message):
     fields = own_fields.of_kinds(brand.pk, ["store-visit"])["store-visit"]
 
-    with pytest.raises(ConditionsError, match=words):
+    with pytest.raises(ConditionsError, match=message):
         conditions.read({"all": [condition]}, kind="store-visit", own=fields)
 
 

@@ -63,7 +63,7 @@ def test_staff_register_a_kind_with_its_fields(brand):
 
 
 @pytest.mark.parametrize(
-    ("name", "field", "words"),
+    ("name", "field", "expected_text"),
     [
         ("scan-auth", {}, "has a kind"),
         ("notify", {}, "has a kind"),
@@ -75,7 +75,7 @@ def test_staff_register_a_kind_with_its_fields(brand):
         ("a-visit", {"type": "option", "options": "a, A"}, "listed twice"),
     ],
 )
-def test_what_cannot_be_registered_is_refused_in_words(brand, name, field, words):
+def test_what_cannot_be_registered_is_refused_in_words(brand, name, field, expected_text):
     client = browser(staff(brand))
     fields = table({"name": "floor", "label": "Floor", "type": "whole", **field})
 
@@ -84,7 +84,7 @@ def test_what_cannot_be_registered_is_refused_in_words(brand, name, field, words
     )
 
     assert answer.status_code == 200
-    assert words in text(answer)
+    assert expected_text in text(answer)
     assert not EventKind.objects.exists()
 
 
@@ -175,8 +175,8 @@ def test_the_test_bench_tries_made_up_and_past_events(brand, customer, kind, sen
     assert lines(list=1)["events"] == [[str(past.pk), f"{past.time:%Y-%m-%d %H:%M} floor: 3"]]
     assert lines(event=past.pk)["lines"][0] == ["With this rule: 5 points", ["Visits: 5"]]
     assert lines(**{"payload.floor": "2", "payload.guided": "true"})["lines"][0][0] == "With this rule: 5 points"
-    assert lines(**{"payload.floor": "1"})["lines"][-1][1] == ["Does not hold: Floor is at least 2"]
-    assert lines(**{"payload.floor": "high"})["lines"][0][0] == "It cannot be tried"
+    assert lines(**{"payload.floor": "1"})["lines"][-1][1] == ["Not met: Floor is at least 2"]
+    assert lines(**{"payload.floor": "high"})["lines"][0][0] == "Cannot be tested"
 
 
 def test_event_ids_of_another_brand_are_no_past_events(brand, customer, kind):
@@ -192,4 +192,4 @@ def test_event_ids_of_another_brand_are_no_past_events(brand, customer, kind):
 
     answer = tried(browser(staff(brand)), brand, customer, event=foreign.pk)
 
-    assert answer["lines"][0][0] == "It cannot be tried"
+    assert answer["lines"][0][0] == "Cannot be tested"

@@ -28,9 +28,9 @@ def brand(brand):
 def promise(brand, customer, code=None):
     """What a scan's answer promises and what its accrual earns; and how many statements the scan ran."""
     code = code or factories.code(brand)
-    about = ScanContext(at=timezone.now(), user_id=customer and customer.pk, brand_id=brand.pk)
+    context = ScanContext(at=timezone.now(), user_id=customer and customer.pk, brand_id=brand.pk)
     with CaptureQueriesContext(connection) as captured:
-        result = scanning.scan(scanned=code.code, about=about)
+        result = scanning.scan(scanned=code.code, context=context)
     before = sum(earned())
     worker.drain()
     return result.points, sum(earned()) - before, len(captured)

@@ -56,14 +56,32 @@ def test_owners_hear_once_that_a_budget_is_used_up(brand, customer):
     made = rule(brand, value=10, effect="bonus", name="Ten", limits=[limit("rule", most=5)])
     scan(brand, customer)
 
-    told = [budgets.notify_used_up(at=timezone.now()) for _ in range(2)]
+    notified_counts = [budgets.notify_used_up(at=timezone.now()) for _ in range(2)]
 
-    assert told == [1, 0]
+    assert notified_counts == [1, 0]
     [mail] = StaffMail.objects.filter(user=owner, kind="budget")
-    assert "“Ten” has given 5 points, 1 times" in mail.text
+    assert "“Ten” has given 5 points, 1 time." in mail.text
     EarningRule.objects.filter(pk=made.pk).update(limits=[limit("rule", most=50)])
     assert EarningRuleBudget.objects.get(rule=made).used_up_at is None
     assert scan(brand, customer) == 11
+
+
+def test_a_brand_with_many_budgets_used_up_keeps_nobody_elses_owners_waiting(brand, customer, monkeypatch):
+    monkeypatch.setattr(budgets, "MAX_PER_DAY", 2)
+    monkeypatch.setattr(budgets, "AT_ONCE", 3)
+    other = factories.brand()
+    for informed in (brand, other):
+        staff(informed, role="owner", email=f"owner-of-{informed.slug}@example.com")
+    now = timezone.now()
+    for owning, number in ((brand, 4), (other, 1)):
+        for each in range(number):
+            made = rule(owning, value=10, effect="bonus", name=f"Bonus {each}", limits=[limit("rule", most=5)])
+            values = {"points": 5, "used_up_at": now}
+            EarningRuleBudget.objects.update_or_create(rule=made, defaults=values)
+
+    assert [budgets.notify_used_up(at=now) for _ in range(2)] == [3, 0]
+    assert StaffMail.objects.filter(kind="budget", user__email=f"owner-of-{other.slug}@example.com").count() == 1
+    assert budgets.notify_used_up(at=now + timedelta(days=2)) == 2
 
 
 def test_money_is_counted_in_points_at_their_cost(brand, customer):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaigns.earning import limits, stacking
 from campaigns.earning.action_context import ActionContext, Item, ScanBase
-from campaigns.earning.limits import BEGINNING, Standing, Used
+from campaigns.earning.limits import BEGINNING, LimitUsage, Used
 from campaigns.earning.points import MAX_POINTS
 from campaigns.earning.stacking import Award, Rule
 from loyalty.points.explanations import Cut
@@ -59,12 +59,12 @@ def in_serums(context):
     return any(item.category == "Serums" for item in context.items)
 
 
-def standing(**used):
-    return Standing(STARTS, **used)
+def usage(**used):
+    return LimitUsage(STARTS, **used)
 
 
 def points(*rules, context=None, with_=None):
-    award = stacking.award(rules, context or scan(), with_ or standing())
+    award = stacking.award(rules, context or scan(), with_ or usage())
     assert sum(share.points for share in award.shares) == award.points
     return award.points
 
@@ -138,7 +138,7 @@ def test_rules_of_an_order(rules, expected):
 
 def test_a_rule_without_anything_to_multiply_gives_nothing():
     assert points(rule("multiplier", 3), context=order()) == 0
-    assert stacking.award([], order(), standing()) is None
+    assert stacking.award([], order(), usage()) is None
 
 
 def test_the_matching_items_never_earn_more_than_was_paid():
@@ -178,7 +178,7 @@ LIMITS = {
 @pytest.mark.parametrize(("at_most", "used", "expected"), LIMITS.values(), ids=list(LIMITS))
 def test_a_limit_cuts_what_a_rule_gives(at_most, used, expected):
     limited = rule(value=5, at_most=at_most)
-    now = standing(
+    now = usage(
         uses={(limited.id, *period): each for period, each in used.get("uses", {}).items()},
         budgets={limited.id: used["budget"]} if "budget" in used else {},
     )
@@ -193,7 +193,7 @@ def test_a_limit_cuts_what_a_rule_gives(at_most, used, expected):
 def test_a_cut_says_which_limit_it_was():
     limited = rule("multiplier", 2, at_most=[limit(most=500, period="month"), limit("rule", most=4)])
 
-    [_level, share] = stacking.award([limited], scan(), standing()).shares
+    [_level, share] = stacking.award([limited], scan(), usage()).shares
 
     assert share.cut == Cut("rule", "points", "ever", Decimal(4))
     assert (share.points, share.basis) == (4, 10)
@@ -209,11 +209,11 @@ def test_of_a_group_the_rule_that_still_has_something_to_give_counts():
     rich = rule("multiplier", 5, stacking="best", group="a", at_most=[limit("rule", most=9)])
     poor = rule("multiplier", 2, stacking="best", group="a")
 
-    assert points(rich, poor, with_=standing(budgets={rich.id: Used(Decimal(9), 1)})) == 20
+    assert points(rich, poor, with_=usage(budgets={rich.id: Used(Decimal(9), 1)})) == 20
 
 
 def test_what_is_taken_back_was_given_by_the_last_shares():
-    award = stacking.award([rule(value=5), rule("bonus", 3)], scan(), standing())
+    award = stacking.award([rule(value=5), rule("bonus", 3)], scan(), usage())
 
     cut = stacking.trimmed(award, to=Decimal(12), cut=Cut("brand", "points", "day", Decimal(12)))
 
@@ -259,7 +259,7 @@ def rules(draw, **fields):
 @given(st.lists(rules(), max_size=12), st.sampled_from([scan(), order(), scan(override=99)]))
 @settings(deadline=None, max_examples=300)
 def test_whatever_the_rules_an_award_is_whole_bounded_and_explained(found, context):
-    award = stacking.award(found, context, standing())
+    award = stacking.award(found, context, usage())
 
     if award is None:
         assert not found
@@ -278,7 +278,7 @@ def test_whatever_the_rules_an_award_is_whole_bounded_and_explained(found, conte
 def test_the_order_in_which_rules_are_read_decides_nothing(found, random):
     shuffled = random.sample(found, len(found))
 
-    assert stacking.award(found, scan(), standing()) == stacking.award(shuffled, scan(), standing())
+    assert stacking.award(found, scan(), usage()) == stacking.award(shuffled, scan(), usage())
 
 
 @given(st.lists(times, min_size=2, max_size=6), st.randoms())
@@ -303,7 +303,7 @@ def test_multipliers_of_one_way_give_the_same_in_any_priority(found, random):
 @settings(deadline=None, max_examples=100)
 def test_however_many_actions_come_no_limit_is_passed(actions):
     known = [each for found in actions for each in found]
-    now, given_by = standing(), {}
+    now, given_by = usage(), {}
     for _again in range(3):
         for award in (stacking.award(known, scan(), now) or Award(Decimal(0), ()),):
             for share in award.shares:

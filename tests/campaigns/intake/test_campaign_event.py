@@ -15,13 +15,13 @@ from tests.support.api import error
 
 
 @pytest.mark.parametrize(
-    ("points", "words"), [(1, "1 point credited."), (1.5, "1.5 points credited."), (0, "0 points credited.")]
+    ("points", "message"), [(1, "1 point credited."), (1.5, "1.5 points credited."), (0, "0 points credited.")]
 )
-def test_the_message_counts_one_point_in_the_singular(points, words):
+def test_the_message_counts_one_point_in_the_singular(points, message):
     limited = {"points_earned": points, "limit": {"period": "day"}}
 
-    assert message_of({"points_earned": points}) == words
-    assert message_of(limited) == f"The point limit of this day is reached; {words}"
+    assert message_of({"points_earned": points}) == message
+    assert message_of(limited) == f"The point limit of this day is reached; {message}"
 
 
 def act(caller, user, kind, **payload):
@@ -170,8 +170,8 @@ def test_code_without_a_free_slot_earns_nothing(api, app, brand, customer):
 
 def test_recalled_product_earns_nothing(app, brand, customer):
     code = factories.code(brand)
-    told = {"recall_id": "R1", "contact": "c", "message": "m", "reason": "r"}
-    recalls.recall_batch(batch=code.batch, at=code.created_at, **told)
+    recall_fields = {"recall_id": "R1", "contact": "c", "message": "m", "reason": "r"}
+    recalls.recall_batch(batch=code.batch, at=code.created_at, **recall_fields)
 
     assert error(app.credit(customer, code)) == (409, "CODE_RECALLED")
 

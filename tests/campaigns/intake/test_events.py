@@ -123,9 +123,9 @@ def test_events_token_must_be_its_users(api, hub, brand, customer):
 def test_events_token_stands_for_a_user_who_is_not_a_member_yet(api, hub, brand, deliver):
     factories.earning_rule(brand, "log-user-login", 5)
     newcomer = factories.user()
-    theirs = api.as_customer(newcomer).headers["authorization"]
+    authorization = api.as_customer(newcomer).headers["authorization"]
 
-    hub.post("events", envelope(newcomer, brand, arguments={"authorization": theirs}))
+    hub.post("events", envelope(newcomer, brand, arguments={"authorization": authorization}))
     deliver()
 
     assert factories.account(newcomer, brand).points == 5
@@ -193,15 +193,15 @@ HUB_CALLS = {
 def test_a_hubs_call_is_counted_in_one_round_trip_to_redis(api, path, monkeypatch):
     caller = api.hub()
     caller.post(path, HUB_CALLS[path])
-    asked, command = [], client.command
-    monkeypatch.setattr(client, "command", lambda *words: asked.append(words[0]) or command(*words))
+    commands, command = [], client.command
+    monkeypatch.setattr(client, "command", lambda *arguments: commands.append(arguments[0]) or command(*arguments))
     library = rate_limits.limiter().hit
-    monkeypatch.setattr(rate_limits.limiter(), "hit", lambda *who: asked.append("library") or library(*who))
+    monkeypatch.setattr(rate_limits.limiter(), "hit", lambda *who: commands.append("library") or library(*who))
 
     caller.post(path, HUB_CALLS[path])
 
     # The second notes the call for the page of the key.
-    assert asked == ["EVALSHA", "EVALSHA"]
+    assert commands == ["EVALSHA", "EVALSHA"]
 
 
 @pytest.mark.parametrize("path", ["events", "members", "redemptions/check", "auth-codes/scan"])

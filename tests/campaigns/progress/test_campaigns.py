@@ -10,22 +10,22 @@ from tests.support import factories
 
 
 @pytest.fixture
-def mine(api, customer):
+def customer_api(api, customer):
     return api.as_customer(customer)
 
 
-def campaigns(mine):
-    return mine.get("customer/loyalty/campaigns").json()["data"]
+def campaigns(customer_api):
+    return customer_api.get("customer/loyalty/campaigns").json()["data"]
 
 
-def test_campaign_is_shown_with_progress_and_milestones(mine, brand, customer, deliver):
+def test_campaign_is_shown_with_progress_and_milestones(customer_api, brand, customer, deliver):
     campaign = factories.campaign(brand, target_value=5)
     first = factories.milestone(campaign, 1, reward_name="A sticker", auto_claim=False)
     second = factories.milestone(campaign, 5, reward_name="A mug")
-    mine.verify(factories.code(brand))
+    customer_api.verify(factories.code(brand))
     deliver()
 
-    assert campaigns(mine) == [
+    assert campaigns(customer_api) == [
         {
             "campaign_id": campaign.pk,
             "campaign_name": "Scan and win",
@@ -66,7 +66,7 @@ def test_campaign_is_shown_with_progress_and_milestones(mine, brand, customer, d
     ]
 
 
-def test_campaign_that_ended_is_shown_while_it_left_something_to_claim(mine, brand, customer):
+def test_campaign_that_ended_is_shown_while_it_left_something_to_claim(customer_api, brand, customer):
     past = {"ends_at": timezone.now() - timedelta(days=1)}
     factories.milestone(factories.campaign(brand, campaign_name="Over", **past), 1)
     left = factories.milestone(
@@ -74,7 +74,7 @@ def test_campaign_that_ended_is_shown_while_it_left_something_to_claim(mine, bra
     )
     RewardClaim.objects.create(milestone=left, user=customer)
 
-    assert [each["campaign_name"] for each in campaigns(mine)] == ["Over, with a reward"]
+    assert [each["campaign_name"] for each in campaigns(customer_api)] == ["Over, with a reward"]
 
 
 def test_others_campaigns_and_progress_are_not_shown(api, brand, customer):
@@ -87,12 +87,12 @@ def test_others_campaigns_and_progress_are_not_shown(api, brand, customer):
     ]
 
 
-def test_campaigns_cost_the_same_for_1_and_30(mine, brand, django_assert_num_queries):
+def test_campaigns_cost_the_same_for_1_and_30(customer_api, brand, django_assert_num_queries):
     factories.milestone(factories.campaign(brand), 1)
     with django_assert_num_queries(5):  # the user, campaigns, milestones, progress, claims
-        campaigns(mine)
+        campaigns(customer_api)
     for _ in range(29):
         factories.milestone(factories.campaign(brand), 1)
 
     with django_assert_num_queries(5):
-        campaigns(mine)
+        campaigns(customer_api)

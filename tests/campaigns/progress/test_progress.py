@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns.accrual import snapshot
 from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
 from campaigns.progress import advance as progress
-from campaigns.progress.overview import standings
+from campaigns.progress.overview import campaign_statuses
 from core.db import sql
 from tests.support import factories
 
@@ -136,8 +136,8 @@ def test_progress_beyond_a_lowered_goal_is_shown_at_the_goal_and_kept(brand, cus
     assert advance(brand, customer)[0].progress == 5
     row = UserLoyaltyCampaign.objects.get()
     assert (row.progress, row.displayed_progress) == (20, 5)
-    [standing] = standings(brand_id=brand.pk, user_id=customer.pk, at=timezone.now())
-    assert standing.progress == 5
+    [status] = campaign_statuses(brand_id=brand.pk, user_id=customer.pk, at=timezone.now())
+    assert status.progress == 5
 
 
 def test_milestone_added_at_the_goal_is_still_given_to_those_who_are_there(brand, customer):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def mine(api, customer):
+def customer_api(api, customer):
     return api.as_customer(customer)
 
 
@@ -56,12 +56,12 @@ def test_a_renamed_reward_renames_its_milestones_alone(brand, milestone, mug):
     assert (other.reward_name, other.translations) == ("Sticker", {})
 
 
-def test_members_read_name_description_and_picture_in_their_language(mine, milestone, mug):
+def test_members_read_name_description_and_picture_in_their_language(customer_api, milestone, mug):
     mug.picture = picture_of(mug.brand)
     mug.save()
     address_of_picture = f"/pictures/{mug.picture_id}/small"
 
-    [campaign] = mine.having(accept_language="de").get("customer/loyalty/campaigns").json()["data"]
+    [campaign] = customer_api.having(accept_language="de").get("customer/loyalty/campaigns").json()["data"]
 
     [stop] = campaign["milestones"]
     assert (stop["reward_name"], stop["reward_description"]) == ("Becher", "Mit Berg.")
@@ -69,13 +69,13 @@ def test_members_read_name_description_and_picture_in_their_language(mine, miles
     assert campaign["next_reward"] == "Becher"
 
 
-def test_a_claim_shows_the_picture_and_gives_a_code_that_ends(mine, brand, customer, milestone, mug):
+def test_a_claim_shows_the_picture_and_gives_a_code_that_ends(customer_api, brand, customer, milestone, mug):
     mug.picture, mug.code_days = picture_of(brand), 30
     mug.save()
     Milestone.objects.update(auto_claim=False)
     scanned(brand, customer, sku="A", title="A")
 
-    answer = mine.post(f"customer/loyalty/milestones/{milestone.pk}/claim", {}).json()["data"]
+    answer = customer_api.post(f"customer/loyalty/milestones/{milestone.pk}/claim", {}).json()["data"]
 
     made = Redemption.objects.get()
     assert answer["picture"] == f"/pictures/{mug.picture_id}/small"
@@ -111,18 +111,18 @@ def test_what_was_won_does_not_count_towards_the_limit_of_buying(brand, customer
     assert Redemption.objects.count() == 2
 
 
-def test_none_left_makes_the_reward_wait_until_there_are_some(mine, brand, customer, milestone, mug):
+def test_none_left_makes_the_reward_wait_until_there_are_some(customer_api, brand, customer, milestone, mug):
     Reward.objects.update(stock=0)
     scanned(brand, customer, sku="A", title="A")
     its = f"customer/loyalty/milestones/{milestone.pk}/claim"
 
     assert (RewardClaim.objects.get().status, Redemption.objects.count()) == ("available", 0)
-    refused = mine.post(its, {})
+    refused = customer_api.post(its, {})
     assert (refused.status_code, refused.json()["error"]) == (409, "OUT_OF_STOCK")
     assert RewardClaim.objects.get().status == "available"
 
     Reward.objects.update(stock=1)
-    assert mine.post(its, {}).status_code == 200
+    assert customer_api.post(its, {}).status_code == 200
     assert (RewardClaim.objects.get().status, Redemption.objects.count()) == ("claimed", 1)
     assert (Reward.objects.get().stock, contradictions()) == (0, [])
 
@@ -161,10 +161,10 @@ def test_an_empty_pool_makes_the_reward_wait(brand, customer, milestone):
     assert (RewardClaim.objects.get().status, Redemption.objects.count()) == ("available", 0)
 
 
-def test_a_reward_without_a_cost_is_won_and_never_bought(mine, brand, customer, mug):
+def test_a_reward_without_a_cost_is_won_and_never_bought(customer_api, brand, customer, mug):
     factories.points(customer, brand, 500)
 
-    assert mine.get("customer/loyalty/rewards").json()["data"] == []
+    assert customer_api.get("customer/loyalty/rewards").json()["data"] == []
     with pytest.raises(redeem.RewardNotFound):
         redeem.redeem(RedemptionRequest(brand.pk, customer.pk, mug.pk, uuid.uuid4(), timezone.now()))
     outsider = factories.customer(brand)
@@ -179,15 +179,15 @@ def test_a_reward_without_a_cost_is_won_and_never_bought(mine, brand, customer, 
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_the_database_refuses_a_reward_of_another_brand(brand, mug, is_new):
-    theirs = factories.reward(factories.brand(), name="Theirs")
+    foreign_reward = factories.reward(factories.brand(), name="Theirs")
     campaign = factories.campaign(brand)
     made = None if is_new else factories.milestone(campaign, 1)
 
     with pytest.raises(IntegrityError, match="another brand"), transaction.atomic():
         if made:
-            Milestone.objects.filter(pk=made.pk).update(reward=theirs)
+            Milestone.objects.filter(pk=made.pk).update(reward=foreign_reward)
         else:
-            factories.milestone(campaign, 1, reward=theirs)
+            factories.milestone(campaign, 1, reward=foreign_reward)
 
 
 def test_the_database_refuses_points_and_a_reward_at_once(brand, mug):

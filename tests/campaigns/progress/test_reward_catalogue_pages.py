@@ -33,33 +33,33 @@ def test_the_form_takes_the_catalogue_s_name(brand, mug):
 
 
 @pytest.mark.parametrize(
-    ("fields", "says"),
+    ("fields", "expected_text"),
     [
         ({"reward_points": 0}, "Name what it gives, or choose a reward of the catalogue."),
         ({"reward_points": 5, "reward": True}, "Enter 0: it gives the reward of the catalogue, and no points."),
     ],
 )
-def test_the_form_says_what_to_fix(brand, mug, fields, says):
+def test_the_form_says_what_to_fix(brand, mug, fields, expected_text):
     fields = {**fields, "reward": mug.pk} if "reward" in fields else fields
 
     answer = sent_for(browser(staff(brand)), factories.campaign(brand), threshold=2, **fields)
 
     assert answer.status_code == 200
-    assert says in text(answer)
+    assert expected_text in text(answer)
     assert not Milestone.objects.exists()
 
 
 def test_the_form_offers_and_takes_rewards_of_the_same_brand_alone(brand, mug):
     other = factories.brand()
-    theirs = factories.reward(other, name="Their cup")
+    foreign_reward = factories.reward(other, name="Their cup")
     of_one, of_both = browser(staff(brand)), browser(staff(brand, other))
     campaign = factories.campaign(brand)
 
     assert "Their cup" not in text(of_one.get(address(CAMPAIGN, "change", campaign.pk)))
-    refused = sent_for(of_one, campaign, threshold=2, reward=theirs.pk, reward_points=0)
+    refused = sent_for(of_one, campaign, threshold=2, reward=foreign_reward.pk, reward_points=0)
     assert "Select a valid choice" in text(refused)
     assert "Choose one of the same brand." in text(
-        sent_for(of_both, campaign, threshold=2, reward=theirs.pk, reward_points=0)
+        sent_for(of_both, campaign, threshold=2, reward=foreign_reward.pk, reward_points=0)
     )
     assert not Milestone.objects.exists()
 
@@ -99,19 +99,19 @@ def test_files_name_the_catalogue_s_reward(brand, mug):
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
+    ("row", "expected_text"),
     [
         ("5,Their cup,0", "There is no “Their cup” in this brand."),
         ("5,Enamel mug,3", "Enter 0: it gives the reward of the catalogue, and no points."),
     ],
 )
-def test_files_are_told_what_is_wrong_with_a_reward(brand, mug, row, says):
+def test_files_are_told_what_is_wrong_with_a_reward(brand, mug, row, expected_text):
     factories.reward(factories.brand(), name="Their cup")
     columns = "name,target_value,milestone_1_threshold,milestone_1_catalogue_reward,milestone_1_points"
 
     answer = preview(staff(brand), CAMPAIGN, brand, f"{columns}\nTen,10,{row}\n")
 
-    assert says in text(answer)
+    assert expected_text in text(answer)
 
 
 def test_a_brand_file_takes_the_catalogue_along(brand, milestone):

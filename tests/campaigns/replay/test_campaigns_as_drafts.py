@@ -88,11 +88,11 @@ def test_conditions_money_and_products(brand, customer):
     shop.buy(brand, customer, "A-1", "100.00", items=items)
     shop.buy(brand, customer, "A-2", "100.00", items=items)
     serums = {"all": [{"field": "category", "operator": "in", "value": ["Serums"]}]}
-    about = {"type": "order", "conditions": serums, "target_value": 60}
+    fields = {"type": "order", "conditions": serums, "target_value": 60}
 
-    assert reached(tried(campaign(brand, (60, 5), step_by="amount", **about))) == [(60, 1, 5)]
-    assert reached(tried(campaign(brand, (61, 5), step_by="amount", **{**about, "target_value": 61}))) == [(61, 0, 0)]
-    assert reached(tried(campaign(brand, (1, 5), (2, 5), step_by="products", **{**about, "target_value": 2}))) == [
+    assert reached(tried(campaign(brand, (60, 5), step_by="amount", **fields))) == [(60, 1, 5)]
+    assert reached(tried(campaign(brand, (61, 5), step_by="amount", **{**fields, "target_value": 61}))) == [(61, 0, 0)]
+    assert reached(tried(campaign(brand, (1, 5), (2, 5), step_by="products", **{**fields, "target_value": 2}))) == [
         (1, 1, 5),
         (2, 0, 0),
     ]

@@ -217,6 +217,6 @@ def test_more_actions_ask_no_more_questions_of_the_database(brand):
 
 def queries_of(made):
     replayed(made)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         replayed(made)
-    return len(asked)
+    return len(queries)

@@ -99,7 +99,7 @@ def test_what_cannot_be_tried_is_refused_at_its_field(hub, body, field):
 
 def test_rows_of_another_brand_are_none(hub, brand):
     other = factories.brand()
-    theirs = factories.replay(other)
+    foreign_replay = factories.replay(other)
     campaign = factories.campaign(other)
     factories.milestone(campaign, 1)
 
@@ -108,7 +108,7 @@ def test_rows_of_another_brand_are_none(hub, brand):
     own = factories.campaign(brand)
     factories.milestone(own, 1)
     assert error(started(hub, campaign=own.pk, instead_of=campaign.pk)) == (404, "NOT_FOUND")
-    assert error(hub.get(f"brand/replays/{theirs.pk}")) == (404, "NOT_FOUND")
+    assert error(hub.get(f"brand/replays/{foreign_replay.pk}")) == (404, "NOT_FOUND")
     assert hub.get("brand/replays").json()["data"] == []
 
 
@@ -134,9 +134,9 @@ def test_of_two_who_start_at_once_one_does(monkeypatch, is_guarded):
     if not is_guarded:
         both_looked, start_job = Barrier(2), queue.start
 
-        def started_late(**about):
+        def started_late(**arguments):
             both_looked.wait(timeout=30)
-            return start_job(**about)
+            return start_job(**arguments)
 
         monkeypatch.setattr(jobs, "take_turn", lambda _brand_id: None)
         monkeypatch.setattr(queue, "start", started_late)

@@ -9,7 +9,7 @@ from campaigns.segments.ages import age_text
 
 
 @pytest.mark.parametrize(
-    ("ago", "words"),
+    ("ago", "expected_text"),
     [
         (timedelta(seconds=-5), "less than a minute ago"),
         (timedelta(seconds=59), "less than a minute ago"),
@@ -21,7 +21,7 @@ from campaigns.segments.ages import age_text
         (timedelta(days=12), "12 days ago"),
     ],
 )
-def test_the_largest_unit_that_fits(ago, words):
+def test_the_largest_unit_that_fits(ago, expected_text):
     now = timezone.now()
 
-    assert age_text(now - ago, at=now) == words
+    assert age_text(now - ago, at=now) == expected_text

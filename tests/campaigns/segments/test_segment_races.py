@@ -7,6 +7,7 @@ from django.utils import timezone
 from campaigns.earning import checks, segment_references
 from campaigns.models.earning_rules import EarningRule
 from campaigns.segments import evaluate, uses
+from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from core.errors import Invalid
 from loyalty.models.programme.segments import Segment, SegmentMember
 from tests.campaigns.earning.earning_rules import row
@@ -41,7 +42,7 @@ def both(brand):
             else:
                 waiting.save()
 
-    results = at_once_behind("SELECT pg_advisory_xact_lock(7216010, %s)", [brand.pk], work, ["delete", "save"])
+    results = at_once_behind(LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, brand.pk], work, ["delete", "save"])
     return results, Segment.objects.filter(pk=segment.pk).exists(), EarningRule.objects.exists()
 
 
@@ -66,7 +67,7 @@ def test_two_workers_evaluate_a_segment_once(brand):
 @pytest.fixture
 def unguarded(monkeypatch):
     """Nobody takes turns."""
-    monkeypatch.setattr(segment_references, "TURN", "SELECT %(brand)s::int")
+    monkeypatch.setattr(segment_references, "take_turn", lambda _brand_id: None)
 
 
 @pytest.mark.usefixtures("unguarded")

@@ -35,7 +35,7 @@ PRODUCT = {
     "retailPrice": MONEY,
     "redeem_point_value": [*NO_NUMBER, *NO_WHOLE, -1, 10**8, 2**31, 2**63 - 1],
 }
-ASKED = {"user_id": ROW, "brand_id": ROW, "type": CHOICE}
+ACTION_FIELDS = {"user_id": ROW, "brand_id": ROW, "type": CHOICE}
 
 
 def inside(path, fields):
@@ -163,7 +163,7 @@ FIELDS = {
         "password": [*NO_TEXT, "", "short", "x" * 257],
     },
     "credit_action": {
-        **ASKED,
+        **ACTION_FIELDS,
         "product": NO_OBJECT,
         **inside("product", PRODUCT),
         "location": [value for value in NO_OBJECT if value is not None],

@@ -150,9 +150,9 @@ OF_ANOTHER_USER = {"user 2^63-1", "switched-off user"}
 def test_event_with_a_token_that_is_not_good(scenario, row):
     text = of(scenario, TOKENS[row])
     body = with_value(ENDPOINTS["ingest_event"].body(scenario), "detail.arguments.authorization", text)
-    wanted = (403, "BRAND_MISMATCH") if row in OF_ANOTHER_USER else (401, "TOKEN_INVALID")
+    expected = (403, "BRAND_MISMATCH") if row in OF_ANOTHER_USER else (401, "TOKEN_INVALID")
 
-    assert_rejected(BAD_REQUEST if len(text) > MAX_TOKEN_LENGTH else wanted, scenario.call, "ingest_event", body=body)
+    assert_rejected(BAD_REQUEST if len(text) > MAX_TOKEN_LENGTH else expected, scenario.call, "ingest_event", body=body)
 
 
 REFRESH_TOKENS = {

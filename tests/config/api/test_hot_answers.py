@@ -40,8 +40,8 @@ def seen_before(api, brand, customer):
 
 def recalled(brand):
     code = factories.code(brand)
-    about = {"recall_id": "R-7", "contact": "0800 123", "message": "Bring it back.", "reason": "mould"}
-    recalls.recall_batch(batch=code.batch, at=timezone.now(), **about)
+    details = {"recall_id": "R-7", "contact": "0800 123", "message": "Bring it back.", "reason": "mould"}
+    recalls.recall_batch(batch=code.batch, at=timezone.now(), **details)
     return code
 
 
@@ -67,12 +67,12 @@ def verified(caller, code):
 
 @pytest.mark.parametrize("ask", [verified, scanned])
 def test_customers_scan(api, brand, customer, seen_before, ask):
-    mine = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
 
-    hold(ask(mine, factories.code(brand)).json(), ScanSuccess)
-    hold(ask(mine, seen_before).json(), ScanSuccess)
-    hold(ask(mine, used_up(api, brand)).json(), ScanWarning)
-    hold(ask(mine, recalled(brand)).json(), ScanWarning)
+    hold(ask(customer_api, factories.code(brand)).json(), ScanSuccess)
+    hold(ask(customer_api, seen_before).json(), ScanSuccess)
+    hold(ask(customer_api, used_up(api, brand)).json(), ScanWarning)
+    hold(ask(customer_api, recalled(brand)).json(), ScanWarning)
 
 
 def test_guests_scan(api, brand):

@@ -27,11 +27,11 @@ OPERATIONS = [each for item in openapi.description()["paths"].values() for each 
 CASES_IN_CI = 2000
 CASES_OF_OTHERS, MADE_UP_OF_OTHERS = 3, 200
 CALLERS = {
-    "a hub": lambda shop, _mine: Api(shop).hub(),  # with every scope
-    "an owner": lambda shop, mine: mine.as_customer(staff(shop, role="owner")),
-    "a support agent": lambda shop, mine: mine.as_customer(staff(shop, role="support")),
-    "a customer with the app": lambda _shop, mine: mine.app(),
-    "a guest": lambda shop, _mine: Api(shop),
+    "a hub": lambda shop, _customer_api: Api(shop).hub(),  # with every scope
+    "an owner": lambda shop, customer_api: customer_api.as_customer(staff(shop, role="owner")),
+    "a support agent": lambda shop, customer_api: customer_api.as_customer(staff(shop, role="support")),
+    "a customer with the app": lambda _shop, customer_api: customer_api.app(),
+    "a guest": lambda shop, _customer_api: Api(shop),
 }
 CHECKS = {
     name: {"enabled": enabled}
@@ -180,15 +180,15 @@ def explore(service, config, *, without=None):
         sent = event.recorder.interactions
         answers[event.recorder.label].update(each.response.status_code for each in sent.values() if each.response)
         for case, checks in event.recorder.checks.items():
-            faults += [told(check, sent[case]) for check in checks if check.failure_info]
+            faults += [describe_failure(check, sent[case]) for check in checks if check.failure_info]
     return answers, faults
 
 
-def told(check, interaction):
+def describe_failure(check, interaction):
     request, response = interaction.request, interaction.response
-    asked = f"{request.method} {request.uri} {request.body!r:.500}"
+    request_text = f"{request.method} {request.uri} {request.body!r:.500}"
     got = f"{response.status_code} {response.content!r:.500}" if response else "no answer"
-    return f"{check.name}: {check.failure_info.failure}\n  {asked}\n  {got}"
+    return f"{check.name}: {check.failure_info.failure}\n  {request_text}\n  {got}"
 
 
 @pytest.mark.slow
@@ -217,9 +217,9 @@ def test_2000_made_up_requests_are_answered_as_described(service, shop):
 def test_made_up_requests_of_others_are_too(service, shop, who):
     """Fewer: what bad input is answered with does not depend on who asks, only on what may be asked."""
     customer = factories.customer(shop, password=PASSWORD)
-    mine = Api(shop).as_customer(customer)
-    scan_id = mine.verify(factories.code(shop)).json()["scan_id"]
-    headers = dict(CALLERS[who](shop, mine).headers)
+    customer_api = Api(shop).as_customer(customer)
+    scan_id = customer_api.verify(factories.code(shop)).json()["scan_id"]
+    headers = dict(CALLERS[who](shop, customer_api).headers)
     config = configuration(headers, known_values(shop, customer, scan_id), cases=CASES_OF_OTHERS, phases={"fuzzing"})
 
     answers, faults = explore(service, config)

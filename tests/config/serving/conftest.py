@@ -27,13 +27,13 @@ CREDENTIALS = {
 
 
 class Site:
-    """The application behind the web: its pages last until `over`; `asked` are the environs that reached it.
+    """The application behind the web: its pages last until `over`; `requests` are the environs that reached it.
 
     Credentials of the kinds in `good` are those of `brand`.
     """
 
     def __init__(self):
-        self.over, self.asked, self.brand, self.good = Event(), [], None, set(CREDENTIALS)
+        self.over, self.requests, self.brand, self.good = Event(), [], None, set(CREDENTIALS)
 
     def __call__(self, given, start_response):
         answer = RequestId(self.answer)(WSGIRequest(given))
@@ -41,7 +41,7 @@ class Site:
         return answer
 
     def answer(self, request):
-        self.asked.append(request.META)
+        self.requests.append(request.META)
         if self.brand:
             for credential in self.good & CREDENTIALS.keys():
                 if CREDENTIALS[credential](request):
@@ -57,9 +57,9 @@ class Web:
         self.admission = Admission(self.site)
 
     def ask(self, *given, **more):
-        said = []
-        content = b"".join(self.admission(environ(*given, **more), lambda *what: said.append(what)))
-        [(status, headers)] = said
+        responses = []
+        content = b"".join(self.admission(environ(*given, **more), lambda *what: responses.append(what)))
+        [(status, headers)] = responses
         return int(status[:3]), dict(headers), content
 
     def ask_beside(self, number, *given, **more):

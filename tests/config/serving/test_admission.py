@@ -47,11 +47,11 @@ def test_one_brand_may_have_all_threads_for_pages_but_one(web, settings):
     web.site.brand = [7]
     for number in range(6):
         assert web.ask("/admin/", **session(f"a{number}"))[0] == 200  # from now on they are known
-    web.site.asked.clear()
+    web.site.requests.clear()
     for number in range(6):
         web.ask_beside(1, "/admin/slow", **session(f"a{number}"))
 
-    assert len(web.site.asked) == settings.WEB_PAGE_THREADS // 2
+    assert len(web.site.requests) == settings.WEB_PAGE_THREADS // 2
 
     web.site.brand = [8]
     assert web.ask("/admin/", **session("b"))[0] == 200
@@ -62,11 +62,11 @@ def test_campaign_events_of_one_brand_that_wait_leave_a_thread_to_another(web, s
     web.site.brand = [7]
     for key in ("a1", "a2"):
         assert web.ask(event, "POST", b"{}", HTTP_API_KEY=key)[0] == 200
-    web.site.asked.clear()
+    web.site.requests.clear()
     for number in range(10):
         web.ask_beside(1, f"{event}/slow", "POST", b"{}", HTTP_API_KEY=f"a{number % 2 + 1}")
 
-    assert len(web.site.asked) == settings.WEB_EVENT_THREADS - 1
+    assert len(web.site.requests) == settings.WEB_EVENT_THREADS - 1
 
     web.site.brand = [8]
     assert web.ask(event, "POST", b"{}", HTTP_API_KEY="b")[0] == 200
@@ -75,22 +75,22 @@ def test_campaign_events_of_one_brand_that_wait_leave_a_thread_to_another(web, s
 def test_another_cookie_beside_the_session_makes_no_other_party(web, settings):
     web.site.brand = [7]
     web.ask("/admin/", **session("same"))
-    web.site.asked.clear()
+    web.site.requests.clear()
     for number in range(6):
         cookie = f"x={number}; {settings.SESSION_COOKIE_NAME}=same"
         web.ask_beside(1, "/admin/slow", HTTP_COOKIE=cookie)
 
-    assert len(web.site.asked) == settings.WEB_PAGE_THREADS // 2
+    assert len(web.site.requests) == settings.WEB_PAGE_THREADS // 2
 
 
 def test_sessions_that_are_new_each_time_are_one_party_together(web, settings):
     web.site.brand = [8]
     web.ask("/admin/", **session("known"))
-    web.site.asked.clear()
+    web.site.requests.clear()
     for number in range(6):
         web.ask_beside(1, "/admin/slow", **session(f"new{number}"))
 
-    assert len(web.site.asked) == settings.WEB_PAGE_THREADS // 4
+    assert len(web.site.requests) == settings.WEB_PAGE_THREADS // 4
     assert web.ask("/admin/", **session("known"))[0] == 200
     assert web.ask("/admin/login/")[0] == 200
 
@@ -105,6 +105,6 @@ def test_who_waits_in_vain_is_told_when_to_come_back(settings):
     web.site.over.set()
 
     assert (status, headers["Retry-After"]) == (503, "2")
-    told = json.loads(content)
-    assert (told["error"], told["success"]) == ("UNAVAILABLE", False)
-    assert told["request_id"] == headers["X-Request-ID"]
+    body = json.loads(content)
+    assert (body["error"], body["success"]) == ("UNAVAILABLE", False)
+    assert body["request_id"] == headers["X-Request-ID"]

@@ -27,7 +27,7 @@ def test_who_sends_too_slowly_is_turned_away(settings):
 
     status, headers, content = web.ask("/api/v1/events", "POST", **slow)
 
-    assert (status, headers["Retry-After"], web.site.asked) == (503, "2", [])
+    assert (status, headers["Retry-After"], web.site.requests) == (503, "2", [])
     assert b"did not come in time" in content
 
 
@@ -78,7 +78,7 @@ def test_a_body_of_unknown_length_gets_one(web):
     chunked = {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": BytesIO(b'{"a": 1}'), "CONTENT_LENGTH": ""}
 
     assert web.ask("/api/v1/events", "POST", **chunked)[2] == b'{"a": 1}'
-    assert web.site.asked[0]["CONTENT_LENGTH"] == "8"
+    assert web.site.requests[0]["CONTENT_LENGTH"] == "8"
 
 
 def test_a_large_upload_of_the_portal_is_whole(web):

@@ -18,11 +18,11 @@ def party_of(web, given, name):
 
 def slow_scans(web, number, **headers):
     """How many of them have a thread."""
-    web.site.asked.clear()
+    web.site.requests.clear()
     for which in range(number):
         given = {name: text.format(which) for name, text in headers.items()}
         web.ask_beside(1, "/api/v1/scans/slow", **given)
-    return len(web.site.asked)
+    return len(web.site.requests)
 
 
 @pytest.mark.parametrize("header", ["HTTP_AUTHORIZATION", "HTTP_API_KEY"])
@@ -38,7 +38,7 @@ def test_made_up_keys_of_campaign_events_count_as_the_network_that_sends_them(we
     for number in range(8):
         web.ask_beside(1, f"{event}/slow", "POST", b"{}", HTTP_API_KEY=f"x{number}", REMOTE_ADDR="198.51.100.1")
 
-    assert len(web.site.asked) == settings.WEB_EVENT_THREADS - 1
+    assert len(web.site.requests) == settings.WEB_EVENT_THREADS - 1
     assert web.ask(event, "POST", b"{}", HTTP_API_KEY="b", REMOTE_ADDR="198.51.100.2")[0] == 200
 
 
@@ -103,7 +103,7 @@ def test_logins_take_turns_by_the_network_that_they_come_from(web, settings):
         body = b'{"email": "%d@example.com", "password": "slow", "brand_id": %d}' % (number, number)
         web.ask_beside(1, "/api/v1/auth/token/slow", "POST", body, REMOTE_ADDR="198.51.100.1")
 
-    assert len(web.site.asked) == settings.WEB_LOGIN_THREADS - 1
+    assert len(web.site.requests) == settings.WEB_LOGIN_THREADS - 1
     assert web.ask("/api/v1/auth/token", "POST", b'{"brand_id": 0}', REMOTE_ADDR="198.51.100.2")[0] == 200
 
 

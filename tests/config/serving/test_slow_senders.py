@@ -56,12 +56,16 @@ def proxy(web, tmp_path):
     if not program:
         pytest.skip("nginx is not installed: apt-get install nginx-light")
     port = free_port()
-    told = (ROOT / "docs" / "operations" / "nginx.conf").read_text()
-    told = told.replace("127.0.0.1:8000", f"127.0.0.1:{web.port}").replace("listen 443 ssl", f"listen 127.0.0.1:{port}")
-    told = re.sub(r"\n *ssl_.*", "", told).replace("server_name portal.example.com brand.example.com", "server_name _")
-    told = re.sub(r"client_body_timeout +10s", f"client_body_timeout {BODY_SECONDS}s", told)
-    assert f"client_body_timeout {BODY_SECONDS}s" in told
-    (tmp_path / "site.conf").write_text(told)
+    configuration = (ROOT / "docs" / "operations" / "nginx.conf").read_text()
+    configuration = configuration.replace("127.0.0.1:8000", f"127.0.0.1:{web.port}").replace(
+        "listen 443 ssl", f"listen 127.0.0.1:{port}"
+    )
+    configuration = re.sub(r"\n *ssl_.*", "", configuration).replace(
+        "server_name portal.example.com brand.example.com", "server_name _"
+    )
+    configuration = re.sub(r"client_body_timeout +10s", f"client_body_timeout {BODY_SECONDS}s", configuration)
+    assert f"client_body_timeout {BODY_SECONDS}s" in configuration
+    (tmp_path / "site.conf").write_text(configuration)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "\n".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
     (tmp_path / "nginx.conf").write_text(
@@ -229,14 +233,14 @@ def test_an_address_is_one_through_ipv6_too():
 def test_who_drips_is_sent_away(web):
     [line] = slow_senders(web.port, 1)
     line.settimeout(0.2)
-    said = b""
+    response = b""
     for _ in range(100):
-        if not said:
+        if not response:
             with suppress(TimeoutError):
                 line.sendall(b"a")
-                said = line.recv(10_000)
+                response = line.recv(10_000)
 
-    head, _, body = said.partition(b"\r\n\r\n")
+    head, _, body = response.partition(b"\r\n\r\n")
     assert b" 503 " in head.splitlines()[0]
     assert b"retry-after" in head
     assert b"did not come in time" in body
@@ -258,8 +262,8 @@ def test_behind_nginx_they_hold_nothing_and_are_sent_away(proxy):
     lines = slow_senders(proxy)
 
     assert all(answers(proxy, seconds=2) for _ in range(8))
-    said = [line.recv(100) for line in lines]
-    assert all(not words or b" 408 " in words for words in said)
+    responses = [line.recv(100) for line in lines]
+    assert all(not response or b" 408 " in response for response in responses)
     assert time.monotonic() - began < BODY_SECONDS + 5
     for line in lines:
         line.close()

@@ -72,9 +72,9 @@ def test_a_slow_call_of_the_api_wears_the_envelope(
 
 def options_of(code: str, **given: str) -> dict[str, str]:
     """How a process that runs `code` opens its sessions; the last word on each setting counts."""
-    told = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
+    print_options = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
     found = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{told}"],
+        [sys.executable, "-c", f"{code}\n{print_options}"],
         cwd=project.BASE_DIR,
         env={**SETTINGS, **given, "PATH": os.environ["PATH"], "DATA_DIR": os.environ.get("DATA_DIR", "")},
         capture_output=True,

@@ -53,15 +53,15 @@ def exchange(port, sent, *, breaks_off=False):
             line.sendall(sent)
             if breaks_off:
                 line.shutdown(socket.SHUT_WR)
-        said = b""
+        response = b""
         with contextlib.suppress(ConnectionResetError):
             while more := line.recv(65_536):
-                said += more
-        return said
+                response += more
+        return response
 
 
-def read(said):
-    head, _, body = said.partition(b"\r\n\r\n")
+def read(response):
+    head, _, body = response.partition(b"\r\n\r\n")
     status = int(head.split(b" ")[1])
     if b"transfer-encoding: chunked" in head:
         size, _, rest = body.partition(b"\r\n")

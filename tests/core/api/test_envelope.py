@@ -192,11 +192,11 @@ def test_what_another_change_holds_is_unavailable(db, address):
         connection.cursor().execute(lock)
 
     response = answer_to(error.value, address)
-    words = response.content.decode()
+    body = response.content.decode()
 
     assert (response.status_code, response["Retry-After"]) == (503, "5")
-    assert "Try again." in words
-    assert ("<h1>Temporarily unavailable</h1>" in words, "UNAVAILABLE" in words) == (
+    assert "Try again." in body
+    assert ("<h1>Temporarily unavailable</h1>" in body, "UNAVAILABLE" in body) == (
         address == "/page",
         address != "/page",
     )

@@ -96,14 +96,14 @@ def test_other_spellings_of_private_addresses_are_refused_too(settings, host):
 def test_a_name_is_resolved_once_and_what_was_checked_is_called(settings, monkeypatch):
     """The name answers with our receiver first and with something private from then on: rebinding."""
     answers = iter(["127.0.0.1", *["10.0.0.1"] * 9])
-    asked = []
+    resolved_hosts = []
 
     real = socket.getaddrinfo
 
     def rebinding(host, port, *rest, **more):
         if host != "shop.example":
             return real(host, port, *rest, **more)
-        asked.append(host)
+        resolved_hosts.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", rebinding)
@@ -113,7 +113,7 @@ def test_a_name_is_resolved_once_and_what_was_checked_is_called(settings, monkey
         with pytest.raises(client.RequestFailedError, match="private network address"):
             client.send("GET", there)
 
-    assert (first.status, asked, len(seen)) == (200, ["shop.example"] * 2, 1)
+    assert (first.status, resolved_hosts, len(seen)) == (200, ["shop.example"] * 2, 1)
     assert b"Host: shop.example:" in seen[0]
 
 
@@ -258,7 +258,7 @@ def test_a_receiver_that_does_not_read_is_not_waited_for():
 
 
 @pytest.mark.parametrize(
-    ("asked", "seconds"),
+    ("retry_after", "seconds"),
     [
         ("30", 30),
         ("0", 0),
@@ -271,8 +271,8 @@ def test_a_receiver_that_does_not_read_is_not_waited_for():
         ("", None),
     ],
 )
-def test_a_server_asks_for_peace_in_seconds_or_by_a_date(asked, seconds):
-    answer = client.Answer(429, {"retry-after": asked}, b"")
+def test_a_server_asks_for_peace_in_seconds_or_by_a_date(retry_after, seconds):
+    answer = client.Answer(429, {"retry-after": retry_after}, b"")
 
     wish = answer.retry_after(at=datetime(2026, 11, 20, 12, tzinfo=UTC), at_most=timedelta(hours=1))
 

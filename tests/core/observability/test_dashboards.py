@@ -97,7 +97,7 @@ def test_prometheus_takes_the_rules():
     if not shutil.which("promtool"):
         pytest.skip("promtool is not installed: apt-get install prometheus")
 
-    said = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
+    result = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
 
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert f"{len(rules())} rules found" in said.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"{len(rules())} rules found" in result.stdout

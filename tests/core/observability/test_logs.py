@@ -27,11 +27,11 @@ def record(message, *arguments, error=None, **extra):
 
 def test_a_line_is_json_with_the_ids_of_the_work():
     with TraceContext("event", "scan-auth", request_id="r1", event_id="e1", event_kind="scan-auth"):
-        told = json.loads(record("it is %s", "so", log_fields={"attempt": 2}))
+        entry = json.loads(record("it is %s", "so", log_fields={"attempt": 2}))
 
-    assert told.pop("time").endswith("+00:00")
-    assert told.pop("process")
-    assert told == {
+    assert entry.pop("time").endswith("+00:00")
+    assert entry.pop("process")
+    assert entry == {
         "level": "WARNING",
         "logger": "test",
         "message": "it is so",
@@ -112,7 +112,7 @@ class LogCollector(logging.Handler):
 
 
 @pytest.fixture
-def told():
+def log_lines():
     handler = LogCollector()
     logging.getLogger().addHandler(handler)
     yield handler.lines
@@ -128,17 +128,17 @@ urlpatterns = [path("shout", shout)]
 
 
 @pytest.mark.urls(__name__)
-def test_a_refused_request_is_told_with_its_id_too(told):
+def test_a_refused_request_is_told_with_its_id_too(log_lines):
     answer = Client().get("/nothing/here", headers={"X-Request-ID": "abc-2"})
 
-    assert told == [{"message": "Not Found: GET (no route)", "request_id": answer["X-Request-ID"]}]
+    assert log_lines == [{"message": "Not Found: GET (no route)", "request_id": answer["X-Request-ID"]}]
 
 
 @pytest.mark.urls(__name__)
-def test_lines_of_a_request_carry_its_id(told):
+def test_lines_of_a_request_carry_its_id(log_lines):
     answer = Client().get("/shout", headers={"X-Request-ID": "abc-1"})
 
-    assert told == [{"message": "here", "request_id": answer["X-Request-ID"], "caller_request_id": "abc-1"}]
+    assert log_lines == [{"message": "here", "request_id": answer["X-Request-ID"], "caller_request_id": "abc-1"}]
 
 
 def test_the_request_of_a_scan_reaches_everything_that_follows_from_it(api, brand, customer, deliver):
@@ -171,7 +171,7 @@ def handler_that_tells(delivery):
     leases.finish(delivery, following=[NewEvent(kind="told", payload={}, arguments={})])
 
 
-def test_the_worker_tells_under_the_ids_of_the_event(brand, settings, told):
+def test_the_worker_tells_under_the_ids_of_the_event(brand, settings, log_lines):
     settings.EVENT_HANDLERS = {"telling": f"{__name__}.handler_that_tells"}
     messages.handler_of.cache_clear()
     with TraceContext("request", "POST", request_id="r-9"):
@@ -182,7 +182,7 @@ def test_the_worker_tells_under_the_ids_of_the_event(brand, settings, told):
     worker.drain()
 
     event = Event.objects.get(detail_type="telling")
-    assert told == [
+    assert log_lines == [
         {"message": "handling", "request_id": "r-9", "event_id": str(event.event_id), "event_kind": "telling"}
     ]
     assert Event.objects.get(detail_type="told").request_id == "r-9"

@@ -35,9 +35,9 @@ def test_a_refusal_is_at_most_one_line_and_no_error(refuse, db, settings, caplog
     answer = refuse(client)
 
     assert 400 <= answer.status_code < 500
-    told = [record for record in caplog.records if record.name.startswith("django")]
-    assert len(told) <= 1
-    assert all(record.levelno <= logging.WARNING and not record.exc_info for record in told)
+    records = [record for record in caplog.records if record.name.startswith("django")]
+    assert len(records) <= 1
+    assert all(record.levelno <= logging.WARNING and not record.exc_info for record in records)
 
 
 def test_an_error_stays_an_error():

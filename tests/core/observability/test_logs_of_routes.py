@@ -82,9 +82,9 @@ def test_a_link_to_a_new_password_is_not_written_by_a_refused_form(brand, watch)
     answer = client.post(f"/password/new/{token}", {"password": "x"})
 
     assert 400 <= answer.status_code < 500
-    said = watch.take()
-    assert "password/new/<str:token>" in said
-    assert token not in said
+    output = watch.take()
+    assert "password/new/<str:token>" in output
+    assert token not in output
 
 
 def test_control_the_watch_finds_what_a_path_would_give_away():

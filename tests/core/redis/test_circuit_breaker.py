@@ -40,13 +40,13 @@ def test_it_lets_everything_through_until_failures_come_in_a_row(breaker):
 
 def test_it_opens_and_lets_one_probe_through_after_the_rest(breaker):
     rests = [breaker.failed(), breaker.failed()]
-    told = breaker.wait()
+    wait_seconds = breaker.wait()
     time.sleep(0.25)
     with ThreadPoolExecutor(8) as pool:
         waits = list(pool.map(lambda _: breaker.wait(), range(8)))
 
     assert rests == [0, 0.2]
-    assert 0 < told <= 0.2
+    assert 0 < wait_seconds <= 0.2
     assert waits.count(0) == 1
 
 

@@ -110,15 +110,15 @@ def test_one_network_makes_a_tenth_of_the_calls_with_app_keys(rates, who):
 
 
 def test_a_call_with_a_key_is_one_round_trip(who, monkeypatch):
-    asked, command = [], client.command
-    monkeypatch.setattr(client, "command", lambda *words: asked.append(words[0]) or command(*words))
+    commands, command = [], client.command
+    monkeypatch.setattr(client, "command", lambda *arguments: commands.append(arguments[0]) or command(*arguments))
 
     assert brand_passes(who, app_in="2001:db8::/64")
-    assert set(asked) <= {"EVALSHA", "EVAL"}
-    asked.clear()
+    assert set(commands) <= {"EVALSHA", "EVAL"}
+    commands.clear()
     assert brand_passes(who, app_in="2001:db8::/64")
 
-    assert asked == ["EVALSHA"]
+    assert commands == ["EVALSHA"]
 
 
 # --- Whose address ---------------------------------------------------------------------------------------------------

@@ -86,9 +86,9 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize(("content", "words"), UNREADABLE.items(), ids=range(len(UNREADABLE)))
-def test_what_cannot_be_read_is_refused_with_its_place(content, words):
-    with pytest.raises(Unreadable, match=f"^Invalid CSV format: .*{words}"):
+@pytest.mark.parametrize(("content", "message"), UNREADABLE.items(), ids=range(len(UNREADABLE)))
+def test_what_cannot_be_read_is_refused_with_its_place(content, message):
+    with pytest.raises(Unreadable, match=f"^Invalid CSV format: .*{message}"):
         rows(content)
 
 

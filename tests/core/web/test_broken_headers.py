@@ -60,9 +60,9 @@ ADDRESSES = ["auth/token", "verify/product/none", "auth-codes/validate", "custom
 def test_a_broken_cookie_is_answered_in_the_envelope(api: Api, value: str) -> None:
     for method in ("GET", "POST"):
         for place in ADDRESSES:
-            status, said = send(api, method, place, HTTP_COOKIE=value)
+            status, body = send(api, method, place, HTTP_COOKIE=value)
             assert status < 500, place
-            assert said.get("error") or status == 200, place
+            assert body.get("error") or status == 200, place
 
 
 @pytest.mark.parametrize("value", COOKIES, ids=lambda value: ascii(value)[:60])
@@ -76,15 +76,15 @@ def test_a_broken_cookie_breaks_no_page(api: Api, value: str) -> None:
 def test_a_broken_content_type_is_answered_in_the_envelope(api: Api, value: str) -> None:
     for place in ADDRESSES[:3]:
         for cookie in ("", f"{SESSION}=abc"):
-            status, said = send(api, "POST", place, CONTENT_TYPE=value, HTTP_COOKIE=cookie)
+            status, body = send(api, "POST", place, CONTENT_TYPE=value, HTTP_COOKIE=cookie)
             assert status < 500, place
-            assert said.get("error") or status == 200, place
+            assert body.get("error") or status == 200, place
 
 
 def send(api: Api, method: str, place: str, **environ: str) -> tuple[int, Any]:
     """The answer to headers as they are, which the test client would not send."""
     body = b'{"code": "A"}'
-    asked: dict[str, Any] = {
+    wsgi_environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
         "PATH_INFO": f"/api/v1/{place}",
         "REMOTE_ADDR": api.address,
@@ -94,10 +94,10 @@ def send(api: Api, method: str, place: str, **environ: str) -> tuple[int, Any]:
         "wsgi.input": io.BytesIO(body),
         **environ,
     }
-    setup_testing_defaults(asked)
-    asked["HTTP_HOST"] = "testserver"
+    setup_testing_defaults(wsgi_environ)
+    wsgi_environ["HTTP_HOST"] = "testserver"
     handler = ClientHandler()
-    answer: Any = ReadableContentTypes(lambda sent, _start: handler(sent))(asked, print)
+    answer: Any = ReadableContentTypes(lambda sent, _start: handler(sent))(wsgi_environ, print)
     return answer.status_code, json.loads(answer.content)
 
 

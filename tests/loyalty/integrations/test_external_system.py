@@ -38,7 +38,7 @@ def partner():
 
 def scan(brand, customer, **settings):
     code = factories.code(brand, **settings)
-    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     return code
 
 
@@ -46,11 +46,11 @@ def test_it_is_asked_with_a_signed_question_before_the_points_are_credited(brand
     made = system(brand, partner)
     seen = []
 
-    def look(_call):
+    def record_transactions(_call):
         seen.append(LoyaltyTransaction.objects.count())
         connection.close()  # the receiver's own
 
-    partner.on_call = look
+    partner.on_call = record_transactions
     code = scan(brand, customer)
     work()
 

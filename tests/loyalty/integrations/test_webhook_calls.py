@@ -227,7 +227,7 @@ def test_a_lost_answer_is_sent_again_under_the_same_id(hook, shop):
 def test_calls_undo_no_points(brand, customer, shop, deliver):
     endpoint(brand, shop)
     shop.answers(500)
-    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
     send()
 

@@ -85,8 +85,8 @@ def test_a_test_message_leads_to_its_own_page_which_follows_it(client, hook, sho
     assert (sent.status_code, followed, "Waiting" in text(sent)) == (200, [True, True], True)
 
     send()
-    asked = {"id": message.pk, "column": ["ended", "calls"]}
-    columns = client.get(address("loyalty.webhookdelivery", "live"), asked).json()["rows"][0]["columns"]
+    query = {"id": message.pk, "column": ["ended", "calls"]}
+    columns = client.get(address("loyalty.webhookdelivery", "live"), query).json()["rows"][0]["columns"]
     page = text(client.get(its(message)))
     assert ("Delivered" in columns["ended"], "data-live-row" in columns["calls"]) == (True, False)
     assert ("data-live-row" in page, "Delivered" in page, len(shop.calls)) == (False, True, 1)

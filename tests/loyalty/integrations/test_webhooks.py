@@ -42,12 +42,12 @@ def shop():
         yield running
 
 
-def scan(code, customer=None, **about):
+def scan(code, customer=None, **fields):
     user_id = customer.pk if customer else None
-    return scanning.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=user_id, **about))
+    return scanning.scan(scanned=str(code), context=ScanContext(at=timezone.now(), user_id=user_id, **fields))
 
 
-told = data_of
+event_data = data_of
 
 
 def test_points_earned_are_told(brand, customer, shop, deliver):
@@ -78,8 +78,8 @@ def test_points_earned_are_told(brand, customer, shop, deliver):
 def test_a_step_in_a_campaign_that_pays_nothing_earned_no_points(brand, customer, shop, deliver):
     factories.campaign(brand, type="login")
     endpoint(brand, shop)
-    about = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=about)
+    fields = {"brand_id": brand.pk, "user_id": customer.pk}
+    message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=fields)
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
     deliver()
     send()
@@ -95,9 +95,9 @@ def test_a_level_reached_is_told_beside_the_points(brand, customer, shop, delive
     deliver()
     send()
 
-    [level] = told(shop, "level.reached")
+    [level] = event_data(shop, "level.reached")
     assert (level["user_id"], level["current_level"], level["lifetime_points"]) == (customer.pk, "Silver", 10)
-    assert len(told(shop, "points.earned")) == 1
+    assert len(event_data(shop, "points.earned")) == 1
 
 
 def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop):
@@ -109,8 +109,8 @@ def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop)
         )
     send()
 
-    [told_of] = told(shop, "points.earned")
-    assert (told_of["points_earned"], told_of["note"]) == (20, "Sorry")
+    [credit] = event_data(shop, "points.earned")
+    assert (credit["points_earned"], credit["note"]) == (20, "Sorry")
 
 
 def test_every_scan_of_a_code_is_told_with_its_outcome(brand, customer, shop):
@@ -122,7 +122,7 @@ def test_every_scan_of_a_code_is_told_with_its_outcome(brand, customer, shop):
     scan("nobody's code")
     send()
 
-    scans = told(shop, "code.scanned")
+    scans = event_data(shop, "code.scanned")
     assert sorted((each["code"], each["outcome"], each["reason"]) for each in scans) == sorted(
         [
             (code.code, "success", "accepted"),
@@ -142,8 +142,8 @@ def test_a_scan_that_an_accrual_brings_is_told_too(brand, customer, shop, delive
     deliver()
     send()
 
-    [told_of] = told(shop, "code.scanned")
-    assert (told_of["outcome"], told_of["user_id"]) == ("success", customer.pk)
+    [scanned] = event_data(shop, "code.scanned")
+    assert (scanned["outcome"], scanned["user_id"]) == ("success", customer.pk)
 
 
 def test_whose_customer_scanned_through_another_brand_is_not_told(brand, shop):
@@ -153,28 +153,28 @@ def test_whose_customer_scanned_through_another_brand_is_not_told(brand, shop):
     scan(factories.code(brand), stranger, brand_id=other.pk)
     send()
 
-    [told_of] = told(shop, "code.scanned")
-    assert (told_of["reason"], "user_id" in told_of) == ("other_brand", False)
+    [scanned] = event_data(shop, "code.scanned")
+    assert (scanned["reason"], "user_id" in scanned) == ("other_brand", False)
 
 
 def test_a_recall_is_told(brand, shop):
     endpoint(brand, shop, types=[WebhookType.BATCH_RECALLED])
     batch = factories.batch(brand)
-    words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
-    recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
+    recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
     send()
 
-    [recall] = told(shop, "batch.recalled")
+    [recall] = event_data(shop, "batch.recalled")
     assert (recall["recall_id"], recall["contact"], recall["batch"]["id"]) == ("R-1", "0800 1", batch.pk)
 
 
 def test_a_refused_recall_tells_nothing(brand, shop):
     endpoint(brand, shop, types=[WebhookType.BATCH_RECALLED])
     batch = factories.batch(brand)
-    words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
-    recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
+    recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
     with pytest.raises(errors.BatchRejected):
-        recalls.recall_batch(batch=batch, at=timezone.now(), **words)
+        recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
     send()
 
     assert len(shop.calls) == 1

@@ -30,8 +30,8 @@ def act(member, what):
     return address(MEMBERS, what, member.pk)
 
 
-def write(client, member, words):
-    return client.post(act(member, "note"), {"text": words}, follow=True)
+def write(client, member, note):
+    return client.post(act(member, "note"), {"text": note}, follow=True)
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "support"])

@@ -63,7 +63,7 @@ def test_it_is_sorted_either_way_page_by_page(brand, people, monkeypatch, walks,
     monkeypatch.setattr(TenantAdmin, "list_per_page", 1)
     if walks:
         monkeypatch.setattr(changelist, "EXACT_UP_TO", 0)
-        monkeypatch.setattr(keyset_changelist, "FEW", 0)
+        monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     client, number = browser(staff(brand)), COLUMNS[column]
 
     assert shown(client, o=str(number)) == [people[place] for place in order]
@@ -73,7 +73,7 @@ def test_it_is_sorted_either_way_page_by_page(brand, people, monkeypatch, walks,
 def test_equal_keys_are_told_apart(brand, people, monkeypatch):
     monkeypatch.setattr(TenantAdmin, "list_per_page", 1)
     monkeypatch.setattr(changelist, "EXACT_UP_TO", 0)
-    monkeypatch.setattr(keyset_changelist, "FEW", 0)
+    monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     client = browser(staff(brand))
 
     assert shown(client, o="5") == [people[0], people[2], people[1]]

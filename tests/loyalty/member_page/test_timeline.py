@@ -64,12 +64,12 @@ def one_of_each(brand, customer, member):
     LevelChange.objects.create(
         brand=brand, user_point=member, level_before="", level_after="Silver", reason="reached", points=50
     )
-    told = Notification.objects.create(brand=brand, user=customer, template="NOTIFY_CAMPAIGN_SUCCESS")
+    notification = Notification.objects.create(brand=brand, user=customer, template="NOTIFY_CAMPAIGN_SUCCESS")
     NotificationDelivery.objects.create(
-        notification=told,
+        notification=notification,
         brand=brand,
         user=customer,
-        template=told.template,
+        template=notification.template,
         channel="email",
         language="en",
         masked_address="x",
@@ -208,7 +208,7 @@ def test_the_oldest_page_ends_with_the_day_of_joining(brand, customer, member, m
 
     def ends_so(page: Any) -> bool:
         return bool(
-            re.search(r"person_add</span>\s*<div class=\"member-what\"><p class=\"member-strong\">Joined", text(page))
+            re.search(r"person_add</span>\s*<div class=\"member-detail\"><p class=\"member-strong\">Joined", text(page))
         )
 
     assert (ends_so(first), ends_so(last)) == (False, True)
@@ -248,10 +248,10 @@ def test_a_role_reads_no_lines_of_lists_that_it_does_not_see(brand, customer, me
     support = browser(staff(brand, role="support"))
 
     shown = support.get(page_of(member))
-    asked = support.get(page_of(member), {"kind": "staff"})
+    filtered = support.get(page_of(member), {"kind": "staff"})
 
     assert "Staff" not in [chip.title for chip in shown.context["chips"]]
-    assert "badge" not in {line.icon for line in (*shown.context["lines"], *asked.context["lines"])}
+    assert "badge" not in {line.icon for line in (*shown.context["lines"], *filtered.context["lines"])}
     assert browser(staff(brand, role="printer")).get(page_of(member)).status_code in {403, 404}
 
 

@@ -53,5 +53,5 @@ def test_who_is_blocked_already_is_left_alone(brand, account):
     changed = set_status(Status.BLOCKED, account, elsewhere)
 
     assert changed == [elsewhere]
-    told = Event.objects.filter(detail_type="balance-changed").order_by("pk")
-    assert list(told.values_list("brand", flat=True)) == [brand.pk, other.pk]
+    balance_events = Event.objects.filter(detail_type="balance-changed").order_by("pk")
+    assert list(balance_events.values_list("brand", flat=True)) == [brand.pk, other.pk]

@@ -72,7 +72,7 @@ FIGURES = {
 }  # for the dashboard, the programme and lists, which customers never read
 
 
-def reads():
+def customer_paths():
     """Every address at which customers read, from the URL conf."""
     [api] = [each for each in get_resolver().url_patterns if str(each.pattern) == "api/v1/"]
     methods = {
@@ -104,21 +104,21 @@ def customer_with_everything(brand, campaign, marker):
     consented_at = datetime(2020, 1, len(marker), tzinfo=UTC)
     Consent.objects.create(user=person, brand=brand, legal_texts=[terms.pk], consented_at=consented_at)
     notification = Notification.objects.create(brand=brand, user=person, template="NOTIFY_LEVEL_REACHED", key=marker)
-    about = {
+    fields = {
         "notification": notification,
         "brand": brand,
         "user": person,
         "template": notification.template,
         "event_id": uuid.uuid4(),
     }
-    NotificationDelivery.objects.create(**about, channel="email", language="en", masked_address=f"{marker}@•••")
+    NotificationDelivery.objects.create(**fields, channel="email", language="en", masked_address=f"{marker}@•••")
     passes.issue(account=account, platform="apple", at=timezone.now())
     exported(person, brand, marker)
     code = factories.code(brand)
     circumstances = ScanContext(at=timezone.now(), user_id=person.pk, brand_id=brand.pk, device=f"{marker} phone")
-    scan.scan(scanned=code.code, about=circumstances)
-    result = scan.preview(scanned=code.code, about=circumstances)
-    lookups.note(result=result, scanned=code.code, about=circumstances)
+    scan.scan(scanned=code.code, context=circumstances)
+    result = scan.preview(scanned=code.code, context=circumstances)
+    lookups.note(result=result, scanned=code.code, context=circumstances)
     return person
 
 
@@ -155,7 +155,7 @@ def caller(api, two):
 
 @pytest.fixture
 def expected(caller, two):
-    return {path: answer(caller, path) for path in reads()}
+    return {path: answer(caller, path) for path in customer_paths()}
 
 
 def answer(caller, path):
@@ -195,29 +195,29 @@ def mistaken(expected, two, monkeypatch):
 
 
 def test_there_is_something_to_read():
-    assert len(reads()) >= 8
+    assert len(customer_paths()) >= 8
 
 
 def test_a_forgotten_filter_answers_what_is_the_customers_own(caller, expected, forgotten):
-    assert {path: answer(caller, path) for path in reads()} == expected
+    assert {path: answer(caller, path) for path in customer_paths()} == expected
 
 
 def test_control_a_forgotten_filter_without_the_guard_mixes_customers(caller, expected, forgotten, monkeypatch):
     without_guard(monkeypatch)
 
-    same = {path for path in reads() if answer(caller, path) == expected[path]}
+    same = {path for path in customer_paths() if answer(caller, path) == expected[path]}
     assert same == NOT_PERSONAL
 
 
 def test_a_view_that_asks_for_another_customer_gets_nothing_of_theirs(caller, mistaken):
-    for path in reads():
+    for path in customer_paths():
         assert not of_other(answer(caller, path)), path
 
 
 def test_control_without_the_guard_it_gets_all_of_it(caller, mistaken, monkeypatch):
     without_guard(monkeypatch)
 
-    assert {path for path in reads() if not of_other(answer(caller, path))} == NOT_PERSONAL
+    assert {path for path in customer_paths() if not of_other(answer(caller, path))} == NOT_PERSONAL
 
 
 def of_other(found):

@@ -110,14 +110,14 @@ def test_texts_that_are_not_in_force_are_not_agreed_to(api, brand, terms):
 
 
 def test_a_customer_agrees_to_a_new_version(api, brand, customer, terms):
-    mine = api.as_customer(customer)
-    mine.post("customer/consents", {"legal_texts": [terms.pk]})
+    customer_api = api.as_customer(customer)
+    customer_api.post("customer/consents", {"legal_texts": [terms.pk]})
     newer = factories.legal_text(brand, version=2)
     translated = factories.legal_text(brand, version=2, language="de")
 
-    before = mine.get("customer/consents").json()["data"]
-    given = mine.post("customer/consents", {"legal_texts": [newer.pk]})
-    after = mine.having(accept_language="de").get("customer/consents").json()["data"]
+    before = customer_api.get("customer/consents").json()["data"]
+    given = customer_api.post("customer/consents", {"legal_texts": [newer.pk]})
+    after = customer_api.having(accept_language="de").get("customer/consents").json()["data"]
 
     assert [(each["text"]["id"], each["agreed_at"]) for each in before] == [(newer.pk, None)]
     assert given.status_code == 201
@@ -128,8 +128,8 @@ def test_a_customer_agrees_to_a_new_version(api, brand, customer, terms):
 
 def test_what_one_brand_asks_is_nothing_to_another(api, brand, customer, terms):
     other = factories.brand()
-    theirs = factories.legal_text(other)
-    consents.give(user_id=customer.pk, brand=other, text_ids=[theirs.pk], at=timezone.now())
+    foreign_text = factories.legal_text(other)
+    consents.give(user_id=customer.pk, brand=other, text_ids=[foreign_text.pk], at=timezone.now())
 
     assert [each["agreed_at"] for each in api.as_customer(customer).get("customer/consents").json()["data"]] == [None]
     assert [each["id"] for each in texts(api.app())] == [terms.pk]

@@ -18,9 +18,9 @@ REFUSAL = "No e-mail can be sent to this address. Check its spelling."
 
 
 def refused(answer):
-    told = answer.json()
-    assert told.get("error") == "VALIDATION_ERROR", (answer.status_code, told)
-    return told["details"]["fields"] == {"email": [REFUSAL]}
+    body = answer.json()
+    assert body.get("error") == "VALIDATION_ERROR", (answer.status_code, body)
+    return body["details"]["fields"] == {"email": [REFUSAL]}
 
 
 @pytest.mark.parametrize("email", [BROKEN, OTHERS])
@@ -38,9 +38,9 @@ def test_no_customer_changes_to_one(api, customer):
 
 @pytest.mark.parametrize("path", ["members", "brand/members"])
 def test_no_program_of_the_brand_changes_a_member_to_one(api, customer, path):
-    told = {"email": BROKEN, "reason": "CRM"}
+    payload = {"email": BROKEN, "reason": "CRM"}
 
-    assert refused(api.hub().call("PATCH", f"{path}/{customer.pk}", data=json.dumps(told).encode()))
+    assert refused(api.hub().call("PATCH", f"{path}/{customer.pk}", data=json.dumps(payload).encode()))
     assert not EmailConfirmation.objects.exists()
 
 

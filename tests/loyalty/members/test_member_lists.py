@@ -43,7 +43,7 @@ def test_the_best_members_come_first(brand: Brand, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(TenantAdmin, "list_per_page", 3)
     if walks:
         monkeypatch.setattr(changelist, "EXACT_UP_TO", 0)
-        monkeypatch.setattr(keyset_changelist, "FEW", 0)
+        monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     members(brand, 5, 1, 5, 9, 0, 5, 7)
     members(factories.brand(), 99)
     client = browser(staff(brand))

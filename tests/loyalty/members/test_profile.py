@@ -16,19 +16,19 @@ from tests.support.api import error
 
 
 @pytest.fixture
-def mine(api, customer):
+def customer_api(api, customer):
     return api.as_customer(customer)
 
 
-def change(mine, body):
-    return mine.call("PATCH", "customer/profile", data=json.dumps(body).encode())
+def change(customer_api, body):
+    return customer_api.call("PATCH", "customer/profile", data=json.dumps(body).encode())
 
 
-def test_profile_is_read_and_changed(mine, customer):
-    answer = change(mine, {"first_name": "Ada", "phone": "+4930123456", "language": "de"})
+def test_profile_is_read_and_changed(customer_api, customer):
+    answer = change(customer_api, {"first_name": "Ada", "phone": "+4930123456", "language": "de"})
 
     assert answer.status_code == 200
-    data = mine.get("customer/profile").json()["data"]
+    data = customer_api.get("customer/profile").json()["data"]
     assert data == answer.json()["data"]
     assert (data["email"], data["first_name"], data["phone"], data["language"]) == (
         customer.email,
@@ -38,31 +38,31 @@ def test_profile_is_read_and_changed(mine, customer):
     )
 
 
-def test_completed_field_earns_once(mine, brand, customer, deliver):
+def test_completed_field_earns_once(customer_api, brand, customer, deliver):
     factories.earning_rule(brand, "log-user-profile-update", 5)
     for body in ({"first_name": "Ada"}, {"first_name": ""}, {"first_name": "Eva"}):
-        change(mine, body)
+        change(customer_api, body)
     deliver()
 
     assert [line.reason_id for line in LoyaltyTransaction.objects.all()] == ["profile:first_name"]
 
 
-def test_event_names_fields_and_never_what_is_in_them(mine):
-    change(mine, {"last_name": "Lovelace"})
+def test_event_names_fields_and_never_what_is_in_them(customer_api):
+    change(customer_api, {"last_name": "Lovelace"})
 
     payload = Event.objects.get(detail_type="log-user-profile-update").detail["payload"]
     assert payload == {"type": "profile", "changedFields": ["last_name"], "completedFields": ["last_name"]}
 
 
-def test_nothing_changed_tells_nobody(mine):
-    change(mine, {})
-    change(mine, {"first_name": ""})
+def test_nothing_changed_tells_nobody(customer_api):
+    change(customer_api, {})
+    change(customer_api, {"first_name": ""})
 
     assert not Event.objects.exists()
 
 
-def test_notifications_are_switched(mine):
-    data = change(mine, {"notifications": {"points": {"email": False}}}).json()["data"]
+def test_notifications_are_switched(customer_api):
+    data = change(customer_api, {"notifications": {"points": {"email": False}}}).json()["data"]
 
     assert data["notifications"]["points"]["email"] is False
     assert data["notifications"]["points"]["push"] is True
@@ -79,30 +79,30 @@ def test_notifications_are_switched(mine):
         {"notifications": 5},
     ],
 )
-def test_bad_wishes_are_refused(mine, body):
-    assert error(change(mine, body)) == (400, "VALIDATION_ERROR")
+def test_bad_wishes_are_refused(customer_api, body):
+    assert error(change(customer_api, body)) == (400, "VALIDATION_ERROR")
 
 
 @pytest.mark.parametrize("body", [{"language": "ar"}, {"first_name": "Ada"}], ids=str)
-def test_passes_follow_the_name_and_the_language(mine, brand, customer, body):
+def test_passes_follow_the_name_and_the_language(customer_api, brand, customer, body):
     account = factories.account(customer, brand)
     held, _is_new = passes.issue(account=account, platform="apple", at=timezone.now())
-    asked = {"pass_id": held.pk, "language": cards.card_of(held).language, "member": cards.card_of(held).member}
+    card_before = {"pass_id": held.pk, "language": cards.card_of(held).language, "member": cards.card_of(held).member}
 
-    change(mine, body)
-    change(mine, body)  # which changes nothing more
+    change(customer_api, body)
+    change(customer_api, body)  # which changes nothing more
     for delivery in leases.claim(limit=5, lane=messages.lane_of("balance-changed")):
         events.deliver(delivery)
 
     now = WalletPass.objects.get(pk=held.pk)
-    told = {"pass_id": now.pk, "language": cards.card_of(now).language, "member": cards.card_of(now).member}
+    card_after = {"pass_id": now.pk, "language": cards.card_of(now).language, "member": cards.card_of(now).member}
     assert now.version == held.version + 1
-    assert told != asked
+    assert card_after != card_before
 
 
-def test_what_stands_on_no_pass_changes_none(mine, brand, customer):
+def test_what_stands_on_no_pass_changes_none(customer_api, brand, customer):
     passes.issue(account=factories.account(customer, brand), platform="apple", at=timezone.now())
 
-    change(mine, {"phone": "+4930123456"})
+    change(customer_api, {"phone": "+4930123456"})
 
     assert not Event.objects.filter(detail_type="balance-changed").exists()

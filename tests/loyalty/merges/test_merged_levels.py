@@ -2,7 +2,7 @@
 
 import pytest
 
-from loyalty.points.level_periods.standing import Reason
+from loyalty.points.level_periods.member_levels import Reason
 from tests.loyalty.merges.conftest import merged, undone
 from tests.loyalty.points.level_periods.conftest import Programme, on
 from tests.support import factories, shop

@@ -343,5 +343,5 @@ def test_what_follows_is_published(brand, target, source):
     assert WalletPass.objects.get().account.user == source
     changed = Event.objects.filter(detail_type="balance-changed", detail__payload__cause__startswith="merge:")
     assert changed.count() == 4
-    told = AuditLogEntry.objects.filter(brand=brand, action__in=["Accounts merged", "Merge undone"])
-    assert [each.reason for each in told.order_by("pk")] == ["One person"] * 2 + ["A mistake"] * 2
+    audit_entries = AuditLogEntry.objects.filter(brand=brand, action__in=["Accounts merged", "Merge undone"])
+    assert [each.reason for each in audit_entries.order_by("pk")] == ["One person"] * 2 + ["A mistake"] * 2

@@ -101,8 +101,8 @@ def notify(brand: Brand) -> Callable[..., None]:
 SMS_NUMBER = "+4930123456"
 
 
-def prefer(customer, brand, **wanted):
-    preferences.change(customer.pk, brand.pk, at=timezone.now(), **wanted)
+def prefer(customer, brand, **changes):
+    preferences.change(customer.pk, brand.pk, at=timezone.now(), **changes)
 
 
 def log():

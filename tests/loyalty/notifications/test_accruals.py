@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def scan_as(customer, code):
-    scan.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
 def test_a_scans_points_are_told(brand, customer, own, box, work):
@@ -52,8 +52,8 @@ def test_a_level_and_a_reward_to_be_claimed_are_told(brand, customer, own, box, 
 def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, customer, own, box, work):
     factories.milestone(factories.campaign(brand, type="login"), 2, reward_name="A mug")
     for at in (timezone.now() - timedelta(days=1), timezone.now()):
-        about = {"brand_id": brand.pk, "user_id": customer.pk}
-        message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=about)
+        arguments = {"brand_id": brand.pk, "user_id": customer.pk}
+        message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=arguments)
         publishing.publish(messages=[message], brand_id=brand.pk, at=at)
 
     work()

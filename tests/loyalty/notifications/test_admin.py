@@ -1,6 +1,7 @@
 """The portal's pages about notifications: settings, the log, stopped addresses."""
 
 import html
+import json
 
 import pytest
 from django.db import connection
@@ -15,10 +16,13 @@ from loyalty.models.notifications import (
 )
 from loyalty.notifications import suppression
 from tests.support import factories
+from tests.support.fakes import slow_keys
 from tests.support.fakes.fake_providers import SID, SMS_KEY, Push
 from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
+HUGE_KEY = slow_keys.plain(slow_keys.rsa_key(2_203, 2_281)).decode()
+HUGE_ACCOUNT = json.dumps({**json.loads(Push().service_account), "private_key": HUGE_KEY})
 
 
 @pytest.fixture
@@ -47,9 +51,9 @@ def test_secrets_are_stored_encrypted_and_never_shown_again(client, brand, own):
         cursor.execute("SELECT twilio_auth_token, fcm_service_account FROM loyalty_notificationsettings")
         assert not {SMS_KEY, account} & set(cursor.fetchone())
     for shown in (settings_page(own), address("loyalty.notificationsettings", "history", own.pk)):
-        said = html.unescape(text(client.get(shown)))
-        assert SMS_KEY not in said
-        assert "BEGIN PRIVATE KEY" not in said
+        page = html.unescape(text(client.get(shown)))
+        assert SMS_KEY not in page
+        assert "BEGIN PRIVATE KEY" not in page
     assert SMS_KEY not in str(AuditLogEntry.objects.values_list("changes", flat=True))
 
 
@@ -78,6 +82,7 @@ def test_an_empty_secret_keeps_the_stored_one(client, brand, with_sms, own):
         ({"fcm_service_account": "{}"}, {"fcm_service_account"}),
         ({"fcm_service_account": "[" * 5000}, {"fcm_service_account"}),
         ({"fcm_service_account": '{"project_id": 1}'}, {"fcm_service_account"}),
+        ({"fcm_service_account": HUGE_ACCOUNT}, {"fcm_service_account"}),
         ({"twilio_account_sid": "AC../../x"}, {"twilio_account_sid"}),
         ({"sms_sender": "much too long a name"}, {"sms_sender"}),
         ({"sender_address": "a\nb@example.com"}, {"sender_address"}),
@@ -118,9 +123,9 @@ def test_the_log_tells_what_became_of_each(client, brand, customer, own, box, no
 
 def test_the_log_costs_the_same_however_long_it_is(client, brand, customer, own, box, notify, work):
     def queries():
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as captured:
             client.get(address("loyalty.notificationdelivery"))
-        return len(asked)
+        return len(captured)
 
     notify(customer)
     work()

@@ -21,10 +21,10 @@ def put(caller, body):
 
 
 def test_a_device_is_registered_once(api, customer, brand):
-    mine = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
 
-    first = put(mine, PHONE)
-    again = put(mine, {**PHONE, "platform": "web"})
+    first = put(customer_api, PHONE)
+    again = put(customer_api, {**PHONE, "platform": "web"})
 
     assert (first.status_code, again.status_code) == (200, 200)
     assert Device.objects.values_list("user", "brand", "token", "platform").get() == (
@@ -67,12 +67,12 @@ def test_a_device_is_removed_by_its_owner_only(api, customer, brand):
 
 
 def test_a_dead_device_comes_back_when_it_registers_again(customer, brand):
-    about = {"user_id": customer.pk, "brand_id": brand.pk, "token": "t", "platform": "ios"}
-    device = devices.register(**about, at=timezone.now())
+    device_fields = {"user_id": customer.pk, "brand_id": brand.pk, "token": "t", "platform": "ios"}
+    device = devices.register(**device_fields, at=timezone.now())
 
     devices.mark_dead(device=device, at=timezone.now())
     assert devices.alive(user_id=customer.pk, brand_id=brand.pk) == []
-    devices.register(**about, at=timezone.now())
+    devices.register(**device_fields, at=timezone.now())
 
     assert len(devices.alive(user_id=customer.pk, brand_id=brand.pk)) == 1
     devices.mark_dead(device=device, at=timezone.now())  # an answer that comes after the new registration

@@ -51,10 +51,10 @@ def test_every_note_is_translated(text, language):
     }
     note = text % values
 
-    said = ledger_notes.text_in(note, language)
+    translated = ledger_notes.text_in(note, language)
 
-    assert said != note
-    assert ("Ärmel %s (x)" in said) == ("Ärmel %s (x)" in note)
+    assert translated != note
+    assert ("Ärmel %s (x)" in translated) == ("Ärmel %s (x)" in note)
 
 
 def test_names_of_profile_fields_are_translated():
@@ -73,10 +73,10 @@ def test_what_people_wrote_stays(note):
 def test_transactions_are_read_in_the_language_and_stored_in_english(api, brand, customer):
     factories.points(customer, brand, 100)
     reward = factories.reward(brand, name="A mug", cost=10)
-    mine = api.as_customer(customer).having(accept_language="de")
-    mine.having(idempotency_key="k").post(f"customer/loyalty/rewards/{reward.pk}/redeem")
+    customer_api = api.as_customer(customer).having(accept_language="de")
+    customer_api.having(idempotency_key="k").post(f"customer/loyalty/rewards/{reward.pk}/redeem")
 
-    answer = mine.get("customer/loyalty/transactions")
+    answer = customer_api.get("customer/loyalty/transactions")
 
     assert answer.json()["data"][0]["note"] == "Eingelöst: A mug"
     assert answer.headers["Content-Language"] == "de"

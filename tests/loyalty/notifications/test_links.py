@@ -18,8 +18,8 @@ def browser():
     return Client(enforce_csrf_checks=True)
 
 
-def path(brand, purpose, told):
-    return "/" + rendering.address_of(brand, purpose, told).split("/", 3)[3]
+def path(brand, purpose, parameters):
+    return "/" + rendering.address_of(brand, purpose, parameters).split("/", 3)[3]
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def test_a_link_for_one_thing_does_not_open_another(browser, customer, brand, st
 
 @pytest.mark.parametrize(("name", "value"), [("u", 0), ("b", 10**9), ("c", "fax"), ("t", "gossip")])
 def test_a_link_about_what_is_gone_leads_nowhere(browser, customer, brand, name, value):
-    told = {"u": customer.pk, "b": brand.pk, "t": "points", "c": "email", name: value}
-    token = signing.dumps(told, salt=OPT_OUT)
+    parameters = {"u": customer.pk, "b": brand.pk, "t": "points", "c": "email", name: value}
+    token = signing.dumps(parameters, salt=OPT_OUT)
 
     assert browser.get(f"/notices/opt-out/{token}").status_code == 404
     assert browser.post(f"/notices/opt-out/{token}").status_code == 404

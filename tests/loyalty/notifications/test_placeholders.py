@@ -74,12 +74,12 @@ def test_a_link_becomes_a_button():
     [(name, each) for name, kind in KINDS.items() if not kind.is_written_each_time for each in kind.channels],
 )
 def test_our_own_words_are_sound_in_every_language(template, channel, language):
-    words, kind = catalogue.shipped(template, channel, language), KINDS[template]
+    shipped, kind = catalogue.shipped(template, channel, language), KINDS[template]
 
-    placeholders.check(words.subject, known=kind.slots)
-    placeholders.check(words.body, known=kind.slots, needed=kind.needed.get(channel, ()))
-    assert words.body.strip()
-    assert bool(words.subject) == (channel != "sms")
+    placeholders.check(shipped.subject, known=kind.slots)
+    placeholders.check(shipped.body, known=kind.slots, needed=kind.needed.get(channel, ()))
+    assert shipped.body.strip()
+    assert bool(shipped.subject) == (channel != "sms")
 
 
 def test_every_language_says_the_same():

@@ -10,8 +10,8 @@ from tests.support import factories
 pytestmark = pytest.mark.django_db
 
 
-def change(customer, brand, **wanted):
-    return preferences.change(customer.pk, brand.pk, at=timezone.now(), **wanted)
+def change(customer, brand, **changes):
+    return preferences.change(customer.pk, brand.pk, at=timezone.now(), **changes)
 
 
 def test_who_never_said_anything_wants_everything(customer, brand):
@@ -50,7 +50,7 @@ def test_another_brand_is_told_something_else(customer, brand):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "field"),
+    ("changes", "field"),
     [
         ({"language": "tlh"}, "language"),
         ({"phone": "030 123456"}, "phone"),
@@ -62,9 +62,9 @@ def test_another_brand_is_told_something_else(customer, brand):
         ({"switches": {"safety": {"email": False}}}, "notifications"),
     ],
 )
-def test_what_cannot_be_wanted_is_refused_and_changes_nothing(customer, brand, wanted, field):
+def test_what_cannot_be_wanted_is_refused_and_changes_nothing(customer, brand, changes, field):
     with pytest.raises(Invalid) as refusal:
-        change(customer, brand, **wanted)
+        change(customer, brand, **changes)
 
     assert field in {None, refusal.value.details["field"]}
     assert preferences.read(customer.pk, brand.pk) == preferences.Preferences()

@@ -70,8 +70,8 @@ def test_each_channel_refuses_by_itself(brand, customer, with_sms, with_push, bo
 def test_a_recall_is_told_nobody(brand, customer, own, box, work):
     code = factories.code(brand)
     scan(code, user=customer)
-    words = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
-    recall = recalls.recall_batch(batch=code.batch, at=timezone.now(), **words)
+    recall_fields = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
+    recall = recalls.recall_batch(batch=code.batch, at=timezone.now(), **recall_fields)
 
     runner.run(notifications.start(recall=recall, by=None).pk)
     work()

@@ -90,8 +90,8 @@ def test_points_close_together_become_one_notice_with_their_sum(brand, customer,
     assert "15.50" in mail["Subject"]
     assert "Your balance: 15.50" in mail.get_body(("plain",)).get_content()
     notification = Notification.objects.get()
-    told = Event.objects.filter(detail_type="notify").order_by("id")
-    assert [covered["event"] for covered in notification.covers] == [str(event.event_id) for event in told]
+    notify_events = Event.objects.filter(detail_type="notify").order_by("id")
+    assert [covered["event"] for covered in notification.covers] == [str(event.event_id) for event in notify_events]
     assert [covered["points_earned"] for covered in notification.covers] == [10, 5, 0.5]
 
 

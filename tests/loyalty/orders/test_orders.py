@@ -141,10 +141,10 @@ def test_of_many_customers_at_once_one_is_credited(shop):
 
 def test_control_without_the_constraint_several_are_credited(shop, monkeypatch):
     def looked_up(order, *, brand_id, user_id, event_id, at):
-        about = {"brand_id": brand_id, "order_id": order.order_id}
-        if not CreditedOrder.objects.filter(**about).exists():
+        key = {"brand_id": brand_id, "order_id": order.order_id}
+        if not CreditedOrder.objects.filter(**key).exists():
             time.sleep(0.2)
-            CreditedOrder.objects.create(**about, user_id=user_id, event_id=event_id, credited_at=at)
+            CreditedOrder.objects.create(**key, user_id=user_id, event_id=event_id, credited_at=at)
 
     monkeypatch.setattr(orders, "hold", looked_up)
     with connection.as_owner(), connection.cursor() as cursor:

@@ -10,7 +10,7 @@ from tests.support.api import error
 
 
 @pytest.fixture
-def mine(api, customer):
+def customer_api(api, customer):
     """The customer's own calls."""
     return api.as_customer(customer)
 
@@ -25,11 +25,11 @@ def credit(customer, brand, points, reason_id="shop"):
     )
 
 
-def walk(mine, path, **query):
+def walk(customer_api, path, **query):
     """Every row of a list, page by page, and how many pages that took."""
     rows, pages, cursor = [], 0, {}
     while True:
-        body = mine.get(path, **query, **cursor).json()
+        body = customer_api.get(path, **query, **cursor).json()
         rows, pages = rows + body["data"], pages + 1
         if not body["pagination"]["has_more"]:
             return rows, pages
@@ -39,11 +39,11 @@ def walk(mine, path, **query):
 # --- Points ----------------------------------------------------------------------------------------------------------
 
 
-def test_balance_and_level_are_told(mine, brand, customer):
+def test_balance_and_level_are_told(customer_api, brand, customer):
     factories.level(brand, "Silver", 100)
     credit(customer, brand, 25)
 
-    assert mine.get("customer/loyalty/points").json() == {
+    assert customer_api.get("customer/loyalty/points").json() == {
         "success": True,
         "data": {
             "points": 25,
@@ -91,20 +91,20 @@ def test_account_is_not_told_to_guests(api, path):
 
 
 @pytest.mark.parametrize("path", ["customer/loyalty/points", "customer/loyalty/transactions"])
-def test_deactivated_customer_is_refused_on_the_next_call(mine, customer, path):
+def test_deactivated_customer_is_refused_on_the_next_call(customer_api, customer, path):
     customer.is_active = False
     customer.save(update_fields=["is_active"])
 
-    assert error(mine.get(path)) == (401, "TOKEN_INVALID")
+    assert error(customer_api.get(path)) == (401, "TOKEN_INVALID")
 
 
 # --- Transactions ----------------------------------------------------------------------------------------------------
 
 
-def test_line_of_the_ledger_is_shown(mine, brand, customer):
+def test_line_of_the_ledger_is_shown(customer_api, brand, customer):
     line = credit(customer, brand, 25)
 
-    assert mine.get("customer/loyalty/transactions").json() == {
+    assert customer_api.get("customer/loyalty/transactions").json() == {
         "success": True,
         "data": [
             {
@@ -126,41 +126,41 @@ def test_line_of_the_ledger_is_shown(mine, brand, customer):
     }
 
 
-def test_120_lines_are_walked_without_gap_or_double_newest_first(mine, brand, customer):
+def test_120_lines_are_walked_without_gap_or_double_newest_first(customer_api, brand, customer):
     for number in range(120):
         credit(customer, brand, 1, f"order:{number}")
 
-    rows, pages = walk(mine, "customer/loyalty/transactions")
+    rows, pages = walk(customer_api, "customer/loyalty/transactions")
 
     assert [row["reason_id"] for row in rows] == [f"order:{number}" for number in reversed(range(120))]
     assert pages == 3
 
 
-def test_lines_written_during_the_walk_move_no_page(mine, brand, customer):
+def test_lines_written_during_the_walk_move_no_page(customer_api, brand, customer):
     for number in range(4):
         credit(customer, brand, 1, f"order:{number}")
-    first = mine.get("customer/loyalty/transactions", limit=2).json()
+    first = customer_api.get("customer/loyalty/transactions", limit=2).json()
     credit(customer, brand, 1, "order:late")
 
-    second = mine.get("customer/loyalty/transactions", limit=2, cursor=first["pagination"]["next"]).json()
+    second = customer_api.get("customer/loyalty/transactions", limit=2, cursor=first["pagination"]["next"]).json()
 
     assert [row["reason_id"] for row in second["data"]] == ["order:1", "order:0"]
 
 
 @pytest.mark.parametrize("limit", [1, 7, 200])
-def test_limit_sets_the_size_of_a_page(mine, brand, customer, limit):
+def test_limit_sets_the_size_of_a_page(customer_api, brand, customer, limit):
     for number in range(9):
         credit(customer, brand, 1, f"order:{number}")
 
-    body = mine.get("customer/loyalty/transactions", limit=limit).json()
+    body = customer_api.get("customer/loyalty/transactions", limit=limit).json()
 
     assert len(body["data"]) == min(limit, 9)
     assert body["pagination"]["limit"] == limit
 
 
 @pytest.mark.parametrize("limit", ["0", "201", "-1", "1.5", "x", "", "0000000010000", "9" * 5000, "٣", "1e2"])
-def test_other_limits_are_refused(mine, limit):
-    assert error(mine.get("customer/loyalty/transactions", limit=limit)) == (400, "VALIDATION_ERROR")
+def test_other_limits_are_refused(customer_api, limit):
+    assert error(customer_api.get("customer/loyalty/transactions", limit=limit)) == (400, "VALIDATION_ERROR")
 
 
 def test_others_lines_are_not_shown(api, brand, customer):
@@ -169,15 +169,15 @@ def test_others_lines_are_not_shown(api, brand, customer):
     assert api.as_customer(factories.customer(brand)).get("customer/loyalty/transactions").json()["data"] == []
 
 
-def test_list_costs_the_same_for_1_and_30_lines(mine, brand, customer, django_assert_num_queries):
+def test_list_costs_the_same_for_1_and_30_lines(customer_api, brand, customer, django_assert_num_queries):
     credit(customer, brand, 1, "order:one")
     with django_assert_num_queries(2):  # the user, the page
-        mine.get("customer/loyalty/transactions")
+        customer_api.get("customer/loyalty/transactions")
     for number in range(29):
         credit(customer, brand, 1, f"order:{number}")
 
     with django_assert_num_queries(2):
-        mine.get("customer/loyalty/transactions")
+        customer_api.get("customer/loyalty/transactions")
 
 
 def test_lines_are_filtered_by_reason_and_period_in_the_brands_zone(api):
@@ -188,21 +188,21 @@ def test_lines_are_filtered_by_reason_and_period_in_the_brands_zone(api):
         noon = datetime(2026, 3, day, 12, tzinfo=UTC)  # by the brand's clock the day after
         ledger.credit(account=account, points=10, reason_id=f"order:{day}", note="", at=noon)
     ledger.debit(account=account, points=5, reason_id="redeem:1", note="", at=datetime(2026, 3, 14, 12, tzinfo=UTC))
-    mine = api.as_customer(customer, of=brand)
+    customer_api = api.as_customer(customer, of=brand)
 
-    def asked(**query):
-        return [line["reason_id"] for line in mine.get("customer/loyalty/transactions", **query).json()["data"]]
+    def reason_ids(**query):
+        return [line["reason_id"] for line in customer_api.get("customer/loyalty/transactions", **query).json()["data"]]
 
-    assert asked(reason="redeemed") == ["redeem:1"]
-    assert asked(**{"from": "2026-03-15", "to": "2026-03-15"}) == ["redeem:1", "order:14"]
-    assert asked(**{"from": "2026-03-15", "reason": "earned"}) == ["order:15", "order:14"]
-    assert asked(to="2026-03-13") == []
-    assert asked(to="0001-01-01") == []
+    assert reason_ids(reason="redeemed") == ["redeem:1"]
+    assert reason_ids(**{"from": "2026-03-15", "to": "2026-03-15"}) == ["redeem:1", "order:14"]
+    assert reason_ids(**{"from": "2026-03-15", "reason": "earned"}) == ["order:15", "order:14"]
+    assert reason_ids(to="2026-03-13") == []
+    assert reason_ids(to="0001-01-01") == []
 
 
 @pytest.mark.parametrize("query", [{"reason": "won"}, {"reason": ""}, {"from": "x"}, {"to": "20260301"}, {"to": ""}])
-def test_filters_that_are_none_are_refused(mine, query):
-    response = mine.get("customer/loyalty/transactions", **query)
+def test_filters_that_are_none_are_refused(customer_api, query):
+    response = customer_api.get("customer/loyalty/transactions", **query)
 
     assert error(response) == (400, "VALIDATION_ERROR")
     [parameter] = query
@@ -211,7 +211,7 @@ def test_filters_that_are_none_are_refused(mine, query):
 
 
 @pytest.mark.parametrize("name", ["first_day", "created_at", "user_point__brand_id", "from_"])
-def test_parameters_that_are_no_filters_are_rejected_by_name(mine, name):
-    refused = mine.get("customer/loyalty/transactions", **{name: "1"})
+def test_parameters_that_are_no_filters_are_rejected_by_name(customer_api, name):
+    refused = customer_api.get("customer/loyalty/transactions", **{name: "1"})
 
     assert (refused.status_code, refused.json()["details"]) == (400, {"field": name})

@@ -237,11 +237,11 @@ class TestPage:
         settings.ADJUSTMENT_CONFIRM_ABOVE = 100
         assert self.send(client, account, amount="100").status_code == 302
 
-        asked = self.send(client, account, amount="100.01", key=uuid4())
-        assert "would be 200.01" in text(asked)
+        confirmation = self.send(client, account, amount="100.01", key=uuid4())
+        assert "would be 200.01" in text(confirmation)
         assert numbers(account)[0] == 100
 
-        form = asked.context["form"]
+        form = confirmation.context["form"]
         sent = {field.name: field.value() for field in form}
         assert client.post(address("loyalty.userpoints", "adjust", account.pk), sent).status_code == 302
         assert numbers(account)[0] == Decimal("200.01")
@@ -267,8 +267,8 @@ class TestPage:
 
     def test_another_brands_member_does_not_exist(self, client: Client) -> None:
         elsewhere = factories.brand()
-        theirs = factories.account(factories.customer(elsewhere), elsewhere)
+        foreign_account = factories.account(factories.customer(elsewhere), elsewhere)
 
-        assert self.send(client, theirs).status_code == 404
-        assert client.get(address("loyalty.userpoints", "adjust", theirs.pk)).status_code == 404
+        assert self.send(client, foreign_account).status_code == 404
+        assert client.get(address("loyalty.userpoints", "adjust", foreign_account.pk)).status_code == 404
         assert not LoyaltyTransaction.objects.exists()

@@ -78,18 +78,18 @@ def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approve
     assert (approval.status, approval.decided_by) == ("approved", manager)
     trail = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk), user=manager)
     assert [entry.changes for entry in trail] == [{"points_per_scan": [1000, 5000]}]
-    about = AuditLogEntry.objects.filter(kind="loyalty.pointsapproval").order_by("id")
-    assert [(entry.user, entry.action) for entry in about] == [
+    entries = AuditLogEntry.objects.filter(kind="loyalty.pointsapproval").order_by("id")
+    assert [(entry.user, entry.action) for entry in entries] == [
         (owner, "Approval requested"),
         (manager, "Approved"),
     ]
 
 
 def test_batch_made_without_the_portal_stays_below_the_ceiling(brand):
-    wanted = BatchSettings(range_name="Mint", quantity=1, prefix="M-", points_per_scan=99_999_999, signed=False)
+    batch_settings = BatchSettings(range_name="Mint", quantity=1, prefix="M-", points_per_scan=99_999_999, signed=False)
 
     with pytest.raises(BatchRejected, match="At most 1,000 points"):
-        batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+        batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
 def test_summary_says_what_the_batch_pays_at_most(brand, owner):
@@ -296,12 +296,12 @@ def test_owners_lower_the_ceiling_and_only_operators_raise_it(brand, owner):
 def test_front_page_tells_those_who_may_decide(brand, owner, manager):
     add_batch(owner, brand, points_per_scan=5000)
 
-    def told(person):
+    def sees_notice(person):
         return "above the ceiling" in text(browser(person).get("/admin/"))
 
     others = [staff(brand, role="printer"), staff(brand, role="support"), staff(factories.brand())]
-    assert told(manager)
-    assert not any(told(person) for person in [owner, *others])
+    assert sees_notice(manager)
+    assert not any(sees_notice(person) for person in [owner, *others])
 
 
 # --- At once ---------------------------------------------------------------------------------------------------------

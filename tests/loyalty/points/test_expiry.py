@@ -133,9 +133,9 @@ def test_ledger_expires_what_a_simulation_by_lots_does(expiring, steps, terms):
             lots.spend(points)
             spent.append(points)
             spend(customer, brand, points, day)
-        mine = account(customer)
-        assert (mine.points, mine.points_expired) == (lots.balance, lots.expired)
-        soon = expiry.expiring_soon(brand=brand, account=mine, at=NOON + day * DAY)
+        user_points = account(customer)
+        assert (user_points.points, user_points.points_expired) == (lots.balance, lots.expired)
+        soon = expiry.expiring_soon(brand=brand, account=user_points, at=NOON + day * DAY)
         ahead = [(max(lots.rule.gone_on(earned_on), today), points) for earned_on, points in lots.lots]
         first = min((on for on, _points in ahead if on <= today + DAY), default=None)
         assert (soon.on if soon else None) == first
@@ -168,8 +168,8 @@ def test_points_past_their_time_expire_in_a_line_of_their_own(expiring):
 
     assert night(brand, 11) == 1
 
-    mine = account(customer)
-    assert (mine.points, mine.points_expired, mine.lifetime) == (5, 18, 35)
+    user_points = account(customer)
+    assert (user_points.points, user_points.points_expired, user_points.lifetime) == (5, 18, 35)
     line = LoyaltyTransaction.objects.get(reason="expired")
     assert (line.reason_id, line.points_expired, line.note) == (
         "expire:2026-01-12",
@@ -194,7 +194,7 @@ def test_work_goes_on_behind_the_account_that_it_reached(expiring, settings):
     for each in customers:
         earn(each, brand, 10, day=0)
     at = NOON + 5 * DAY
-    run = expiry.begun(brand, Rule("days", 1), ExpiryRun.Kind.EXPIRE, at.date())
+    run = expiry.run_of_day(brand, Rule("days", 1), ExpiryRun.Kind.EXPIRE, at.date())
     expiry.take_chunk(run, at=at)  # and the worker dies
 
     assert UserPoints.objects.filter(points=0).count() == 2

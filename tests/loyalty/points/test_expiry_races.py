@@ -18,10 +18,12 @@ from loyalty.models.rewards import Redemption
 from loyalty.points import accounts, expiry, ledger
 from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
+from tests.loyalty.points.test_expiry import DAY, NOON, earn, expiring
 from tests.support import factories
 from tests.support.concurrency import at_once, while_uncommitted
 from tests.support.statements import altered
 
+__all__ = ["expiring"]
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = timedelta(days=100)
 
@@ -124,3 +126,34 @@ def test_control_without_the_lock_it_would_take_what_was_just_spent(brand, monke
     monkeypatch.setattr(accounts, "LOCK_ACCOUNTS", unlocked)
 
     assert isinstance(expire_while_redeeming(brand), IntegrityError)  # 30 of the 10 that are left
+
+
+# --- Turns of the brands ---------------------------------------------------------------------------------------------
+
+
+def test_a_call_ends_with_its_time_and_the_next_goes_on(expiring, settings):
+    settings.EXPIRY_CHUNK = 1
+    brand, customer = expiring()
+    members = [customer, factories.customer(brand)]
+    for each in members:
+        earn(each, brand, 5, 0)
+
+    assert [expiry.catch_up(at=NOON + 20 * DAY, seconds=0) for _call in range(3)] == [1, 1, 0]
+
+
+def test_a_brand_with_many_members_keeps_no_other_from_its_night(expiring, settings, monkeypatch):
+    settings.EXPIRY_CHUNK = 1
+    (busy, first), (brand, customer) = expiring(), expiring()
+    for each in (first, *(factories.customer(busy) for _number in range(3))):
+        earn(each, busy, 5, 0)
+    earn(customer, brand, 5, 0)
+    taken, take_chunk = [], expiry.take_chunk
+
+    def noting(run_id, **rest):
+        taken.append(ExpiryRun.objects.get(pk=run_id).brand_id)
+        return take_chunk(run_id, **rest)
+
+    monkeypatch.setattr(expiry, "take_chunk", noting)
+
+    assert expiry.catch_up(at=NOON + 20 * DAY) == 5
+    assert set(taken[:2]) == {busy.pk, brand.pk}

@@ -110,7 +110,7 @@ def test_the_check_finds_a_rollup_that_is_wrong() -> None:
 
     found = list(consistency.differences())
 
-    assert [each.about for each in found] == [f"brand {brand.pk}, {row.day}, {row.movement}"]
+    assert [each.subject for each in found] == [f"brand {brand.pk}, {row.day}, {row.movement}"]
 
 
 def test_another_brands_points_are_in_none_of_its_lines() -> None:

@@ -14,7 +14,7 @@ from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.programme.referrals import Referral, ReferralCode, ReferralProgramme
 from loyalty.models.wallets import WalletDevice, WalletPass
 from loyalty.notifications import preferences
-from loyalty.referrals import codes, duplicates
+from loyalty.referrals import codes, duplicates, find
 from tests.support import factories
 from tests.support.referrals import code_of, programme, refer, referred, scan, settle
 
@@ -306,3 +306,24 @@ def test_one_phone_with_both_passes_is_one_person(brand, customer, friend, terms
         WalletDevice.objects.create(wallet_pass=held, device="one phone", push_token="x")
 
     assert refer(customer, friend, brand).why == "device"
+
+
+def test_a_brand_at_which_it_fails_keeps_no_others_referrals_waiting(brand, customer, monkeypatch, caplog):
+    """The brands come in any order, so each of them fails once."""
+    other = factories.brand()
+    for each, member in ((brand, customer), (other, factories.customer(other))):
+        programme(each)
+        friend, _referral = referred(member, each)
+        scan(friend, each)
+    start = find._start
+
+    for broken in (brand, other):
+
+        def failing(brand_id, *, broken=broken):
+            if brand_id == broken.pk:
+                raise ArithmeticError
+            return start(brand_id)
+
+        monkeypatch.setattr(find, "_start", failing)
+        assert find.publish_first_actions(at=timezone.now()) == 1
+        assert f"referrals of the brand {broken.slug} could not be looked through" in caplog.text

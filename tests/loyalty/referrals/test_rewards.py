@@ -111,8 +111,8 @@ def test_levels_follow_and_both_are_notified(brand, customer, terms):
     worker.drain(lane="notices")
 
     assert factories.account(customer, brand).current_level == "Gold"
-    told = Notification.objects.filter(template="NOTIFY_CAMPAIGN_SUCCESS").values_list("user", "payload__note")
-    assert sorted(told) == sorted([(customer.pk, "A friend joined"), (friend.pk, "You joined through a friend")])
+    notified = Notification.objects.filter(template="NOTIFY_CAMPAIGN_SUCCESS").values_list("user", "payload__note")
+    assert sorted(notified) == sorted([(customer.pk, "A friend joined"), (friend.pk, "You joined through a friend")])
 
 
 def test_webhooks_hear_of_the_credits(brand, customer, terms):

@@ -13,7 +13,7 @@ from tests.support import factories
 
 
 @pytest.fixture
-def mine(api, customer):
+def customer_api(api, customer):
     return api.as_customer(customer)
 
 
@@ -34,8 +34,8 @@ def balance(customer):
     return UserPoints.objects.get(user=customer).points
 
 
-def undo(mine, redemption):
-    return mine.post(f"customer/loyalty/redemptions/{redemption.pk}/undo")
+def undo(customer_api, redemption):
+    return customer_api.post(f"customer/loyalty/redemptions/{redemption.pk}/undo")
 
 
 @pytest.fixture

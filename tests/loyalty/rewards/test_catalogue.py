@@ -10,19 +10,19 @@ from tests.support import factories
 
 
 @pytest.fixture
-def mine(api, customer):
+def customer_api(api, customer):
     return api.as_customer(customer)
 
 
-def rewards(mine):
-    return {each["name"]: each for each in mine.get("customer/loyalty/rewards").json()["data"]}
+def rewards(customer_api):
+    return {each["name"]: each for each in customer_api.get("customer/loyalty/rewards").json()["data"]}
 
 
-def test_reward_is_shown_with_its_terms(mine, brand, customer):
+def test_reward_is_shown_with_its_terms(customer_api, brand, customer):
     factories.points(customer, brand, 30)
     reward = factories.reward(brand, name="A mug", cost=25, stock=4, limit_per_member=2, description="Enamel")
 
-    assert rewards(mine) == {
+    assert rewards(customer_api) == {
         "A mug": {
             "id": reward.pk,
             "name": "A mug",
@@ -42,7 +42,7 @@ def test_reward_is_shown_with_its_terms(mine, brand, customer):
     }
 
 
-def test_what_stands_in_the_way_is_told(mine, brand, customer):
+def test_what_stands_in_the_way_is_told(customer_api, brand, customer):
     factories.points(customer, brand, 30)
     tomorrow = timezone.now() + timedelta(days=1)
     factories.reward(brand, name="dear", cost=30.01)
@@ -53,7 +53,7 @@ def test_what_stands_in_the_way_is_told(mine, brand, customer):
     factories.reward(brand, name="off", is_active=False)
     factories.reward(factories.brand(), name="elsewhere")
 
-    assert {name: each["reason"] for name, each in rewards(mine).items()} == {
+    assert {name: each["reason"] for name, each in rewards(customer_api).items()} == {
         "dear": "NOT_ENOUGH_POINTS",
         "sold out": "OUT_OF_STOCK",
         "for gold": "LEVEL_TOO_LOW",
@@ -61,23 +61,23 @@ def test_what_stands_in_the_way_is_told(mine, brand, customer):
     }
 
 
-def test_reward_that_is_too_dear_says_how_many_points_are_missing(mine, brand, customer):
+def test_reward_that_is_too_dear_says_how_many_points_are_missing(customer_api, brand, customer):
     factories.points(customer, brand, 30)
     factories.reward(brand, name="dear", cost=42)
     factories.reward(brand, name="fair", cost=30)
 
-    assert {name: each["missing"] for name, each in rewards(mine).items()} == {"dear": 12, "fair": None}
+    assert {name: each["missing"] for name, each in rewards(customer_api).items()} == {"dear": 12, "fair": None}
 
 
-def test_blocked_members_and_switched_off_programmes_give_nothing(mine, brand, customer):
+def test_blocked_members_and_switched_off_programmes_give_nothing(customer_api, brand, customer):
     factories.points(customer, brand, 30)
     factories.reward(brand, name="A mug")
     UserPoints.objects.filter(user=customer).update(status="blocked")
-    blocked = rewards(mine)["A mug"]["reason"]
+    blocked = rewards(customer_api)["A mug"]["reason"]
     brand.loyalty_active = False
     brand.save(update_fields=["loyalty_active"])
 
-    assert (blocked, rewards(mine)["A mug"]["reason"]) == ("MEMBER_BLOCKED", "LOYALTY_DISABLED")
+    assert (blocked, rewards(customer_api)["A mug"]["reason"]) == ("MEMBER_BLOCKED", "LOYALTY_DISABLED")
 
 
 def test_customer_who_is_not_enrolled_reads_the_catalogue(api, brand):
@@ -86,23 +86,23 @@ def test_customer_who_is_not_enrolled_reads_the_catalogue(api, brand):
     assert rewards(api.as_customer(factories.customer(brand, enrolled=False)))["A mug"]["reason"] == "NOT_ENOUGH_POINTS"
 
 
-def test_level_of_the_member_counts(mine, brand, customer):
+def test_level_of_the_member_counts(customer_api, brand, customer):
     gold = factories.level(brand, "Gold", 20)
     factories.level(brand, "Platinum", 30)
     factories.points(customer, brand, 30)
     UserPoints.objects.filter(user=customer).update(current_level="Platinum")
     factories.reward(brand, name="for gold", minimum_level=gold)
 
-    assert rewards(mine)["for gold"]["available"] is True
-    assert rewards(mine)["for gold"]["level"] == "Gold"
+    assert rewards(customer_api)["for gold"]["available"] is True
+    assert rewards(customer_api)["for gold"]["level"] == "Gold"
 
 
-def test_catalogue_costs_the_same_for_1_and_30(mine, brand, django_assert_num_queries):
+def test_catalogue_costs_the_same_for_1_and_30(customer_api, brand, django_assert_num_queries):
     factories.reward(brand)
     with django_assert_num_queries(6):  # the user, the brand, the page, the account, the levels, what was taken
-        rewards(mine)
+        rewards(customer_api)
     for _ in range(29):
         factories.reward(brand)
 
     with django_assert_num_queries(6):
-        rewards(mine)
+        rewards(customer_api)

@@ -14,23 +14,23 @@ from tests.support.api import error
 pytestmark = pytest.mark.usefixtures("books_are_right")
 
 
-def test_thing_of_a_milestone_is_not_given_back(mine, brand, reached):
+def test_thing_of_a_milestone_is_not_given_back(customer_api, brand, reached):
     reached(auto_claim=True)
 
-    assert error(undo(mine, Redemption.objects.get())) == (409, "UNDO_NOT_POSSIBLE")
+    assert error(undo(customer_api, Redemption.objects.get())) == (409, "UNDO_NOT_POSSIBLE")
 
 
-def claim(mine, milestone):
-    return mine.post(f"customer/loyalty/milestones/{milestone.pk}/claim")
+def claim(customer_api, milestone):
+    return customer_api.post(f"customer/loyalty/milestones/{milestone.pk}/claim")
 
 
 @pytest.fixture
-def reached(mine, brand, deliver):
+def reached(customer_api, brand, deliver):
     """A milestone that the customer reached; its reward waits."""
 
     def reach(*, auto_claim=False, **terms):
         milestone = factories.milestone(factories.campaign(brand), 1, auto_claim=auto_claim, **terms)
-        mine.verify(factories.code(brand))
+        customer_api.verify(factories.code(brand))
         deliver()
         return milestone
 
@@ -38,10 +38,10 @@ def reached(mine, brand, deliver):
 
 
 @pytest.mark.parametrize("auto_claim", [True, False])
-def test_thing_is_claimed_once_and_gets_a_code(mine, reached, auto_claim):
+def test_thing_is_claimed_once_and_gets_a_code(customer_api, reached, auto_claim):
     milestone = reached(reward_name="A sticker", auto_claim=auto_claim)
 
-    first, second = claim(mine, milestone), claim(mine, milestone)
+    first, second = claim(customer_api, milestone), claim(customer_api, milestone)
 
     made = Redemption.objects.get()
     assert first.json() == second.json()
@@ -50,13 +50,13 @@ def test_thing_is_claimed_once_and_gets_a_code(mine, reached, auto_claim):
     assert RewardClaim.objects.get().status == "claimed"
 
 
-def test_thing_that_is_claimed_automatically_has_its_code_without_being_claimed(mine, reached):
+def test_thing_that_is_claimed_automatically_has_its_code_without_being_claimed(customer_api, reached):
     milestone = reached(reward_name="A sticker", auto_claim=True)
 
     made = Redemption.objects.get()
     assert (made.name, made.cost, made.milestone_id, made.status) == ("A sticker", 0, milestone.pk, "issued")
-    [mine_now] = mine.get("customer/loyalty/redemptions").json()["data"]
-    assert (mine_now["milestone_id"], mine_now["state"]) == (milestone.pk, "good")
+    [redemption] = customer_api.get("customer/loyalty/redemptions").json()["data"]
+    assert (redemption["milestone_id"], redemption["state"]) == (milestone.pk, "good")
     assert RewardClaim.objects.get().status == "claimed"
     event = Event.objects.get(detail_type="reward-claimed")
     assert event.status == "done"
@@ -90,28 +90,28 @@ def test_thing_of_a_blocked_member_waits_until_they_are_unblocked(reached, brand
     assert Redemption.objects.count() == 1
 
 
-def test_the_notice_of_an_accrual_tells_of_the_thing(mine, reached):
+def test_the_notice_of_an_accrual_tells_of_the_thing(customer_api, reached):
     reached(reward_name="A sticker", auto_claim=True)
 
     notification = Event.objects.get(detail_type="notify")
     assert [reward["reward_name"] for reward in notification.detail["payload"]["rewards"]] == ["A sticker"]
 
 
-def test_the_first_path_of_a_claim_answers_the_same(mine, brand, reached):
+def test_the_first_path_of_a_claim_answers_the_same(customer_api, brand, reached):
     milestone = reached(reward_name="A sticker")
     factories.reward(brand)
 
-    first = mine.post(f"customer/loyalty/rewards/{milestone.pk}/claim")
+    first = customer_api.post(f"customer/loyalty/rewards/{milestone.pk}/claim")
 
-    assert (first.status_code, first.json()) == (200, claim(mine, milestone).json())
-    assert error(mine.post("customer/loyalty/rewards/999999/claim")) == (404, "REWARD_NOT_FOUND")
+    assert (first.status_code, first.json()) == (200, claim(customer_api, milestone).json())
+    assert error(customer_api.post("customer/loyalty/rewards/999999/claim")) == (404, "REWARD_NOT_FOUND")
 
 
-def test_points_are_claimed_once_and_come_as_all_points_do(mine, customer, reached, deliver):
+def test_points_are_claimed_once_and_come_as_all_points_do(customer_api, customer, reached, deliver):
     milestone = reached(reward_points=70)
     before = balance(customer)
 
-    answers = [claim(mine, milestone).json()["data"] for _ in range(2)]
+    answers = [claim(customer_api, milestone).json()["data"] for _ in range(2)]
     deliver()
 
     assert (
@@ -129,9 +129,9 @@ def test_points_are_claimed_once_and_come_as_all_points_do(mine, customer, reach
     assert balance(customer) == before + 70
 
 
-def test_what_is_not_reached_cannot_be_claimed(mine, brand):
+def test_what_is_not_reached_cannot_be_claimed(customer_api, brand):
     milestone = factories.milestone(factories.campaign(brand), 3, auto_claim=False)
     elsewhere = factories.milestone(factories.campaign(factories.brand()), 1)
 
-    assert error(claim(mine, milestone)) == (409, "REWARD_NOT_AVAILABLE")
-    assert error(claim(mine, elsewhere)) == (404, "REWARD_NOT_FOUND")
+    assert error(claim(customer_api, milestone)) == (409, "REWARD_NOT_AVAILABLE")
+    assert error(claim(customer_api, elsewhere)) == (404, "REWARD_NOT_FOUND")

@@ -93,19 +93,19 @@ def test_codes_of_others_and_slips_are_unknown(api, redemption):
         assert error(caller.post("redemptions/use", {"code": code})) == (404, "REDEMPTION_CODE_UNKNOWN")
 
 
-def test_only_a_hub_looks_codes_up(api, mine, redemption):
+def test_only_a_hub_looks_codes_up(api, customer_api, redemption):
     for path in ("redemptions/check", "redemptions/use"):
-        assert error(mine.post(path, {"code": redemption.code})) == (401, "API_KEY_INVALID")
-        assert error(mine.app().post(path, {"code": redemption.code})) == (403, "FORBIDDEN")
+        assert error(customer_api.post(path, {"code": redemption.code})) == (401, "API_KEY_INVALID")
+        assert error(customer_api.app().post(path, {"code": redemption.code})) == (403, "FORBIDDEN")
 
 
-def test_customer_reads_what_they_took(api, mine, brand, redemption):
-    data = mine.get("customer/loyalty/redemptions").json()["data"]
+def test_customer_reads_what_they_took(api, customer_api, brand, redemption):
+    data = customer_api.get("customer/loyalty/redemptions").json()["data"]
 
     assert [(each["redemption_id"], each["name"], each["state"]) for each in data] == [(redemption.pk, "A mug", "good")]
     assert api.as_customer(factories.customer(brand)).get("customer/loyalty/redemptions").json()["data"] == []
-    assert mine.get("customer/loyalty/redemptions", status="issued").json()["data"] == data
-    assert mine.get("customer/loyalty/redemptions", status="used").json()["data"] == []
+    assert customer_api.get("customer/loyalty/redemptions", status="issued").json()["data"] == data
+    assert customer_api.get("customer/loyalty/redemptions", status="used").json()["data"] == []
 
 
 def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand, customer, redemption):
@@ -122,11 +122,11 @@ def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand,
     line = LoyaltyTransaction.objects.latest("pk")
     assert (line.reason, line.reason_id) == ("earned", f"redeem-undo:{redemption.pk}")
     assert AuditLogEntry.objects.get().reason == "A mistake"
-    told = Event.objects.filter(detail_type="balance-changed").order_by("pk")
-    assert [event.status for event in told] == ["ignored", "pending"]
+    balance_events = Event.objects.filter(detail_type="balance-changed").order_by("pk")
+    assert [event.status for event in balance_events] == ["ignored", "pending"]
 
 
-def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer, deliver):
+def test_points_that_came_back_take_nobody_to_a_level(api, customer_api, brand, customer, deliver):
     BrandLevel.objects.all().delete()
     factories.level(brand, "Bronze", 0, value=1)
     factories.level(brand, "Silver", 40)
@@ -135,19 +135,19 @@ def test_points_that_came_back_take_nobody_to_a_level(api, mine, brand, customer
         redemption = factories.redemption(customer, factories.reward(brand, cost=30))
         cancellation.cancel(redemption=redemption, audit_context=deed(brand))
 
-    mine.verify(factories.code(brand))
+    customer_api.verify(factories.code(brand))
     deliver()
 
-    data = mine.get("customer/loyalty/points").json()["data"]
+    data = customer_api.get("customer/loyalty/points").json()["data"]
     assert (data["points"], data["lifetime"], data["redeemed"], data["level"]) == (31, 31, 0, "Bronze")
 
 
-def test_points_that_came_back_use_up_no_limit(mine, brand, customer, redemption, deliver):
+def test_points_that_came_back_use_up_no_limit(customer_api, brand, customer, redemption, deliver):
     brand.daily_point_limit = 45
     brand.save(update_fields=["daily_point_limit"])
     cancellation.cancel(redemption=redemption, audit_context=deed(brand))
 
-    mine.verify(factories.code(brand))  # 10 points, beside the 30
+    customer_api.verify(factories.code(brand))  # 10 points, beside the 30
     deliver()
 
     assert balance(customer) == 40

@@ -59,22 +59,22 @@ def wish(customer, reward):
 
 def test_a_member_gets_the_partners_code(api, brand, reward):
     fill(reward, "PARTNER-1")
-    mine = api.as_customer(member(brand))
-    [offer] = mine.get("customer/loyalty/rewards").json()["data"]
+    customer_api = api.as_customer(member(brand))
+    [offer] = customer_api.get("customer/loyalty/rewards").json()["data"]
     assert (offer["stock"], offer["available"]) == (1, True)
 
-    answer = mine.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="k")
+    answer = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="k")
 
     data = answer.json()["data"]
     assert (answer.status_code, data["code"], data["is_partner_code"]) == (201, "PARTNER-1", True)
     assert data["undo_until"] is None
-    again = mine.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="k")
+    again = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="k")
     assert again.json()["data"]["code"] == "PARTNER-1"
-    [listed] = mine.get("customer/loyalty/redemptions").json()["data"]
+    [listed] = customer_api.get("customer/loyalty/redemptions").json()["data"]
     assert (listed["code"], listed["is_partner_code"]) == ("PARTNER-1", True)
-    [offer] = mine.get("customer/loyalty/rewards").json()["data"]
+    [offer] = customer_api.get("customer/loyalty/rewards").json()["data"]
     assert (offer["stock"], offer["reason"]) == (0, "OUT_OF_STOCK")
-    empty = mine.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="l")
+    empty = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="l")
     assert error(empty) == (409, "OUT_OF_STOCK")
 
 

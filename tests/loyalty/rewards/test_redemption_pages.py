@@ -213,15 +213,15 @@ def test_whoever_handed_over_undoes_it_at_the_till_once(brand, redemption):
 
 
 def test_nobody_undoes_at_the_till_what_others_handed_over_or_long_ago(brand, redemption, settings):
-    mine, other = browser(staff(brand, role="support")), browser(staff(brand, role="support"))
+    clerk, other = browser(staff(brand, role="support")), browser(staff(brand, role="support"))
     elsewhere = browser(staff(factories.brand(), role="support"))
-    mine.post(reverse(TILL), {"code": redemption.code})
+    clerk.post(reverse(TILL), {"code": redemption.code})
 
-    for client, number in [(other, redemption.pk), (elsewhere, redemption.pk), (mine, "abc"), (mine, "9" * 30)]:
+    for client, number in [(other, redemption.pk), (elsewhere, redemption.pk), (clerk, "abc"), (clerk, "9" * 30)]:
         assert "can no longer be undone" in text(client.post(reverse(TILL), {"undo": number}, follow=True))
     assert "Just handed over" not in text(other.get(reverse(TILL), {"done": redemption.pk}))
     settings.REDEMPTION_UNDO_MINUTES = 0
-    assert "can no longer be undone" in text(mine.post(reverse(TILL), {"undo": redemption.pk}, follow=True))
+    assert "can no longer be undone" in text(clerk.post(reverse(TILL), {"undo": redemption.pk}, follow=True))
     assert Redemption.objects.get().status == "used"
 
 

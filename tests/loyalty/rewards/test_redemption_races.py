@@ -101,8 +101,8 @@ def members_unguarded(monkeypatch):
     """Nobody waits for an account, and all think a moment between reading and writing."""
     read = redeem.read_snapshot
 
-    def read_and_think(*about):
-        facts = read(*about)
+    def read_and_think(*arguments):
+        facts = read(*arguments)
         time.sleep(0.05)
         return facts
 
@@ -138,8 +138,8 @@ def test_control_without_the_condition_stock_would_be_oversold(brand, monkeypatc
     monkeypatch.setattr(redeem, "WRITE_REDEMPTION", unguarded)
     read = redeem.read_snapshot
 
-    def read_and_think(*about):
-        facts = read(*about)
+    def read_and_think(*arguments):
+        facts = read(*arguments)
         time.sleep(0.05)
         return facts
 
@@ -156,8 +156,8 @@ def test_code_used_by_many_at_once_is_used_once(brand):
     redemption = factories.redemption(member(brand, 10), factories.reward(brand))
 
     def use(_number):
-        mine = Redemption.objects.get(pk=redemption.pk)
-        return till.use(redemption=mine, at=timezone.now(), request=uuid.uuid4())
+        own_copy = Redemption.objects.get(pk=redemption.pk)
+        return till.use(redemption=own_copy, at=timezone.now(), request=uuid.uuid4())
 
     assert outcomes(at_once(use, range(50))) == {"taken": 1, "REDEMPTION_USED": 49}
 

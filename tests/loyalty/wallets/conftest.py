@@ -71,7 +71,7 @@ def held(brand: Brand, account: UserPoints) -> WalletPass:
 
 def on_device(account: UserPoints, device: str, push_token: str) -> WalletPass:
     made, _new = passes.issue(account=account, platform="apple", at=timezone.now())
-    passes.handed_out(wallet_pass=made)
+    passes.mark_downloaded(wallet_pass=made)
     made.refresh_from_db()
     devices.register(wallet_pass=made, device=device, push_token=push_token, at=timezone.now())
     made.refresh_from_db()

@@ -133,14 +133,14 @@ def test_keys_for_another_pass_type_are_refused_while_passes_are_out(owner, bran
 
 
 @pytest.mark.parametrize(
-    ("days", "words"),
+    ("days", "expected_text"),
     [(-1, "Expired"), (5, "Expires in 5 days"), (1, "Expires in 1 day"), (59, "Expires in 59 days"), (90, "Ready")],
 )
-def test_list_says_how_long_a_certificate_lasts(owner, brand, days, words):
+def test_list_says_how_long_a_certificate_lasts(owner, brand, days, expected_text):
     wallets.apple(brand)
     WalletIssuer.objects.update(expires_at=timezone.now() + timedelta(days=days, hours=1))
 
-    assert words in text(owner.get(address("loyalty.walletissuer")))
+    assert expected_text in text(owner.get(address("loyalty.walletissuer")))
 
 
 def test_list_and_page_open_without_the_storage_secret(owner, brand, settings, held):
@@ -201,9 +201,9 @@ def test_stale_passes_can_be_filtered(owner, brand, held):
 @pytest.mark.parametrize("term", ["serial", "email"])
 def test_pass_is_found_by_serial_and_customer(owner, brand, held, term):
     other = on_device(factories.account(factories.customer(brand), brand), "tablet", "bbbbbbbbbbbb")
-    asked = str(held.serial) if term == "serial" else held.account.user.email
+    search_text = str(held.serial) if term == "serial" else held.account.user.email
 
-    shown = text(owner.get(address("loyalty.walletpass"), {"q": asked}))
+    shown = text(owner.get(address("loyalty.walletpass"), {"q": search_text}))
 
     assert held.account.user.email in shown
     assert other.account.user.email not in shown
@@ -242,12 +242,12 @@ def test_member_is_found_by_the_barcode_of_the_pass_in_ones_own_brand_only(owner
     stranger = factories.account(factories.customer(other), other)
     factories.customer(brand)
 
-    mine, theirs = (
+    own_page, foreign_page = (
         text(owner.get(address("loyalty.userpoints"), {"q": numbers.barcode(found.pk)}))
         for found in (account, stranger)
     )
 
-    assert account.user.email in mine
-    assert "1 member" in mine
-    assert stranger.user.email not in theirs
-    assert "0 members" in theirs
+    assert account.user.email in own_page
+    assert "1 member" in own_page
+    assert stranger.user.email not in foreign_page
+    assert "0 members" in foreign_page

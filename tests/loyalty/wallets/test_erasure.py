@@ -23,7 +23,7 @@ def test_google_hears_that_the_object_is_over(brand, customer, account, google, 
     customer.save()
     wallets.google(brand)
     held, _new = passes.issue(account=account, platform=Platform.GOOGLE, at=timezone.now())
-    changed = passes.chosen_changed(passes=[held.pk], brand_id=brand.pk, at=timezone.now())
+    changed = passes.bump_versions(passes=[held.pk], brand_id=brand.pk, at=timezone.now())
     publishing.publish(messages=changed, brand_id=brand.pk, at=timezone.now())
     deliver_wallets()
     assert "Wilhelmina" in json.dumps(google.objects())
@@ -37,11 +37,11 @@ def test_google_hears_that_the_object_is_over(brand, customer, account, google, 
 
 def test_apples_device_is_turned_away(api, held, account):
     address = f"/wallets/apple/v1/passes/{wallets.PASS_TYPE}/{held.serial}"
-    mine = api.having(authorization=f"ApplePass {held.token}")
-    assert mine.get(address).status_code == 200
+    pass_api = api.having(authorization=f"ApplePass {held.token}")
+    assert pass_api.get(address).status_code == 200
 
     erase(account)
 
-    assert mine.get(address).status_code == 401
+    assert pass_api.get(address).status_code == 401
     assert not WalletDevice.objects.exists()
     assert WalletPass.objects.get().state == WalletPass.State.REMOVED

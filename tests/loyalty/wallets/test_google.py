@@ -112,8 +112,8 @@ def test_customer_is_notified_three_times_a_day_and_silently_updated_after(kept,
         adjust(account)
         deliver_wallets()
 
-    told = [body.get("notifyPreference") for body in google.sent("loyaltyObject")]
-    assert told == [None, *["NOTIFY_ON_UPDATE"] * 3, None, None]
+    notify_preferences = [body.get("notifyPreference") for body in google.sent("loyaltyObject")]
+    assert notify_preferences == [None, *["NOTIFY_ON_UPDATE"] * 3, None, None]
     assert google.objects()[0]["loyaltyPoints"]["balance"] == {"int": 50}
     yesterday = (timezone.now() - timedelta(hours=25)).isoformat()
     WalletPass.objects.update(notified_at=[yesterday] * 3)

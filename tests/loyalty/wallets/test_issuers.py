@@ -17,7 +17,7 @@ from loyalty.wallets.apple import certificates
 from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import accounts
 from tests.support import factories
-from tests.support.fakes import wallets
+from tests.support.fakes import slow_keys, wallets
 from tests.support.fakes.wallets import DAY, ec_key, pass_certificate, pem, rsa_key, service_account, text, upload
 
 NOW = datetime.now(tz=UTC)
@@ -84,16 +84,22 @@ BAD = {
         "push_key",
         "ES256",
     ),
+    "a huge key": (lambda: {"key": slow_keys.plain(slow_keys.rsa_key(2_203, 2_281))}, "key", "2048 to 4096 bits"),
+    "a huge push key": (
+        lambda: {"push_key": slow_keys.plain(slow_keys.rsa_key(2_203, 2_281)), "push_key_id": "ABCDEFGHIJ"},
+        "push_key",
+        "2048 to 4096 bits",
+    ),
     "push id, no key": (lambda: {"push_key_id": "ABCDEFGHIJ"}, "push_key", "Upload the key"),
 }
 
 
-@pytest.mark.parametrize(("changes", "field", "words"), BAD.values(), ids=BAD)
-def test_what_is_wrong_is_said_at_its_field(changes, field, words):
+@pytest.mark.parametrize(("changes", "field", "expected_text"), BAD.values(), ids=BAD)
+def test_what_is_wrong_is_said_at_its_field(changes, field, expected_text):
     found, message = refusal(upload(**changes()))
 
     assert found == field
-    assert words in message
+    assert expected_text in message
 
 
 def test_the_first_certificate_to_end_counts():
@@ -110,7 +116,13 @@ BAD_ACCOUNTS = {
     "deep": (b"[" * 100_000, "123456", "service_account"),
     "another kind": (service_account(type="authorized_user"), "123456", "service_account"),
     "no key": (service_account(private_key=""), "123456", "service_account"),
+    "a huge key": (
+        service_account(private_key=slow_keys.plain(slow_keys.rsa_key(2_203, 2_281)).decode()),
+        "123456",
+        "service_account",
+    ),
     "an EC key": (service_account(private_key=pem(ec_key("x")).decode()), "123456", "service_account"),
+    "a key of no characters": (service_account(private_key="\ud800"), "123456", "service_account"),
     "no address": (service_account(client_email="x"), "123456", "service_account"),
     "no issuer": (service_account(), "abc", "issuer_id"),
 }
@@ -256,7 +268,7 @@ def test_words_of_a_platform_that_postgresql_does_not_take_are_kept_readable(bra
     held, _new = passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=at)
 
     issuers.note_error(issuer=issuer, error="no\0\ud800", at=at)
-    passes.failed(wallet_pass=held, error="no\0\ud800", at=at)
+    passes.mark_failed(wallet_pass=held, error="no\0\ud800", at=at)
 
     kept = [WalletIssuer.objects.get().last_error, WalletPass.objects.get().last_error]
     assert kept == ["no\N{REPLACEMENT CHARACTER}?"] * 2

@@ -43,8 +43,8 @@ def verified(files, tmp_path, manifest=None):
     """What openssl says of the signature."""
     (tmp_path / "signature").write_bytes(files["signature"])
     (tmp_path / "manifest.json").write_bytes(manifest or files["manifest.json"])
-    told = ["-inform", "DER", "-in", "signature", "-content", "manifest.json", "-binary", "-purpose", "any"]
-    command = ["openssl", "smime", "-verify", *told, "-CAfile", wallets.root_file(), "-out", "verified"]
+    options = ["-inform", "DER", "-in", "signature", "-content", "manifest.json", "-binary", "-purpose", "any"]
+    command = ["openssl", "smime", "-verify", *options, "-CAfile", wallets.root_file(), "-out", "verified"]
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
 
@@ -81,16 +81,16 @@ def test_card_says_balance_level_and_progress(package, brand, account):
     factories.level(brand, "Silver", 100)
     UserPoints.objects.filter(pk=account.pk).update(points=25, points_earned=25)
 
-    told = json.loads(package()["pass.json"])
-    card = told["storeCard"]
+    pass_data = json.loads(package()["pass.json"])
+    card = pass_data["storeCard"]
 
-    assert (told["passTypeIdentifier"], told["teamIdentifier"]) == (wallets.PASS_TYPE, wallets.TEAM)
-    assert told["organizationName"] == brand.name
+    assert (pass_data["passTypeIdentifier"], pass_data["teamIdentifier"]) == (wallets.PASS_TYPE, wallets.TEAM)
+    assert pass_data["organizationName"] == brand.name
     assert card["headerFields"][0]["value"] == 25
     assert [field["value"] for field in card["secondaryFields"]] == ["Bronze", "75 points to Silver"]
-    assert told["webServiceURL"] == f"http://{brand.hostnames.get().hostname}/wallets/apple"
-    assert told["authenticationToken"] == WalletPass.objects.get().token
-    assert numbers.read(told["barcodes"][0]["message"]) == account.pk
+    assert pass_data["webServiceURL"] == f"http://{brand.hostnames.get().hostname}/wallets/apple"
+    assert pass_data["authenticationToken"] == WalletPass.objects.get().token
+    assert numbers.read(pass_data["barcodes"][0]["message"]) == account.pk
 
 
 @pytest.mark.parametrize(("points", "balance"), [(1, "point"), (2, "points"), ("1.5", "points"), (0, "points")])
@@ -131,8 +131,8 @@ def test_card_has_the_brands_colours_and_logo(package, brand):
 
     files = package()
 
-    told = json.loads(files["pass.json"])
-    assert (told["backgroundColor"], told["labelColor"]) == ("rgb(16, 32, 48)", "rgb(255, 204, 0)")
+    pass_data = json.loads(files["pass.json"])
+    assert (pass_data["backgroundColor"], pass_data["labelColor"]) == ("rgb(16, 32, 48)", "rgb(255, 204, 0)")
     icon = Image.open(io.BytesIO(files["icon@2x.png"])).convert("RGB")
     assert (icon.size, icon.getpixel((29, 29)), icon.getpixel((0, 0))) == ((58, 58), (255, 0, 0), (16, 32, 48))
 
@@ -186,13 +186,13 @@ def test_a_sandboxes_pass_says_so(db, tmp_path):
     content = renders.apple_package(wallet_pass=issued, at=timezone.now())
 
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        told = json.loads(archive.read("pass.json"))
-    assert (told["organizationName"], told["logoText"]) == ("Sandbox: Olive", "Sandbox: Olive")
+        pass_data = json.loads(archive.read("pass.json"))
+    assert (pass_data["organizationName"], pass_data["logoText"]) == ("Sandbox: Olive", "Sandbox: Olive")
 
 
 def test_a_sandboxes_google_class_says_so(db):
     brand = factories.brand(name="Olive", is_sandbox=True)
 
-    told = objects.loyalty_class(cards.design_of(brand), "3388000000000000001")
+    class_data = objects.loyalty_class(cards.design_of(brand), "3388000000000000001")
 
-    assert (told["issuerName"], told["programName"]) == ("Sandbox: Olive", "Sandbox: Olive")
+    assert (class_data["issuerName"], class_data["programName"]) == ("Sandbox: Olive", "Sandbox: Olive")

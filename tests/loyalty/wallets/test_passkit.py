@@ -28,11 +28,11 @@ class Device:
 
     def __init__(self, url, package, name="phone-1", push_token="a1b2c3d4e5f6"):
         with zipfile.ZipFile(io.BytesIO(package)) as archive:
-            self.told = json.loads(archive.read("pass.json"))
+            self.pass_data = json.loads(archive.read("pass.json"))
         self.base = f"{url}/wallets/apple/v1"
         self.name, self.push_token = name, push_token
-        self.headers = {"Authorization": f"ApplePass {self.told['authenticationToken']}"}
-        self.type, self.serial = self.told["passTypeIdentifier"], self.told["serialNumber"]
+        self.headers = {"Authorization": f"ApplePass {self.pass_data['authenticationToken']}"}
+        self.type, self.serial = self.pass_data["passTypeIdentifier"], self.pass_data["serialNumber"]
 
     @property
     def registration(self):
@@ -176,16 +176,16 @@ def test_another_brands_pass_opens_nothing(phone, service):
     stranger = factories.brand()
     factories.level(stranger)
     wallets.apple(stranger, identifier="pass.com.stranger.card")
-    theirs = Device(
+    foreign_device = Device(
         service, Api(stranger).as_customer(factories.customer(stranger)).get("customer/wallet/apple").content
     )
 
-    phone.headers = theirs.headers
+    phone.headers = foreign_device.headers
     assert (phone.latest().status_code, phone.register().status_code) == (401, 401)
-    phone.headers = {"Authorization": f"ApplePass {phone.told['authenticationToken']}"}
-    phone.type = theirs.type
+    phone.headers = {"Authorization": f"ApplePass {phone.pass_data['authenticationToken']}"}
+    phone.type = foreign_device.type
     assert (phone.latest().status_code, phone.register().status_code) == (404, 404)
-    theirs.register()
+    foreign_device.register()
     phone.type = wallets.PASS_TYPE
     assert phone.changes().status_code == 204
 

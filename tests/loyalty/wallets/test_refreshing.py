@@ -43,7 +43,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
     apns.accepts_tokens = token
     held = on_device(account, "phone", "aaaaaaaaaaaa")
 
-    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
     deliver_wallets()
 
@@ -55,7 +55,7 @@ def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, de
 
 
 def test_member_without_passes_causes_no_work(brand, customer, deliver):
-    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     assert Event.objects.get(detail_type="balance-changed").status == "ignored"
@@ -261,7 +261,7 @@ def issue_unseen(account):
 @pytest.mark.parametrize(("how", "status"), [(issue, "pending"), (issue_unseen, "ignored")], ids=["guarded", "control"])
 def test_a_pass_made_during_an_accrual_is_not_forgotten(brand, customer, account, how, status):
     """The accrual has read that there is no pass, and the pass has read the old balance: one of them must see."""
-    scan.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     made = []
 
     def elsewhere():
@@ -293,12 +293,12 @@ def test_two_workers_never_talk_about_a_pass_at_once(held, account, apns):
     WalletPass.objects.update(pushed_version=0)
     its = {"pass_id": held.pk, "brand_id": held.brand_id}
 
-    with passes.taken(**its) as first:
+    with passes.leased(**its) as first:
         assert first is not None
-        with pytest.raises(messages.RetryLater), passes.taken(**its):
+        with pytest.raises(messages.RetryLater), passes.leased(**its):
             pass
     WalletPass.objects.update(busy_until=timezone.now())  # who had it was killed
-    with passes.taken(**its) as again:
+    with passes.leased(**its) as again:
         assert again is not None
 
 

@@ -49,15 +49,15 @@ def test_what_is_in_order_is_said(check, brand):
     wallets.apple(brand)
     wallets.google(brand)
 
-    code, said = check()
+    code, output = check()
 
     assert code == 0
-    assert f"{brand.slug} apple: OK: {wallets.PASS_TYPE}, good until" in said
-    assert f"{brand.slug} google: OK: {wallets.ISSUER_ID}" in said
+    assert f"{brand.slug} apple: OK: {wallets.PASS_TYPE}, good until" in output
+    assert f"{brand.slug} google: OK: {wallets.ISSUER_ID}" in output
 
 
 @pytest.mark.parametrize(
-    ("days", "code", "words"),
+    ("days", "code", "expected_text"),
     [
         (61, 0, "good until"),
         (60, 1, "ends in 60 days, within 60"),
@@ -69,14 +69,14 @@ def test_what_is_in_order_is_said(check, brand):
         (-1, 2, "expired on"),
     ],
 )
-def test_ends_are_named_in_time(check, brand, days, code, words):
+def test_ends_are_named_in_time(check, brand, days, code, expected_text):
     wallets.apple(brand)
     ends_in(days=days, hours=1)
 
-    found, said = check()
+    found, output = check()
 
     assert found == code
-    assert words in said
+    assert expected_text in output
 
 
 def test_the_certificate_that_ends_is_named(check, brand):
@@ -95,30 +95,30 @@ def test_missing_keys_with_passes_out_are_critical(check, brand, account):
 
 
 def test_a_brand_that_is_asked_about_should_offer_something(check, brand):
-    code, said = check("--brand", brand.slug)
+    code, output = check("--brand", brand.slug)
 
     assert code == 2
-    assert "nothing is set up" in said
+    assert "nothing is set up" in output
     assert check("--brand", "nobody")[0] == 2
 
 
 def test_lost_secret_and_refused_keys_are_critical(check, brand, settings):
     wallets.apple(brand)
     WalletIssuer.objects.update(last_error="APNs answered 403 InvalidProviderToken")
-    code, said = check()
-    assert (code, "InvalidProviderToken" in said) == (2, True)
+    code, output = check()
+    assert (code, "InvalidProviderToken" in output) == (2, True)
 
     settings.STORAGE_SECRETS = {9: "q" * 32}
-    code, said = check()
-    assert (code, "STORAGE_SECRETS does not open" in said) == (2, True)
+    code, output = check()
+    assert (code, "STORAGE_SECRETS does not open" in output) == (2, True)
 
 
 def test_what_keeps_passes_from_changing_is_a_warning(check, brand, account, settings):
     wallets.apple(brand)
     on_device(account, "phone", "aaaaaaaaaaaa")
     WalletPass.objects.update(version=4, changed_at=timezone.now() - timedelta(hours=3))
-    code, said = check()
-    assert (code, "1 passes are stale" in said) == (1, True)
+    code, output = check()
+    assert (code, "1 passes are stale" in output) == (1, True)
 
     settings.HTTPS = False
     assert "without HTTPS" in check()[1]
@@ -131,10 +131,10 @@ def test_bad_file_is_named(check, brand, settings, tmp_path):
     (tmp_path / str(brand.pk)).mkdir()
     (tmp_path / str(brand.pk) / "apple.json").write_text("nonsense")
 
-    code, said = check()
+    code, output = check()
 
     assert code == 2
-    assert f"{brand.pk}/apple.json cannot be read" in said
+    assert f"{brand.pk}/apple.json cannot be read" in output
 
 
 def test_a_file_named_after_the_slug_is_not_read_and_told(check, brand, settings, tmp_path):
@@ -142,11 +142,11 @@ def test_a_file_named_after_the_slug_is_not_read_and_told(check, brand, settings
     (tmp_path / f"{brand.slug}.apple.json").write_text("nonsense")
     (tmp_path / "unheard-of.google.json").write_text("nonsense")
 
-    code, said = check()
+    code, output = check()
 
     assert code == 2
-    assert f"{brand.slug}.apple.json is not read: move it to {brand.pk}/apple.json" in said
-    assert "unheard-of.google.json is not read: move it to <brand id>/google.json" in said
+    assert f"{brand.slug}.apple.json is not read: move it to {brand.pk}/apple.json" in output
+    assert "unheard-of.google.json is not read: move it to <brand id>/google.json" in output
 
 
 def test_daily_check_writes_it_into_the_log(brand, caplog):

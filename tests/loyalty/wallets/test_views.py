@@ -82,6 +82,6 @@ def test_ended_certificate_is_said(api, brand, customer, offered):
 
 
 def test_phone_that_takes_passes_only_gets_one(api, customer, offered):
-    mine = api.as_customer(customer).having(accept="application/vnd.apple.pkpass")
+    customer_api = api.as_customer(customer).having(accept="application/vnd.apple.pkpass")
 
-    assert mine.get("customer/wallet/apple").status_code == 200
+    assert customer_api.get("customer/wallet/apple").status_code == 200

@@ -44,12 +44,12 @@ def actions(client: Client) -> Iterator[tuple[str, str]]:
     for label in LABELS:
         answer = client.get(address(label))
         form = answer.context.get("action_form") if answer.status_code == 200 else None
-        for name, _words in form.fields["action"].choices if form else []:
+        for name, _title in form.fields["action"].choices if form else []:
             if name:
                 yield label, name
 
 
-def words(answer: Any) -> list[str]:
+def messages_of(answer: Any) -> list[str]:
     return [str(message) for message in get_messages(answer.wsgi_request)]
 
 
@@ -59,13 +59,13 @@ def gone(model: type[Model]) -> Any:
 
 
 def test_a_list_action_refuses_ids_that_name_no_row_of_the_brand(client: Client, own: Any, foreign: Any) -> None:
-    asked = list(actions(client))
-    assert {"authcodes.authcode", "events.event", "loyalty.userpoints"} <= {label for label, _ in asked}
-    for label, action in asked:
+    all_actions = list(actions(client))
+    assert {"authcodes.authcode", "events.event", "loyalty.userpoints"} <= {label for label, _ in all_actions}
+    for label, action in all_actions:
         for given in [*WRONG, foreign[label].pk, gone(type(foreign[label]))]:
             answer = client.post(address(label), {"action": action, "_selected_action": [given], "index": "0"})
             assert answer.status_code == 302, (label, action, given)
-            assert words(answer)[-1].startswith("Nothing was changed:"), (label, action, given)
+            assert messages_of(answer)[-1].startswith("Nothing was changed:"), (label, action, given)
 
 
 def test_a_wrong_id_beside_a_good_one_changes_nothing(client: Client, own: Any) -> None:
@@ -73,7 +73,7 @@ def test_a_wrong_id_beside_a_good_one_changes_nothing(client: Client, own: Any) 
         selection = [own[1][label].pk, "abc"]
         answer = client.post(address(label), {"action": action, "_selected_action": selection, "index": "0"})
         message = "Nothing was changed: the selection contains an invalid id. Load the list again."
-        assert words(answer)[-1] == message
+        assert messages_of(answer)[-1] == message
 
 
 def test_a_form_of_no_row_is_not_found(client: Client, foreign: Any) -> None:
@@ -156,7 +156,7 @@ def test_a_form_of_a_row_that_a_colleague_deletes_at_that_moment_is_refused(clie
             answer = client.post(address(label, "change", alone[label].pk), data)
         assert colleague.came, label
         assert (answer.status_code, answer.url) == (302, address(label)), label
-        assert words(answer)[-1] == "A colleague has deleted this at the same time. Nothing was saved.", label
+        assert messages_of(answer)[-1] == "A colleague has deleted this at the same time. Nothing was saved.", label
 
 
 def test_rows_of_a_table_that_are_wrong_gone_or_too_many_are_refused(client: Client, own: Any) -> None:
@@ -169,7 +169,7 @@ def test_rows_of_a_table_that_are_wrong_gone_or_too_many_are_refused(client: Cli
             answer = client.post(there, {**data, **counts, "milestones-0-milestone_id": given})
             assert answer.status_code in {200, 302}, given
             if answer.status_code == 302:
-                assert words(answer), given
+                assert messages_of(answer), given
     assert campaign.milestones.count() == 1
 
 

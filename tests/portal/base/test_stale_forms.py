@@ -29,23 +29,23 @@ def opened(client: Client, row: Any) -> tuple[str, dict[str, Any]]:
 class TestStaleTab:
     def test_is_refused_with_what_changed_and_by_whom(self, brand: Brand, product: Any) -> None:
         first, second = (browser(staff(brand, email=f"{name}@example.com")) for name in ("anna", "ben"))
-        where, theirs = opened(first, product)
-        _where, mine = opened(second, product)
-        first.post(where, {**theirs, "title": "Blue mug"})
+        where, first_form = opened(first, product)
+        _where, second_form = opened(second, product)
+        first.post(where, {**first_form, "title": "Blue mug"})
 
-        response = second.post(where, {**mine, "sku": "typed"})
+        response = second.post(where, {**second_form, "sku": "typed"})
 
-        [words] = errors(response)["__all__"]
-        assert "Title is now “Blue mug” (anna@example.com, " in words
+        [message] = errors(response)["__all__"]
+        assert "Title is now “Blue mug” (anna@example.com, " in message
         product.refresh_from_db()
         assert (product.title, product.sku) == ("Blue mug", "white")
 
     def test_keeps_what_was_typed_and_shows_the_rest_as_it_is_now(self, brand: Brand, product: Any) -> None:
         client = browser(staff(brand))
-        where, mine = opened(client, product)
-        client.post(where, {**mine, "title": "Blue mug"})
+        where, form_data = opened(client, product)
+        client.post(where, {**form_data, "title": "Blue mug"})
 
-        refused = client.post(where, {**mine, "sku": "typed"})
+        refused = client.post(where, {**form_data, "sku": "typed"})
         form = refused.context["adminform"].form
         again = client.post(where, {**form_of(refused), "row_version": form.row_version})
 
@@ -56,19 +56,19 @@ class TestStaleTab:
 
     def test_that_sends_the_same_twice_is_not_refused(self, brand: Brand, product: Any) -> None:
         client = browser(staff(brand))
-        where, mine = opened(client, product)
+        where, form_data = opened(client, product)
 
-        answers = [client.post(where, {**mine, "title": "Blue mug"}).status_code for _click in range(2)]
+        answers = [client.post(where, {**form_data, "title": "Blue mug"}).status_code for _click in range(2)]
 
         assert answers == [302, 302]
 
     def test_control_a_page_without_a_version_overwrites(self, brand: Brand, product: Any) -> None:
         client = browser(staff(brand))
-        where, mine = opened(client, product)
-        client.post(where, {**mine, "title": "Blue mug"})
+        where, form_data = opened(client, product)
+        client.post(where, {**form_data, "title": "Blue mug"})
 
-        del mine["row_version"]
-        client.post(where, {**mine, "sku": "typed"})
+        del form_data["row_version"]
+        client.post(where, {**form_data, "sku": "typed"})
 
         product.refresh_from_db()
         assert product.title == "Mug"
@@ -76,9 +76,9 @@ class TestStaleTab:
     @pytest.mark.parametrize("version", ["x", "[]", "[" * 30_000, '{"title": 1}', '{"title": null, "a": {}}', "{}"])
     def test_with_a_made_up_version_is_no_server_error(self, brand: Brand, product: Any, version: str) -> None:
         client = browser(staff(brand))
-        where, mine = opened(client, product)
+        where, form_data = opened(client, product)
 
-        assert client.post(where, {**mine, "row_version": version, "title": "Blue mug"}).status_code == 302
+        assert client.post(where, {**form_data, "row_version": version, "title": "Blue mug"}).status_code == 302
 
     def test_neither_shows_secrets_nor_carries_their_values(self, brand: Brand) -> None:
         row = SignInSettings.objects.create(brand=brand, oidc_client_secret="hush-hush")
@@ -100,8 +100,8 @@ def test_of_tabs_that_save_at_the_same_moment_one_wins(brand: Brand) -> None:
     tabs = [(client, *opened(client, product)) for client in clients]
 
     def save(number: int) -> str:
-        client, where, mine = tabs[number]
-        return str(client.post(where, {**mine, "title": f"Mug {number}"}).headers.get("Location", "refused"))
+        client, where, form_data = tabs[number]
+        return str(client.post(where, {**form_data, "title": f"Mug {number}"}).headers.get("Location", "refused"))
 
     results = at_once(save, range(6), threads=6)
 

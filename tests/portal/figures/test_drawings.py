@@ -1,5 +1,7 @@
 """Where the parts of a chart lie."""
 
+from django.utils import translation
+
 from portal.figures import drawings
 
 
@@ -35,3 +37,10 @@ def test_a_balance_stays_until_it_changes():
 
     assert line == "0.0,25.0 50.0,25.0 50.0,0.0 100.0,0.0 100.0,50.0"
     assert drawings.steps([(7, 0), (7, 0)], width=100, height=50) == "0.0,50.0 0.0,50.0 0.0,50.0"
+
+
+def test_the_highest_is_written_as_the_page_s_language_does():
+    with translation.override("de"):
+        chart = drawings.bars(["Mo"], ["Montag"], [("earned", [9097])], over=[9839])
+
+    assert (chart.top, chart.line_top) == ("9.097", "9.839")

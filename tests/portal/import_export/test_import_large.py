@@ -225,11 +225,11 @@ def test_cancelled_half_way_nothing_is_written_and_it_can_be_confirmed_again(bra
     page = checked(owner, brand, lines(*numbered(9)))
     confirm(owner, LABEL, ticket_of(page))
     job = Job.objects.latest("pk")
-    told = concurrent_progress.report_progress
+    report_progress = concurrent_progress.report_progress
 
     @contextmanager
     def cancelled_meanwhile(run):
-        with told(run) as progress:
+        with report_progress(run) as progress:
 
             def progress_and_cancel(done, total):
                 progress(done, total)

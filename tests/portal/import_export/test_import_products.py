@@ -82,11 +82,11 @@ def test_the_template_is_a_file_that_can_be_imported(brand, owner, kind):
 
 
 def test_a_row_of_another_brand_is_not_taken_over(brand, owner, other):
-    theirs = factories.product(other, sku="A", title="Theirs")
+    foreign_product = factories.product(other, sku="A", title="Theirs")
 
-    imported(owner, LABEL, brand, f"sku,title\nA,Mine\n{theirs.pk},By its id\n")
+    imported(owner, LABEL, brand, f"sku,title\nA,Mine\n{foreign_product.pk},By its id\n")
 
-    assert (stored(other), stored(brand)) == ({"A": "Theirs"}, {"A": "Mine", str(theirs.pk): "By its id"})
+    assert (stored(other), stored(brand)) == ({"A": "Theirs"}, {"A": "Mine", str(foreign_product.pk): "By its id"})
 
 
 @pytest.mark.parametrize("column", ["id", "brand", "brand_id", "picture", "created_at", "<script>"])

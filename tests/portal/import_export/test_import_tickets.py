@@ -63,12 +63,12 @@ def test_an_hour_later_a_ticket_has_expired_and_its_file_is_gone(brand, owner, d
 
 def test_somebody_elses_ticket_and_another_brands_say_nothing(brand, owner, other):
     ticket = ticket_of(preview(owner, LABEL, brand, "sku,title\nA,One\n"))
-    mine = upload(staff(other), LABEL, other, "sku,title\nA,One\n")
+    foreign_upload = upload(staff(other), LABEL, other, "sku,title\nA,One\n")
 
     for person, used in [
         (staff(brand), ticket),
         (staff(other), ticket),
-        (owner, ticket_of_upload(mine)),
+        (owner, ticket_of_upload(foreign_upload)),
         (owner, ticket[:-1]),
         (owner, "x" * 10_000),
         (owner, "\0"),

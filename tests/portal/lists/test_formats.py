@@ -18,7 +18,7 @@ MEASURED = {"authcodes.printer", "loyalty.orderreturn"}  # millimetres, and mone
 REPEATED = re.compile(r"Berlin, (State of )?Berlin")
 
 
-def says(page):
+def visible_text(page):
     return re.sub(r"\s+", " ", TAG.sub(" ", LITERAL.sub("", text(page))))
 
 
@@ -36,11 +36,11 @@ def test_every_page_writes_numbers_dates_and_places_the_same_way(world):
     found = []
     for label in LABELS:
         for where in (address(label), address(label, "change", rows[label].pk)):
-            words = says(client.get(where, follow=True))
+            page_text = visible_text(client.get(where, follow=True))
             found += [
-                f"{where}: {words[max(match.start() - 30, 0) : match.end() + 20]}"
+                f"{where}: {page_text[max(match.start() - 30, 0) : match.end() + 20]}"
                 for pattern in (DAY, UNGROUPED, REPEATED, *([] if label in MEASURED else [ZEROS]))
-                for match in pattern.finditer(words)
+                for match in pattern.finditer(page_text)
             ]
 
     assert not found, "\n".join(found)

@@ -51,7 +51,7 @@ def request_of(person: User) -> HttpRequest:
     return request
 
 
-def asked(client: Client, where: str, **query: Any) -> Any:
+def refusal_of(client: Client, where: str, **query: Any) -> Any:
     """The answer, which must be a refusal in words and show no row at all."""
     answer = client.get(where, query)
     assert answer.status_code == 400, (where, query)
@@ -77,7 +77,7 @@ def test_a_printer_is_not_told_whose_customer_somebody_is() -> None:
             "product__brand__members__user__id__exact": both.pk,
             "product__brand__members__user__points_rows__brand__id__exact": brand.pk,
         }
-        asked(client, address("authcodes.batchrange"), **query)
+        refusal_of(client, address("authcodes.batchrange"), **query)
 
 
 def test_a_printer_cannot_read_another_brands_ledger_by_halves() -> None:
@@ -88,7 +88,7 @@ def test_a_printer_cannot_read_another_brands_ledger_by_halves() -> None:
 
     for end, value in (("gte", "BIS-0"), ("gte", "BIS-1"), ("lt", "BIS-1"), ("lt", "BIS-0")):
         chain = f"product__brand__members__user__points_rows__transactions__reason_id__{end}"
-        asked(client, address("authcodes.batchrange"), **{chain: value})
+        refusal_of(client, address("authcodes.batchrange"), **{chain: value})
 
 
 def test_a_printer_cannot_read_what_brands_pay_others_for() -> None:
@@ -97,7 +97,9 @@ def test_a_printer_cannot_read_what_brands_pay_others_for() -> None:
     NotificationSettings.objects.create(brand=here, twilio_account_sid="AC0123456789")
 
     for value in ("AC0", "AC1"):
-        asked(client, address("authcodes.batchrange"), product__brand__notice_settings__twilio_account_sid__gte=value)
+        refusal_of(
+            client, address("authcodes.batchrange"), product__brand__notice_settings__twilio_account_sid__gte=value
+        )
 
 
 def test_a_chain_in_circles_is_refused_before_the_database_is_asked(django_assert_max_num_queries: Any) -> None:
@@ -105,7 +107,7 @@ def test_a_chain_in_circles_is_refused_before_the_database_is_asked(django_asser
 
     with django_assert_max_num_queries(10):
         circles = "product__codes__batch__codes__batch__codes__product__id__isnull"
-        asked(client, address("authcodes.batchrange"), **{circles: "True"})
+        refusal_of(client, address("authcodes.batchrange"), **{circles: "True"})
 
 
 # --- Every chain ------------------------------------------------------------------------------------------------------
@@ -157,8 +159,8 @@ def test_every_filters_own_parameters_are_allowed() -> None:
 
 def test_control_the_former_rule_let_chains_pass_and_they_told_rows_apart() -> None:
     here, there = factories.brand(), factories.brand()
-    mine, theirs = factories.batch(here, product=factories.product(here)), factories.customer(here)
-    UserPoints.objects.create(user=theirs, brand=there)
+    batch, customer = factories.batch(here, product=factories.product(here)), factories.customer(here)
+    UserPoints.objects.create(user=customer, brand=there)
     passed = [
         question
         for question in attacks(BatchRange)
@@ -171,7 +173,7 @@ def test_control_the_former_rule_let_chains_pass_and_they_told_rows_apart() -> N
     shown = [
         BatchRange.objects.filter(brand=here, **{chain: brand.pk}).distinct() for brand in (there, factories.brand())
     ]
-    assert [list(rows) for rows in shown] == [[mine], []]
+    assert [list(rows) for rows in shown] == [[batch], []]
 
 
 def test_a_sample_of_chains_is_refused_by_each_page_that_takes_a_lists_query(own: Any, foreign: Any) -> None:
@@ -182,7 +184,7 @@ def test_a_sample_of_chains_is_refused_by_each_page_that_takes_a_lists_query(own
         found = [question for question in attacks(listed.model) if question.count("__") > 2]
         for where in endpoints(label):
             for question in chance.sample(found, 3):
-                asked(client, where, **{question: value})
+                refusal_of(client, where, **{question: value})
 
 
 def endpoints(label: str) -> list[str]:
@@ -221,11 +223,11 @@ def test_a_row_out_of_reach_is_refused_like_one_that_is_not_there(own: Any, fore
     client = browser(person)
     for label in LABELS:
         for name, model in related_filters(person, label).items():
-            theirs = next(row for row in foreign[1].values() if type(row) is model)
-            for value in (theirs.pk, 999_999_999):
+            foreign_row = next(row for row in foreign[1].values() if type(row) is model)
+            for value in (foreign_row.pk, 999_999_999):
                 answer = client.get(address(label), {name: value})
                 assert answer.status_code == 302, (label, name)
-                assert [str(words) for words in get_messages(answer.wsgi_request)][-1].startswith(CANNOT_SEE)
+                assert [str(message) for message in get_messages(answer.wsgi_request)][-1].startswith(CANNOT_SEE)
                 assert MARKER not in text(client.get(answer["Location"])).lower()
             met += 1
     assert met >= 8
@@ -236,8 +238,8 @@ def test_own_rows_are_filtered_by(own: Any) -> None:
     client = browser(person)
     for label in LABELS:
         for name, model in related_filters(person, label).items():
-            mine = next(row for row in own[1].values() if type(row) is model)
-            assert client.get(address(label), {name: mine.pk}).status_code == 200, (label, name)
+            own_row = next(row for row in own[1].values() if type(row) is model)
+            assert client.get(address(label), {name: own_row.pk}).status_code == 200, (label, name)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +288,7 @@ def test_no_list_lets_others_refer_to_a_column_that_nobody_refers_to(brand: Bran
 def test_no_list_has_a_hierarchy_of_dates(brand: Brand, name: str) -> None:
     client = browser(staff(brand))
     for label in LABELS:
-        asked(client, address(label), **{name: "2026"})
+        refusal_of(client, address(label), **{name: "2026"})
 
 
 def test_looking_up_while_typing_follows_no_chain(own: Any, foreign: Any) -> None:

@@ -40,9 +40,9 @@ def test_lists_ask_as_many_questions_for_thirty_rows_as_for_one(superuser: bool,
     def counts() -> dict[str, int]:
         found = {}
         for label in LABELS:
-            with CaptureQueriesContext(connection) as asked:
+            with CaptureQueriesContext(connection) as queries:
                 client.get(address(label))
-            found[label] = len(asked)
+            found[label] = len(queries)
         return found
 
     counts()  # what is asked for once stays known
@@ -73,11 +73,11 @@ def test_long_lists_are_counted_up_to_the_limit(
     if analyzed:
         analyze_codes()
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         count = counted(codes)
 
     assert (count.exact, count.text) == (False, "more than 10")
-    assert "LIMIT 11" in asked[-1]["sql"]
+    assert "LIMIT 11" in queries[-1]["sql"]
 
 
 def analyze_codes() -> None:
@@ -90,15 +90,15 @@ def test_what_is_dear_to_count_is_estimated(brand: Brand, monkeypatch: pytest.Mo
 
     codes = factories.batch(brand, quantity=3).codes.all()
 
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         count = counted(codes)
 
     assert not count.exact
-    assert {query["sql"].split()[0] for query in asked} == {"EXPLAIN"}
+    assert {query["sql"].split()[0] for query in queries} == {"EXPLAIN"}
 
 
 @pytest.mark.parametrize(
-    ("count", "words"),
+    ("count", "expected_text"),
     [
         (Count(0), "0"),
         (Count(12_345), "12,345"),
@@ -108,8 +108,8 @@ def test_what_is_dear_to_count_is_estimated(brand: Brand, monkeypatch: pytest.Mo
         (Count(10_001, exact=False, at_least=True), "more than 10,000"),
     ],
 )
-def test_estimates_pretend_to_no_more_than_they_know(count: Count, words: str) -> None:
-    assert count.text == words
+def test_estimates_pretend_to_no_more_than_they_know(count: Count, expected_text: str) -> None:
+    assert count.text == expected_text
 
 
 def test_lists_say_when_their_count_is_an_estimate(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,8 +160,8 @@ def test_days_are_included_from_first_to_last(brand: Brand, limits: dict[str, st
     for moment in ("2026-03-01T23:59:59Z", "2026-03-02T23:59:59Z", "2026-03-03T00:00:00Z"):
         event(brand, created_at=moment)
 
-    asked = {f"created_at_{end}": day for end, day in limits.items()}
-    response = browser(staff(brand)).get(address("events.event"), asked)
+    query = {f"created_at_{end}": day for end, day in limits.items()}
+    response = browser(staff(brand)).get(address("events.event"), query)
 
     assert len(response.context["cl"].result_list) == found
 

@@ -51,9 +51,9 @@ def test_jobs_and_imports_are_watched_while_they_run(brand: Brand) -> None:
     job = Job.objects.create(brand=brand, kind="generate", title="x", status="running", done=1, total=4)
     upload = Import.objects.create(brand=brand, kind="list", file="x.csv", file_name="x.csv", uploaded_by=person)
 
-    told = rows_of(person, "jobs.job", job.pk)[str(job.pk)]
-    assert "1 of 4 (25 %)" in told["progress"]
-    assert all("data-live-row" in html for html in told.values())
+    columns = rows_of(person, "jobs.job", job.pk)[str(job.pk)]
+    assert "1 of 4 (25 %)" in columns["progress"]
+    assert all("data-live-row" in html for html in columns.values())
     assert "data-live-row" in rows_of(person, "authcodes.import", upload.pk)[str(upload.pk)]["state"]
 
     Job.objects.update(status="done")
@@ -62,14 +62,16 @@ def test_jobs_and_imports_are_watched_while_they_run(brand: Brand) -> None:
 
 @pytest.mark.parametrize("label", ["authcodes.batchrange", "jobs.job", "authcodes.import"])
 def test_nobody_hears_of_another_brands_rows(brand: Brand, label: str) -> None:
-    theirs = factories.brand()
-    batch, person = in_the_making(theirs), staff(brand)
-    upload = Import.objects.create(brand=theirs, kind="list", file="x", file_name="x", uploaded_by=staff(theirs))
+    other_brand = factories.brand()
+    batch, person = in_the_making(other_brand), staff(brand)
+    upload = Import.objects.create(
+        brand=other_brand, kind="list", file="x", file_name="x", uploaded_by=staff(other_brand)
+    )
     job = Job.objects.get()
     key = {"authcodes.batchrange": batch, "jobs.job": job, "authcodes.import": upload}[label].pk
 
     assert rows_of(person, label, key) == {}
-    assert rows_of(staff(theirs), label, key) != {}
+    assert rows_of(staff(other_brand), label, key) != {}
     assert rows_of(factories.user(is_staff=True), label, key) == {}
 
 
@@ -77,8 +79,8 @@ def test_only_the_columns_that_a_page_has_are_made(brand: Brand) -> None:
     batch, client = in_the_making(brand), browser(staff(brand))
 
     def columns(*names: str) -> dict[str, str]:
-        asked = {"id": batch.pk, "column": names}
-        result: dict[str, str] = client.get(address("authcodes.batchrange", "live"), asked).json()["rows"][0]["columns"]
+        query = {"id": batch.pk, "column": names}
+        result: dict[str, str] = client.get(address("authcodes.batchrange", "live"), query).json()["rows"][0]["columns"]
         return result
 
     assert columns("state").keys() == {"state"}

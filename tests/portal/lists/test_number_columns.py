@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 
 import pytest
+from django.utils import translation
 from django.utils.safestring import SafeString
 
 from core.numbers import format_number, rounded
@@ -33,14 +34,23 @@ def test_a_number_of_more_digits_than_money_has_is_rounded_too():
     assert rounded(Decimal("1" * 40 + ".5"), 0) == f"{int('1' * 39 + '2'):,}"
 
 
-@pytest.mark.parametrize("words", ["-", "10.000", "2026-01-01", "1 of 2", ""])
-def test_other_words_stay_as_they_are(words):
-    assert number_columns.group_thousands(SafeString(words)) == words
+@pytest.mark.parametrize("content", ["-", "10.000", "2026-01-01", "1 of 2", ""])
+def test_other_words_stay_as_they_are(content):
+    assert number_columns.group_thousands(SafeString(content)) == content
 
 
 @pytest.mark.parametrize(("points", "shown"), [(1, "1 point"), (Decimal("1.50"), "1.50 points"), (-1, "-1 point")])
 def test_one_point_is_singular(points, shown):
     assert number_columns.format_points(points) == shown
+
+
+@pytest.mark.parametrize(
+    ("language", "times", "shown"),
+    [("en", 1, "1 time"), ("en", 1200, "1,200 times"), ("de", 2, "2-mal"), ("ar", 2, "مرتين"), ("ar", 3, "3 مرات")],
+)
+def test_how_often_is_said_in_the_words_of_the_language(language, times, shown):
+    with translation.override(language):
+        assert number_columns.format_times(times) == shown
 
 
 def test_pages_show_points_without_cents(brand, customer):

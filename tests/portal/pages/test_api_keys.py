@@ -158,16 +158,16 @@ def test_rotation_that_cannot_be_is_refused(client: Client, brand: Brand, sent: 
 @pytest.mark.parametrize("what", ["rotate", "revoke"])
 def test_keys_are_ended_by_owners_of_their_brand_only(client: Client, brand: Brand, what: str) -> None:
     key, opening = stored_key(brand)
-    theirs, theirs_opening = stored_key(factories.brand())
+    foreign_key, foreign_opening = stored_key(factories.brand())
     sent = {"hours": 0, "reason": "x"}
 
-    assert client.get(address("brands.apikey", what, theirs.pk)).status_code == 404
-    assert client.post(address("brands.apikey", what, theirs.pk), sent).status_code == 404
+    assert client.get(address("brands.apikey", what, foreign_key.pk)).status_code == 404
+    assert client.post(address("brands.apikey", what, foreign_key.pk), sent).status_code == 404
     manager = browser(staff(brand, role="manager"))
     assert manager.post(address("brands.apikey", what, key.pk), sent).status_code == 403
     assert address("brands.apikey", what, key.pk) not in text(manager.get(address("brands.apikey", "change", key.pk)))
     assert opens(opening)
-    assert opens(theirs_opening)
+    assert opens(foreign_opening)
 
 
 def test_key_cannot_be_changed(client: Client, brand: Brand) -> None:

@@ -142,5 +142,5 @@ def test_who_may_ask_for_confirmed_addresses_and_that_it_is_audited(brand: Brand
 
     brand.refresh_from_db()
     assert brand.requires_confirmed_email == may
-    told = AuditLogEntry.objects.filter(brand=brand, user=person, kind="brands.brand")
-    assert list(told.values_list("changes", flat=True)) == [{"requires_confirmed_email": [False, True]}] * may
+    audit_entries = AuditLogEntry.objects.filter(brand=brand, user=person, kind="brands.brand")
+    assert list(audit_entries.values_list("changes", flat=True)) == [{"requires_confirmed_email": [False, True]}] * may

@@ -55,7 +55,7 @@ def test_hostname_and_owner_can_wait(operator: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "says"),
+    ("field", "value", "expected_text"),
     [
         ("hostname", "not a host", "Enter the hostname in lowercase."),
         ("hostname", "taken.example.com", "already exists"),
@@ -66,13 +66,13 @@ def test_hostname_and_owner_can_wait(operator: Client) -> None:
     ],
 )
 def test_what_is_wrong_is_said_at_its_field_and_nothing_is_made(
-    operator: Client, field: str, value: str, says: str
+    operator: Client, field: str, value: str, expected_text: str
 ) -> None:
     factories.brand(slug="taken", hostname="taken.example.com")
 
     answer = sent(operator, **{field: value})
 
-    assert says in " ".join(errors(answer)[field])
+    assert expected_text in " ".join(errors(answer)[field])
     assert answer.context["adminform"].form["name"].value() == "Harbour Tea"
     assert Brand.objects.count() == 1
     assert not Invitation.objects.exists()

@@ -1,6 +1,7 @@
 """The portal's pages about people: accounts, roles, passwords and the login."""
 
 import secrets
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
 from brands.staff_login import staff as people
 from core.errors import Invalid
+from loyalty.models.accounts import UserPoints
 from portal.shell.login import LoginForm
 from tests.support import factories
 from tests.support.portal import address, browser, errors, form_of, staff, text
@@ -129,6 +131,21 @@ def test_saving_a_person_without_a_password_leaves_it(superuser: Client, custome
     assert customer.check_password("correct horse battery")
 
 
+def test_people_are_sorted_by_when_they_came_here(brand: Brand) -> None:
+    """Not by when they came to another brand first: two who were imported together stand together."""
+    long_ago, now = timezone.now() - timedelta(days=300), timezone.now()
+    people = {
+        name: factories.user(email=f"{name}@example.com", date_joined=long_ago if name == "known" else now)
+        for name in ("anna", "known", "zoe")
+    }
+    for days, name in enumerate(("zoe", "known", "anna")):
+        UserPoints.objects.create(user=people[name], brand=brand, enrolled_at=now - timedelta(days=days))
+
+    page = browser(staff(brand, email="olga@example.com")).get(address("brands.user"), {"o": "3", "kind": "customer"})
+
+    assert [row.email.partition("@")[0] for row in page.context["cl"].result_list] == ["anna", "known", "zoe"]
+
+
 @pytest.mark.parametrize(("kind", "found"), [("staff", ["olga"]), ("customer", ["carl", "sven"])])
 def test_users_are_told_apart_by_what_they_are_here(brand: Brand, kind: str, found: list[str]) -> None:
     owner = staff(brand, email="olga@example.com")
@@ -205,9 +222,9 @@ def test_the_form_of_roles_does_not_tell_what_a_customer_is_elsewhere(
     StaffRole.objects.create(user=working, brand=factories.brand(), role="owner")
 
     for sent in ({}, NEW_PASSWORD):
-        told = [errors(assign_role(client, brand, person, **sent)) for person in (customer, shared, working)]
-        assert told == [told[0]] * 3
-        assert list(told[0]) == ["user"]
+        field_errors = [errors(assign_role(client, brand, person, **sent)) for person in (customer, shared, working)]
+        assert field_errors == [field_errors[0]] * 3
+        assert list(field_errors[0]) == ["user"]
     assert assign_role(superuser, brand, shared, **NEW_PASSWORD).status_code == 302
 
 

@@ -84,15 +84,15 @@ def test_jobs_lead_to_the_batches_that_they_belong_to_in_one_statement_for_all()
     person = staff(brand)
     batches = [factories.batch(brand, prefix=f"{name}-", range_name=name) for name in ("SPRING", "AUTUMN")]
 
-    def asked() -> tuple[int, str]:
+    def load_bell() -> tuple[int, str]:
         with CaptureQueriesContext(connection) as queries:
             html = browser(person).get(BELL).json()["html"]
         return len(queries), html
 
     job(brand, person, "Codes", parameters={"batch_id": batches[0].pk}, **ended(hours=1))
-    one, _html = asked()
+    one, _html = load_bell()
     job(brand, person, "More codes", parameters={"batch_id": batches[1].pk}, **ended(hours=1))
-    two, html = asked()
+    two, html = load_bell()
 
     assert {address("authcodes.batchrange", "change", batch.pk) for batch in batches} <= links(html)
     assert one == two

@@ -64,8 +64,8 @@ def test_pages_beside_lists_and_rows_say_their_own_name(client, brand, customer)
     adjusting = header(client.get(reverse("admin:loyalty_userpoints_adjust", args=[member.pk])))
 
     assert [
-        words in page
-        for words, page in ((">Print queue<", choosing), (">Print codes<", choosing), (">Add reward<", adding))
+        link_text in page
+        for link_text, page in ((">Print queue<", choosing), (">Print codes<", choosing), (">Add reward<", adding))
     ] == [
         True,
         True,

@@ -310,13 +310,13 @@ def test_no_cache_shows_one_persons_language_to_another(brand: Brand) -> None:
     original = [visible(text(english.get(page))) for page in pages]
 
     assert [visible(text(german.get(page))) for page in pages] == translated
-    for words in (
+    for labels in (
         ("Start", "Produkte und Codes", "Einstellungen"),
         ("Home", "Products & codes", "Settings"),
     ):
-        texts = translated if words[0] == "Start" else original
-        others = original if words[0] == "Start" else translated
-        for word in words:
+        texts = translated if labels[0] == "Start" else original
+        others = original if labels[0] == "Start" else translated
+        for word in labels:
             assert all(word in page for page in texts)
             assert not any(word in page for page in others)
 

@@ -51,8 +51,8 @@ def pages(rows: dict[str, Any]) -> list[str]:
 def shown(page: str) -> set[str]:
     """What stands between the tags, and what buttons and fields say to whoever cannot see them."""
     between = re.findall(r">([^<>]+)<", SILENT.sub("<", page))
-    said = re.findall(r'\b(?:aria-label|title|placeholder|alt)="([^"]+)"', page)
-    return {html.unescape(each).strip() for each in [*between, *said]} - {""}
+    attributes = re.findall(r'\b(?:aria-label|title|placeholder|alt)="([^"]+)"', page)
+    return {html.unescape(each).strip() for each in [*between, *attributes]} - {""}
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_every_page_is_in_the_language(world: tuple[Brand, dict[str, Any]], lang
     person = staff(brand)
     User.objects.filter(pk=person.pk).update(portal_language=language)
     client: Client = browser(person)
-    known = {english: said for english, said in translations(language).items() if english != said}
+    known = {english: translated for english, translated in translations(language).items() if english != translated}
     head = f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}"'
     complaints = []
 

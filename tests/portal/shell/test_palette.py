@@ -18,12 +18,12 @@ from tests.support.portal import address, browser, staff
 pytestmark = pytest.mark.django_db
 
 
-def search(client: Client, words: str) -> Any:
-    return client.get(reverse("admin:search"), {"extended": "1", "s": words})
+def search(client: Client, query: str) -> Any:
+    return client.get(reverse("admin:search"), {"extended": "1", "s": query})
 
 
-def titles(client: Client, words: str) -> list[str]:
-    return [result.title for result in search(client, words).context["results"]]
+def titles(client: Client, query: str) -> list[str]:
+    return [result.title for result in search(client, query).context["results"]]
 
 
 def filled(brand: Brand, prefix: str) -> None:
@@ -80,15 +80,15 @@ def test_a_role_finds_what_its_pages_show(role: str, brand: Brand) -> None:
     filled(brand, "QQ-")
     client = browser(staff(brand, role=role))
 
-    for result in [each for words in ("QQ-", "e", "till") for each in search(client, words).context["results"]]:
+    for result in [each for query in ("QQ-", "e", "till") for each in search(client, query).context["results"]]:
         assert client.get(result.link).status_code == 200, result.link
     assert ("qq-ann@example.com" in str(search(client, "QQ-").content)) == (role != "printer")
     assert ("Redeem a code" in titles(client, "till")) == (role != "printer")
 
 
-@pytest.mark.parametrize("words", ["till", "export", "customers", "help", "batches"])
-def test_common_words_lead_to_pages(words: str, brand: Brand) -> None:
-    assert titles(browser(staff(brand)), words)
+@pytest.mark.parametrize("query", ["till", "export", "customers", "help", "batches"])
+def test_common_words_lead_to_pages(query: str, brand: Brand) -> None:
+    assert titles(browser(staff(brand)), query)
 
 
 def test_nothing_typed_offers_what_one_may_begin(brand: Brand) -> None:
@@ -146,10 +146,10 @@ def test_nothing_found_says_what_the_search_knows(brand: Brand) -> None:
     assert "Members" not in answer
 
 
-@pytest.mark.parametrize("words", ["no such <b>thing</b>", "x" * 5000, "%%%", "\ud7ff\ud7ff\ud7ff"])
-def test_nothing_found_is_said(words: str, brand: Brand) -> None:
+@pytest.mark.parametrize("query", ["no such <b>thing</b>", "x" * 5000, "%%%", "\ud7ff\ud7ff\ud7ff"])
+def test_nothing_found_is_said(query: str, brand: Brand) -> None:
     filled(brand, "QQ-")
-    answer = search(browser(staff(brand)), words)
+    answer = search(browser(staff(brand)), query)
 
     assert answer.status_code == 200
     assert "Nothing found for" in answer.content.decode()
@@ -162,17 +162,17 @@ def test_few_of_a_kind_in_as_many_queries_as_one(brand: Brand) -> None:
     filled(brand, "QQ-")
     search(client, "QQ-")
 
-    def asked() -> int:
+    def query_count() -> int:
         with CaptureQueriesContext(connection) as queries:
             search(client, "QQ-")
         return len(queries)
 
-    one = asked()
+    one = query_count()
     factories.batch(brand, range_name="QQ-many", prefix="QQ-M", quantity=30)
     for number in range(10):
         filled(brand, f"QQ-{number}")
 
-    assert asked() == one
+    assert query_count() == one
     assert len(titles(client, "QQ-")) == 25
 
 

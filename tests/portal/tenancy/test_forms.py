@@ -109,12 +109,15 @@ def test_rows_can_be_added_to_ones_own_brand_only(client: Client, own: Any, fore
     assert errors(refused)
     assert count() == before
 
-    wanted = new_rows(*own)[label]
+    form_data = new_rows(*own)[label]
     if label == "brands.staffrole":  # a role is for a colleague, here of another brand of the same owner
         other = factories.brand()
-        wanted, client = {"brand": own[0].pk, "user": staff(other).pk, "role": "support"}, browser(staff(own[0], other))
+        form_data, client = (
+            {"brand": own[0].pk, "user": staff(other).pk, "role": "support"},
+            browser(staff(own[0], other)),
+        )
         before = count()
-    taken = add(client, label, wanted)
+    taken = add(client, label, form_data)
     assert taken.status_code == (200 if label in SHOWN_ONCE else 302)
     assert count() == before + 1
 
@@ -164,12 +167,12 @@ def twins(brand: Brand) -> dict[str, tuple[Any, Any]]:
 
 @pytest.mark.parametrize("name", ["product", "campaign"])
 def test_own_batch_cannot_refer_to_another_brands_rows(client: Client, own: Any, foreign: Any, name: str) -> None:
-    wanted = {
+    form_data = {
         **new_rows(*own)["authcodes.batchrange"],
         name: foreign[1][f"{'authcodes' if name == 'product' else 'campaigns'}.{name}"].pk,
     }
 
-    refused = client.post(address("authcodes.batchrange", "add"), wanted)
+    refused = client.post(address("authcodes.batchrange", "add"), form_data)
 
     assert list(errors(refused)) == [name]
     assert not BatchRange.objects.filter(range_name="n").exists()
@@ -198,17 +201,20 @@ def test_row_stays_with_the_brand_it_was_made_for(own: Any, foreign: Any) -> Non
 
 
 def test_table_in_a_page_takes_no_rows_of_another_brand(client: Client, own: Any, foreign: Any) -> None:
-    campaign, theirs = own[1]["campaigns.campaign"], Milestone.objects.get(campaign=foreign[1]["campaigns.campaign"])
+    campaign, foreign_milestone = (
+        own[1]["campaigns.campaign"],
+        Milestone.objects.get(campaign=foreign[1]["campaigns.campaign"]),
+    )
     its = address("campaigns.campaign", "change", campaign.pk)
     sent = form_of(client.get(its))
     for name in ("milestone_id", "campaign"):
-        sent[f"milestones-0-{name}"] = getattr(theirs, name if name == "milestone_id" else "campaign_id")
+        sent[f"milestones-0-{name}"] = getattr(foreign_milestone, name if name == "milestone_id" else "campaign_id")
 
     client.post(its, {**sent, "milestones-0-reward_name": "stolen"})
 
-    theirs.refresh_from_db()
-    assert theirs.reward_name == f"{MARKER} reward"
-    assert theirs.campaign == foreign[1]["campaigns.campaign"]
+    foreign_milestone.refresh_from_db()
+    assert foreign_milestone.reward_name == f"{MARKER} reward"
+    assert foreign_milestone.campaign == foreign[1]["campaigns.campaign"]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +246,7 @@ class TestSeveralBrands:
     def test_sees_both_and_whose_each_row_is(self, client: Client) -> None:
         shown = text(client.get(address("authcodes.product")))
 
-        assert all(words in shown for words in ("aardvark product", "zebra product", "aardvark brand", "zebra brand"))
+        assert all(name in shown for name in ("aardvark product", "zebra product", "aardvark brand", "zebra brand"))
 
     @pytest.mark.parametrize("label", ADDABLE)
     def test_adds_only_where_the_role_allows(self, client: Client, foreign: Any, label: str) -> None:
@@ -271,9 +277,9 @@ class TestSeveralBrands:
 
     def test_does_not_mix_brands_in_one_row(self, own: Any, foreign: Any) -> None:
         client = browser(staff(own[0], foreign[0]))
-        wanted = {**new_rows(*own)["authcodes.batchrange"], "product": foreign[1]["authcodes.product"].pk}
+        form_data = {**new_rows(*own)["authcodes.batchrange"], "product": foreign[1]["authcodes.product"].pk}
 
-        refused = client.post(address("authcodes.batchrange", "add"), wanted)
+        refused = client.post(address("authcodes.batchrange", "add"), form_data)
 
         assert errors(refused) == {"product": ["Choose one of the same brand."]}
 

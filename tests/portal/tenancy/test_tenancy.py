@@ -66,11 +66,11 @@ def test_lists_forms_and_histories_name_nobody_elses_rows(client: Client, own: A
 @pytest.mark.parametrize("label", LABELS)
 def test_searches_and_filters_find_and_name_nobody_elses_rows(client: Client, foreign: Any, label: str) -> None:
     its = foreign[1]
-    for words in (MARKER, its["brands.user"].email, str(its[label].pk), its["authcodes.authcode"].code):
+    for search_text in (MARKER, its["brands.user"].email, str(its[label].pk), its["authcodes.authcode"].code):
         with unrendered():
-            found = client.get(address(label), {"q": words})
+            found = client.get(address(label), {"q": search_text})
         assert found.status_code == 200
-        assert not set(found.context_data["cl"].queryset) & set(its.values()), words  # type: ignore[attr-defined]
+        assert not set(found.context_data["cl"].queryset) & set(its.values()), search_text  # type: ignore[attr-defined]
 
     for spec in client.get(address(label)).context["cl"].filter_specs:
         related = getattr(getattr(spec, "field", None), "related_model", None)
@@ -96,11 +96,11 @@ def test_every_link_leads_somewhere_of_ones_own(client: Client) -> None:
     seen: set[str] = set()
     waiting = {reverse("admin:index")}
     while waiting:
-        asked = waiting.pop()
-        seen.add(asked)
-        response = client.get(asked, follow=True)
-        assert response.status_code == 200, asked
-        assert MARKER not in text(response).lower(), asked
+        path = waiting.pop()
+        seen.add(path)
+        response = client.get(path, follow=True)
+        assert response.status_code == 200, path
+        assert MARKER not in text(response).lower(), path
         waiting |= {link for link in links(text(response)) if "logout" not in link and "?" not in link} - seen
     assert len(seen) > 4 * len(LABELS) - 10
 

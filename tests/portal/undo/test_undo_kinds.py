@@ -60,7 +60,7 @@ class TestEachKind:
 
         undo(owner)
         assert AuthCode.objects.filter(product=product).count() == 5
-        assert "have been scanned and cannot be unassigned" in messages_of(owner)
+        assert "1 of the codes has been scanned and cannot be unassigned." in messages_of(owner)
 
         AuthCode.objects.update(scan_count=0)
         undo(owner)

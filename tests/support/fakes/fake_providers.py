@@ -126,8 +126,8 @@ class Push(Web):
         pem = self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ).decode()
-        about = {"type": "service_account", "project_id": "acme", "client_email": "push@acme.example.com"}
-        return json.dumps({**about, "private_key_id": "k1", "private_key": pem})
+        account = {"type": "service_account", "project_id": "acme", "client_email": "push@acme.example.com"}
+        return json.dumps({**account, "private_key_id": "k1", "private_key": pem})
 
     def answer(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, dict[str, str]]:
         if path == "/token":

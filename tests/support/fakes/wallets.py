@@ -32,8 +32,9 @@ from core.http import google_service_accounts
 from loyalty.models.wallets import WalletIssuer
 from loyalty.wallets import issuers
 from loyalty.wallets.apple import certificates
-from loyalty.wallets.apple.certificates import Upload
+from loyalty.wallets.apple.certificates import AppleKeys, Upload
 from loyalty.wallets.google import accounts
+from loyalty.wallets.google.accounts import GoogleKeys
 
 TEAM, PASS_TYPE, PUSH_KEY_ID = "TEAM123456", "pass.com.example.card", "PUSHKEY123"
 ISSUER_ID, ACCOUNT = "3388000000012345678", "wallet@example.iam.gserviceaccount.com"
@@ -93,8 +94,8 @@ def certificate(
     return builder.sign(rsa_key(by), hashes.SHA256())
 
 
-def named(words: dict[Any, str]) -> x509.Name:
-    return x509.Name([x509.NameAttribute(oid, text) for oid, text in words.items()])
+def named(attributes: dict[Any, str]) -> x509.Name:
+    return x509.Name([x509.NameAttribute(oid, text) for oid, text in attributes.items()])
 
 
 ROOT_NAME = {Name.COMMON_NAME: "Root of the tests"}
@@ -136,9 +137,14 @@ def p12(password: str) -> bytes:
 
 def apple(brand: Brand, *, identifier: str = PASS_TYPE, token: bool = False) -> WalletIssuer:
     """The brand makes Apple passes; it pushes with a token, or else with its certificate."""
+    return issuers.save(brand=brand, keys=apple_keys(identifier, token=token), at=timezone.now())
+
+
+@cache
+def apple_keys(identifier: str, *, token: bool) -> AppleKeys:
+    """Read once in a test run: each reading starts a program."""
     push = {"push_key": pem(ec_key("push")), "push_key_id": PUSH_KEY_ID} if token else {}
-    keys = certificates.read(upload(certificate=text(pass_certificate(identifier)), **push), at=timezone.now())
-    return issuers.save(brand=brand, keys=keys, at=timezone.now())
+    return certificates.read(upload(certificate=text(pass_certificate(identifier)), **push), at=timezone.now())
 
 
 def service_account(**changes: Any) -> bytes:
@@ -153,7 +159,13 @@ def service_account(**changes: Any) -> bytes:
 
 
 def google(brand: Brand, *, issuer_id: str = ISSUER_ID) -> WalletIssuer:
-    return issuers.save(brand=brand, keys=accounts.read(service_account(), issuer_id), at=timezone.now())
+    return issuers.save(brand=brand, keys=google_keys(issuer_id), at=timezone.now())
+
+
+@cache
+def google_keys(issuer_id: str) -> GoogleKeys:
+    """Read once in a test run, as Apple's."""
+    return accounts.read(service_account(), issuer_id)
 
 
 # --- APNs ------------------------------------------------------------------------------------------------------------
@@ -192,13 +204,13 @@ class Apns:
         more: dict[str, str]
         proof = self.proof(headers, peer)
         if not proof:
-            status, told, more = 403, {"reason": "InvalidProviderToken"}, {}
+            status, payload, more = 403, {"reason": "InvalidProviderToken"}, {}
         elif headers.get("apns-topic") != PASS_TYPE or body != b"{}" or headers[":method"] != "POST":
-            status, told, more = 400, {"reason": "BadTopic"}, {}
+            status, payload, more = 400, {"reason": "BadTopic"}, {}
         else:
-            status, told, more = (self.answers.get(device) or [(200, None, {})]).pop(0)
+            status, payload, more = (self.answers.get(device) or [(200, None, {})]).pop(0)
         self.pushes.append({"device": device, "status": status, "proof": proof, "headers": headers})
-        return status, told, more
+        return status, payload, more
 
     def proof(self, headers: dict[str, str], peer: dict[str, Any]) -> str:
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -233,21 +245,21 @@ class Apns:
         session = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
         session.initiate_connection()
         caller.sendall(session.data_to_send())
-        asked: dict[int, tuple[dict[str, str], bytearray]] = {}
+        requests: dict[int, tuple[dict[str, str], bytearray]] = {}
         while data := caller.recv(65536):
             for event in session.receive_data(data):
                 if isinstance(event, h2.events.RequestReceived):
-                    asked[event.stream_id] = (dict[Any, Any](event.headers), bytearray())
+                    requests[event.stream_id] = (dict[Any, Any](event.headers), bytearray())
                 elif isinstance(event, h2.events.DataReceived):
-                    asked[event.stream_id][1].extend(event.data)
+                    requests[event.stream_id][1].extend(event.data)
                     session.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 elif isinstance(event, h2.events.StreamEnded):
-                    headers, body = asked.pop(event.stream_id)
-                    status, told, more = self.judge(headers, bytes(body), caller.getpeercert() or {})
+                    headers, body = requests.pop(event.stream_id)
+                    status, payload, more = self.judge(headers, bytes(body), caller.getpeercert() or {})
                     time.sleep(self.waits)
-                    session.send_headers(event.stream_id, [(":status", str(status)), *more.items()], told is None)
-                    if told is not None:
-                        session.send_data(event.stream_id, json.dumps(told).encode(), end_stream=True)
+                    session.send_headers(event.stream_id, [(":status", str(status)), *more.items()], payload is None)
+                    if payload is not None:
+                        session.send_data(event.stream_id, json.dumps(payload).encode(), end_stream=True)
             caller.sendall(session.data_to_send())
 
 
@@ -298,16 +310,16 @@ class Google:
 
     def answer(self, kind: str, status: int, message: str = "", *, times: int = 1) -> None:
         """`kind` is token, loyaltyClass or loyaltyObject."""
-        told = {"error": {"code": status, "message": message}}
-        self.answers.setdefault(kind, []).extend([(status, told)] * times)
+        payload = {"error": {"code": status, "message": message}}
+        self.answers.setdefault(kind, []).extend([(status, payload)] * times)
 
     def objects(self) -> list[dict[str, Any]]:
         return [kept for name, kept in self.kept.items() if name.startswith("loyaltyObject/")]
 
     def sent(self, kind: str) -> list[dict[str, Any]]:
         """The bodies of the calls that were answered with 200, newest last."""
-        told = zip(self.calls, self.bodies, strict=True)
-        return [body for (_method, path, status), body in told if path.startswith(kind) and status == 200]
+        exchanges = zip(self.calls, self.bodies, strict=True)
+        return [body for (_method, path, status), body in exchanges if path.startswith(kind) and status == 200]
 
     def grant(self, form: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
         try:
@@ -353,14 +365,14 @@ def google_server() -> Iterator[Google]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             path = self.path.lstrip("/")
             if path == "token":
-                wanted = here.answers.get("token")
-                status, told = wanted.pop(0) if wanted else here.grant(parse_qs(body.decode()))
+                prepared = here.answers.get("token")
+                status, payload = prepared.pop(0) if prepared else here.grant(parse_qs(body.decode()))
             else:
                 sent = json.loads(body)
-                status, told = here.act(self.command, path, sent, self.headers.get("Authorization", ""))
+                status, payload = here.act(self.command, path, sent, self.headers.get("Authorization", ""))
                 here.calls.append((self.command, path, status))
                 here.bodies.append(sent)
-            content = json.dumps(told).encode()
+            content = json.dumps(payload).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

@@ -92,7 +92,7 @@ class BusyTime:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.seconds:
-            terminalreporter.write_line(f"busy: {self.told()}")
+            terminalreporter.write_line(f"busy: {self.summary()}")
 
-    def told(self) -> str:
+    def summary(self) -> str:
         return ", ".join(f"{process} {seconds:.0f} s" for process, seconds in sorted(self.seconds.items()))

@@ -69,8 +69,8 @@ class Reader:
         if isinstance(value, types.MethodType):
             return self.of(value.__func__, value.__self__ if isinstance(value.__self__, type) else type(value.__self__))
         if isinstance(value, types.FunctionType):
-            said = getattr(value, "raises", None)
-            return self.raised_by(value, owner) if said is None else frozenset(said)
+            declared = getattr(value, "raises", None)
+            return self.raised_by(value, owner) if declared is None else frozenset(declared)
         return NOTHING
 
 

@@ -3,14 +3,14 @@ import * as codes from "./codes.js";
 import { isMuted, mute, play, unlock } from "./sounds.js";
 
 const part = (id) => document.getElementById(id);
-const said = document.body.dataset;
+const pageData = document.body.dataset;
 const field = part("till-lookup").elements.code;
 const PARTS = ["till-result", "till-recent", "till-count"];
 const REFRESH_MS = 60_000, SAME_MS = 3_000, MIN_LENGTH = 16, CAMERA_OFF = "till camera off";
 let asking = null; // the look-up that is on its way
 let isUsing = false;
 
-const word = (name, from = "words") => part(from).content.querySelector(`[data-word="${CSS.escape(name)}"]`)?.textContent || "";
+const message = (name, from = "messages") => part(from).content.querySelector(`[data-message="${CSS.escape(name)}"]`)?.textContent || "";
 
 function connected(is) {
   part("till-offline").hidden = is;
@@ -18,17 +18,17 @@ function connected(is) {
 
 /** What the page says now: heard, and where the keyboard goes on. */
 function tell() {
-  const verdict = part("till-result").querySelector("[data-sound]");
-  if (verdict) {
-    play(verdict.dataset.sound);
-    navigator.vibrate?.(verdict.dataset.sound === "bad" ? [200, 80, 200] : 60);
+  const result = part("till-result").querySelector("[data-sound]");
+  if (result) {
+    play(result.dataset.sound);
+    navigator.vibrate?.(result.dataset.sound === "bad" ? [200, 80, 200] : 60);
   }
   part("till-result").querySelector("[data-focus]")?.focus({ preventScroll: true });
   scrollTo({ top: 0 });
 }
 
 function trouble() {
-  const text = Object.assign(document.createElement("p"), { className: "said error", textContent: word("trouble") });
+  const text = Object.assign(document.createElement("p"), { className: "message error", textContent: message("trouble") });
   part("till-result").replaceChildren(text);
 }
 
@@ -37,7 +37,7 @@ async function send(address, options) {
   const response = await fetch(address, { credentials: "same-origin", ...options });
   connected(true);
   // The session is over, or the role: the page says which, loaded again.
-  if (response.status === 403 || new URL(response.url).pathname !== said.here) return location.assign(said.here);
+  if (response.status === 403 || new URL(response.url).pathname !== pageData.here) return location.assign(pageData.here);
   if (!response.ok) return trouble();
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const id of PARTS) part(id).replaceChildren(...page.getElementById(id).childNodes);
@@ -55,7 +55,7 @@ async function lookOffline(text) {
   const known = await codes.find(text);
   const copy = part(`offline-${!known ? "unknown" : known.state === "good" ? "good" : "bad"}`).content.cloneNode(true);
   const at = new Date(known?.at || 0).toLocaleTimeString([], { timeStyle: "short" });
-  const fills = { ...known, at, state: known && word(known.state, "offline-states") };
+  const fills = { ...known, at, state: known && message(known.state, "offline-states") };
   for (const each of copy.querySelectorAll("[data-fill]")) each.textContent = fills[each.dataset.fill];
   part("till-result").replaceChildren(copy);
   tell();
@@ -73,7 +73,7 @@ async function lookUp(text) {
   asking = new AbortController();
   const code = text.trim().slice(0, 100);
   try {
-    await send(`${said.here}?${new URLSearchParams({ code })}`, { signal: asking.signal });
+    await send(`${pageData.here}?${new URLSearchParams({ code })}`, { signal: asking.signal });
     await noted(code);
   } catch (error) {
     if (isOffline(error)) await lookOffline(code);
@@ -87,9 +87,9 @@ async function change(form) {
   const body = new FormData(form), button = form.querySelector("button");
   button.disabled = true;
   try {
-    await send(said.here, { method: "POST", body });
+    await send(pageData.here, { method: "POST", body });
     if (body.has("code")) await noted(body.get("code"));
-    codes.refresh(said.codes).catch(() => {});
+    codes.refresh(pageData.codes).catch(() => {});
   } catch (error) {
     if (!isOffline(error)) return;
     if (body.has("code")) await lookOffline(body.get("code")); // perhaps it is used by now: to be checked again
@@ -143,7 +143,7 @@ async function watch() {
   isWatching = true;
   part("till-no-camera").hidden = true;
   try {
-    const camera = await import(said.camera);
+    const camera = await import(pageData.camera);
     await camera.watch(part("till-picture"), seen, () => isOff() || document.hidden);
   } catch {
     part("till-no-camera").hidden = false;
@@ -182,20 +182,20 @@ function offerSound() {
 }
 
 addEventListener("offline", () => connected(false));
-connected(navigator.onLine && !("empty" in said));
+connected(navigator.onLine && !("empty" in pageData));
 offerSound();
 offerCamera();
 
 async function refresh() {
   if (document.hidden) return;
-  await codes.refresh(said.codes);
+  await codes.refresh(pageData.codes);
   connected(true);
   // The page that opened without a connection knows nobody's name.
-  if ("empty" in said && !part("till-result").querySelector("[data-state]")) location.replace(said.here);
+  if ("empty" in pageData && !part("till-result").querySelector("[data-state]")) location.replace(pageData.here);
 }
 
 const refreshQuietly = () => refresh().catch((error) => isOffline(error));
 addEventListener("online", refreshQuietly);
 refreshQuietly();
 setInterval(refreshQuietly, REFRESH_MS);
-navigator.serviceWorker?.register(said.worker, { scope: said.here }).catch(() => {});
+navigator.serviceWorker?.register(pageData.worker, { scope: pageData.here }).catch(() => {});

@@ -27,9 +27,9 @@ def undone(upload):
     return run("undo-import", upload)
 
 
-def scan_as(customer, text, **about):
-    about = ScanContext(at=timezone.now(), user_id=customer and customer.pk, **about)
-    return scan.scan(scanned=text, about=about)
+def scan_as(customer, text, **fields):
+    context = ScanContext(at=timezone.now(), user_id=customer and customer.pk, **fields)
+    return scan.scan(scanned=text, context=context)
 
 
 def test_a_file_becomes_a_batch_with_its_settings_and_history(brand, product):
@@ -79,7 +79,7 @@ def test_codes_scan_by_the_code_and_by_exactly_what_is_printed(brand, customer, 
     by_payload = scan_as(customer, f" {OLD} ")
 
     assert (by_payload.reason, by_payload.snapshot.code) == ("accepted", "K7F3")
-    assert scan.preview(scanned=OLD, about=ScanContext(at=timezone.now(), user_id=None)).snapshot.code == "K7F3"
+    assert scan.preview(scanned=OLD, context=ScanContext(at=timezone.now(), user_id=None)).snapshot.code == "K7F3"
     wrong = [OLD.upper(), OLD + "/", "K7F3.tag", "x" * 600]
     assert [scan_as(customer, text).reason for text in wrong] == ["unknown", "unknown", "bad_tag", "unknown"]
     deliver()
@@ -88,10 +88,10 @@ def test_codes_scan_by_the_code_and_by_exactly_what_is_printed(brand, customer, 
 
 def test_the_same_scan_by_payload_again_gets_the_same_answer(brand, customer):
     committed(uploaded(brand, f"K7F3,{OLD},,"))
-    about = ScanContext(at=timezone.now(), user_id=customer.pk)
+    context = ScanContext(at=timezone.now(), user_id=customer.pk)
     key = scan_as(None, "nothing").scan_id.__class__(int=7)
 
-    first, again = (scan.scan(scanned=OLD, about=about, scan_id=key) for _ in range(2))
+    first, again = (scan.scan(scanned=OLD, context=context, scan_id=key) for _ in range(2))
 
     assert (first.scan_id, first.reason) == (again.scan_id, again.reason)
     assert AuthCode.objects.get().scan_count == 1
@@ -99,13 +99,13 @@ def test_the_same_scan_by_payload_again_gets_the_same_answer(brand, customer):
 
 def test_the_same_scan_by_payload_again_says_that_its_code_was_recalled_since(brand, customer):
     committed(uploaded(brand, f"K7F3,{OLD},,"))
-    about = ScanContext(at=timezone.now(), user_id=customer.pk)
+    context = ScanContext(at=timezone.now(), user_id=customer.pk)
     key = UUID(int=7)
-    assert scan.scan(scanned=OLD, about=about, scan_id=key).reason == "accepted"
-    told = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason": "Glass"}
-    recalls.recall_batch(batch=BatchRange.objects.get(), at=timezone.now(), **told)
+    assert scan.scan(scanned=OLD, context=context, scan_id=key).reason == "accepted"
+    recall_fields = {"recall_id": "R-7", "contact": "call us", "message": "Stop.", "reason": "Glass"}
+    recalls.recall_batch(batch=BatchRange.objects.get(), at=timezone.now(), **recall_fields)
 
-    assert scan.scan(scanned=OLD, about=about, scan_id=key).reason == "recalled"
+    assert scan.scan(scanned=OLD, context=context, scan_id=key).reason == "recalled"
 
 
 def test_a_scan_of_a_code_of_ours_never_looks_for_a_payload(brand, customer, django_assert_num_queries):
@@ -114,9 +114,9 @@ def test_a_scan_of_a_code_of_ours_never_looks_for_a_payload(brand, customer, dja
     scan_as(customer, code.code)
 
     with django_assert_num_queries(1):
-        scan.preview(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+        scan.preview(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     with django_assert_num_queries(2):  # nothing to read where there is no code, so the first is the payload's
-        scan.preview(scanned=OLD, about=ScanContext(at=timezone.now(), user_id=customer.pk, token=None))
+        scan.preview(scanned=OLD, context=ScanContext(at=timezone.now(), user_id=customer.pk, token=None))
 
 
 def test_a_batch_name_that_was_taken_meanwhile_stops_the_commit(brand):
@@ -232,10 +232,10 @@ def test_codes_that_follow_each_other_are_called_sequential(brand, lines, sequen
 @pytest.mark.parametrize("text", ["K7F3", OLD])
 def test_apps_verify_scan_and_validate_by_either(api, brand, customer, text):
     committed(uploaded(brand, f"K7F3,{OLD},,", scan_limit=None))
-    mine = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
 
-    looked = mine.post("auth-codes/validate", {"code": text})
-    answers = [mine.verify(text), mine.post("auth-codes/scan", {"code": text})]
+    looked = customer_api.post("auth-codes/validate", {"code": text})
+    answers = [customer_api.verify(text), customer_api.post("auth-codes/scan", {"code": text})]
 
     assert looked.json()["valid"] is True
     assert [answer.json()["status"] for answer in answers] == ["success", "success"]

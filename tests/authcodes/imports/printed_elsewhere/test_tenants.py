@@ -82,19 +82,19 @@ def test_another_brand_generates_no_codes_that_were_brought_in(brand, other):
     committed(uploaded(brand, "XYZ0005,XYZ0007,,"))
 
     for start in (1, 7):
-        wanted = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, starting_number=start, signed=False)
+        batch_settings = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, starting_number=start, signed=False)
         with pytest.raises(BatchRejected, match="Some of these codes are taken"):
-            batches.create_batch(brand=other, batch_settings=wanted, at=timezone.now())
-    wanted = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, starting_number=12, signed=False)
-    batches.create_batch(brand=other, batch_settings=wanted, at=timezone.now())
+            batches.create_batch(brand=other, batch_settings=batch_settings, at=timezone.now())
+    batch_settings = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, starting_number=12, signed=False)
+    batches.create_batch(brand=other, batch_settings=batch_settings, at=timezone.now())
 
 
 def test_the_brand_itself_generates_none_of_them_either(brand):
     committed(uploaded(brand, "XYZ0005,,,"))
 
-    wanted = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, signed=False)
+    batch_settings = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, signed=False)
     with pytest.raises(BatchRejected, match="XYZ0005 was printed elsewhere"):
-        batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+        batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
 def test_a_prefix_that_another_brand_reserved_after_the_check_stops_the_commit(brand, other):

@@ -49,8 +49,8 @@ def test_letters_stand_in_the_first_face_that_has_them():
 def test_what_no_face_has_is_replaced_and_told_of():
     assert of("茶 tea") == [("DejaVuSans", "\ufffd tea")]
     assert text_layout.unknown("茶 tea 日本茶 ชา 🫖") == "茶日本🫖"
-    [words] = letter_warnings("茶日")
-    assert "\ufffd instead: 茶 日." in words
+    [warning] = letter_warnings("茶日")
+    assert "\ufffd instead: 茶 日." in warning
     assert letter_warnings("") == []
 
 
@@ -76,7 +76,7 @@ def test_threads_that_ask_first_get_the_same_faces():
 
     one, other = at_once(lambda _: fonts.other_fonts(), range(2))
 
-    assert all(mine is theirs for mine, theirs in zip(one, other, strict=True))
+    assert all(first is second for first, second in zip(one, other, strict=True))
 
 
 def test_letters_that_join_are_drawn_joined():

@@ -19,7 +19,7 @@ from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.labels.preview import one_label, preview
 from authcodes.printing.labels.sheet_pdf import write
 from core.errors import Invalid
-from tests.authcodes.printing.print_helpers import pages, rasterised, read, words
+from tests.authcodes.printing.print_helpers import pages, rasterised, read, words_with_boxes
 
 PRESET = PRESETS["a4-30"]  # labels of 70 x 29.7 mm
 LABEL = Label("https://tea.example.com/s/AB-0001", "AB-0001", "Green tea", "TEA-1", "Expires 1 Jan 2030", "Scan me")
@@ -81,12 +81,14 @@ def test_parts_are_printed_in_their_boxes_and_the_code_is_read(tmp_path):
     [sheet] = rasterised(file, dpi=300)
     area = (140 + 44, 1.0, 140 + 44 + 24, 25.0)
     assert read(sheet, area, dpi=300) == read(sheet, area, dpi=300, worn=True) == ["https://tea.example.com/s/AB-0001"]
-    told = {word: place for page, place, word in words(file) if page == 0 and place[0] > 140 and place[1] < 29.7}
+    boxes = {
+        word: place for page, place, word in words_with_boxes(file) if page == 0 and place[0] > 140 and place[1] < 29.7
+    }
     for word, name in {"AB-0001": "code", "Green": "title", "TEA-1": "sku", "2030": "expiry", "Scan": "note"}.items():
         its = PARTS[name]
-        assert told[word][0] >= 140 + float(its.left) - 0.1, word
-        assert told[word][2] <= 140 + float(its.right) + 0.1, word
-        assert float(its.top) - 0.8 <= told[word][1] <= told[word][3] <= float(its.bottom) + 0.8, word
+        assert boxes[word][0] >= 140 + float(its.left) - 0.1, word
+        assert boxes[word][2] <= 140 + float(its.right) + 0.1, word
+        assert float(its.top) - 0.8 <= boxes[word][1] <= boxes[word][3] <= float(its.bottom) + 0.8, word
     assert first.images[0] == pytest.approx((140 + 25, 19 + 2, 140 + 40, 19 + 7), abs=0.05)
 
 
@@ -95,7 +97,7 @@ def test_what_has_no_box_is_not_printed(tmp_path):
 
     file = written([LABEL], Design(PRESET.sheet, Decimal(24), parts=parts), tmp_path)
 
-    assert {word for _page, _place, word in words(file)} == {"AB-0001"}
+    assert {word for _page, _place, word in words_with_boxes(file)} == {"AB-0001"}
 
 
 @pytest.mark.parametrize("text", ["شاي أخضر من الجبل", "Tee " * 60, "Donaudampfschifffahrtsgesellschaft"])
@@ -129,7 +131,7 @@ def test_page_and_label_are_pictured_as_they_are_printed():
 
 
 @pytest.mark.parametrize(
-    ("changed", "field", "said"),
+    ("changed", "field", "message"),
     [
         ({"qr": part("44", "1", "19.9", "19.9")}, "qr_width", "At least 20 mm wide."),
         ({"qr": part("47", "1", "24", "24")}, "qr_left", "It reaches 1.0 mm beyond the label."),
@@ -141,21 +143,21 @@ def test_page_and_label_are_pictured_as_they_are_printed():
         ({"note": part("2", "20", "3", "4")}, "note_width", "At least 5 mm wide."),
     ],
 )
-def test_what_cannot_be_is_told_of_its_part(changed, field, said):
+def test_what_cannot_be_is_told_of_its_part(changed, field, message):
     how = design(**changed)
 
     with pytest.raises(Invalid) as refused:
         how.check()
 
-    assert (refused.value.details["field"], refused.value.message[: len(said)]) == (field, said)
+    assert (refused.value.details["field"], refused.value.message[: len(message)]) == (field, message)
 
 
 def test_every_problem_is_told_at_once():
     wrong = {**PARTS, "sku": part("60", "11", "20", "3"), "note": part("44", "2", "20", "4")}
 
-    told = [(each.part, each.length) for each in problems(wrong, width=Decimal(70), height=Decimal("29.7"))]
+    reported = [(each.part, each.length) for each in problems(wrong, width=Decimal(70), height=Decimal("29.7"))]
 
-    assert told == [("sku", "left"), ("sku", "left"), ("note", "left")]
+    assert reported == [("sku", "left"), ("sku", "left"), ("note", "left")]
 
 
 def test_parts_may_touch():

@@ -43,7 +43,7 @@ def test_text_is_on_the_label_and_can_be_searched(pdf):
 def test_a_long_code_is_made_smaller_and_never_cut(name, pdf):
     code = f"{'LONGPREFIX' * 3}{'0' * 22}1234567890.8K2MZ0Q9X1T"
 
-    found = print_helpers.words(pdf([Label(URL + code, code)], DESIGNS[name]))
+    found = print_helpers.words_with_boxes(pdf([Label(URL + code, code)], DESIGNS[name]))
 
     assert [word for _, _, word in found] == [code]
     inside(found, DESIGNS[name])
@@ -71,7 +71,7 @@ def test_hostile_text_stays_on_its_label_and_does_nothing(name, pdf):
     assert len(reader.pages) == design.sheet.pages(len(some))
     assert {"/OpenAction", "/Names", "/AcroForm"}.isdisjoint(reader.root_object)
     assert all("/Annots" not in page for page in reader.pages)
-    inside(print_helpers.words(path), design)
+    inside(print_helpers.words_with_boxes(path), design)
     images = print_helpers.rasterised(path, dpi=300, last=len(reader.pages))
     for number, label in enumerate(some):
         page, index = divmod(number, design.sheet.per_page)
@@ -81,7 +81,7 @@ def test_hostile_text_stays_on_its_label_and_does_nothing(name, pdf):
 def test_arabic_is_joined_and_written_from_the_right(pdf):
     title = "سلام"
 
-    found = print_helpers.words(pdf([Label(URL, "1", title=title)], DESIGNS["letter-30"]))
+    found = print_helpers.words_with_boxes(pdf([Label(URL, "1", title=title)], DESIGNS["letter-30"]))
 
     # From the left an isolated meem, alef joined to lam, an initial seen; poppler may turn it back.
     [(left, _, right, _)] = [
@@ -92,9 +92,12 @@ def test_arabic_is_joined_and_written_from_the_right(pdf):
 
 
 def test_what_the_font_lacks_is_seen_to_be_missing(pdf):
-    words = [word for _, _, word in print_helpers.words(pdf([Label(URL, "1", title="茶 tea")], DESIGNS["letter-30"]))]
+    printed = [
+        word
+        for _, _, word in print_helpers.words_with_boxes(pdf([Label(URL, "1", title="茶 tea")], DESIGNS["letter-30"]))
+    ]
 
-    assert {"\ufffd", "tea"} <= set(words)
+    assert {"\ufffd", "tea"} <= set(printed)
 
 
 @pytest.mark.parametrize(

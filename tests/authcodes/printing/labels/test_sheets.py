@@ -139,10 +139,10 @@ def test_the_same_labels_are_always_the_same_file():
 
 
 def test_progress_is_told_by_page_and_may_stop_it():
-    told = []
-    sheet_pdf.write(io.BytesIO(), iter(labels(65)), DESIGNS["letter-30"], progress=told.append)
+    labels_written = []
+    sheet_pdf.write(io.BytesIO(), iter(labels(65)), DESIGNS["letter-30"], progress=labels_written.append)
 
-    assert told == [30, 60, 65]
+    assert labels_written == [30, 60, 65]
     with pytest.raises(ZeroDivisionError):
         sheet_pdf.write(io.BytesIO(), labels(65), DESIGNS["letter-30"], progress=lambda done: 1 // (done - 60))
 
@@ -231,7 +231,7 @@ def test_the_words_of_the_calibration_page_are_clear_of_its_rulers(name, tmp_pat
     [page] = print_helpers.pages(path)
 
     rulers = [line for line in page.lines if max(abs(line[2] - line[0]), abs(line[3] - line[1])) > 50]
-    sentences = [box for _, box, word in print_helpers.words(path) if not word.isdigit()]
+    sentences = [box for _, box, word in print_helpers.words_with_boxes(path) if not word.isdigit()]
     assert (len(rulers), len(sentences) > 20) == (2, True)
     for left, top, right, bottom in sentences:
         assert 0 < left < right < page.width
@@ -263,5 +263,5 @@ def test_small_modules_are_warned_of():
 
     assert module_warnings(design, Label(f"{URL}ABC0000001", "")) == []
     payload = f"https://{'a' * 60}.example.com/s/ABC0000001.8K2MZ0Q9X1T"
-    [words] = module_warnings(design, Label(payload, "", level=Level.H))
-    assert "0.396" in words
+    [warning] = module_warnings(design, Label(payload, "", level=Level.H))
+    assert "0.396" in warning

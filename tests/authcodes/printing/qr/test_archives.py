@@ -138,10 +138,10 @@ def test_an_image_that_says_something_else_stops_it_and_nothing_opens_what_is_wr
 
 
 def test_progress_is_told_and_may_stop_it():
-    told = []
-    written(images(250), progress=told.append)
+    images_written = []
+    written(images(250), progress=images_written.append)
 
-    assert told == [100, 200, 250]
+    assert images_written == [100, 200, 250]
     with pytest.raises(ZeroDivisionError):
         written(images(250), progress=lambda done: 1 // (done - 200))
 

@@ -81,8 +81,8 @@ def test_each_module_is_a_square_of_whole_pixels(text, size_mm):
 def test_a_png_is_as_large_as_asked_for_and_less_than_a_pixel_a_module_larger(size_mm):
     image = opened(images.png(text=TEXTS[2], size_mm=size_mm))
 
-    wanted = int(size_mm * 300 / Decimal("25.4"))
-    assert wanted <= image.width < wanted + images.modules_across(symbol(TEXTS[2]))
+    expected_width = int(size_mm * 300 / Decimal("25.4"))
+    assert expected_width <= image.width < expected_width + images.modules_across(symbol(TEXTS[2]))
 
 
 def test_the_same_code_is_always_the_same_file():

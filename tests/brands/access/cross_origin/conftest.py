@@ -68,8 +68,12 @@ def customer(brand: Brand) -> User:
 
 
 def preflight(path: str = POINTS, origin: str = SHOP, **headers: str) -> Any:
-    asked = {"origin": origin, "access-control-request-method": "GET", "access-control-request-headers": "api-key"}
-    return Client().options(path if path.startswith("/") else f"/api/v1/{path}", headers={**asked, **headers})
+    request_headers = {
+        "origin": origin,
+        "access-control-request-method": "GET",
+        "access-control-request-headers": "api-key",
+    }
+    return Client().options(path if path.startswith("/") else f"/api/v1/{path}", headers={**request_headers, **headers})
 
 
 def cors_headers(response: Any) -> dict[str, str]:

@@ -73,15 +73,15 @@ def test_no_other_page_reads_anything(brand: Brand, other: Brand, customer: User
 
 
 def test_a_page_of_one_brand_reads_no_answer_of_another(brand: Brand, other: Brand, customer: User) -> None:
-    theirs = factories.customer(other, password=factories.PASSWORD)
-    own_key, token = Api(brand).app(), Api(other).as_customer(theirs).headers["authorization"]
-    refresh = tokens.issue(user=theirs, brand=other, at=timezone.now()).refresh
+    foreign_customer = factories.customer(other, password=factories.PASSWORD)
+    own_key, token = Api(brand).app(), Api(other).as_customer(foreign_customer).headers["authorization"]
+    refresh = tokens.issue(user=foreign_customer, brand=other, at=timezone.now()).refresh
     answers = [
-        shop(Api(other).as_customer(theirs)).get(POINTS),
+        shop(Api(other).as_customer(foreign_customer)).get(POINTS),
         shop(own_key.having(authorization=token)).get(POINTS),
         shop(own_key.having(authorization=token)).post(SCAN, {"code": "X"}),
         shop(own_key).post("auth/token/refresh", {"refresh": refresh}),
-        shop(Api(brand)).post(LOG_IN, credentials(theirs, brand_id=other.pk)),
+        shop(Api(brand)).post(LOG_IN, credentials(foreign_customer, brand_id=other.pk)),
     ]
 
     assert [answer.status_code for answer in answers] == [200, 200, 403, 200, 200]
@@ -258,9 +258,9 @@ def test_no_origin_costs_no_query(
     caller = Api(brand).as_customer(customer)
     with django_assert_num_queries(0):
         for origin in ["", "http://testserver", "brand.example.com", "null"]:
-            asked: Any = Client().get(f"/api/v1/{POINTS}", headers={"origin": origin} if origin else {})
-            assert asked.status_code == 401
-            assert "Origin" in asked["Vary"]
+            response: Any = Client().get(f"/api/v1/{POINTS}", headers={"origin": origin} if origin else {})
+            assert response.status_code == 401
+            assert "Origin" in response["Vary"]
 
     monkeypatch.setattr(cross_origin, "FIND_WEB_ORIGINS", None)
     assert caller.get(POINTS).status_code == 200

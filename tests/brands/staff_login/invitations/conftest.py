@@ -24,7 +24,7 @@ def page_of(invitation, what):
     return f"/admin/staff_login/invitation/{invitation.pk}/{what}/"
 
 
-def invited(owner, brand, **told):
+def invited(owner, brand, **fields):
     """The link that the mail of a new invitation holds."""
-    invite(owner, brand, **told)
+    invite(owner, brand, **fields)
     return links_sent()[-1]

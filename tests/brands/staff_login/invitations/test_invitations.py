@@ -236,10 +236,10 @@ def test_a_person_is_told_of_their_invitations_and_forgotten_by_the_brand_alone(
     invite(owner, brand)
     invite(staff(other), other)
 
-    [told] = INVITATIONS.export(person.pk, brand.pk)
+    [exported] = INVITATIONS.export(person.pk, brand.pk)
     INVITATIONS.erase(person.pk, brand.pk, to=person.pk, at=timezone.now())
 
-    assert (told["role"], told["state"]) == ("printer", "pending")
+    assert (exported["role"], exported["state"]) == ("printer", "pending")
     assert Invitation.objects.get().brand == other
 
 

@@ -30,7 +30,7 @@ def run_jobs():
 def test_code_scanned(brand, customer, received):
     product = factories.product(brand)
     for code, person in ((factories.code(brand, product=product), customer.pk), (factories.expired_code(brand), None)):
-        scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=person))
+        scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=person))
 
     sent = {data["reason"]: data.get("user_id") for data in received("code.scanned")}
     assert sent == {"accepted": customer.pk, "expired": None}

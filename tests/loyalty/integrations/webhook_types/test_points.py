@@ -32,7 +32,7 @@ def adjust(customer, brand, points, key=None):
 
 
 def test_points_earned(brand, customer, received, deliver):
-    scanning.scan(scanned=factories.code(brand).code, about=ScanContext(at=timezone.now(), user_id=customer.pk))
+    scanning.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     [data] = received("points.earned")

@@ -3,21 +3,26 @@
 import re
 from dataclasses import replace
 from datetime import timedelta
+from threading import Barrier
 from time import perf_counter
 from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.db.models import Model, QuerySet
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from brands.identity import users
 from brands.models.people import User
 from events.models import Event
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.confirmations import EmailConfirmation
+from loyalty.points import accounts
+from loyalty.points.accounts import Newcomer
 from tests.support import factories
-from tests.support.api import error, somewhere
+from tests.support.api import Api, error, somewhere
 from tests.support.concurrency import at_once
 from tests.support.factories import PASSWORD
 
@@ -31,13 +36,13 @@ ADA = {"email": "ada.new@example.com", "password": "a long pass phrase", "first_
 def mailed(box, work):
     """The code and the link's token of the newest mail; Nones where it has none."""
 
-    def look():
+    def read_mail():
         work()
         text = next(box.mails[-1].iter_parts()).get_content()
         code, link = CODE.search(text), LINK.search(text)
         return code and code.group(1), link and link.group(2)
 
-    return look
+    return read_mail
 
 
 def register(api, **fields):
@@ -81,6 +86,79 @@ def test_a_link_begins_the_account_of_whoever_knows_the_password(api, mailed):
 
     assert error(strange) == (400, "VALIDATION_ERROR")
     assert right.status_code == 201
+
+
+@pytest.fixture
+def brought_along(settings):
+    """Somebody whom another brand imported, with points that wait for their address to be confirmed."""
+    other = factories.brand(requires_confirmed_email=True)
+    users.add_people(addresses=[ADA["email"]], at=timezone.now())
+    accounts.enrol_many(brand_id=other.pk, newcomers=[Newcomer(ADA["email"], "", "Augusta", "King")], at=timezone.now())
+    return User.objects.get(email=ADA["email"])
+
+
+def test_whom_another_brand_brought_along_registers_like_anybody(api, brand, mailed, brought_along):
+    answer = register(api)
+    code, _token = mailed()
+    assert not User.objects.get().has_usable_password()
+
+    tokens = confirm(api, answer, code)
+
+    user = User.objects.get()
+    assert (tokens.status_code, tokens.json()["user_id"], user.pk) == (201, user.pk, brought_along.pk)
+    assert (user.registered_brand, user.first_name) == (brand, "Ada")
+    assert user.email_verified_at == user.date_joined > brought_along.date_joined
+    assert api.post("auth/token", {**ADA, "brand_id": brand.pk}).status_code == 200
+    elsewhere, here = UserPoints.objects.filter(user=user).order_by("pk")
+    elsewhere.user = here.user = user
+    assert (here.brand, here.names) == (brand, ("Ada", ""))
+    assert elsewhere.names == ("Ada", "King")  # as with any customer who writes their own name
+
+
+def test_what_waited_for_the_address_follows_when_they_register(api, mailed, brought_along, monkeypatch):
+    released = []
+    monkeypatch.setattr(confirmations, "release_points", lambda *, user_id: released.append(user_id))
+    answer = register(api)
+
+    confirm(api, answer, mailed()[0])
+
+    assert released == [brought_along.pk]
+
+
+def test_of_two_brands_where_they_register_at_once_one_is_theirs(api, brand, mailed, brought_along):
+    others = Api(factories.brand())
+    asked = [(each, register(each)) for each in (api, others)]
+    mailed()
+    codes = {row.brand_id: confirmations.code_of(row.pk) for row in EmailConfirmation.objects.all()}
+
+    answers = at_once(lambda it: confirm(it[0], it[1], codes[it[0].brand.pk]).status_code, asked)
+
+    assert sorted(answers) == [201, 400]
+    assert User.objects.get().registered_brand_id in codes
+
+
+def test_control_without_the_lock_both_brands_register_them(api, mailed, brought_along, monkeypatch):
+    together = Barrier(2, timeout=10)
+    monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_how: rows)
+    monkeypatch.setattr(User, "save", lambda user, **fields: (together.wait(), Model.save(user, **fields)))
+    asked = [(each, register(each)) for each in (api, Api(factories.brand()))]
+    mailed()
+    codes = {row.brand_id: confirmations.code_of(row.pk) for row in EmailConfirmation.objects.all()}
+
+    answers = at_once(lambda it: confirm(it[0], it[1], codes[it[0].brand.pk]).status_code, asked)
+
+    assert answers == [201, 201]
+
+
+@pytest.mark.parametrize("fields", [{"password": "pbkdf2$1"}, {"is_staff": True}, {"is_active": False}], ids=str)
+def test_nobody_else_is_taken_over_by_registering(api, mailed, box, brought_along, fields):
+    User.objects.update(**fields)
+    answer = register(api)
+
+    assert mailed()[0] is None  # "You have an account already"
+    [row] = EmailConfirmation.objects.all()
+    assert error(confirm(api, answer, confirmations.code_of(row.pk))) == (400, "VALIDATION_ERROR")
+    assert not User.objects.get().registered_brand_id
 
 
 def test_registering_tells_nobody_which_addresses_are_known(api, brand, box, work):
@@ -140,14 +218,14 @@ def test_a_code_ends_and_what_was_registered_is_forgotten(api, mailed):
 
 def test_of_two_registrations_of_one_address_each_has_its_own_code(api, mailed):
     """Whoever registers somebody else's address must not get an account by that person's own code."""
-    theirs, mine = register(api), register(api, password="my own pass phrase")
+    other_registration, own_registration = register(api), register(api, password="my own pass phrase")
     mailed()
     codes = [confirmations.code_of(row.pk) for row in EmailConfirmation.objects.order_by("created_at")]
 
-    assert error(confirm(api, theirs, codes[1])) == (400, "VALIDATION_ERROR")
-    assert confirm(api, mine, codes[1]).status_code == 201
+    assert error(confirm(api, other_registration, codes[1])) == (400, "VALIDATION_ERROR")
+    assert confirm(api, own_registration, codes[1]).status_code == 201
     assert User.objects.get(email=ADA["email"]).check_password("my own pass phrase")
-    assert error(confirm(api, theirs, codes[0])) == (400, "VALIDATION_ERROR")
+    assert error(confirm(api, other_registration, codes[0])) == (400, "VALIDATION_ERROR")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -169,9 +247,9 @@ def test_no_code_and_no_address_is_in_an_event(api, mailed):
     register(api)
     code, token = mailed()
 
-    told = str(list(Event.objects.values_list("detail", "outcome", "last_error")))
+    stored = str(list(Event.objects.values_list("detail", "outcome", "last_error")))
 
-    assert not [each for each in (code, code.replace(" ", ""), token, ADA["email"]) if each in told]
+    assert not [each for each in (code, code.replace(" ", ""), token, ADA["email"]) if each in stored]
 
 
 def test_mails_to_an_address_are_few(api, settings):
@@ -190,8 +268,8 @@ def test_others_requests_for_an_address_refuse_its_owner_nothing(api, settings):
         assert codes == [201, 201, 429], number
 
     assert register(api, email=email).status_code == 201
-    mine = api.as_customer(factories.customer(api.brand, email=email))
-    assert mine.post("auth/email/verification").status_code == 202
+    customer_api = api.as_customer(factories.customer(api.brand, email=email))
+    assert customer_api.post("auth/email/verification").status_code == 202
 
 
 def test_a_mailbox_gets_few_mails_of_a_brand_and_nobody_is_told(api, box, work, settings):
@@ -209,13 +287,13 @@ def test_a_mailbox_gets_few_mails_of_a_brand_and_nobody_is_told(api, box, work, 
 
 def test_a_customer_proves_an_address_by_code(api, brand, mailed):
     user = factories.customer(brand)
-    mine = api.as_customer(user)
-    assert mine.post("auth/email/verification").json() == {"success": True, "email_verified_at": None}
+    customer_api = api.as_customer(user)
+    assert customer_api.post("auth/email/verification").json() == {"success": True, "email_verified_at": None}
     code, _token = mailed()
 
-    wrong = mine.post("auth/email/verification/confirm", {"code": other_than(code)})
+    wrong = customer_api.post("auth/email/verification/confirm", {"code": other_than(code)})
     of_other = api.as_customer(factories.customer(brand)).post("auth/email/verification/confirm", {"code": code})
-    right = mine.post("auth/email/verification/confirm", {"code": code})
+    right = customer_api.post("auth/email/verification/confirm", {"code": code})
 
     assert error(wrong) == error(of_other) == (400, "VALIDATION_ERROR")
     assert right.json()["email_verified_at"]

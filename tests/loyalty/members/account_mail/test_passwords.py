@@ -53,20 +53,61 @@ def log_in(api, email, password):
     return api.post("auth/token", {"email": email, "password": password, "brand_id": api.brand.pk})
 
 
-@pytest.mark.parametrize("knows_home", [True, False])
-def test_a_link_leads_to_the_brand_where_the_customer_registered(brand, member, box, work, knows_home):
+def link_of(mail):
+    """The host and the token of a mail's link."""
+    text, _html = mail.iter_parts()
+    return LINK.search(text.get_content()).groups()
+
+
+def test_a_link_leads_to_the_brand_where_the_customer_registered(brand, member, box, work):
     """It counts at every brand: the one that asks could have its hostname lead to a server of its own."""
     other = factories.brand()
     UserPoints.objects.create(user=member, brand=other)
-    if not knows_home:
-        User.objects.filter(pk=member.pk).update(registered_brand=None)
 
     forgot(Api(other), member.email)
     work()
 
     [mail] = box.mails
-    text, _html = mail.iter_parts()
-    assert LINK.search(text.get_content())[1] == brand.hostnames.get().hostname
+    assert link_of(mail)[0] == brand.hostnames.get().hostname
+
+
+@pytest.mark.parametrize("has_hostname", [True, False])
+def test_a_link_of_whom_brands_brought_along_leads_to_the_portal(brand, member, box, work, settings, has_hostname):
+    """Whichever brand was first to know an address could read the link else: an import asks nobody."""
+    settings.PORTAL_URL = "http://portal.example.com"
+    if has_hostname:
+        User.objects.filter(pk=member.pk).update(registered_brand=None)
+    else:
+        brand.hostnames.all().delete()
+    other = factories.brand()
+    UserPoints.objects.create(user=member, brand=other)
+
+    for each in (other, brand):
+        forgot(Api(each), member.email)
+        work()
+
+    assert [link_of(mail)[0] for mail in box.mails] == ["portal.example.com"] * 2
+
+
+def test_the_portals_page_sets_the_password_and_shows_no_brand(api, member, box, work, settings, client):
+    settings.PORTAL_URL, settings.ALLOWED_HOSTS = "http://portal.example.com", ["*"]
+    User.objects.filter(pk=member.pk).update(registered_brand=None)
+    forgot(api, member.email)
+    work()
+    host, token = link_of(box.mails[-1])
+    address, headers = f"/password/new/{token}", {"host": host}
+
+    form = client.get(address, headers=headers)
+    weak = client.post(address, {"password": "password"}, headers=headers)
+    done = client.post(address, {"password": NEW}, headers=headers)
+    again = client.post(address, {"password": PASSWORD}, headers=headers)
+
+    assert [answer.status_code for answer in (form, weak, done, again)] == [200, 400, 200, 400]
+    assert form.headers["Referrer-Policy"] == "no-referrer"
+    assert "too common" in weak.content.decode()
+    assert "Your new password is set." in done.content.decode()
+    assert api.brand.name not in form.content.decode()
+    assert log_in(api, member.email, NEW).status_code == 200
 
 
 def test_the_link_sets_a_new_password_once_and_ends_every_session(api, member, sent_token):
@@ -102,16 +143,16 @@ def test_which_addresses_are_known_is_not_told(api, brand, member, box, work):
         factories.customer(brand, is_staff=True),
         factories.customer(brand, is_active=False),
     ]
-    asked = []
+    responses = []
     for email in ["nobody@example.com", member.email, *(other.email for other in others)]:
         with CaptureQueriesContext(
             connection,
         ) as queries:
             answer = forgot(api, email)
-        asked.append((answer.status_code, answer.json(), len(queries)))
+        responses.append((answer.status_code, answer.json(), len(queries)))
     work()
 
-    assert asked == [(202, {"success": True}, asked[0][2])] * 5
+    assert responses == [(202, {"success": True}, responses[0][2])] * 5
     assert box.recipients == [member.email]
 
 

@@ -31,11 +31,11 @@ def person(brand):
 
 def lives(api, person, brand, deliver):
     """Does what leaves traces: scans, points, wishes, a device, passes, events, a change by staff."""
-    mine = api.as_customer(person)
+    customer_api = api.as_customer(person)
     factories.points(person, brand, 100)
     factories.redemption(person, factories.reward(brand))
     factories.milestone(factories.campaign(brand), 1)
-    mine.verify(factories.code(brand), latitude=46.9, longitude=7.4)
+    customer_api.verify(factories.code(brand), latitude=46.9, longitude=7.4)
     deliver()
     preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
     Device.objects.create(user=person, brand=brand, token=uuid4().hex, platform="android")
@@ -50,13 +50,13 @@ def lives(api, person, brand, deliver):
         status="ignored",
         detail={"arguments": {"brand_id": brand.pk, "user_id": person.pk}, "payload": {"name": FIRST, "mail": EMAIL}},
     )
-    told = audit_log.changes(person, User(pk=person.pk, email=EMAIL, first_name="Mina", last_name=LAST))
+    changes = audit_log.changes(person, User(pk=person.pk, email=EMAIL, first_name="Mina", last_name=LAST))
     audit_log.record(
         audit_context=by_system(),
         action="Changed",
-        rows=[AuditedChange(person, brand.pk, told), AuditedChange(account, brand.pk)],
+        rows=[AuditedChange(person, brand.pk, changes), AuditedChange(account, brand.pk)],
     )
-    return mine
+    return customer_api
 
 
 def by_system(reason=""):
@@ -67,13 +67,13 @@ def erase(person, brand):
     return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=by_system("Asked by letter"))
 
 
-def traces(*words):
+def traces(*texts):
     """Every column of every table of ours that holds one of the words, whatever its type."""
     found = []
     for model in apps.get_models(include_auto_created=True):
         table = model._meta.db_table
         with connection.cursor() as cursor:
-            for word in words:
+            for word in texts:
                 cursor.execute(f'SELECT count(*) FROM "{table}" t WHERE t::text ILIKE %s', [f"%{word}%"])
                 if cursor.fetchone()[0]:
                     found.append((table, word))

@@ -37,8 +37,8 @@ def test_customer_elsewhere_stays_there_and_a_pseudonym_stands_here(api, person,
 @pytest.mark.parametrize("signed", [False, True], ids=["their code", "a code that lost its tag"])
 def test_scanning_another_brands_code_hands_nobody_over_to_that_brand(api, person, brand, signed):
     other = factories.brand(name="Elsewhere")
-    mine = api.as_customer(person)
-    mine.verify(factories.code(other, signed=signed).code, latitude=46.9, longitude=7.4)
+    customer_api = api.as_customer(person)
+    customer_api.verify(factories.code(other, signed=signed).code, latitude=46.9, longitude=7.4)
     person.scans.update(device="Phone 5")
 
     result = erase(person, brand)
@@ -75,10 +75,10 @@ def test_what_somebody_does_here_after_their_erasure_is_a_new_customers(api, per
     factories.accounts.enrol(user_id=person.pk, brand_id=factories.brand().pk, at=timezone.now())
     lives(api, person, brand, deliver)
     erase(person, brand)
-    mine = api.as_customer(person)  # a new login: the erasure ended those from before
-    mine.verify(factories.code(brand))
+    customer_api = api.as_customer(person)  # a new login: the erasure ended those from before
+    customer_api.verify(factories.code(brand))
     deliver()
-    mine.verify(factories.code(brand))
+    customer_api.verify(factories.code(brand))
     new = Event.objects.filter(detail_type="scan-auth").order_by("-id")[:2]
     before = list(new.values("status", "detail", "outcome"))
 

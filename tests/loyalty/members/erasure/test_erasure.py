@@ -25,8 +25,8 @@ from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, staff, text
 
 
-def leave(mine, password=PASSWORD):
-    return mine.call("DELETE", "customer", data=json.dumps({"password": password}).encode())
+def leave(customer_api, password=PASSWORD):
+    return customer_api.call("DELETE", "customer", data=json.dumps({"password": password}).encode())
 
 
 def test_no_table_holds_name_address_or_phone_any_more(api, person, brand, deliver):
@@ -104,13 +104,13 @@ def test_worker_that_erases_events_keeps_them_to_itself_and_is_followed_where_it
 
 def test_old_tokens_are_refused_at_once(api, person, brand):
     tokens = api.post("auth/token", {"email": EMAIL, "password": PASSWORD, "brand_id": brand.pk}).json()
-    mine = api.as_customer(person)
+    customer_api = api.as_customer(person)
 
-    answer = leave(mine)
+    answer = leave(customer_api)
 
     assert answer.status_code == 204
-    assert mine.get("customer/loyalty/points").json()["error"] == "TOKEN_INVALID"
-    assert mine.verify(factories.code(brand)).status_code == 401
+    assert customer_api.get("customer/loyalty/points").json()["error"] == "TOKEN_INVALID"
+    assert customer_api.verify(factories.code(brand)).status_code == 401
     assert api.post("auth/token/refresh", {"refresh": tokens["refresh"]}).json()["error"] == "TOKEN_INVALID"
     assert not LoginSession.objects.exists()
 
@@ -191,9 +191,9 @@ class TestPage:
 
     def test_another_brands_member_does_not_exist(self, brand):
         elsewhere = factories.brand()
-        theirs = factories.account(factories.customer(elsewhere), elsewhere)
+        foreign_account = factories.account(factories.customer(elsewhere), elsewhere)
 
-        assert self.send(browser(staff(brand)), theirs).status_code == 404
+        assert self.send(browser(staff(brand)), foreign_account).status_code == 404
 
     def test_reason_is_needed_and_staff_stay(self, brand, person):
         account, client = factories.account(person, brand), browser(staff(brand))
@@ -209,9 +209,9 @@ def test_waiting_notification_tells_nobody(brand, person, elsewhere):
     if elsewhere:
         factories.accounts.enrol(user_id=person.pk, brand_id=factories.brand().pk, at=timezone.now())
     NotificationSettings.objects.create(brand=brand)
-    told = {"template": "points-expiring", "points": 5, "expires_on": "2030-01-01"}
+    payload = {"template": "points-expiring", "points": 5, "expires_on": "2030-01-01"}
     message = messages.NewEvent(
-        kind="notify", arguments={"brand_id": brand.pk, "user_id": person.pk}, payload={**told, "name": FIRST}
+        kind="notify", arguments={"brand_id": brand.pk, "user_id": person.pk}, payload={**payload, "name": FIRST}
     )
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 

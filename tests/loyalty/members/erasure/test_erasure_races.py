@@ -101,7 +101,7 @@ def busy(brand, customer, shop, settings):
     factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
     passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
     code = factories.code(brand)
-    scan.scan(scanned=str(code), about=ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
+    scan.scan(scanned=str(code), context=ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk))
     return code
 
 
@@ -118,8 +118,8 @@ def work():
 def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, busy, monkeypatch, kind, moment):
     """The erasure begins right before a handler takes its event, or right after: nobody waits in a circle."""
     if kind == "scan-auth":  # what is refused is noted on the scan
-        words = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
-        recalls.recall_batch(batch=busy.batch, at=timezone.now(), **words)
+        recall_fields = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
+        recalls.recall_batch(batch=busy.batch, at=timezone.now(), **recall_fields)
     finish, erasures = leases.finish, []
 
     def erase_meanwhile(delivery, **how):

@@ -84,12 +84,12 @@ def test_files_that_may_name_the_person_are_off_offer_at_once_and_deleted(brand,
     assert EMAIL not in f"{named.title} {named.parameters}"
 
 
-@pytest.mark.parametrize("words", [EMAIL, f"{FIRST} {LAST}", f"{LAST}, {FIRST}", LAST, "+41 79 123 45 67"])
-def test_an_export_forgets_the_person_whom_its_list_was_searched_for(brand, person, words):
+@pytest.mark.parametrize("search_text", [EMAIL, f"{FIRST} {LAST}", f"{LAST}, {FIRST}", LAST, "+41 79 123 45 67"])
+def test_an_export_forgets_the_person_whom_its_list_was_searched_for(brand, person, search_text):
     factories.points(person, brand, 1)
     preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
     query = QueryDict(mutable=True)
-    query.update({"q": words, "status": "active"})
+    query.update({"q": search_text, "status": "active"})
     parameters = {"query": query.urlencode(), "format": "csv", "time_zone": "UTC"}
     job = Job.objects.create(brand=brand, kind="export-members", title="Members", parameters=parameters, status="done")
 
@@ -97,7 +97,7 @@ def test_an_export_forgets_the_person_whom_its_list_was_searched_for(brand, pers
 
     job.refresh_from_db()
     kept = QueryDict(job.parameters["query"])
-    assert (words in kept["q"], kept["status"]) == (False, "active")
+    assert (search_text in kept["q"], kept["status"]) == (False, "active")
 
 
 def test_an_export_that_runs_meanwhile_offers_no_file(brand, person, settings, tmp_path):

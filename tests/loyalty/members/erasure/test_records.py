@@ -41,16 +41,16 @@ def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, col
         cursor.execute("UPDATE brands_auditlogentry SET row_name = 'other'")
 
 
-def wrote(brand, person, words):
+def wrote(brand, person, reason):
     """What staff write of a customer, where they write freely."""
     colleague = staff(brand)
     batch = factories.batch(brand)
     account = factories.account(person, brand)
-    deed = AuditContext(colleague, timezone.now(), reason=words)
+    deed = AuditContext(colleague, timezone.now(), reason=reason)
     adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), audit_context=deed)
     audit_log.record(audit_context=deed, action="Points added", rows=[AuditedChange(account, brand.pk)])
     audit_log.record(audit_context=deed, action="Changed", rows=[AuditedChange(batch, brand.pk)])
-    note = history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=words)
+    note = history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=reason)
     history.note_batch(note, batch=batch)
 
 

@@ -31,13 +31,13 @@ def profile_of(api, customer):
 
 
 def test_a_customer_enters_it_and_takes_it_away(api, brand, customer):
-    mine = api.as_customer(customer)
+    customer_api = api.as_customer(customer)
     assert profile_of(api, customer)["birthday"] == ""
 
-    assert patch(mine, "customer/profile", {"birthday": "1990-12-31"}).json()["data"]["birthday"] == "12-31"
+    assert patch(customer_api, "customer/profile", {"birthday": "1990-12-31"}).json()["data"]["birthday"] == "12-31"
     assert profile_of(api, customer)["birthday"] == "12-31"
-    assert patch(mine, "customer/profile", {"first_name": "Ada"}).json()["data"]["birthday"] == "12-31"
-    assert patch(mine, "customer/profile", {"birthday": ""}).json()["data"]["birthday"] == ""
+    assert patch(customer_api, "customer/profile", {"first_name": "Ada"}).json()["data"]["birthday"] == "12-31"
+    assert patch(customer_api, "customer/profile", {"birthday": ""}).json()["data"]["birthday"] == ""
     assert not Birthday.objects.exists()
 
 
@@ -75,8 +75,8 @@ def test_the_brand_s_systems_read_and_change_it(api, brand, customer):
     entry = AuditLogEntry.objects.get(action="Birthday changed")
     assert entry.reason == "From our shop"
     assert "05-01" not in str(entry.changes)
-    [told] = [event.detail["payload"]["data"] for event in Event.objects.filter(detail_type="announce")]
-    assert told["changed"] == ["birthday"]
+    [data] = [event.detail["payload"]["data"] for event in Event.objects.filter(detail_type="announce")]
+    assert data["changed"] == ["birthday"]
 
 
 def test_a_member_is_enrolled_with_it(api, brand):

@@ -93,6 +93,53 @@ def test_what_waits_follows_when_the_brand_asks_no_more(careful, owner):
     assert balances(careful) == {"ada@example.com": Decimal(120)}
 
 
+@pytest.fixture
+def no_longer_careful(db):
+    """Makes a brand at which balances waited for so many members, and that asks for confirmed addresses no more."""
+
+    def made(members):
+        brand = factories.brand()
+        factories.level(brand)
+        people = [factories.customer(brand) for _number in range(members)]
+        held = [(each.pk, Decimal(5)) for each in people]
+        opening_balances.hold(brand_id=brand.pk, balances=held, reason_id="opening:old", at=timezone.now())
+        return brand, people
+
+    return made
+
+
+def points_of(people):
+    return [account.points for account in UserPoints.objects.filter(user__in=people).order_by("user")]
+
+
+def test_an_account_without_room_for_its_balance_keeps_no_other_waiting(no_longer_careful, caplog):
+    (_full_brand, (full, colleague)), (_brand, people) = no_longer_careful(2), no_longer_careful(1)
+    most = Decimal("999999999999.99")
+    UserPoints.objects.filter(user=full).update(points_earned=most, points_redeemed=most)
+
+    assert opening_balances.release_where_not_needed(at=timezone.now()) == 2
+
+    assert points_of([full, colleague, *people]) == [0, 5, 5]
+    assert list(OpeningBalance.objects.values_list("user", flat=True)) == [full.pk]
+    assert "could not be credited" in caplog.text
+
+
+def test_a_brand_with_many_waiting_balances_leaves_the_others_their_turn(no_longer_careful, monkeypatch):
+    monkeypatch.setattr(opening_balances, "ACCOUNTS_AT_ONCE", 1)
+    (busy, many), (brand, people) = no_longer_careful(3), no_longer_careful(1)
+    credited, credit = [], opening_balances.credit
+
+    def noting(*, brand_id, **rest):
+        credited.append(brand_id)
+        return credit(brand_id=brand_id, **rest)
+
+    monkeypatch.setattr(opening_balances, "credit", noting)
+
+    assert opening_balances.release_where_not_needed(at=timezone.now()) == 4
+    assert set(credited[:2]) == {busy.pk, brand.pk}
+    assert points_of([*many, *people]) == [5] * 4
+
+
 # --- What else follows
 
 
@@ -104,8 +151,10 @@ def test_webhooks_that_listen_hear_of_it(brand, owner):
 
     imported(owner, LABEL, brand, HEADER + ADA + BOB)
 
-    told = [event.detail["payload"]["type"] for event in Event.objects.filter(brand=brand, detail_type="announce")]
-    assert sorted(told) == ["level.reached", "member.enrolled", "member.enrolled", "points.earned"]
+    event_types = [
+        event.detail["payload"]["type"] for event in Event.objects.filter(brand=brand, detail_type="announce")
+    ]
+    assert sorted(event_types) == ["level.reached", "member.enrolled", "member.enrolled", "points.earned"]
     assert not Event.objects.filter(brand=brand, detail_type="notify").exists()
 
 

@@ -188,7 +188,7 @@ def test_a_blocked_member_gets_nothing(brand, owner):
 
 def test_a_customer_of_another_brand_is_enrolled_like_somebody_new(brand, owner):
     elsewhere = factories.brand()
-    theirs = factories.customer(
+    existing_customer = factories.customer(
         elsewhere, email="ada@example.com", first_name="Secret", email_verified_at=timezone.now()
     )
     rows = "email,first_name,opening_balance\nada@example.com,Ada,5\nnew@example.com,New,5\n"
@@ -196,13 +196,17 @@ def test_a_customer_of_another_brand_is_enrolled_like_somebody_new(brand, owner)
     assert counts(page) == {"New": 2}
     confirm(owner, LABEL, ticket_of(page))
 
-    mine = factories.account(theirs, brand)
-    assert (mine.names, mine.points) == (("Ada", ""), 5)
-    theirs.refresh_from_db()
-    assert (theirs.first_name, theirs.registered_brand, theirs.is_active) == ("Secret", elsewhere, True)
-    assert factories.account(theirs, elsewhere).points == 0
+    new_account = factories.account(existing_customer, brand)
+    assert (new_account.names, new_account.points) == (("Ada", ""), 5)
+    existing_customer.refresh_from_db()
+    assert (existing_customer.first_name, existing_customer.registered_brand, existing_customer.is_active) == (
+        "Secret",
+        elsewhere,
+        True,
+    )
+    assert factories.account(existing_customer, elsewhere).points == 0
     pages = [text(browser(owner).get(address(LABEL))), text(browser(owner).get(address("brands.user")))]
-    for user in (theirs, User.objects.get(email="new@example.com")):
+    for user in (existing_customer, User.objects.get(email="new@example.com")):
         pages.append(text(browser(owner).get(address("brands.user", "change", user.pk))))
         pages.append(text(browser(owner).get(address(LABEL, "change", factories.account(user, brand).pk))))
     assert not [page for page in pages if "Secret" in page]

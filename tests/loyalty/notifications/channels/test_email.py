@@ -89,9 +89,9 @@ def test_an_address_that_no_mail_can_be_written_to_fails_for_good(brand, custome
     assert box.mails == []
 
 
-@pytest.mark.parametrize("said", ["550 5.7.1 looks like spam", "552 5.2.2 mailbox full", "554 5.4.4 no route"])
-def test_what_is_not_the_addresss_fault_does_not_stop_it(brand, customer, own, box, notify, work, said):
-    box.refusals[customer.email] = said
+@pytest.mark.parametrize("refusal", ["550 5.7.1 looks like spam", "552 5.2.2 mailbox full", "554 5.4.4 no route"])
+def test_what_is_not_the_addresss_fault_does_not_stop_it(brand, customer, own, box, notify, work, refusal):
+    box.refusals[customer.email] = refusal
     notify(customer)
 
     work()

@@ -84,10 +84,10 @@ def test_words_are_read_before_they_are_saved(client, brand):
 
 
 def test_another_choice_of_notice_brings_its_names_and_our_words(client, brand):
-    def asked(**choice):
+    def draft_of(**choice):
         return client.post(DRAFT, {"brand": brand.pk, **WORDS, **choice}).json()
 
-    campaign, recall, sms = asked(), asked(template="NOTIFY_RECALL"), asked(channel="sms", language="de")
+    campaign, recall, sms = draft_of(), draft_of(template="NOTIFY_RECALL"), draft_of(channel="sms", language="de")
 
     assert "{acknowledge_link}" in dict(recall["names"])
     assert "{acknowledge_link}" not in dict(campaign["names"])
@@ -123,20 +123,20 @@ def test_a_preview_is_locked_into_a_frame_that_runs_nothing(client, brand):
 
     shown = client.get(PREVIEW, {"brand": brand.pk, **WORDS})
 
-    said = text(shown)
-    assert "<script>alert" not in said
-    framed = html.unescape(re.search(r'<iframe sandbox="" srcdoc="([^"]*)"', said)[1])
+    page = text(shown)
+    assert "<script>alert" not in page
+    framed = html.unescape(re.search(r'<iframe sandbox="" srcdoc="([^"]*)"', page)[1])
     assert "&lt;script&gt;alert" in framed
     assert "<script" not in framed
     assert "script-src 'self' 'unsafe-eval'" in shown["Content-Security-Policy"]
 
 
 def test_the_arabic_preview_reads_from_right_to_left(client, brand):
-    said = text(client.get(PREVIEW, {"brand": brand.pk, **WORDS, "language": "ar"}))
+    page = text(client.get(PREVIEW, {"brand": brand.pk, **WORDS, "language": "ar"}))
 
-    assert "lang=&quot;ar&quot; dir=&quot;rtl&quot;" in said
-    assert '<pre dir="rtl"' in said
-    assert "النقاط الجديدة" in said
+    assert "lang=&quot;ar&quot; dir=&quot;rtl&quot;" in page
+    assert '<pre dir="rtl"' in page
+    assert "النقاط الجديدة" in page
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_another_brands_preview_does_not_exist(client, brand):
 
 
 def test_every_notice_has_its_link_on_the_list(client, brand):
-    said = text(client.get(address("loyalty.notificationtemplate")))
+    page = text(client.get(address("loyalty.notificationtemplate")))
 
-    assert said.count(PREVIEW) == (8 * 3 + 6) * 3  # what concerns the account goes by e-mail alone
+    assert page.count(PREVIEW) == (8 * 3 + 6) * 3  # what concerns the account goes by e-mail alone
 
 
 # --- Trials ----------------------------------------------------------------------------------------------------------
@@ -184,14 +184,14 @@ def test_a_trial_by_sms_keeps_no_number(client, brand, owner, with_sms, work):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("fields", "message"),
     [
         ({"channel": "sms", "phone": "+4930123456"}, "SMS is not set up yet"),
         ({"channel": "push"}, "Push is not set up yet"),
     ],
 )
-def test_a_trial_that_cannot_go_out_says_why(client, brand, wanted, said):
-    assert said in text(client.post(PREVIEW, {"brand": brand.pk, **WORDS, **wanted}, follow=True))
+def test_a_trial_that_cannot_go_out_says_why(client, brand, fields, message):
+    assert message in text(client.post(PREVIEW, {"brand": brand.pk, **WORDS, **fields}, follow=True))
     assert not Notification.objects.exists()
 
 
@@ -203,6 +203,6 @@ def test_a_trial_without_a_number_says_so(client, brand, with_sms):
 
 
 def test_support_neither_looks_nor_sends(brand, customer):
-    support, wanted = browser(staff(brand, role="support")), {"brand": brand.pk, **WORDS}
+    support, query = browser(staff(brand, role="support")), {"brand": brand.pk, **WORDS}
 
-    assert [support.get(PREVIEW, wanted).status_code, support.post(PREVIEW, wanted).status_code] == [404, 404]
+    assert [support.get(PREVIEW, query).status_code, support.post(PREVIEW, query).status_code] == [404, 404]

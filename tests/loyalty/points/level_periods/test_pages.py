@@ -49,14 +49,14 @@ def text(answer):
     return unescape(answer.content.decode())
 
 
-def test_a_look_says_how_many_would_fall_and_saves_nothing(world, page):
+def test_a_preview_says_how_many_would_fall_and_saves_nothing(world, page):
     last_year = timezone.now().replace(year=timezone.now().year - 1, month=6)
     enough, too_few = world.member(), world.member()
     world.earn(enough, 150, last_year)
     world.earn(too_few, 90, last_year)
     world.earn(too_few, 90, last_year.replace(year=last_year.year - 1))
 
-    answer = text(page(look="1"))
+    answer = text(page(preview="1"))
 
     assert "Members above the lowest level: 2. With too few points" in answer
     assert "to keep it: 1. These would have fallen." in answer
@@ -102,7 +102,7 @@ def test_what_makes_no_sense_is_refused_with_what_to_do(world, page, fields, mes
 def test_back_to_levels_for_good(world, page):
     world.set(level_period="year")
 
-    assert "No level ends." in text(page(level_period="lifetime", look="1"))
+    assert "No level ends." in text(page(level_period="lifetime", preview="1"))
     page(level_period="lifetime", save="1", reason="As before")
 
     world.brand.refresh_from_db()
@@ -206,8 +206,8 @@ def test_the_card_says_until_when_and_counts_the_period(programme):
 def test_the_texts_name_what_a_member_must_know(template, language):
     needed = {"NOTIFY_LEVEL_ENDING": ["level_name", "points_missing", "level_until"]}
     for channel in ("email", "sms", "push"):
-        words = catalogue.shipped(template, channel, language)
-        both = words.subject + words.body
+        shipped = catalogue.shipped(template, channel, language)
+        both = shipped.subject + shipped.body
         for name in needed.get(template, ["level_before", "level_name"]):
             assert f"{{{name}}}" in both, (channel, name)
 

@@ -41,7 +41,7 @@ def about_to_fall(world):
 def scan(world, member):
     """10 points, as a worker credits them."""
     code = factories.code(world.brand)
-    scanning.scan(scanned=code.code, about=ScanContext(at=timezone.now(), user_id=member.user_id))
+    scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=member.user_id))
 
 
 def test_an_accrual_at_the_moment_of_the_fall_comes_before_or_after_it(world):

@@ -10,7 +10,7 @@ from tests.loyalty.points.level_periods.conftest import assert_books_are_right, 
 from tests.support import factories
 
 
-def told(brand, template):
+def payloads_of(brand, template):
     events = Event.objects.filter(brand=brand, detail_type="notify").order_by("id")
     return [each.detail["payload"] for each in events if each.detail["payload"]["template"] == template]
 
@@ -124,7 +124,7 @@ def test_after_a_long_pause_of_the_job_each_end_counts_its_own_period(programme)
         ("Gold", "Silver", "lowered"),
         ("Silver", "Bronze", "lowered"),
     ]
-    assert len(told(world.brand, "NOTIFY_LEVEL_LOWERED")) == 1, "one message, however many ends"
+    assert len(payloads_of(world.brand, "NOTIFY_LEVEL_LOWERED")) == 1, "one message, however many ends"
 
 
 def test_rolling_months_count_backwards_and_the_level_stays_as_long(programme):
@@ -182,7 +182,7 @@ def test_a_member_about_to_lose_a_level_is_warned_once_with_what_is_missing(prog
     for day in ("2027-11-30", "2027-12-01", "2027-12-02", "2027-12-20"):
         world.night(on(day))
 
-    (warning,) = told(world.brand, "NOTIFY_LEVEL_ENDING")
+    (warning,) = payloads_of(world.brand, "NOTIFY_LEVEL_ENDING")
     assert {name: warning[name] for name in ("level_name", "points_missing", "level_until")} == {
         "level_name": "Gold",
         "points_missing": 380,
@@ -198,7 +198,7 @@ def test_who_has_earned_enough_is_not_warned(programme):
 
     world.night(on("2027-12-02"))
 
-    assert told(world.brand, "NOTIFY_LEVEL_ENDING") == []
+    assert payloads_of(world.brand, "NOTIFY_LEVEL_ENDING") == []
 
 
 def test_without_days_of_warning_nobody_is_warned_but_the_fall_is_notified(programme):
@@ -209,8 +209,8 @@ def test_without_days_of_warning_nobody_is_warned_but_the_fall_is_notified(progr
     world.night(on("2027-12-20"))
     world.night(on("2028-01-01"))
 
-    assert told(world.brand, "NOTIFY_LEVEL_ENDING") == []
-    (fall,) = told(world.brand, "NOTIFY_LEVEL_LOWERED")
+    assert payloads_of(world.brand, "NOTIFY_LEVEL_ENDING") == []
+    (fall,) = payloads_of(world.brand, "NOTIFY_LEVEL_LOWERED")
     assert (fall["level_before"], fall["level_name"]) == ("Gold", "Bronze")
 
 
@@ -224,7 +224,7 @@ def test_a_blocked_member_falls_without_a_word(programme):
     world.night(on("2028-01-01"))
 
     assert stands(member)[0] == "Bronze"
-    assert told(world.brand, "NOTIFY_LEVEL_ENDING") == told(world.brand, "NOTIFY_LEVEL_LOWERED") == []
+    assert payloads_of(world.brand, "NOTIFY_LEVEL_ENDING") == payloads_of(world.brand, "NOTIFY_LEVEL_LOWERED") == []
 
 
 # --- A turn ----------------------------------------------------------------------------------------------------------

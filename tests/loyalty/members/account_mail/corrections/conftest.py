@@ -45,12 +45,12 @@ def shared(customer):
 def mailed(box, work):
     """Recipient, text and link's token of each mail."""
 
-    def look():
+    def read_mails():
         work()
         texts = [(mail["To"], next(mail.iter_parts()).get_content()) for mail in box.mails]
-        return [(to, words, (LINK.search(words) or [None, None, None])[2]) for to, words in texts]
+        return [(to, text, (LINK.search(text) or [None, None, None])[2]) for to, text in texts]
 
-    return look
+    return read_mails
 
 
 def page(member, what):

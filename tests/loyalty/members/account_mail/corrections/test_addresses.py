@@ -27,7 +27,7 @@ def confirm(api, token, password=PASSWORD):
 def test_a_new_address_takes_effect_when_it_is_confirmed(api, brand, own, customer, member, mailed):
     old, token_before = customer.email, api.as_customer(customer)
     assert ask_for(member, staff(brand, role="support")).status_code == 302
-    mails = {to: (words, token) for to, words, token in mailed()}
+    mails = {to: (body, token) for to, body, token in mailed()}
     customer.refresh_from_db()
     assert customer.email == old
     assert set(mails) == {old, NEW}
@@ -49,12 +49,12 @@ def test_whoever_reads_the_new_mailbox_takes_over_nobody(api, brand, own, custom
     """A manager who gives a shared customer an address of their own gets the link, and no further."""
     old = customer.email
     ask_for(member, staff(brand, role="manager"), email="manager@evil.example")
-    token = next(token for to, _words, token in mailed() if to == "manager@evil.example")
+    token = next(token for to, _text, token in mailed() if to == "manager@evil.example")
 
     for guess in ["a guess of a password", "another guess", "", " "]:
         assert confirm(api, token, guess).status_code in {400, 429}
     api.post("auth/password/forgot", {"email": "manager@evil.example", "brand_id": brand.pk})
-    recipients = [to for to, _words, _token in mailed()]
+    recipients = [to for to, _text, _token in mailed()]
 
     customer.refresh_from_db()
     assert customer.email == old
@@ -77,7 +77,7 @@ def test_nobody_learns_what_a_member_is_elsewhere(api, brand, own, customer, mem
     answer = ask_for(member, staff(brand))
     shown = text(browser(staff(brand)).get(page(member, "address")))
     mails = mailed()
-    token = next((token for to, _words, token in mails if to == NEW), None)
+    token = next((token for to, _text, token in mails if to == NEW), None)
 
     assert answer.status_code == 302
     assert NEW in shown
@@ -103,7 +103,7 @@ def test_a_colleagues_address_is_theirs_to_change(brand, customer, member):
 
 def test_a_link_of_before_is_no_good_once_another_is_asked_for(api, brand, own, customer, member, mailed):
     ask_for(member, staff(brand), email="first@example.com")
-    first = next(token for to, _words, token in mailed() if to == "first@example.com")
+    first = next(token for to, _text, token in mailed() if to == "first@example.com")
     ask_for(member, staff(brand))
 
     assert error(confirm(api, first)) == (400, "VALIDATION_ERROR")
@@ -111,7 +111,7 @@ def test_a_link_of_before_is_no_good_once_another_is_asked_for(api, brand, own, 
 
 def test_a_link_takes_five_tries(api, brand, own, customer, member, mailed):
     ask_for(member, staff(brand))
-    token = next(token for to, _words, token in mailed() if to == NEW)
+    token = next(token for to, _text, token in mailed() if to == NEW)
     EmailConfirmation.objects.update(tries=confirmations.TRIES)
 
     assert error(confirm(api, token)) == (400, "VALIDATION_ERROR")
@@ -120,7 +120,7 @@ def test_a_link_takes_five_tries(api, brand, own, customer, member, mailed):
 def test_wrong_passwords_elsewhere_keep_nobody_from_a_new_address(api, brand, own, customer, member, mailed, settings):
     settings.LOGIN_TRIES_PER_DAY = 10
     ask_for(member, staff(brand))
-    token = next(token for to, _words, token in mailed() if to == NEW)
+    token = next(token for to, _text, token in mailed() if to == NEW)
     for _ in range(4):
         for _ in range(4):  # of a network each
             last = api.guest().post("auth/token", {"email": customer.email, "password": "wrong"})
@@ -131,7 +131,7 @@ def test_wrong_passwords_elsewhere_keep_nobody_from_a_new_address(api, brand, ow
 
 def test_a_link_that_has_ended_counts_no_try(api, brand, own, customer, member, mailed):
     ask_for(member, staff(brand))
-    token = next(token for to, _words, token in mailed() if to == NEW)
+    token = next(token for to, _text, token in mailed() if to == NEW)
     EmailConfirmation.objects.update(expires_at=timezone.now())
 
     answers = [error(confirm(api, token, "wrong")) for _ in range(login_throttle.FREE_TRIES + 1)]
@@ -141,7 +141,7 @@ def test_a_link_that_has_ended_counts_no_try(api, brand, own, customer, member, 
 
 def test_wrong_passwords_with_a_link_are_seen_by_the_brand_that_sent_it(api, brand, own, customer, member, mailed):
     ask_for(member, staff(brand))
-    token = next(token for to, _words, token in mailed() if to == NEW)
+    token = next(token for to, _text, token in mailed() if to == NEW)
 
     confirm(api, token, "wrong")
 
@@ -153,7 +153,7 @@ def test_a_wrong_password_tells_no_brand_that_a_member_works_elsewhere(
     api, brand, own, customer, member, mailed, shared
 ):
     ask_for(member, staff(brand))
-    token = next(token for to, _words, token in mailed() if to == NEW)
+    token = next(token for to, _text, token in mailed() if to == NEW)
     StaffRole.objects.create(user=customer, brand=shared, role="owner")
     User.objects.filter(pk=customer.pk).update(is_staff=True)
 
@@ -166,9 +166,9 @@ def test_links_to_a_new_password_end_with_the_address(api, brand, own, customer,
     """Else whoever reads the old mailbox could still set the password."""
     api.post("auth/password/forgot", {"email": customer.email, "brand_id": brand.pk})
     ask_for(member, staff(brand))
-    words = mailed()
-    reset = next(re.search(r"/password/new/(\S+)", text)[1] for _to, text, _token in words if "/password/new/" in text)
-    confirm(api, next(token for to, _words, token in words if to == NEW))
+    mails = mailed()
+    reset = next(re.search(r"/password/new/(\S+)", text)[1] for _to, text, _token in mails if "/password/new/" in text)
+    confirm(api, next(token for to, _text, token in mails if to == NEW))
 
     again = api.guest().post("auth/password/reset", {"token": reset, "password": "a long new phrase"})
 
@@ -177,7 +177,7 @@ def test_links_to_a_new_password_end_with_the_address(api, brand, own, customer,
 
 def test_customers_change_their_address_the_same_way(api, brand, own, customer, mailed):
     answer = api.as_customer(customer).post("auth/email/change", {"email": NEW.upper()})
-    token = next(token for to, _words, token in mailed() if to == NEW)
+    token = next(token for to, _text, token in mailed() if to == NEW)
 
     assert answer.status_code == 202
     assert confirm(api, token).status_code == 200
@@ -187,7 +187,7 @@ def test_customers_change_their_address_the_same_way(api, brand, own, customer, 
 
 def test_the_links_page_asks_for_the_password_and_works_without_scripts(client, brand, own, customer, member, mailed):
     ask_for(member, staff(brand))
-    token = next(token for to, _words, token in mailed() if to == NEW)
+    token = next(token for to, _text, token in mailed() if to == NEW)
     host = {"HTTP_HOST": brand.hostnames.get().hostname}
 
     assert b'name="password"' in client.get(f"/email/change/{token}", **host).content

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def correct_name(member, person, first="Augusta", last="King", **more):
-    told = {"first_name": first, "last_name": last, "reason": "As on her card", **more}
-    return browser(person).post(page(member, "name"), told)
+    form_data = {"first_name": first, "last_name": last, "reason": "As on her card", **more}
+    return browser(person).post(page(member, "name"), form_data)
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "support"])
@@ -104,8 +104,8 @@ def test_a_name_that_a_form_sends_back_as_shown_changes_no_other_brands(api, bra
 
 
 def test_a_hub_corrects_its_own_members(api, brand, own, customer, member, mailed):
-    told = {"first_name": "Augusta", "email": NEW, "reason": "CRM"}
-    answer = api.hub().call("PATCH", f"members/{customer.pk}", data=json.dumps(told).encode())
+    payload = {"first_name": "Augusta", "email": NEW, "reason": "CRM"}
+    answer = api.hub().call("PATCH", f"members/{customer.pk}", data=json.dumps(payload).encode())
 
     assert answer.status_code == 200, answer.json()
     assert answer.json()["data"]["first_name"] == "Augusta"

@@ -31,7 +31,7 @@ WRITE_LEVELS = command("loyalty/points/sql/write_levels.sql", lifetime=lifetime_
 
 
 @dataclass(slots=True)
-class Standing:
+class MemberLevel:
     """A member's level and its end; `counted` of the lifetime points count towards a level, from `period_from` on."""
 
     account: int
@@ -52,7 +52,7 @@ class Standing:
         return self.level, self.counted, self.until
 
     @classmethod
-    def of(cls, row: UserPoints) -> "Standing":
+    def of(cls, row: UserPoints) -> "MemberLevel":
         return cls(
             account=row.pk,
             user_id=row.user_id,
@@ -112,26 +112,26 @@ def points_between(
     return {each.account: each for each in rows_of_time}
 
 
-def due_at(rule: LevelRule, standing: Standing, day: date, oldest: datetime | None) -> datetime:
+def due_at(rule: LevelRule, member: MemberLevel, day: date, oldest: datetime | None) -> datetime:
     """When the account has to be looked at again: after `day`, which is done."""
     days = [rule.next_turn(day, oldest.astimezone(rule.zone).date() if oldest else None)]
-    if standing.until:
-        days.append(rule.falls_on(standing.until))
-        if rule.warning_days and standing.warned_until != standing.until:
-            days.append(rule.warns_on(standing.until))
+    if member.until:
+        days.append(rule.falls_on(member.until))
+        if rule.warning_days and member.warned_until != member.until:
+            days.append(rule.warns_on(member.until))
     return local_time.midnight(max(min(days), day + DAY), rule.zone)
 
 
-def write(standings: Sequence[Standing], at: datetime) -> None:
+def write(members: Sequence[MemberLevel], at: datetime) -> None:
     """Write them to their accounts, which are locked."""
     WRITE_LEVELS.run(
-        accounts=[each.account for each in standings],
-        levels=[each.level for each in standings],
-        counted=[each.counted for each in standings],
-        periods=[each.period_from for each in standings],
-        untils=[each.until for each in standings],
-        warned=[each.warned_until for each in standings],
-        dues=[each.due_at for each in standings],
+        accounts=[each.account for each in members],
+        levels=[each.level for each in members],
+        counted=[each.counted for each in members],
+        periods=[each.period_from for each in members],
+        untils=[each.until for each in members],
+        warned=[each.warned_until for each in members],
+        dues=[each.due_at for each in members],
         at=at,
     )
 

@@ -12,24 +12,24 @@ from statistics import quantiles
 from django.conf import settings
 
 from bench.harness import say
-from bench.neighbourhood.brands import Brands, ask
+from bench.neighbours.brands import Brands, ask
 
 SCANS_A_SECOND = 15
 
 
 @dataclass
-class Noticed:
+class Latencies:
     """Seconds that each call took, from when it was due."""
 
     scans: list[float] = field(default_factory=list)
     health: list[float] = field(default_factory=list)
     pages: list[float] = field(default_factory=list)
     sent: dict[str, float] = field(default_factory=dict)
-    heard: dict[str, float] = field(default_factory=dict)
+    called: dict[str, float] = field(default_factory=dict)
     refused: int = 0
 
     def worst(self, until: float) -> dict[str, float]:
-        hooks = [self.heard.get(code, until) - at for code, at in self.sent.items()]
+        hooks = [self.called.get(code, until) - at for code, at in self.sent.items()]
         return {
             "scan p99": quantiles(self.scans, n=100)[98] if len(self.scans) > 1 else 99.0,
             "webhook": max(hooks, default=99.0),
@@ -47,7 +47,7 @@ def come_first() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
 
 
-def watch(here: Brands, noticed: Noticed, *, seconds: float) -> None:
+def watch(here: Brands, latencies: Latencies, *, seconds: float) -> None:
     """B at work for so long."""
     end = time.monotonic() + seconds
 
@@ -61,32 +61,32 @@ def watch(here: Brands, noticed: Noticed, *, seconds: float) -> None:
             Authorization=f"Bearer {token}",
             X_Forwarded_For=f"203.0.113.{number % 200}",
         )
-        noticed.scans.append(time.monotonic() - due)
+        latencies.scans.append(time.monotonic() - due)
         if status == 200:
-            noticed.sent[code] = due
+            latencies.sent[code] = due
         else:
-            noticed.refused += 1
+            latencies.refused += 1
 
     def probe() -> None:
         while time.monotonic() < end:
             began = time.monotonic()
             status, _body = ask("GET", "/healthz")
-            noticed.health.append(time.monotonic() - began if status == 200 else 99)
+            latencies.health.append(time.monotonic() - began if status == 200 else 99)
             time.sleep(0.2)
 
-    def look() -> None:
+    def open_pages() -> None:
         while time.monotonic() < end:
             began = time.monotonic()
             cookie = f"{settings.SESSION_COOKIE_NAME}={here.staff_b}"
             status, body = ask("GET", "/admin/loyalty/userpoints/", Cookie=cookie)
-            noticed.pages.append(time.monotonic() - began if status == 200 else 99)
+            latencies.pages.append(time.monotonic() - began if status == 200 else 99)
             if status != 200:
                 say(f"  a page of B was answered with {status} after {time.monotonic() - began:.1f} s: {body[:300]!r}")
             time.sleep(0.5)
 
     with ThreadPoolExecutor(64, initializer=come_first) as pool:
         pool.submit(probe)
-        pool.submit(look)
+        pool.submit(open_pages)
         due = time.monotonic()
         for number in count():
             if due > end:

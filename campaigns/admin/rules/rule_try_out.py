@@ -8,7 +8,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 
@@ -23,7 +23,7 @@ from campaigns.models.earning_rules import EarningRule, is_own_kind
 from campaigns.models.event_kinds import EventKindField
 from core.errors import DomainError, Invalid
 from core.json_values import plain_json
-from core.numbers import grouped
+from core.numbers import grouped, is_id, plural_number
 from events.models import Event
 from loyalty.points import explanations
 
@@ -50,15 +50,15 @@ def past_events(brand: Brand, kind: str, user_id: int) -> list[tuple[str, str]]:
 
 def _described(event: Event, brand: Brand) -> str:
     payload: Any = event.detail.get("payload", {})
-    about = (
+    text = (
         payload.get("product", {}).get("title")
         or payload.get("order", {}).get("orderId")
         or ", ".join(map(str, payload.get("completedFields") or ()))
         or payload.get("channel", "")
     )
     if is_own_kind(event.detail_type):
-        about = ", ".join(f"{name}: {value}" for name, value in list(payload.items())[:3])
-    return f"{event.time.astimezone(brand.zone):%Y-%m-%d %H:%M} {about}".strip()
+        text = ", ".join(f"{name}: {value}" for name, value in list(payload.items())[:3])
+    return f"{event.time.astimezone(brand.zone):%Y-%m-%d %H:%M} {text}".strip()
 
 
 def context_of(brand: Brand, kind: str, user_id: int, entered: Mapping[str, str]) -> ActionContext:
@@ -97,18 +97,17 @@ def context_of(brand: Brand, kind: str, user_id: int, entered: Mapping[str, str]
 def _past_context(brand: Brand, kind: str, user_id: int, event_id: str) -> ActionContext:
     path = settings.EVENT_CONTEXTS.get(kind)
     is_own = is_own_kind(kind)
-    is_id = event_id.isascii() and event_id.isdigit() and len(event_id) < 19
     rows = Event.objects.filter(brand=brand, detail_type=kind, detail__arguments__user_id=user_id)
-    event = rows.filter(pk=int(event_id)).first() if is_id and (path or is_own) else None
+    event = rows.filter(pk=int(event_id)).first() if is_id(event_id) and (path or is_own) else None
     if event is None:
         raise Invalid(_("This action is no longer kept. Choose another one."))
     payload = event.detail["payload"]
     if path is None:
         return ActionContext(kind=kind, happened_at=event.time, payload=payload)
-    function = import_string(path)(payload, brand_id=brand.pk, user_id=user_id, happened_at=event.time)
-    if function is None:
+    context = import_string(path)(payload, brand_id=brand.pk, user_id=user_id, happened_at=event.time)
+    if context is None:
         raise Invalid(_("This action is no longer kept. Choose another one."))
-    return cast("ActionContext", function)
+    return cast("ActionContext", context)
 
 
 def _own_payload(brand: Brand, kind: str, entered: Mapping[str, str]) -> dict[str, Any]:
@@ -142,8 +141,7 @@ def _as_sent(type_: str, text: str) -> Any:
 
 
 def _product(brand: Any, product_id: str) -> Any:
-    is_id = product_id.isascii() and product_id.isdigit() and len(product_id) < 19
-    return brand.products.filter(pk=int(product_id)).first() if is_id else None
+    return brand.products.filter(pk=int(product_id)).first() if is_id(product_id) else None
 
 
 def _number(text: str) -> Decimal:
@@ -173,12 +171,13 @@ def tried(rule: EarningRule, *, user_id: int, entered: Mapping[str, str]) -> lis
     try:
         result = trial.try_rule(rule, user_id=user_id, context=context_of(rule.brand, rule.kind, user_id, entered))
     except DomainError as error:
-        return [(_("It cannot be tried"), [error.message])]
-    return [
-        (_("With this rule: %(points)s points") % {"points": _display(result.then.points)}, _lines(result.then)),
-        (_("Without it: %(points)s points") % {"points": _display(result.now.points)}, _lines(result.now)),
-        *_why_not(rule, result),
-    ]
+        return [(_("Cannot be tested"), [error.message])]
+    then, now = result.then.points, result.now.points
+    with_rule = ngettext("With this rule: %(points)s point", "With this rule: %(points)s points", plural_number(then))
+    with_rule %= {"points": _display(then)}
+    without = ngettext("Without it: %(points)s point", "Without it: %(points)s points", plural_number(now))
+    without %= {"points": _display(now)}
+    return [(with_rule, _lines(result.then)), (without, _lines(result.now)), *_why_not(rule, result)]
 
 
 def _why_not(rule: EarningRule, tried_rule: Trial) -> list[tuple[str, list[str]]]:
@@ -186,7 +185,7 @@ def _why_not(rule: EarningRule, tried_rule: Trial) -> list[tuple[str, list[str]]
     if not tried_rule.runs:
         reasons.append(_("The rule does not run at that time."))
     if tried_rule.failed:
-        message = _("Does not hold: %(condition)s")
+        message = _("Not met: %(condition)s")
         reasons += [message % {"condition": sentences.row_text(row, rule.brand)} for row in tried_rule.failed]
     if not reasons and all(share.rule_id != (rule.pk or 0) for share in tried_rule.then.shares):
         reasons.append(_("Another rule of its group gives more."))

@@ -1,5 +1,4 @@
-// Codes that were scanned without a connection: on this phone only, and sent when the person says so. And whether
-// somebody has logged in here before.
+// Codes that were scanned without a connection: on this phone only, and sent when the person says so.
 const NAME = "kept codes", MOST = 50;
 
 export function all() {
@@ -21,11 +20,3 @@ function store(codes) {
 export const keep = (code) => store([...all().filter((each) => each.code !== code), { code, at: new Date().toISOString() }]);
 export const drop = (code) => store(all().filter((each) => each.code !== code));
 export const dropAll = () => store([]);
-
-export function knowAccount() {
-  try { localStorage.setItem("account", "1"); } catch { /* then the page offers to register, as to anybody */ }
-}
-
-export function hadAccount() {
-  try { return Boolean(localStorage.getItem("account")); } catch { return false; }
-}

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from bench import site, world
 from bench.harness import say
-from bench.neighbourhood.brands import Brands, ask, numbers
+from bench.neighbours.brands import Brands, ask, numbers
 from jobs import queue
 from loyalty.integrations import webhook_events
 from tests.support import factories

@@ -1,0 +1,60 @@
+"""The person behind a registration whose address is confirmed: somebody new, or whom a brand brought along."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from brands.identity import users
+from brands.models.people import User
+from loyalty.models.members.confirmations import EmailConfirmation
+from loyalty.points import accounts
+
+
+class AddressTakenError(Exception):
+    """Somebody else registered with the address."""
+
+
+def save_user(confirmation: EmailConfirmation, at: datetime) -> User:
+    """Who registered. Call in a transaction, outside of the guard. Raises AddressTakenError.
+
+    Whom a brand brought along has their own id, not the one that was reserved, and keeps their accounts everywhere.
+    """
+    known = users.brought_along(confirmation.email).values_list("pk", flat=True).first()
+    return _claim(known, confirmation, at) if known else _create(confirmation, at)
+
+
+def _create(confirmation: EmailConfirmation, at: datetime) -> User:
+    user = User(pk=confirmation.reserved_user_id, email=confirmation.email, **_values(confirmation, at))
+    try:
+        with transaction.atomic():
+            user.save(force_insert=True)
+    except IntegrityError as error:
+        raise AddressTakenError from error
+    return user
+
+
+def _claim(user_id: int, confirmation: EmailConfirmation, at: datetime) -> User:
+    """Also refused where they got a password, or registered elsewhere, in this very moment."""
+    names = {name for name in ("first_name", "last_name") if getattr(confirmation, name)}
+    locked = accounts.lock_named(user_id=user_id, brand_id=confirmation.brand_id)
+    user = users.brought_along(confirmation.email).select_for_update(of=("self",), no_key=True).first()
+    if user is None:
+        raise AddressTakenError
+    values = _values(confirmation, at)
+    for name, value in values.items():
+        setattr(user, name, value)
+    user.save(update_fields=list(values))
+    accounts.clear_names(accounts=locked, names=names, at=at)
+    return user
+
+
+def _values(confirmation: EmailConfirmation, at: datetime) -> dict[str, Any]:
+    return {
+        "password": confirmation.password,
+        "first_name": confirmation.first_name,
+        "last_name": confirmation.last_name,
+        "registered_brand_id": confirmation.brand_id,
+        "email_verified_at": at,
+        "date_joined": at,
+    }

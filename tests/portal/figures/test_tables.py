@@ -1,0 +1,36 @@
+"""Rows of tables that write themselves escape every text."""
+
+import pytest
+from django.template import Context, Template
+
+from authcodes.admin.home.scan_map import Row as Place
+from authcodes.admin.home.sections import CohortCell, CohortRow
+from portal.figures.tables import TableRow
+
+EVIL = '<script>"&'
+ESCAPED = "&lt;script&gt;&quot;&amp;"
+LINKED_COUNT = f'<td><a href="{ESCAPED}" aria-label="3 scans in {ESCAPED}">3</a></td>'
+
+
+@pytest.mark.parametrize(
+    ("row", "html"),
+    [
+        (TableRow(EVIL, (EVIL,)), f'<tr><th scope="row">{ESCAPED}</th><td>{ESCAPED}</td></tr>'),
+        (
+            CohortRow(EVIL, EVIL, (CohortCell(EVIL, 3),)),
+            f'<tr><th>{ESCAPED}</th><td>{ESCAPED}</td><td class="heat-3">{ESCAPED}</td></tr>',
+        ),
+        (
+            Place(EVIL, 3, 1.0, EVIL, None, is_on_map=True),
+            f'<tr><th scope="row"><a href="{ESCAPED}">{ESCAPED}</a></th><td>3</td></tr>',
+        ),
+        (
+            Place(EVIL, 3, 1.0, "?a", EVIL, is_on_map=True),
+            f'<tr><th scope="row"><a href="?a">{ESCAPED}</a></th>{LINKED_COUNT}</tr>',
+        ),
+    ],
+)
+def test_a_row_escapes_what_it_says(row: TableRow | CohortRow | Place, html: str) -> None:
+    template = Template("{% load portal_figures %}{% rows_as_html rows %}")
+
+    assert template.render(Context({"rows": [row]})) == html

@@ -42,6 +42,7 @@ MAX_BATCHED_ATTEMPTS = 1
 
 CLAIM_DUE = query("events/sql/claim_due.sql", returns=LeasedEvent)
 CLAIM_DUE_OF_BRAND = query("events/sql/claim_due_of_brand.sql", returns=LeasedEvent)
+CLAIM_DUE_OF_OTHER_BRANDS = query("events/sql/claim_due_of_other_brands.sql", returns=LeasedEvent)
 PUT_BACK_CLAIMED = command("events/sql/put_back_claimed.sql")
 FINISH_EVENT = query_values("events/sql/finish_event.sql", "id", insert_events=insert_events(source_cte="finished"))
 BEGIN_ATTEMPT = query_values("events/sql/begin_attempt.sql", "crashes")
@@ -72,6 +73,13 @@ def claim_of(*, brand_id: int, limit: int, lane: str) -> list[LeasedEvent]:
     """The same of one brand's events, in a slow lane."""
     lease_seconds = lane_named(lane).lease_seconds
     taken = CLAIM_DUE_OF_BRAND.all(brand_id=brand_id, lane=lane, limit=limit, lease_seconds=lease_seconds)
+    return sorted(taken, key=attrgetter("id"))
+
+
+def claim_of_other_brands(*, brand_ids: Sequence[int], limit: int, lane: str) -> list[LeasedEvent]:
+    """The same of all brands but these."""
+    lease_seconds = lane_named(lane).lease_seconds
+    taken = CLAIM_DUE_OF_OTHER_BRANDS.all(brand_ids=brand_ids, lane=lane, limit=limit, lease_seconds=lease_seconds)
     return sorted(taken, key=attrgetter("id"))
 
 

@@ -8,11 +8,12 @@ from functools import partial
 from django.conf import settings
 from django.utils import timezone
 
-from events import leases, turns, worker_signals
+from events import turns, worker_signals
 from events.delivery import deliver_events, deliver_turn
 from events.leases import claim_of, holding
 from events.messages import POINTS, lane_named, slow_lanes
 from events.models import Event
+from events.portions import Portions
 from events.publishing import call_worker
 
 # In a busy hour portions grow, and with them what each event saves.
@@ -30,8 +31,9 @@ def drain(*, lane: str = POINTS, patience: float = 0, renew_slots: Callable[[], 
     """
     delivered, promised = 0, True  # whoever called us spared others their call
     terms, worker = lane_named(lane), uuid.uuid4().hex
+    portions = Portions(lane=lane, limit=terms.batch)
     while True:
-        taken = leases.claim(limit=terms.batch, lane=lane)
+        taken = portions.claim()
         if taken:
             promised = True
             worker_signals.promise_recheck(lane=lane, worker=worker)
@@ -40,7 +42,7 @@ def drain(*, lane: str = POINTS, patience: float = 0, renew_slots: Callable[[], 
             with holding(taken):
                 deliver_events(taken, renew_slots=renew_slots)
             delivered += len(taken)
-            if patience and len(taken) < terms.batch:
+            if patience and len(taken) < terms.batch and not portions.is_crowded:
                 time.sleep(patience * min(MAX_PATIENT, max(1, len(taken) / FEW)))
         elif promised:
             promised = False

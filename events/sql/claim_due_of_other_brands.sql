@@ -1,0 +1,10 @@
+-- hot: claim_due.sql while one brand or a few have most of what is due: of all brands but those in `brand_ids`. Reads past
+-- what these have waiting.
+UPDATE events_event
+   SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s::float)
+ WHERE id = ANY (ARRAY(
+           SELECT id FROM events_event
+            WHERE status = 'pending' AND lane = %(lane)s::text AND brand_id <> ALL (%(brand_ids)s::bigint[])
+              AND due_at <= statement_timestamp()
+            ORDER BY due_at LIMIT %(limit)s::int FOR UPDATE SKIP LOCKED))
+RETURNING id, event_id, detail_type AS kind, brand_id, time, detail, attempts, give_up_at, request_id, lane

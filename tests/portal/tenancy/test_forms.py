@@ -294,6 +294,7 @@ def test_a_form_shows_and_reads_moments_in_the_zone_of_the_rows_brand() -> None:
 
         assert 'value="2026-03-02"' in text(shown)
         assert 'value="00:00:00"' in text(shown)
+        assert text(shown).count("Time <bdi>(Asia/Kolkata)</bdi></label>") == 2
         sent = form_of(shown) | {"starts_at_0": "2026-04-01", "starts_at_1": "09:00:00"}
         sent.pop("starts_at", None)
         assert client.post(form, sent).status_code == 302
@@ -301,6 +302,14 @@ def test_a_form_shows_and_reads_moments_in_the_zone_of_the_rows_brand() -> None:
         assert made.starts_at == datetime(2026, 4, 1, 3, 30, tzinfo=UTC)
         made.starts_at = datetime(2026, 3, 1, 18, 30, tzinfo=UTC)
         made.save()
+
+
+def test_a_form_names_no_zone_while_it_depends_on_the_brand_that_is_chosen() -> None:
+    person = staff(factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/New_York"))
+
+    shown = browser(person).get(f"{address('campaigns.campaign', 'add')}?form=all")
+
+    assert text(shown).count("Time</label>") == 2
 
 
 def test_a_form_names_the_zone_of_what_cannot_be_changed() -> None:

@@ -132,7 +132,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     @action(description=gettext_lazy("Recall"), url_path="recall", icon="report", permissions=["recall"])
     def recall(self, _request: HttpRequest, object_id: str) -> HttpResponse:
         """To the page that says what a recall of all its batches changes."""
-        return redirect(f"{reverse('admin:authcodes_recall_add')}?what=product&product={object_id}")
+        return redirect(f"{reverse('admin:authcodes_recall_add')}?kind=product&product={object_id}")
 
     def has_recall_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if not is_id(str(object_id)):

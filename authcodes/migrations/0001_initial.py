@@ -335,7 +335,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('brand', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='print_runs', to='brands.brand', verbose_name='brand')),
                 ('batch', models.ForeignKey(blank=True, db_index=False, help_text='Empty for codes from a list, which may come from several batches.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='print_runs', to='authcodes.batchrange', verbose_name='batch')),
-                ('what', models.CharField(choices=[('labels', 'Label sheets (PDF)'), ('png', 'QR images, PNG (ZIP)'), ('svg', 'QR images, SVG (ZIP)')], max_length=6, verbose_name='what')),
+                ('output', models.CharField(choices=[('labels', 'Label sheets (PDF)'), ('png', 'QR images, PNG (ZIP)'), ('svg', 'QR images, SVG (ZIP)')], max_length=6, verbose_name='output')),
                 ('first_code', models.CharField(db_collation='C', max_length=64, verbose_name='first code')),
                 ('last_code', models.CharField(db_collation='C', max_length=64, verbose_name='last code')),
                 ('codes', models.PositiveIntegerField(help_text='Number of codes.', verbose_name='number')),
@@ -359,7 +359,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'print runs',
                 'ordering': ['-id'],
                 'indexes': [models.Index(fields=['brand', '-id'], name='print_run_of_brand'), models.Index(fields=['batch', '-id'], name='print_run_of_batch')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('what__in', ['labels', 'png', 'svg'])), name='print_run_what_known'), models.CheckConstraint(condition=models.Q(('first_code__lte', models.F('last_code'))), name='print_run_range_in_order'), models.CheckConstraint(condition=models.Q(('codes__gte', 1)), name='print_run_not_empty'), models.UniqueConstraint(condition=models.Q(('request_key__isnull', False)), fields=('brand', 'request_key'), name='print_run_once_per_request')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('output__in', ['labels', 'png', 'svg'])), name='print_run_output_known'), models.CheckConstraint(condition=models.Q(('first_code__lte', models.F('last_code'))), name='print_run_range_in_order'), models.CheckConstraint(condition=models.Q(('codes__gte', 1)), name='print_run_not_empty'), models.UniqueConstraint(condition=models.Q(('request_key__isnull', False)), fields=('brand', 'request_key'), name='print_run_once_per_request')],
             },
         ),
         migrations.CreateModel(

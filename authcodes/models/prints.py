@@ -19,7 +19,7 @@ from jobs.models import Job
 class PrintRun(models.Model):
     """One file of QR images or labels. Written by runs.py alone; its job has the file, and tells how far it is."""
 
-    class What(models.TextChoices):
+    class Output(models.TextChoices):
         LABELS = "labels", _("Label sheets (PDF)")
         PNG = "png", _("QR images, PNG (ZIP)")
         SVG = "svg", _("QR images, SVG (ZIP)")
@@ -42,7 +42,7 @@ class PrintRun(models.Model):
         help_text=_("Empty for codes from a list, which may come from several batches."),
         verbose_name=_("batch"),
     )
-    what = models.CharField(_("what"), max_length=6, choices=What.choices)
+    output = models.CharField(_("output"), max_length=6, choices=Output.choices)
     first_code = models.CharField(_("first code"), max_length=64, db_collation="C")
     last_code = models.CharField(_("last code"), max_length=64, db_collation="C")
     codes = models.PositiveIntegerField(_("number"), help_text=_("Number of codes."))
@@ -85,7 +85,7 @@ class PrintRun(models.Model):
             models.Index(fields=["batch", "-id"], name="print_run_of_batch"),
         ]
         constraints = [
-            models.CheckConstraint(condition=Q(what__in=["labels", "png", "svg"]), name="print_run_what_known"),
+            models.CheckConstraint(condition=Q(output__in=["labels", "png", "svg"]), name="print_run_output_known"),
             models.CheckConstraint(condition=Q(first_code__lte=F("last_code")), name="print_run_range_in_order"),
             models.CheckConstraint(condition=Q(codes__gte=1), name="print_run_not_empty"),
             models.UniqueConstraint(

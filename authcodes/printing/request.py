@@ -15,7 +15,7 @@ from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Preset, S
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
 
-What, Payload = PrintRun.What, PrintRun.Payload
+Output, Payload = PrintRun.Output, PrintRun.Payload
 MAX_NOTE_LENGTH = 80  # characters of a note on labels
 
 
@@ -23,7 +23,7 @@ MAX_NOTE_LENGTH = 80  # characters of a note on labels
 class PrintRequest:
     """How codes are to be printed. Lengths in millimetres; `sheet` where the preset is none of ours."""
 
-    what: str = What.LABELS.value
+    output: str = Output.LABELS.value
     payload: str = Payload.ADDRESS.value
     level: str = ""  # empty: as each code's batch says
     size_mm: Decimal | None = None  # of a code with its quiet zone; None: as the sheet is made for, and of images 2 in
@@ -47,7 +47,7 @@ class PrintRequest:
 
     @property
     def is_labels(self) -> bool:
-        return self.what == What.LABELS
+        return self.output == Output.LABELS
 
     @property
     def image_mm(self) -> Decimal:

@@ -20,7 +20,7 @@ from authcodes.printing.labels import sheet_pdf, sheet_verification
 from authcodes.printing.labels.design import Label
 from authcodes.printing.labels.sheet_verification import Sample
 from authcodes.printing.qr import archive, images, verification
-from authcodes.printing.request import PrintRequest, What
+from authcodes.printing.request import Output, PrintRequest
 from authcodes.printing.selection import (
     SANDBOX_MARK,
     Selection,
@@ -104,7 +104,7 @@ def start(
     kind = BATCH_PRINT.name if selection.batch else "print-list"
     named = selection.batch.range_name if selection.batch else f"{selection.first} … {selection.last}"
     with languages.in_english():
-        title = gettext_noop("%(what)s: %(named)s") % {"what": What(print_request.what).label, "named": named}
+        title = gettext_noop("%(output)s: %(named)s") % {"output": Output(print_request.output).label, "named": named}
     with transaction.atomic():
         job = queue.start(
             brand=selection.brand, kind=kind, title=title, parameters=parameters or {}, by=by, total=selection.count
@@ -112,7 +112,7 @@ def start(
         return PrintRun.objects.create(
             brand=selection.brand,
             batch=selection.batch,
-            what=print_request.what,
+            output=print_request.output,
             first_code=selection.first,
             last_code=selection.last,
             codes=selection.count,
@@ -189,7 +189,7 @@ def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> 
 def _file_name(selection: Selection, print_request: PrintRequest) -> str:
     """An image of a sandbox's code has no room for a mark, so at least its file has one."""
     mark = f"{SANDBOX_MARK}-" if selection.brand.is_sandbox else ""
-    return f"{mark}{print_request.what}-{selection.first}-{selection.last}.{_ending(print_request)}"
+    return f"{mark}{print_request.output}-{selection.first}-{selection.last}.{_ending(print_request)}"
 
 
 def _ending(print_request: PrintRequest) -> str:
@@ -207,7 +207,7 @@ def _write_archive(
     made = archive.write(
         file,
         images,
-        kind="svg" if print_request.what == What.SVG else "png",
+        kind="svg" if print_request.output == Output.SVG else "png",
         size_mm=print_request.image_mm,
         progress=progress,
         processes=PROCESSES if selection.count > ALONE else 1,

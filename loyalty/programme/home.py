@@ -38,9 +38,9 @@ class DayPoints:
 
 @dataclass(frozen=True, slots=True)
 class MemberCount:
-    """A number of members, or a price; what it is, `what` says."""
+    """A number of members, or a price; what it is, `kind` says."""
 
-    what: str
+    kind: str
     day: date | None
     month: date | None
     name: str
@@ -148,13 +148,13 @@ def _home(brands: Sequence[Brand], points: Sequence[DayPoints], members: Sequenc
             months.setdefault(row.month, Movements()).add(row.movement, row.points)
         elif row.brand_id:
             balances.setdefault(row.brand_id, Movements()).add(row.movement, row.points)
-    costs = {int(row.name): row.number for row in members if row.what == "cost"}
+    costs = {int(row.name): row.number for row in members if row.kind == "cost"}
     return Home(
         outstanding=sum((moved.balance for moved in balances.values()), ZERO),
         worth=tuple(_worth(brands, {brand_id: moved.balance for brand_id, moved in balances.items()}, costs)),
         days=days,
         months=months,
-        enrolled={row.day: int(row.number) for row in members if row.what == "enrolled" and row.day},
+        enrolled={row.day: int(row.number) for row in members if row.kind == "enrolled" and row.day},
         cohorts=tuple(_cohorts(members, month_of(today))),
         levels=tuple(_levels(members)),
     )
@@ -169,8 +169,8 @@ def _worth(brands: Sequence[Brand], balances: dict[int, Decimal], costs: dict[in
 
 
 def _cohorts(members: Sequence[MemberCount], last: date) -> list[Cohort]:
-    active = {(row.day, row.month): int(row.number) for row in members if row.what == "active"}
-    sizes = {row.month: int(row.number) for row in members if row.what == "cohort" and row.month}
+    active = {(row.day, row.month): int(row.number) for row in members if row.kind == "active"}
+    sizes = {row.month: int(row.number) for row in members if row.kind == "cohort" and row.month}
     result = []
     for month in sorted(sizes):
         later = (last.year - month.year) * 12 + last.month - month.month
@@ -181,6 +181,6 @@ def _cohorts(members: Sequence[MemberCount], last: date) -> list[Cohort]:
 
 def _levels(members: Sequence[MemberCount]) -> list[tuple[str, int]]:
     """The lowest first; an empty name is no level."""
-    order = {row.name: row.number for row in members if row.what == "threshold"}
-    rows = [(row.name, int(row.number)) for row in members if row.what == "level"]
+    order = {row.name: row.number for row in members if row.kind == "threshold"}
+    rows = [(row.name, int(row.number)) for row in members if row.kind == "level"]
     return sorted(rows, key=lambda each: (bool(each[0]), order.get(each[0], Decimal("Infinity")), each[0]))

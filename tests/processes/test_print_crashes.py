@@ -29,7 +29,7 @@ def workers(transactional_db, tmp_path):
 def test_print_runs_whose_worker_is_killed_are_made_whole_by_another(workers, tmp_path):
     brand = factories.brand(hostname="tea.example.com")
     batch = factories.batch(brand, prefix="AB-", quantity=CODES)
-    sheets, images = start(batch, what="labels"), start(batch, what="png")
+    sheets, images = start(batch, output="labels"), start(batch, output="png")
     print_jobs = Job.objects.filter(pk__in=[sheets.job_id, images.job_id])
 
     worker = workers.start_worker()

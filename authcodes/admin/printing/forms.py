@@ -40,7 +40,7 @@ SIZES = {
 
 # What is called the same here and in PrintRequest.
 ON_LABELS = ("start", "by_column", "cut_marks", "title", "sku", "expiry", "logo", "note")
-SAME = ("what", "payload", "level", *ON_LABELS)
+SAME = ("output", "payload", "level", *ON_LABELS)
 MAX_ORDER_NOTE_LENGTH = 200
 
 
@@ -77,7 +77,7 @@ class PrintForm(LayoutForm):
 
     brands: QuerySet[Brand]  # of the codes that may be printed
 
-    what = choice(gettext_lazy("Output"), PrintRun.What.choices)
+    output = choice(gettext_lazy("Output"), PrintRun.Output.choices)
     payload = choice(gettext_lazy("QR code content"), PrintRun.Payload.choices)
     level = choice(
         gettext_lazy("Error correction"),
@@ -153,7 +153,7 @@ class PrintForm(LayoutForm):
 
     SHEET: ClassVar[tuple[str, ...]] = tuple(field.name for field in fields(Sheet))
     # The fields of the page's columns, in order.
-    CODES: ClassVar[tuple[str, ...]] = ("brand", "first", "last", "what", "payload", "level")
+    CODES: ClassVar[tuple[str, ...]] = ("brand", "first", "last", "output", "payload", "level")
     SIZE: ClassVar[tuple[str, ...]] = ("size", "size_amount", "size_unit")
     ORDER: ClassVar[tuple[str, ...]] = ("due_on", "order_note")
 
@@ -184,7 +184,7 @@ class PrintForm(LayoutForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if cleaned.get("what") == PrintRun.What.LABELS and cleaned.get("layout", AUTOMATIC) != AUTOMATIC:
+        if cleaned.get("output") == PrintRun.Output.LABELS and cleaned.get("layout", AUTOMATIC) != AUTOMATIC:
             for name in self.SIZE:  # its layout says how large the QR code is
                 self.errors.pop(name, None)
         elif cleaned.get("size") == CUSTOM and not cleaned.get("size_amount"):
@@ -193,7 +193,7 @@ class PrintForm(LayoutForm):
             for name in self.SHEET:
                 if cleaned.get(name) is None:
                     self._require(name)
-        if cleaned.get("what") == PrintRun.What.LABELS:
+        if cleaned.get("output") == PrintRun.Output.LABELS:
             self.place_parts(cleaned, self.label_size)
         else:
             self.drop_errors(PartName)
@@ -307,14 +307,14 @@ def preset_of(layout: LabelLayout, usual: str) -> Preset:
 class BatchPrintForm(CodeRangeForm, PrintForm):
     """From which code to which, and how."""
 
-    field_order = ("first", "last", "what")
+    field_order = ("first", "last", "output")
 
 
 class ListPrintForm(PrintForm):
     """Of which brand, where a list has codes of several, and how."""
 
     brand = forms.ModelChoiceField(Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget)
-    field_order = ("brand", "what")
+    field_order = ("brand", "output")
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

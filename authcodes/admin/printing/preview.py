@@ -183,13 +183,13 @@ def trial_print(selection: Selection, print_request: PrintRequest) -> HttpRespon
         labels = runs.VerificationProgress().of(iter(runs.first_page(selection, print_request)))
         write(file, labels, design_of(selection, print_request, mark=TEST_MARK))
         return pdf(file.getvalue(), "test-page.pdf")
-    draw = images.svg if print_request.what == PrintRun.What.SVG else images.png
+    draw = images.svg if print_request.output == PrintRun.Output.SVG else images.png
     code = selection.sample()
     text = payload_of(code, print_request, hostname_of(selection.brand.pk))
     image = draw(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
-    kind = "image/svg+xml" if print_request.what == PrintRun.What.SVG else "image/png"
-    content = verify(image, text, kind=print_request.what, code=code.code)
-    return as_attachment(HttpResponse(content, content_type=kind), f"code-1.{print_request.what}")
+    kind = "image/svg+xml" if print_request.output == PrintRun.Output.SVG else "image/png"
+    content = verify(image, text, kind=print_request.output, code=code.code)
+    return as_attachment(HttpResponse(content, content_type=kind), f"code-1.{print_request.output}")
 
 
 def pdf(content: bytes, name: str) -> HttpResponse:

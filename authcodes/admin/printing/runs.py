@@ -78,7 +78,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         "run",
         "codes",
         "batch",
-        "what",
+        "output",
         "started_by",
         "started_at",
         "needed_by",
@@ -86,7 +86,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         "file",
         "done",
     )
-    list_filter = (QueueFilter, ("what", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
+    list_filter = (QueueFilter, ("output", ChoicesFilter), ("started_at", DayFilter), ("batch", OwnRowsFilter))
     list_select_related = ("job", "batch", "brand", "started_by")
     search_fields = ("first_code__startswith", "batch__range_name")
     search_help_text = gettext_lazy("Start of the first code, or part of the batch's name.")
@@ -96,7 +96,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
             {
                 "fields": (
                     "brand",
-                    ("batch", "what"),
+                    ("batch", "output"),
                     ("first_code", "last_code"),
                     "codes",
                     ("pages", "read_back", "pages_read"),

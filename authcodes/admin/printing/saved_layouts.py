@@ -30,7 +30,7 @@ def save(request: HttpRequest, form: Any, context: dict[str, Any]) -> LabelLayou
     if brand.pk not in roles.brand_scope(request.user, CHANGE, LABEL):
         raise PermissionDenied
     if "parts" not in context:
-        raise Invalid(_("Images have no layout. Choose label sheets."), details={"field": "what"})
+        raise Invalid(_("Images have no layout. Choose label sheets."), details={"field": "output"})
     name = form.cleaned_data["layout_name"].strip()
     if not name:
         raise Invalid(_("Enter a name for the layout."), details={"field": "layout_name"})

@@ -40,7 +40,7 @@ class LookupMany(AutocompleteSelectMultiple):
 class ScopeForm(AsciiDigits, forms.Form):
     """What is called back. The answers stand in the address, so that the next page can be linked to."""
 
-    what = forms.ChoiceField(
+    kind = forms.ChoiceField(
         label=gettext_lazy("What to recall"), choices=KINDS, widget=RadioWidget, initial=PRODUCT, required=False
     )
     product = forms.ModelChoiceField(
@@ -87,7 +87,7 @@ class ScopeForm(AsciiDigits, forms.Form):
     @property
     def chosen_kind(self) -> str:
         """As the address says it, or as it is meant where it names rows alone."""
-        chosen = self.data.get("what") if self.is_bound else ""
+        chosen = self.data.get("kind") if self.is_bound else ""
         if chosen in {PRODUCT, BATCHES, RANGE}:
             return str(chosen)
         if self.is_bound and self.data.get("batch"):
@@ -163,7 +163,7 @@ class ScopeForm(AsciiDigits, forms.Form):
         if batch is None:
             raise BatchRejected(_("Choose the batch whose codes to recall."), details={"field": "batch"})
         self._reject_recalled([batch], "batch")
-        if not first and not last and self.data.get("what") != RANGE:  # a link that names the batch alone
+        if not first and not last and self.data.get("kind") != RANGE:  # a link that names the batch alone
             return scopes.of_batches([batch])
         for name, text in (("first", first), ("last", last)):
             if not text:

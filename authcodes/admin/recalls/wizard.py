@@ -38,7 +38,7 @@ from portal.base.tenant_scope import staff_user
 from portal.mixins.live_lists import LiveAdmin
 
 MAX_DIGITS = 12
-QUERY_FIELDS = ("what", "product", "batches", "batch", "first", "last")
+QUERY_FIELDS = ("kind", "product", "batches", "batch", "first", "last")
 
 
 class RecallWizard(LiveAdmin):

@@ -283,7 +283,7 @@ const schedulePreview = debounce(loadPreview, PAUSE);
 const { describeSheet } = sheetOf(form, schedulePreview);
 
 const changed = ({ target }) => {
-  form.dataset.what = field("what").value;
+  form.dataset.output = field("output").value;
   if (target.name === "layout") {
     const known = layouts[target.value];
     if (known) {

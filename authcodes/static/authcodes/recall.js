@@ -7,7 +7,7 @@ const PAUSE = 400;
 const scope = document.querySelector("[data-recall-scope]");
 if (scope) {
   const show = () => {
-    const chosen = new FormData(scope).get("what");
+    const chosen = new FormData(scope).get("kind");
     for (const part of scope.querySelectorAll("[data-of]")) {
       part.hidden = part.dataset.of !== chosen;
       for (const field of part.querySelectorAll("input, select")) field.disabled = part.hidden;

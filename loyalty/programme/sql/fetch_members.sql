@@ -1,7 +1,7 @@
 -- set: Home. The members of the brands `brands`: who enrolled on each day from `first` to `last` (days from each brand's
 -- `since` on are counted live, which the index of a brand's enrolments finds), the months of enrolment from `first_month` on
 -- with how many of each were active in each month, how many hold each level, and what a point costs each brand on the day
--- `last`. Returns MemberCount, whose `what` says which of these. Locks nothing.
+-- `last`. Returns MemberCount, whose `kind` says which of these. Locks nothing.
 WITH brand AS MATERIALIZED (
     SELECT b.id, b.zone, b.since, greatest(b.since, %(first)s::date)::timestamp AT TIME ZONE b.zone AS begins,
            (%(last)s::date + 1)::timestamp AT TIME ZONE b.zone AS ends
@@ -15,7 +15,7 @@ WITH brand AS MATERIALIZED (
       FROM brand b JOIN user_points p ON p.brand_id = b.id
      WHERE p.enrolled_at >= b.begins AND p.enrolled_at < b.ends
 )
-SELECT 'enrolled' AS what, day, NULL::date AS month, '' AS name, sum(enrolled)::numeric AS number
+SELECT 'enrolled' AS kind, day, NULL::date AS month, '' AS name, sum(enrolled)::numeric AS number
   FROM enrolled GROUP BY day
  UNION ALL
 SELECT 'cohort', NULL, m.month, '', sum(m.enrolled)

@@ -91,7 +91,7 @@ def test_the_products_of_codes_are_found_some_for_each_batch(brand, product, bat
 def test_the_page_of_a_products_recall_does_not_read_its_codes(brand, product, batches):
     client = browser(staff(brand))
     with CaptureQueriesContext(connection) as captured:
-        page = client.get(address("authcodes.recall", "add"), {"what": "product", "product": product.pk})
+        page = client.get(address("authcodes.recall", "add"), {"kind": "product", "product": product.pk})
 
     assert len(page.context["summary"].scope.parts) == 4
     statements = [each for each in about_codes(captured.captured_queries) if "$1" not in each]  # the next test's

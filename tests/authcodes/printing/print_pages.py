@@ -5,7 +5,7 @@ import base64
 from tests.support.portal import address
 
 GOOD = {
-    "what": "labels",
+    "output": "labels",
     "payload": "address",
     "level": "M",
     "size": "",

@@ -23,7 +23,7 @@ def lengths(parts):
 def form_data(batch, *, parts=None, **fields):
     """What the form sends for labels placed by hand, on a sheet whose labels are 70 x 29.7 mm."""
     parts = parts or {name: PARTS[name] for name in SHOWN}
-    usual = {"what": "labels", "payload": "address", "level": "M", "sheet": "a4-30", "start": "1", "layout": "own"}
+    usual = {"output": "labels", "payload": "address", "level": "M", "sheet": "a4-30", "start": "1", "layout": "own"}
     texts = {"title": "on", "sku": "on", "note": "Scan me"}
     codes = {"first": batch.first_code, "last": batch.last_code}
     sent = {**usual, **texts, **codes, **lengths(parts), **fields}

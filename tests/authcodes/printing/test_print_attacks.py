@@ -35,7 +35,7 @@ def where(batch, what="batch"):
 
 
 def form_data(batch, **fields):
-    usual = {"what": "labels", "payload": "address", "sheet": "letter-30", "start": "1"}
+    usual = {"output": "labels", "payload": "address", "sheet": "letter-30", "start": "1"}
     return {**usual, "first": batch.first_code, "last": batch.last_code, **fields}
 
 
@@ -62,7 +62,7 @@ def test_what_is_no_number_is_told_at_each_field(client, batch, number):
 @pytest.mark.parametrize(
     "tampered",
     [
-        {"what": "exe"},
+        {"output": "exe"},
         {"first": "../../etc/passwd"},
         {"first": "9" * 64},
         {"last": "\u202e"},
@@ -147,7 +147,7 @@ def test_prefix_is_checked_wherever_batches_are_made(brand, prefix):
 def test_odd_prefixes_become_files_that_every_system_takes(brand, prefix):
     batch = factories.batch(brand, prefix=prefix, quantity=2)
 
-    run = finished(printed(batch, what="png"))
+    run = finished(printed(batch, output="png"))
 
     rows = manifest(content(run.job))
     names = [row["file"] for row in rows]
@@ -195,7 +195,7 @@ def test_whatever_can_be_a_logo_is_one_still_picture_on_labels_that_scan(brand, 
 
 
 def test_files_are_for_the_brands_people_who_print(client, brand, batch):
-    run = finished(printed(batch, what="png"))
+    run = finished(printed(batch, output="png"))
     file = address("jobs.job", "download", run.job_id)
 
     assert client.get(file).status_code == 200

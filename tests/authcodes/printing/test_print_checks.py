@@ -62,7 +62,7 @@ def test_recalled_batch_is_not_printed(brand):
 
 def test_recall_before_the_worker_comes_stops_it(brand):
     batch = factories.batch(brand)
-    run = start(batch, what="png")
+    run = start(batch, output="png")
     recall(batch)
 
     run = finished(run)
@@ -109,21 +109,21 @@ def test_brand_without_a_hostname_prints_bare_codes_only(brand):
 
 def test_modules_that_may_not_scan_are_told_of(brand):
     batch = factories.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-")
-    small = PrintRequest(what="png", level="H", size_mm=Decimal(20))
+    small = PrintRequest(output="png", level="H", size_mm=Decimal(20))
 
     (warning,) = checks.warnings(selection_of(batch), small)
 
     assert "Codes below 0.396 mm" in warning
-    assert checks.warnings(selection_of(batch), PrintRequest(what="png")) == []
+    assert checks.warnings(selection_of(batch), PrintRequest(output="png")) == []
 
 
-@pytest.mark.parametrize("what", ["png", "labels"])
-def test_densest_symbol_of_a_list_is_the_one_that_is_told_of(brand, what):
+@pytest.mark.parametrize("output", ["png", "labels"])
+def test_densest_symbol_of_a_list_is_the_one_that_is_told_of(brand, output):
     factories.batch(brand, prefix="A-")
     dense = factories.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-", error_correction="H")
     factories.batch(brand, prefix="B-")
     listed = list_of(brand)
-    small = PrintRequest(what=what, size_mm=Decimal(20))
+    small = PrintRequest(output=output, size_mm=Decimal(20))
 
     (warning,) = checks.warnings(listed, small)
 
@@ -168,7 +168,9 @@ def test_sheet_has_as_many_labels_as_the_size_allows(size, preset):
 
 def test_settings_are_stored_as_they_were():
     sheet = Sheet(*(Decimal(number) for number in ("210", "297", "5.5", "5", "60", "60", "60", "60")), 3, 4)
-    print_request = PrintRequest(what="labels", size_mm=Decimal("33.3"), sheet=sheet, start=4, offset_x=Decimal("-0.5"))
+    print_request = PrintRequest(
+        output="labels", size_mm=Decimal("33.3"), sheet=sheet, start=4, offset_x=Decimal("-0.5")
+    )
 
     assert PrintRequest.read(print_request.stored()) == print_request
 

@@ -54,7 +54,7 @@ def test_what_is_wrong_is_told_while_one_types(client, batch):
 
 
 def test_images_are_shown_while_one_types_too(client, batch):
-    assert "data:image/png;base64," in text(live(client, batch, what="png", payload="code"))
+    assert "data:image/png;base64," in text(live(client, batch, output="png", payload="code"))
 
 
 def test_list_is_previewed_without_counting_it(client, batch):
@@ -173,7 +173,7 @@ def watched(opened):
         ({"first": "x" * 300}, "first"),
         ({"last": "11"}, "last"),
         ({"first": "5", "last": "4"}, "last"),
-        ({"what": "exe"}, "what"),
+        ({"output": "exe"}, "output"),
         ({"payload": "javascript"}, "payload"),
         ({"payload": "gs1"}, "payload"),
         ({"level": "X"}, "level"),
@@ -181,8 +181,8 @@ def watched(opened):
         ({"size": "custom"}, "size_amount"),
         ({"size": "custom", "size_amount": "19.9"}, "size_amount"),
         ({"size": "custom", "size_amount": "0.5", "size_unit": "in"}, "size_amount"),
-        ({"size": "custom", "size_amount": "600", "what": "png"}, "size_amount"),
-        ({"size": "custom", "size_amount": "19", "what": "svg"}, "size_amount"),
+        ({"size": "custom", "size_amount": "600", "output": "png"}, "size_amount"),
+        ({"size": "custom", "size_amount": "19", "output": "svg"}, "size_amount"),
         ({"size": "custom", "size_amount": "NaN"}, "size_amount"),
         ({"size": "custom", "size_amount": "-30"}, "size_amount"),
         ({"size": "custom", "size_amount": "1e9"}, "size_amount"),

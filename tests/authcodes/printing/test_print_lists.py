@@ -47,9 +47,9 @@ def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
     factories.batch(brand, prefix="EF-", quantity=2)
     listed = address("authcodes.printrun", "codes") + f"?product__id__exact={batch.product_id}&status=deactivated"
 
-    page = client.post(listed, {**GOOD, "brand": brand.pk, "edit": "1", "what": "png"})
-    trial = client.post(listed, {**GOOD, "brand": brand.pk, "test": "1", "what": "png"})
-    client.post(listed, {**GOOD, "brand": brand.pk, "confirm": "1", "what": "png"})
+    page = client.post(listed, {**GOOD, "brand": brand.pk, "edit": "1", "output": "png"})
+    trial = client.post(listed, {**GOOD, "brand": brand.pk, "test": "1", "output": "png"})
+    client.post(listed, {**GOOD, "brand": brand.pk, "confirm": "1", "output": "png"})
 
     assert "Status: Deactivated" in text(page)
     assert "2 of these codes are deactivated" in text(page)

@@ -77,11 +77,11 @@ def test_page_loads_nothing_and_has_no_script_of_its_own(client, batch):
 
 
 def test_confirmed_print_is_started_recorded_and_noted(client, owner, batch):
-    answer = send(client, batch, "confirm", what="png")
+    answer = send(client, batch, "confirm", output="png")
 
     run = PrintRun.objects.get()
     assert answer["Location"] == address("jobs.job", "change", run.job_id)
-    assert (run.batch, run.what, run.codes, run.started_by) == (batch, "png", 10, owner)
+    assert (run.batch, run.output, run.codes, run.started_by) == (batch, "png", 10, owner)
     assert (run.job.kind, run.job.total) == ("print-batch", 10)
     noted = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk)).values_list(
         "action", flat=True
@@ -90,7 +90,7 @@ def test_confirmed_print_is_started_recorded_and_noted(client, owner, batch):
 
 
 def test_file_is_downloaded_from_the_jobs_page(client, batch):
-    send(client, batch, "confirm", what="png")
+    send(client, batch, "confirm", output="png")
     run = finished(PrintRun.objects.get())
 
     answer = client.get(address("jobs.job", "download", run.job_id))
@@ -104,7 +104,7 @@ def test_file_is_downloaded_from_the_jobs_page(client, batch):
 
 
 def test_run_is_listed_with_its_state_and_proof(client, batch):
-    run = finished(printed(batch, what="png"))
+    run = finished(printed(batch, output="png"))
 
     assert "To print" in text(client.get(address("authcodes.printrun")))
     page = text(client.get(address("authcodes.printrun", "change", run.pk)))
@@ -121,12 +121,12 @@ def test_test_page_has_the_first_labels_and_says_what_it_is(client, batch, tmp_p
     assert not PrintRun.objects.exists()
 
 
-@pytest.mark.parametrize(("what", "kind"), [("png", "image/png"), ("svg", "image/svg+xml")])
-def test_first_image_alone_can_be_tried_too(client, batch, what, kind):
-    answer = send(client, batch, "test", what=what, payload="code")
+@pytest.mark.parametrize(("output", "kind"), [("png", "image/png"), ("svg", "image/svg+xml")])
+def test_first_image_alone_can_be_tried_too(client, batch, output, kind):
+    answer = send(client, batch, "test", output=output, payload="code")
 
-    assert (answer["Content-Type"], answer["Content-Disposition"]) == (kind, f'attachment; filename="code-1.{what}"')
-    if what == "png":
+    assert (answer["Content-Type"], answer["Content-Disposition"]) == (kind, f'attachment; filename="code-1.{output}"')
+    if output == "png":
         assert decode_image(answer.content) == "AB-0001"
 
 
@@ -139,12 +139,12 @@ def test_test_page_that_would_say_another_code_is_not_given_away(client, batch, 
     assert "AB-0001 contains something else" in text(answer)
 
 
-@pytest.mark.parametrize("what", ["png", "svg"])
-def test_first_image_that_would_say_another_code_is_not_given_away(client, batch, what, monkeypatch):
+@pytest.mark.parametrize("output", ["png", "svg"])
+def test_first_image_that_would_say_another_code_is_not_given_away(client, batch, output, monkeypatch):
     monkeypatch.setattr(images, "symbol", lambda text, level: symbol(f"{text[:-1]}X", level))
 
     with pytest.raises(Unreadable, match="AB-0001 contains something else"):
-        send(client, batch, "test", what=what)
+        send(client, batch, "test", output=output)
 
 
 def test_calibration_page_has_the_sheets_shape(client):
@@ -187,7 +187,7 @@ def test_next_print_begins_with_the_last_ones_settings_and_printer(client, batch
     ],
 )
 def test_size_in_inches_or_millimetres(client, batch, fields, size):
-    send(client, batch, "confirm", what="png", **fields)
+    send(client, batch, "confirm", output="png", **fields)
 
     print_request = PrintRequest.read(PrintRun.objects.get().settings)
     assert print_request.size_mm == (Decimal(size) if size else None)
@@ -265,7 +265,7 @@ def test_control_without_taking_turns_several_are_not_asked(batch, monkeypatch):
 
 
 def test_cover_sheet_and_the_posters_of_a_recall_are_offered(client, brand, batch):
-    run = finished(printed(batch, what="png"))
+    run = finished(printed(batch, output="png"))
     recall_fields = {"recall_id": "R-77", "contact": "x", "message": "x", "reason": "x"}
     recall = recalls.recall_batch(batch=factories.batch(brand), at=timezone.now(), **recall_fields)
     poster = address("authcodes.printrun", "poster", recall.pk)
@@ -285,7 +285,7 @@ def test_run_without_a_file_has_no_cover_sheet(client, batch):
 
 
 def test_server_without_the_libraries_says_so_on_the_page(client, batch, monkeypatch):
-    run = finished(printed(batch, what="png"))
+    run = finished(printed(batch, output="png"))
     monkeypatch.setitem(sys.modules, "weasyprint", None)
 
     answer = client.get(address("authcodes.printrun", "cover", run.pk), follow=True)

@@ -34,7 +34,7 @@ def batch(brand):
 
 
 def ordered(client, batch, **fields):
-    usual = {"what": "labels", "payload": "address", "level": "M", "sheet": "letter-30", "start": "1"}
+    usual = {"output": "labels", "payload": "address", "level": "M", "sheet": "letter-30", "start": "1"}
     codes = {"first": batch.first_code, "last": batch.last_code}
     return client.post(address("authcodes.printrun", "batch", batch.pk), {**usual, **codes, **fields, "confirm": "1"})
 

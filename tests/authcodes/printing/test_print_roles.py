@@ -26,7 +26,7 @@ def batch(brand):
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 200), ("support", 403)])
 def test_roles_print_as_the_table_says(brand, batch, role, status):
     client = browser(staff(brand, role=role))
-    run = finished(printed(batch, what="png"))
+    run = finished(printed(batch, output="png"))
 
     assert client.get(where(batch)).status_code == status
     assert send(client, batch, "edit").status_code == status
@@ -44,7 +44,7 @@ def test_roles_print_as_the_table_says(brand, batch, role, status):
 
 def test_another_brands_batch_run_and_recall_do_not_exist(client, batch):
     foreign = factories.batch(factories.brand(name="zebra"), prefix="ZZ-")
-    run = finished(printed(foreign, what="png"))
+    run = finished(printed(foreign, output="png"))
     recall_fields = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
     recall = recalls.recall_batch(batch=factories.batch(foreign.brand), at=timezone.now(), **recall_fields)
 

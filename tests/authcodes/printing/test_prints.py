@@ -40,7 +40,7 @@ def brand(db):
 def test_images_of_a_batch_say_its_addresses(brand):
     batch = factories.batch(brand, prefix="AB-", quantity=7)
 
-    run = finished(start(batch, what="png", by=staff(brand)))
+    run = finished(start(batch, output="png", by=staff(brand)))
 
     data = content(run.job)
     rows = manifest(data)
@@ -83,7 +83,7 @@ def test_the_outcome_is_right_for_one_label_too(language, count, message):
 def test_lines_instead_of_pixels(brand):
     batch = factories.batch(brand, prefix="AB-", quantity=3)
 
-    data = content(finished(start(batch, what="svg", payload="code")).job)
+    data = content(finished(start(batch, output="svg", payload="code")).job)
 
     archive = zipfile.ZipFile(io.BytesIO(data))
     assert [verification.read_svg(archive.read(row["file"])) for row in manifest(data)] == [
@@ -108,7 +108,7 @@ def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
 def test_range_of_a_batch_is_printed_alone(brand):
     batch = factories.batch(brand, prefix="AB-", quantity=9)
 
-    run = finished(start(batch, what="png", first="3", last="5"))
+    run = finished(start(batch, output="png", first="3", last="5"))
 
     assert [row["code"] for row in manifest(content(run.job))] == ["AB-0003", "AB-0004", "AB-0005"]
     assert (run.first_code, run.last_code, run.codes) == ("AB-0003", "AB-0005", 3)
@@ -120,7 +120,7 @@ def test_whatever_is_printed_is_what_the_api_reads(brand, payload, signed, setti
     settings.CODE_TAG_SECRETS = {1: "s" * 32}
     batch = factories.batch(brand, prefix="A", quantity=2, signed=signed, product=factories.product(brand, gtin=GTIN))
 
-    data = content(finished(start(batch, what="png", payload=payload)).job)
+    data = content(finished(start(batch, output="png", payload=payload)).job)
 
     archive = zipfile.ZipFile(io.BytesIO(data))
     for row in manifest(data):
@@ -132,7 +132,7 @@ def test_whatever_is_printed_is_what_the_api_reads(brand, payload, signed, setti
 def test_digital_link_has_the_gtin_in_fourteen_digits(brand):
     batch = factories.batch(brand, prefix="A", product=factories.product(brand, gtin=GTIN))
 
-    (row,) = manifest(content(finished(start(batch, what="png", payload="gs1")).job))
+    (row,) = manifest(content(finished(start(batch, output="png", payload="gs1")).job))
 
     assert row["payload"] == f"{SCHEME}://tea.example.com/01/04006381333931/21/A0001"
 
@@ -206,7 +206,7 @@ class Dying(runner.Run):
 
 
 def test_killed_job_offers_no_file_and_prints_when_it_is_taken_up_again(brand):
-    run = start(factories.batch(brand, quantity=5), what="png")
+    run = start(factories.batch(brand, quantity=5), output="png")
     job = runner._take(run.job_id)
 
     with pytest.raises(Killed):
@@ -245,7 +245,7 @@ def test_last_of_many_labels_is_read_again_too(monkeypatch):
 def test_longest_code_is_a_good_file_name(brand):
     batch = factories.batch(brand, prefix="P" * 32, number_width=18)
 
-    run = finished(start(batch, what="png"))
+    run = finished(start(batch, output="png"))
 
     assert len(run.first_code) == 50 <= MAX_CODE_LENGTH
     assert run.job.status == "done"

@@ -196,7 +196,7 @@ def test_a_batch_that_is_of_no_product_counts_with_those_of_its_codes(brand, bat
 
 def test_staff_add_codes_in_the_same_steps_and_type_the_number(client, brand, batch, other, part):
     scan(other.codes.first(), user=factories.customer(brand))
-    where = f"{address(RECALL, 'add-codes', part.pk)}?what=batches&batches={other.pk}"
+    where = f"{address(RECALL, 'add-codes', part.pk)}?kind=batches&batches={other.pk}"
     assert address(RECALL, "add-codes", part.pk) in text(client.get(address(RECALL, "change", part.pk)))
     assert 'name="product"' in text(page_of(client, part))
 
@@ -226,10 +226,10 @@ def test_staff_add_codes_in_the_same_steps_and_type_the_number(client, brand, ba
 
 def test_the_rest_of_a_batch_and_of_a_product_can_be_chosen(client, brand, batch, part):
     free = factories.batch(brand, product=batch.product, range_name="Free")
-    whole = page_of(client, part, what="product", product=batch.product_id)
-    some = page_of(client, part, what="range", batch=batch.pk, first="7", last="8")
-    gap = page_of(client, part, what="range", batch=batch.pk, first="9", last="10")
-    same = page_of(client, part, what="range", batch=batch.pk, first="4", last="6")
+    whole = page_of(client, part, kind="product", product=batch.product_id)
+    some = page_of(client, part, kind="range", batch=batch.pk, first="7", last="8")
+    gap = page_of(client, part, kind="range", batch=batch.pk, first="9", last="10")
+    same = page_of(client, part, kind="range", batch=batch.pk, first="4", last="6")
 
     assert [each.batch for each in whole.context["summary"].scope.parts] == [batch, free]
     assert [each.ends for each in some.context["summary"].scope.parts] == [("TEA-0007", "TEA-0008")]
@@ -239,9 +239,9 @@ def test_the_rest_of_a_batch_and_of_a_product_can_be_chosen(client, brand, batch
 
 def test_the_first_step_says_at_its_field_that_another_product_needs_another_recall(client, batch, jam, part):
     for field, query in (
-        ("product", {"what": "product", "product": jam.product_id}),
-        ("batches", {"what": "batches", "batches": [jam.pk]}),
-        ("batch", {"what": "range", "batch": jam.pk, "first": "1", "last": "2"}),
+        ("product", {"kind": "product", "product": jam.product_id}),
+        ("batches", {"kind": "batches", "batches": [jam.pk]}),
+        ("batch", {"kind": "range", "batch": jam.pk, "first": "1", "last": "2"}),
     ):
         page = page_of(client, part, **query)
         assert list(page.context["form"].errors) == [field]
@@ -250,7 +250,7 @@ def test_the_first_step_says_at_its_field_that_another_product_needs_another_rec
 
 
 def test_a_new_recall_says_where_the_rest_of_a_batch_is_added(client, batch, part):
-    page = client.get(address(RECALL, "add"), {"what": "batches", "batches": [batch.pk]})
+    page = client.get(address(RECALL, "add"), {"kind": "batches", "batches": [batch.pk]})
 
     assert "Codes are added to a recall on its page." in text(page)
 
@@ -271,7 +271,7 @@ def test_another_brands_recall_and_batches_do_not_exist(client, part):
     free = factories.batch(zebra.brand, range_name="zebra too")
 
     assert page_of(client, foreign).status_code == 404
-    page = page_of(client, part, what="batches", batches=[free.pk])
+    page = page_of(client, part, kind="batches", batches=[free.pk])
     assert "summary" not in page.context
     assert "zebra" not in text(page)
 
@@ -281,7 +281,7 @@ def test_codes_of_a_second_brand_of_the_same_staff_are_not_added(brand, part):
     person = staff(brand, second)
     free = factories.batch(second, range_name="zebra")
 
-    page = page_of(browser(person), part, what="batches", batches=[free.pk])
+    page = page_of(browser(person), part, kind="batches", batches=[free.pk])
 
     assert re.search(r"zebra|Select a valid choice", text(page))
     assert "summary" not in page.context

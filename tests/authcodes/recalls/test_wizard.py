@@ -50,7 +50,7 @@ def test_a_product_is_all_its_batches_that_there_are(client, brand, product):
     AuthCode.objects.filter(pk=assigned.codes.first().pk).update(product=product)
     factories.batch(brand, range_name="Another's")
 
-    page = step(client, what="product", product=product.pk)
+    page = step(client, kind="product", product=product.pk)
 
     assert scope_of(page) == [("One", "", ""), ("Assigned later", "", "")]
     assert "These batches hold codes of other products too, which are recalled with them: Assigned later." in text(page)
@@ -61,7 +61,7 @@ def test_batches_of_the_product_that_are_recalled_already_are_left_out_and_said(
     factories.batch(brand, product=product, range_name="Free")
     recalls.recall_batch(batch=taken, at=timezone.now(), **TEXTS)
 
-    page = step(client, what="product", product=product.pk)
+    page = step(client, kind="product", product=product.pk)
 
     assert scope_of(page) == [("Free", "", "")]
     assert "1 batch of this product is already recalled and is left out." in text(page)
@@ -73,9 +73,9 @@ def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genu
     recalls.recall(scope=scope, at=timezone.now(), **TEXTS)
     expected_text = f"Mixed: {scope.parts[0].first} … {scope.parts[0].last}"
 
-    alone = text(step(client, what="product", product=product.pk))
+    alone = text(step(client, kind="product", product=product.pk))
     factories.batch(brand, product=product, range_name="Free")
-    beside = text(step(client, what="product", product=product.pk))
+    beside = text(step(client, kind="product", product=product.pk))
 
     for page in (alone, beside):
         assert "their other codes still scan as genuine" in page
@@ -84,10 +84,10 @@ def test_of_a_batch_that_is_recalled_in_part_the_page_says_that_the_rest_is_genu
 
 def test_what_was_looked_at_is_what_is_recalled(client, brand, product):
     kept = factories.batch(brand, product=product, range_name="One")
-    page = step(client, what="product", product=product.pk)
+    page = step(client, kind="product", product=product.pk)
     shown = {**TEXTS, "confirmed_scope": page.context["form"].initial["confirmed_scope"]}
     factories.batch(brand, product=product, range_name="Two")  # a colleague makes more codes of it
-    where = f"{address(ADD, 'add')}?what=product&product={product.pk}"
+    where = f"{address(ADD, 'add')}?kind=product&product={product.pk}"
 
     refused = client.post(where, shown)
 
@@ -110,26 +110,26 @@ def test_a_page_of_a_product_leads_here(client, brand, product):
 def test_several_batches_and_a_part_of_one_are_chosen(client, brand):
     one, two = factories.batch(brand, range_name="A"), factories.batch(brand, range_name="B", quantity=9, prefix="B-")
 
-    assert scope_of(step(client, what="batches", batches=[one.pk, two.pk])) == [("A", "", ""), ("B", "", "")]
-    assert scope_of(step(client, what="range", batch=two.pk, first="2", last="B-0004")) == [("B", "B-0002", "B-0004")]
+    assert scope_of(step(client, kind="batches", batches=[one.pk, two.pk])) == [("A", "", ""), ("B", "", "")]
+    assert scope_of(step(client, kind="range", batch=two.pk, first="2", last="B-0004")) == [("B", "B-0002", "B-0004")]
     assert scope_of(step(client, batch=two.pk)) == [("B", "", "")]
 
 
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        ({"what": "product"}, "product"),
-        ({"what": "product", "product": "x"}, "product"),
-        ({"what": "product", "product": "9" * 40}, "product"),
-        ({"what": "batches"}, "batches"),
-        ({"what": "batches", "batches": ["x"]}, "batches"),
-        ({"what": "batches", "batches": ["9" * 40]}, "batches"),
-        ({"what": "range"}, "batch"),
-        ({"what": "range", "batch": "B", "first": "2"}, "last"),
-        ({"what": "range", "batch": "B", "last": "2"}, "first"),
-        ({"what": "range", "batch": "B", "first": "7", "last": "2"}, "last"),
-        ({"what": "range", "batch": "B", "first": "x" * 65, "last": "2"}, "first"),
-        ({"what": "nonsense"}, "what"),
+        ({"kind": "product"}, "product"),
+        ({"kind": "product", "product": "x"}, "product"),
+        ({"kind": "product", "product": "9" * 40}, "product"),
+        ({"kind": "batches"}, "batches"),
+        ({"kind": "batches", "batches": ["x"]}, "batches"),
+        ({"kind": "batches", "batches": ["9" * 40]}, "batches"),
+        ({"kind": "range"}, "batch"),
+        ({"kind": "range", "batch": "B", "first": "2"}, "last"),
+        ({"kind": "range", "batch": "B", "last": "2"}, "first"),
+        ({"kind": "range", "batch": "B", "first": "7", "last": "2"}, "last"),
+        ({"kind": "range", "batch": "B", "first": "x" * 65, "last": "2"}, "first"),
+        ({"kind": "nonsense"}, "kind"),
     ],
 )
 def test_what_cannot_be_is_said_at_its_field(client, brand, query, field):
@@ -145,9 +145,9 @@ def test_what_cannot_be_is_said_at_its_field(client, brand, query, field):
 def test_another_brands_rows_cannot_be_chosen(client):
     zebra = factories.batch(factories.brand(), range_name="zebra")
     for query in (
-        {"what": "product", "product": zebra.product_id},
-        {"what": "batches", "batches": [zebra.pk]},
-        {"what": "range", "batch": zebra.pk, "first": "1", "last": "1"},
+        {"kind": "product", "product": zebra.product_id},
+        {"kind": "batches", "batches": [zebra.pk]},
+        {"kind": "range", "batch": zebra.pk, "first": "1", "last": "1"},
     ):
         answer = step(client, **query)
         assert "summary" not in answer.context

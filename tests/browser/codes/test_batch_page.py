@@ -145,7 +145,7 @@ def test_lists_of_print_files_follow_them_to_their_file(window, brand):
     job = Job.objects.create(brand=brand, kind="print-batch", title="x", total=40)
     Job.objects.filter(pk=job.pk).update(status="running", alive_at=timezone.now(), attempts=1, done=10)
     PrintRun.objects.create(
-        brand=brand, batch=batch, what="labels", first_code="NW-0001", last_code="NW-0040", codes=40, job=job
+        brand=brand, batch=batch, output="labels", first_code="NW-0001", last_code="NW-0040", codes=40, job=job
     )
     owner.goto(f"authcodes/batchrange/{batch.pk}/change/?tab=prints")
     owner.wait_for_text("25 %")

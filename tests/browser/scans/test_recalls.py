@@ -54,7 +54,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
         page.get_by_role("link", name="Preserving jar").click()
         page.get_by_role("link", name="Recall", exact=True).click()
     else:
-        staff.goto(f"authcodes/recall/add/?what=product&product={product.pk}")
+        staff.goto(f"authcodes/recall/add/?kind=product&product={product.pk}")
     staff.wait_for_text("All 10 codes will answer every scan with your message", "Lot 7", "Lot 8")
     for name, value in TEXTS.items():
         page.locator(f"[name={name}]").fill(value)

@@ -311,7 +311,7 @@ def test_no_place_breaks_a_list(client: Client, brand: Brand, label: str, monkey
     ]
     for values in wrong:
         for back in (True, False):
-            place = key.write(keyset_changelist.Cursor(back, values), shown.mark)
+            place = key.write(keyset_changelist.Cursor(back, values), shown.list_digest)
             assert client.get(address(label), {"p": place}).status_code == 200, values
 
 

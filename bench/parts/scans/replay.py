@@ -115,7 +115,7 @@ class Run:
 
 
 def measure(scale: Scale) -> list[Figure]:
-    members = scale.pick(100_000, 20_000, 40)
+    members = scale.pick(500_000, 20_000, 40)  # ten million actions
     world.use_database("bench_replay", new=True)
     brand, draft = filled(members)
     now = timezone.now()

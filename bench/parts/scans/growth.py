@@ -95,7 +95,7 @@ def accrue_one() -> None:
     """Without the pause at the end of a drain, in which a worker waits for late publishers: it would hide the cost."""
     with patch.object(worker_signals, "QUIET_SECONDS", 0):
         delivered = worker.drain()
-    assert delivered == 1, delivered
+    assert delivered in {1, 2}, delivered  # at their fifth scan customers reach a milestone, whose event comes along
 
 
 def timed(act: Callable[[], None], kind: str) -> dict[str, float]:

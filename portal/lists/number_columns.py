@@ -13,7 +13,7 @@ from core.numbers import format_number, plural_number
 from portal.lists.field_column import FieldColumn
 
 POINTS = re.compile("points|cost|threshold|value|balance|max_total|_limit$")
-PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]{2})?")
+PLAIN_NUMBER = re.compile(r"-?[0-9]+([.,][0-9]{2})?")  # of any language, without its thousands
 
 
 class NumberColumn(FieldColumn):
@@ -44,7 +44,9 @@ def format_times(times: int) -> str:
 
 def group_thousands(contents: SafeString) -> SafeString:
     """A number that Django wrote, as the rest of the portal writes it."""
-    return SafeString(format_number(Decimal(contents))) if PLAIN_NUMBER.fullmatch(contents) else contents
+    if not PLAIN_NUMBER.fullmatch(contents):
+        return contents
+    return SafeString(format_number(Decimal(contents.replace(",", "."))))
 
 
 def trim_zero_fraction(display: Callable[[Any], Any]) -> Callable[[Any], Any]:

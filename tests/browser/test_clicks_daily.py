@@ -155,6 +155,11 @@ def test_the_keyboard_is_in_the_content_after_one_stop(window):
 
     owner.goto("authcodes/product/add/")
     expect(page.locator("#content :focus")).to_have_count(1)  # at the first field of all
+    owner.goto("authcodes/import/add/")
+    expect(page.locator("#content :focus")).to_have_count(1)
+    expect(
+        page.locator("#content").get_by_role("heading", level=2).first
+    ).to_be_in_viewport()  # what stands above the form is read first
     for address in ("", "authcodes/batchrange/", "loyalty/userpoints/"):
         owner.goto(address)
         page.keyboard.press("Tab")

@@ -1,11 +1,13 @@
 """As browsers write numbers in Arabic: 12,500.5. Django's own formats do not group them.
 
-The portal writes short days: 29 أكتوبر 2026. Fields are filled in as the browser sends them (ISO 8601).
+Moments, and the portal's days, are written so: 29 أكتوبر 2026, 18:00 UTC. Fields are filled in as the browser sends
+them (ISO 8601).
 """
 
 DECIMAL_SEPARATOR = "."
 THOUSAND_SEPARATOR = ","
 NUMBER_GROUPING = 3
+DATETIME_FORMAT = "j F Y, H:i T"
 SHORT_DATE_FORMAT = "j F Y"
 SHORT_DATETIME_FORMAT = "j F Y, H:i T"
 YEAR_MONTH_FORMAT = "F Y"

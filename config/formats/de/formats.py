@@ -1,8 +1,9 @@
-"""The portal writes short ones: 29.10.2026, 18:00 UTC. Customers read Django's own: 29. Oktober 2026.
+"""Moments are short: 29.10.2026, 18:00 UTC. So are the portal's days; customers read Django's own: 29. Oktober 2026.
 
 Fields are filled in as the browser sends them (ISO 8601), or as Germans write.
 """
 
+DATETIME_FORMAT = "d.m.Y, H:i T"
 SHORT_DATE_FORMAT = "d.m.Y"
 SHORT_DATETIME_FORMAT = "d.m.Y, H:i T"
 YEAR_MONTH_FORMAT = "M Y"

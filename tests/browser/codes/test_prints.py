@@ -188,7 +188,7 @@ def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, 
     page, click = owner.page, Clicks(owner)
 
     opened(owner, batch)
-    asks(owner, lambda: page.locator("#id_what").select_option("png"))
+    asks(owner, lambda: page.locator("#id_output").select_option("png"))
     page.locator("#id_size").select_option("20")
     click(page.get_by_role("button", name="Print 2,500"))
     owner.wait_for_text("Done", "2,500 images. 2,500 codes were read back and match.")

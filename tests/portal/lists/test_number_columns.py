@@ -22,6 +22,12 @@ def test_numbers_are_grouped_and_whole_where_they_are(number, shown):
     assert number_columns.group_thousands(SafeString(number)) == shown
 
 
+@pytest.mark.parametrize(("content", "shown"), [("0,00", "0"), ("-1234,50", "-1.234,50"), ("1234", "1.234")])
+def test_what_django_wrote_in_german_is_grouped_too(content, shown):
+    with translation.override("de"):
+        assert number_columns.group_thousands(SafeString(content)) == shown
+
+
 @pytest.mark.parametrize(
     ("number", "shown"),
     [(Decimal("19.999"), "20.00"), (Decimal("-2.345"), "-2.35"), (0.125, "0.13"), (1e300, "1e+300")],

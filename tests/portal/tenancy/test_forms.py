@@ -317,6 +317,9 @@ def test_a_form_names_the_zone_of_what_cannot_be_changed() -> None:
     code = factories.code(brand)
     AuthCode.objects.update(created_at=datetime(2026, 3, 1, 18, 30, tzinfo=UTC))
 
-    shown = browser(staff(brand)).get(address("authcodes.authcode", "change", code.pk))
+    client, form = browser(staff(brand)), address("authcodes.authcode", "change", code.pk)
+    shown = {language: text(client.get(form, headers={"Accept-Language": language})) for language in ("en", "de", "ar")}
 
-    assert "2 Mar 2026, 00:00 IST" in text(shown)
+    assert "2 Mar 2026, 00:00 IST" in shown["en"]
+    assert "02.03.2026, 00:00 IST" in shown["de"]
+    assert "2 مارس 2026, 00:00 IST" in shown["ar"]

@@ -1,56 +1,53 @@
-"""What a worker takes of a lane next: what is due first, but of no brand for long while others wait."""
-
-from collections import Counter
-from collections.abc import Sequence
+"""What a worker takes of a lane next: what is due first, but not from one brand for long while others wait."""
 
 from django.conf import settings
 
 from events import leases
 from events.messages import CLOCK, LeasedEvent
 
-# At most this part of a worker's time is spent on looking for other brands' events where there are none: to read past
-# a hundred thousand of one brand takes 30 ms.
+# At most this share of a worker's time goes into searches that find too few events of other brands: reading past a
+# hundred thousand events of one brand takes 30 ms. But none waits longer than the bound for the next search.
 SEARCH_SHARE = 0.02
+MAX_PAUSE_SECONDS = 2.0
 
 
 class Portions:
     """The portions that one worker takes of a lane.
 
-    After a full one that is mostly of one brand those of the other brands come next, until nobody else has any. So a
-    brand with thousands of events, as an order that reaches a milestone of many members makes them, delays the others'
-    by a portion of its own.
+    After a full portion, the events of the brands that it has none of come next, and so on until these fill no portion
+    any more; then it is again what is due first. So a brand with thousands of due events, such as an order that reaches
+    thousands of milestones makes, delays the others by one portion; or, where a search has just found few others, until
+    the next search.
     """
 
     def __init__(self, *, lane: str, limit: int) -> None:
         self.lane, self.limit = lane, limit
-        self._served: set[int] = set()  # brands that had most of a full portion, and wait until the others had theirs
+        self.passed_over = False  # whether brands were, for the portion that was taken last
+        self._served: set[int] = set()  # brands with events in a full portion, which wait until the others had one
+        self._alone: set[int] = set()  # the brands beside which the last search found less than a portion
         self._search_at = 0.0
 
     def claim(self) -> list[LeasedEvent]:
         """The next portion, of at most `limit` events; empty if nothing is due."""
-        taken = self._of_other_brands() if self._served and CLOCK() >= self._search_at else []
+        taken = self._of_other_brands() if self._served and self._may_search() else []
+        self.passed_over = bool(taken)
         if not taken:
             self._served.clear()
             taken = leases.claim(limit=self.limit, lane=self.lane)
-        if (brand_id := self._main_brand(taken)) is not None:
-            self._served.add(brand_id)
+        if settings.FAIR_SHARES and len(taken) == self.limit:
+            self._served.update(each.brand_id for each in taken)
+        else:
+            self._served.clear()
         return taken
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether somebody filled a portion, and may have more."""
-        return bool(self._served)
+    def _may_search(self) -> bool:
+        """Not for a while after a search past these brands, or past some of them, has found little."""
+        return CLOCK() >= self._search_at or not self._served >= self._alone
 
     def _of_other_brands(self) -> list[LeasedEvent]:
         began = CLOCK()
         taken = leases.claim_of_other_brands(brand_ids=sorted(self._served), limit=self.limit, lane=self.lane)
-        if not taken:
-            self._search_at = CLOCK() + (CLOCK() - began) / SEARCH_SHARE
+        if len(taken) < self.limit:
+            self._alone = set(self._served)
+            self._search_at = CLOCK() + min((CLOCK() - began) / SEARCH_SHARE, MAX_PAUSE_SECONDS)
         return taken
-
-    def _main_brand(self, taken: Sequence[LeasedEvent]) -> int | None:
-        """The brand that has more than half of a full portion."""
-        if not settings.FAIR_SHARES or len(taken) < self.limit:
-            return None
-        brand_id, number = Counter(each.brand_id for each in taken).most_common(1)[0]
-        return brand_id if number > self.limit / 2 else None

@@ -25,9 +25,10 @@ MANY = 40
 def drain(*, lane: str = POINTS, patience: float = 0, renew_slots: Callable[[], None] = lambda: None) -> int:
     """Deliver everything that is due in a lane, and what comes meanwhile; returns how many events that was.
 
-    While there is work nobody needs to call: this looks again, `patience` seconds after a portion that was not full,
-    because one seldom comes alone and several cost little more; up to MAX_PATIENT times as long where they are more
-    than FEW. When a call counts again comes a last look, for what was published in between.
+    While there is work nobody needs to call: this looks again, `patience` seconds after a portion that was not full
+    unless a brand was passed over for it, because one seldom comes alone and several cost little more; up to
+    MAX_PATIENT times as long where they are more than FEW. When a call counts again comes a last look, for what was
+    published in between.
     """
     delivered, promised = 0, True  # whoever called us spared others their call
     terms, worker = lane_named(lane), uuid.uuid4().hex
@@ -42,7 +43,7 @@ def drain(*, lane: str = POINTS, patience: float = 0, renew_slots: Callable[[], 
             with holding(taken):
                 deliver_events(taken, renew_slots=renew_slots)
             delivered += len(taken)
-            if patience and len(taken) < terms.batch and not portions.is_crowded:
+            if patience and len(taken) < terms.batch and not portions.passed_over:
                 time.sleep(patience * min(MAX_PATIENT, max(1, len(taken) / FEW)))
         elif promised:
             promised = False

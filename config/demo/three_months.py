@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import time_machine
+from django.db.models import F
 
 from authcodes.rollups import rollups
 from brands.models.tenants import Brand
+from campaigns.models.replays import EarningTerms
 from config.demo.data import PLANS
 from config.demo.history import History
 from config.demo.incidents import Incidents
@@ -27,6 +29,9 @@ def live(brand: Brand, *, domain: str, until: datetime) -> None:
     """Make the three months before `until`. Call in a transaction of one's own."""
     history = History(brand, domain, until)
     Brand.objects.filter(pk=brand.pk).update(created_at=history.began)
+    # Its levels counted all the time, or a replay would find other points than were paid.
+    earlier = F("valid_from") - (until - history.began) - timedelta(days=1)
+    EarningTerms.objects.filter(brand=brand).update(valid_from=earlier)
     happening = sorted([*history.actions(), *Incidents(history).actions()], key=lambda each: each[0])
     with time_machine.travel(history.began, tick=False) as clock:
         delivered = history.began

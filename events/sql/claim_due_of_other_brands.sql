@@ -1,5 +1,4 @@
--- hot: claim_due.sql while one brand or a few have most of what is due: of all brands but those in `brand_ids`. Reads past
--- what these have waiting.
+-- hot: claim_due.sql without the brands `brand_ids`, while these have most of what is due. Reads past their waiting events.
 UPDATE events_event
    SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s::float)
  WHERE id = ANY (ARRAY(

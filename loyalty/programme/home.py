@@ -38,7 +38,7 @@ class DayPoints:
 
 @dataclass(frozen=True, slots=True)
 class MemberCount:
-    """A number of members, or a price; what it is, `kind` says."""
+    """A number of members, or a price; `kind` says which."""
 
     kind: str
     day: date | None

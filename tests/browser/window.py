@@ -288,7 +288,7 @@ class Window:
         return expected.value.path().read_text(encoding="utf-8")
 
     def audit(self) -> list[str]:
-        """What keeps some people from using the page that is open, once it is whole: a link may just have led to it."""
+        """What keeps some people from using the open page. Waits until it is loaded: a link may just have led to it."""
         self.page.wait_for_load_state()
         found: list[str] = self.page.evaluate(AUDIT)
         where = urlsplit(self.page.url).path

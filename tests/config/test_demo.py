@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from authcodes.models.batches import BatchRange
@@ -19,8 +20,12 @@ from brands.identity import api_keys
 from brands.models.credentials import ApiKey
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand, BrandHostname
+from campaigns.earning import rules
 from campaigns.models.earning_rules import EarningRule
+from campaigns.replay.drafts import Draft
+from campaigns.replay.replay import replay
 from config.demo.data import FRESH_AT_LEAST, PLANS, SUPERUSER
+from core.db import row_guard
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -283,3 +288,20 @@ def test_three_months_leave_other_brands_events_alone() -> None:
     waiting.refresh_from_db()
     assert (waiting.status, waiting.attempts) == ("pending", 0)
     assert not Scan.objects.exists()
+
+
+def test_a_replay_of_its_life_finds_what_was_paid() -> None:
+    call_command("demo", "--three-months")
+    until = timezone.now()
+    for brand in Brand.objects.filter(slug__in=[plan.slug for plan in PLANS]):
+        rule = EarningRule.objects.filter(brand=brand, state=EarningRule.State.ACTIVE).earliest("pk")
+        draft = Draft("rule", rule.name, rules.content_of(rule), rule_id=rule.pk)
+
+        with row_guard.within([brand.pk]):
+            result = replay(
+                brand=brand, draft=draft, since=until - timedelta(days=91), until=until, raw=connection.connection
+            )
+
+        assert result["compared"] > 100
+        # Where the clock stands still, two actions of a member may be replayed in the other order.
+        assert result["differences"] < result["compared"] * 0.05, result["examples"]

@@ -1,4 +1,4 @@
-"""A brand with thousands of events that are due delays those of others by a portion of its own, not by all of them."""
+"""A brand with thousands of due events delays the events of others by one portion, not by all of them."""
 
 from itertools import pairwise
 
@@ -59,8 +59,47 @@ def test_two_brands_with_much_take_turns_and_keep_no_third_waiting(brand, others
 
     worker.drain()
 
-    assert delivered[: 2 * BATCH + 1] == [brand.pk] * BATCH + [busy.pk] * BATCH + [other.pk]
-    assert delivered.count(busy.pk) == delivered.count(brand.pk) == 3 * BATCH
+    turn = [brand.pk] * BATCH + [busy.pk] * BATCH
+    assert delivered == turn + [other.pk] + turn * 2
+
+
+def test_a_short_portion_for_which_a_brand_was_passed_over_is_followed_at_once(brand, others, monkeypatch):
+    slept = []
+    monkeypatch.setattr(worker.time, "sleep", slept.append)
+    publish(brand, 2 * BATCH)
+    publish(others[0], 1)
+
+    worker.drain(patience=9)
+
+    assert delivered == [brand.pk] * BATCH + [others[0].pk] + [brand.pk] * BATCH
+    assert slept == []
+
+
+def test_many_brands_with_much_delay_a_new_one_by_one_portion_each_at_most(brand):
+    busy = [brand, *(factories.brand() for _number in range(4))]
+    for _number in range(5 * BATCH):
+        for each in busy:
+            publish(each, 1)
+    new = factories.brand()
+    publish(new, 1)
+
+    worker.drain()
+
+    assert delivered.index(new.pk) < len(busy) * BATCH
+    assert len(delivered) == 5 * BATCH * len(busy) + 1
+
+
+def test_a_few_events_now_and_then_keep_a_brand_with_many_from_nothing(brand, others):
+    publish(brand, 4 * BATCH)
+    taken = Portions(lane="points", limit=BATCH)
+    portions_taken = 0
+
+    while Event.objects.filter(brand=brand, attempts=0).exists():
+        publish(others[0], 1)
+        taken.claim()
+        portions_taken += 1
+
+    assert portions_taken <= 10
 
 
 def test_control_without_shares_the_others_wait_for_all_of_it(brand, others, settings):
@@ -74,7 +113,7 @@ def test_control_without_shares_the_others_wait_for_all_of_it(brand, others, set
 
 
 def test_a_brand_alone_is_not_looked_past_all_the_time(brand, monkeypatch):
-    """Looking for others takes a fiftieth of the time at most, however much there is to read past."""
+    """Searches that find nothing take at most a fiftieth of the time, however many events they read past."""
     now, searches = [0.0], []
 
     def search(**_arguments):

@@ -92,10 +92,10 @@ def scan_one(client: Client, place: Place) -> None:
 
 
 def accrue_one() -> None:
-    """Without the pause at the end of a drain, in which a worker waits for late publishers: it would hide the cost."""
+    """Without the pause at the end of a drain, for publishers that count on an earlier call: it would hide the cost."""
     with patch.object(worker_signals, "QUIET_SECONDS", 0):
         delivered = worker.drain()
-    assert delivered in {1, 2}, delivered  # at their fifth scan customers reach a milestone, whose event comes along
+    assert delivered in {1, 2}, delivered  # some scans reach a milestone, which adds an event
 
 
 def timed(act: Callable[[], None], kind: str) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """As browsers write numbers in Arabic: 12,500.5. Django's own formats do not group them.
 
-Moments, and the portal's days, are written so: 29 أكتوبر 2026, 18:00 UTC. Fields are filled in as the browser sends
+Moments and the portal's days look like this: 29 أكتوبر 2026, 18:00 UTC. Fields are filled in as the browser sends
 them (ISO 8601).
 """
 

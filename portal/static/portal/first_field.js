@@ -1,5 +1,5 @@
-// The form of a new row: the keyboard goes to its first field. What stands above the form stays in view, as Django's own
-// script would not have it.
+// In the form of a new row, focus the first field. Unlike Django's own script this does not scroll, so that what stands
+// above the form stays in view.
 
 const fields = document.querySelector("[data-new-row]")?.closest("form").elements ?? [];
 const first = [...fields].find((it) => it.matches("input, select, textarea, button") && !it.disabled && it.offsetParent);

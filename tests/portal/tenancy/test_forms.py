@@ -312,6 +312,17 @@ def test_a_form_names_no_zone_while_it_depends_on_the_brand_that_is_chosen() -> 
     assert text(shown).count("Time</label>") == 2
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", "Delete level"), ("de", "Stufe löschen")])
+def test_the_button_that_deletes_has_its_words_in_the_languages_order(language: str, words: str) -> None:
+    level = factories.level(factories.brand())
+
+    shown = browser(staff(level.brand)).get(
+        address("loyalty.brandlevel", "change", level.pk), headers={"Accept-Language": language}
+    )
+
+    assert words in text(shown)
+
+
 def test_a_form_names_the_zone_of_what_cannot_be_changed() -> None:
     brand = factories.brand(time_zone="Asia/Kolkata")
     code = factories.code(brand)

@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import ngettext
 
-from campaigns.admin.replays.figures import ReplayFigures
+from campaigns.admin.replays.figures import ReplayFigures, differences_text
 from campaigns.models.campaigns import Campaign
 from campaigns.models.replays import Replay
 from core.numbers import grouped
@@ -41,6 +41,7 @@ class Trial:
     points: str
     rewards: str
     worth: str  # of these, in money, as far as it is known to whoever looks
+    differences: str  # from what was paid, by the rules as they stood; empty if there are none
 
 
 def trial_of(replay: Replay, user: Any) -> Trial:
@@ -48,13 +49,15 @@ def trial_of(replay: Replay, user: Any) -> Trial:
     campaign: Any = figures.campaign or {"participants": 0, "finishers": 0, "milestones": ()}
     points = sum((Decimal(each["points"]) for each in campaign["milestones"]), Decimal(0))
     things = sum(each["things"] for each in campaign["milestones"])
+    cost, differences = figures.cost_of(points), replay.result["differences"] if replay.result else 0
     return Trial(
         address=reverse("admin:campaigns_replay_change", args=[replay.pk]),
         period=figures.period,
         participants=campaign["participants"],
         members=grouped(campaign["participants"]),
         finishers=grouped(campaign["finishers"]),
-        points=format_points(points),
+        points=f"{format_points(points)} ({cost})" if cost else format_points(points),
         rewards=ngettext("%(number)s reward", "%(number)s rewards", things) % {"number": grouped(things)},
         worth=figures.money_of(sum(figures.worth.values(), Decimal(0))),
+        differences=differences_text(differences) if differences else "",
     )

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 
 from brands.identity import roles
 from brands.identity.roles import VIEW
-from campaigns.admin.replays.reward_worth import worth_of_rewards
+from campaigns.admin.replays.reward_worth import cost_of_point, worth_of_rewards
 from campaigns.models.replays import Replay
 from core.numbers import format_number, grouped, plural_number, rounded
 from core.spreadsheets.csv_files import neutral
@@ -148,6 +148,11 @@ class ReplayFigures:
         if not self.sees_costs:
             return {}
         return worth_of_rewards(self.replay, (self.campaign or {}).get("milestones", ()))
+
+    def cost_of(self, points: Decimal) -> str:
+        """What these points cost, as money_of says it; empty for who sees no costs."""
+        cost = cost_of_point(self.replay) if self.sees_costs else None
+        return self.money_of(cost and points * cost)
 
     def money_of(self, amount: Decimal | None) -> str:
         return f"{rounded(amount, 2)} {self.replay.brand.currency}" if amount else ""

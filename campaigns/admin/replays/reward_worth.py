@@ -1,4 +1,4 @@
-"""What the rewards of a tried campaign's milestones are worth, by what members pay for them in points."""
+"""What a tried campaign's milestones cost: their points, and their rewards by what members pay for them in points."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -9,6 +9,11 @@ from campaigns.models.replays import Replay
 from loyalty.programme.point_costs import PointCosts
 
 
+def cost_of_point(replay: Replay) -> Decimal | None:
+    """In the brand's currency, on the replay's last day; None while the brand has set none."""
+    return PointCosts(replay.brand_id).on(replay.until.astimezone(replay.brand.zone).date())
+
+
 def worth_of_rewards(replay: Replay, milestones: Iterable[Mapping[str, Any]]) -> dict[int, Decimal]:
     """By id of the milestone, in the brand's currency, at the cost of a point on the replay's last day.
 
@@ -16,8 +21,7 @@ def worth_of_rewards(replay: Replay, milestones: Iterable[Mapping[str, Any]]) ->
     set no cost per point.
     """
     things = {each["id"]: each["things"] for each in milestones if each["things"]}
-    day = replay.until.astimezone(replay.brand.zone).date()
-    cost = PointCosts(replay.brand_id).on(day) if things else None
+    cost = cost_of_point(replay) if things else None
     if cost is None:
         return {}
     rows = Milestone.objects.filter(pk__in=things, campaign__brand=replay.brand_id, reward__cost__isnull=False)

@@ -173,6 +173,31 @@ def test_one_click_tries_it_on_past_days(brand, running):
     assert "Another draft is being tried." in text(refused)
 
 
+@pytest.mark.parametrize(("differences", "warning"), [(0, ""), (3, "Check against the ledger: 3 differences")])
+def test_the_last_trial_says_what_it_would_have_cost_and_how_reliable_that_is(brand, running, differences, warning):
+    milestone = {"id": 0, "points": "1020", "things": 0}
+    campaign = {"participants": 38, "finishers": 34, "milestones": [milestone]}
+    until = timezone.now()
+    Replay.objects.create(
+        brand=brand,
+        kind=Replay.Kind.CAMPAIGN,
+        campaign=running,
+        name="Collect",
+        content={},
+        since=until - timedelta(days=30),
+        until=until,
+        expires_at=until + timedelta(days=1),
+        finished_at=until,
+        result={"differences": differences, "campaign": campaign},
+    )
+
+    page = page_of(brand, running)
+
+    assert "34 reached the goal, for 1,020 points (10.20 EUR) and 0 rewards." in page
+    assert ("so the figures are less reliable" in page) == bool(warning)
+    assert warning in page
+
+
 @pytest.mark.parametrize(
     ("fields", "expected_text"),
     [

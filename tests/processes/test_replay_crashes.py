@@ -14,7 +14,7 @@ from jobs.models import Job
 from tests.support import factories
 from tests.support.live_stack import Stack, wait_until
 
-ACTIONS = 16_000
+ACTIONS = 40_000
 MEMBERS = 200
 
 

@@ -49,7 +49,7 @@ SIGNS = r"""
     return range.getBoundingClientRect();
   };
   for (let text = texts.nextNode(); text; text = texts.nextNode())
-    for (const match of text.data.matchAll(/[\w+@.-]*(?:•{3,}|(?<=\w)…)[\w•@.-]*/g)) {
+    for (const match of text.data.matchAll(/[\w+@.-]*(?:•{3,}|(?<=[\w-])…)[\w•@.-]*/g)) {
       const places = [...match[0]].map((_sign, at) => place(text, match.index + at));
       const follows = (each, before) => each.left > before.left || each.top > before.bottom - 2;
       const isInOrder = places.slice(1).every((each, at) => follows(each, places[at]));

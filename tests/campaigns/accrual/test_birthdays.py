@@ -279,7 +279,7 @@ def test_beats_at_once_publish_each_event_once():
 
 def test_a_brand_at_which_it_fails_keeps_no_others_members_waiting(brand, customer, today, monkeypatch, caplog):
     """The brands come in any order, so each of them fails once."""
-    other = factories.brand()
+    other = factories.brand(time_zone=str(ZONE))
     for each, member in ((brand, customer), (other, factories.customer(other))):
         rewarded(each)
         born(member, each, today)

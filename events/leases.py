@@ -16,7 +16,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from core.db.outages import is_outage
-from core.db.statements import command, query, query_values
+from core.db.statements import Query, command, query, query_values
 from core.errors import DomainError
 from core.json_values import ENCODER
 from core.lease_keeper import Keeper
@@ -65,21 +65,21 @@ def claim(*, limit: int, lane: str = POINTS) -> list[LeasedEvent]:
 
     In the order in which they were published: one account's, in which it earned.
     """
-    taken = CLAIM_DUE.all(lane=lane, limit=limit, lease_seconds=lane_named(lane).lease_seconds)
-    return sorted(taken, key=attrgetter("id"))
+    return _claimed(CLAIM_DUE, lane=lane, limit=limit)
 
 
 def claim_of(*, brand_id: int, limit: int, lane: str) -> list[LeasedEvent]:
     """The same of one brand's events, in a slow lane."""
-    lease_seconds = lane_named(lane).lease_seconds
-    taken = CLAIM_DUE_OF_BRAND.all(brand_id=brand_id, lane=lane, limit=limit, lease_seconds=lease_seconds)
-    return sorted(taken, key=attrgetter("id"))
+    return _claimed(CLAIM_DUE_OF_BRAND, lane=lane, limit=limit, brand_id=brand_id)
 
 
 def claim_of_other_brands(*, brand_ids: Sequence[int], limit: int, lane: str) -> list[LeasedEvent]:
     """The same of all brands but these."""
-    lease_seconds = lane_named(lane).lease_seconds
-    taken = CLAIM_DUE_OF_OTHER_BRANDS.all(brand_ids=brand_ids, lane=lane, limit=limit, lease_seconds=lease_seconds)
+    return _claimed(CLAIM_DUE_OF_OTHER_BRANDS, lane=lane, limit=limit, brand_ids=brand_ids)
+
+
+def _claimed(statement: Query[LeasedEvent], *, lane: str, **parameters: Any) -> list[LeasedEvent]:
+    taken = statement.all(lane=lane, lease_seconds=lane_named(lane).lease_seconds, **parameters)
     return sorted(taken, key=attrgetter("id"))
 
 

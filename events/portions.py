@@ -5,8 +5,8 @@ from django.conf import settings
 from events import leases
 from events.messages import CLOCK, LeasedEvent
 
-# At most this share of a worker's time goes into searches that find too few events of other brands: reading past a
-# hundred thousand events of one brand takes 30 ms. But none waits longer than the bound for the next search.
+# After a search that finds less than a portion of other brands' events, this share of a worker's time is left to the
+# next ones: reading past a hundred thousand events of one brand takes 30 ms. The pause has a bound, whatever it took.
 SEARCH_SHARE = 0.02
 MAX_PAUSE_SECONDS = 2.0
 

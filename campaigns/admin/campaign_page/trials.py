@@ -49,7 +49,7 @@ def trial_of(replay: Replay, user: Any) -> Trial:
     campaign: Any = figures.campaign or {"participants": 0, "finishers": 0, "milestones": ()}
     points = sum((Decimal(each["points"]) for each in campaign["milestones"]), Decimal(0))
     things = sum(each["things"] for each in campaign["milestones"])
-    cost, differences = figures.cost_of(points), replay.result["differences"] if replay.result else 0
+    cost, differences = figures.cost_of(points), figures.result["differences"]
     return Trial(
         address=reverse("admin:campaigns_replay_change", args=[replay.pk]),
         period=figures.period,

@@ -145,14 +145,17 @@ class ReplayFigures:
 
     @cached_property
     def worth(self) -> Mapping[int, Decimal]:
-        if not self.sees_costs:
-            return {}
-        return worth_of_rewards(self.replay, (self.campaign or {}).get("milestones", ()))
+        milestones = (self.campaign or {}).get("milestones", ())
+        return worth_of_rewards(self.replay, milestones, self.point_cost) if self.point_cost is not None else {}
 
     def cost_of(self, points: Decimal) -> str:
         """What these points cost, as money_of says it; empty for who sees no costs."""
-        cost = cost_of_point(self.replay) if self.sees_costs else None
-        return self.money_of(cost and points * cost)
+        return self.money_of(points * self.point_cost if self.point_cost is not None else None)
+
+    @cached_property
+    def point_cost(self) -> Decimal | None:
+        """Of a point, for who may see it."""
+        return cost_of_point(self.replay) if self.sees_costs else None
 
     def money_of(self, amount: Decimal | None) -> str:
         return f"{rounded(amount, 2)} {self.replay.brand.currency}" if amount else ""

@@ -14,15 +14,11 @@ def cost_of_point(replay: Replay) -> Decimal | None:
     return PointCosts(replay.brand_id).on(replay.until.astimezone(replay.brand.zone).date())
 
 
-def worth_of_rewards(replay: Replay, milestones: Iterable[Mapping[str, Any]]) -> dict[int, Decimal]:
-    """By id of the milestone, in the brand's currency, at the cost of a point on the replay's last day.
+def worth_of_rewards(replay: Replay, milestones: Iterable[Mapping[str, Any]], cost: Decimal) -> dict[int, Decimal]:
+    """By id of the milestone, in the brand's currency. `cost`: of a point.
 
-    Milestones that gave no things are left out, and those whose reward has no price in points, or while the brand has
-    set no cost per point.
+    Milestones that gave no things are left out, and those whose reward has no price in points.
     """
     things = {each["id"]: each["things"] for each in milestones if each["things"]}
-    cost = cost_of_point(replay) if things else None
-    if cost is None:
-        return {}
     rows = Milestone.objects.filter(pk__in=things, campaign__brand=replay.brand_id, reward__cost__isnull=False)
     return {pk: things[pk] * points * cost for pk, points in rows.values_list("pk", "reward__cost")}

@@ -49,7 +49,9 @@ class CampaignCopies(TenantAdmin):
         campaign.pk, campaign.is_active = None, False
         campaign._state.adding = True  # noqa: SLF001 - Django's way to copy a row
         campaign.campaign_name = name_of_copy(campaign)
-        campaign.created_at = timezone.now()
+        campaign.created_at = now = timezone.now()
+        if campaign.starts_at and campaign.starts_at <= now:
+            campaign.starts_at = None  # when the copy is launched
         campaign.save()
         most = Decimal(campaign.brand.max_points_per_scan)
         for each in milestones:

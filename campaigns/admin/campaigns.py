@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
+from django.db.models import Exists, Model, OuterRef
 from django.forms.widgets import Script
 from django.http import HttpRequest
 from django.utils import timezone
@@ -14,15 +15,14 @@ from campaigns import linked_batches
 from campaigns.accrual import scopes
 from campaigns.admin.campaign_copies import CampaignCopies
 from campaigns.admin.campaign_form import CampaignForm
-from campaigns.admin.campaign_page.figures import spent_of, state_badge
+from campaigns.admin.campaign_page.figures import goal_text, spent_of, state_badge
 from campaigns.admin.campaign_page.pages import CampaignPages
 from campaigns.admin.milestone_form import Milestones
 from campaigns.admin.replays.starts import CampaignTries
 from campaigns.admin.resources import CampaignResource, check_stored_milestones
 from campaigns.admin.wizard.pages import CampaignWizard
-from campaigns.models.campaigns import Campaign, CampaignBudget
-from campaigns.progress.lifecycle import state_of
-from core.numbers import format_number
+from campaigns.models.campaigns import Campaign, CampaignBudget, UserLoyaltyCampaign
+from campaigns.progress import lifecycle
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.sidebar import PROGRAMME, SidebarEntry
@@ -67,6 +67,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
     readonly_fields = ("linked_batches", "reads_back", "budget_now")
     form = translated_form(CampaignForm, Campaign)
     inlines = (Milestones,)
+    list_select_related = ("brand",)
     actions_detail = ("duplicate", "try_campaign")
 
     class Media:
@@ -82,11 +83,28 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
             hidden = set() if self.has_change_permission(request, obj) else {"conditions"}
         return without(result, hidden)
 
+    def create(self, request: HttpRequest, obj: Campaign, form: Any) -> Model:
+        """One that is active from the first is launched."""
+        if obj.is_active:
+            lifecycle.launch(obj, at=timezone.now())
+        return super().create(request, obj, form)
+
+    def store(self, obj: Campaign, fields: set[str]) -> None:
+        """One that is switched on is launched."""
+        if "is_active" in fields and obj.is_active:
+            lifecycle.launch(obj, at=timezone.now())
+            fields = fields | {"starts_at"}
+        super().store(obj, fields)
+
     # --- What it shows
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        begun = UserLoyaltyCampaign.objects.filter(campaign=OuterRef("pk"))
+        return super().get_queryset(request).annotate(has_begun=Exists(begun))
 
     @display(description=gettext_lazy("goal"), ordering="target_value")
     def goal(self, campaign: Campaign) -> str:
-        return format_number(campaign.target_value)
+        return goal_text(campaign)
 
     @display(description=gettext_lazy("the campaign"))
     def reads_back(self, campaign: Campaign) -> str:
@@ -95,7 +113,9 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
     @display(description=gettext_lazy("state"))
     def state(self, campaign: Campaign) -> SafeString:
         """A switch alone would call an ended campaign active."""
-        return state_badge(state_of(campaign, at=timezone.now()), is_new=False)
+        state = lifecycle.state_of(campaign, at=timezone.now())
+        is_new = state is lifecycle.State.OFF and not campaign.has_begun  # type: ignore[attr-defined] # see get_queryset
+        return state_badge(state, is_new=is_new)
 
     @display(description=gettext_lazy("paid so far"))
     def budget_now(self, campaign: Campaign) -> SafeString | str:

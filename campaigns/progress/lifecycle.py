@@ -44,7 +44,17 @@ def act(campaign: Campaign, name: str, *, at: datetime) -> bool:
     if name == "end":
         campaign.ends_at = at
         campaign.save(update_fields=["ends_at"])
-    else:
-        campaign.is_active = name == "resume"
+    elif name == "pause":
+        campaign.is_active = False
         campaign.save(update_fields=["is_active"])
+    else:
+        launch(campaign, at=at)
+        campaign.save(update_fields=["is_active", "starts_at"])
     return True
+
+
+def launch(campaign: Campaign, *, at: datetime) -> None:
+    """Switch it on, not saved. Without a start of its own it starts now, unless members take part in it already."""
+    campaign.is_active = True
+    if campaign.starts_at is None and not (campaign.pk and campaign.progress_rows.exists()):
+        campaign.starts_at = at

@@ -39,6 +39,22 @@ def state_badge(state: State, *, is_new: bool) -> SafeString:
     return badge("", _("Not launched")) if is_new else badge(COLOURS[state], TEXTS[state])
 
 
+def goal_text(campaign: Campaign) -> str:
+    """With what it counts: 10 scans, 100 EUR."""
+    goal, number = campaign.target_value, grouped(campaign.target_value)
+    if campaign.step_by == Campaign.StepBy.AMOUNT:
+        return f"{number} {campaign.brand.currency}"
+    if campaign.step_by == Campaign.StepBy.PRODUCTS:
+        return ngettext("%(number)s product", "%(number)s different products", goal) % {"number": number}
+    counted = {
+        Campaign.Type.SCAN.value: ngettext("%(number)s scan", "%(number)s scans", goal),
+        Campaign.Type.ORDER.value: ngettext("%(number)s order", "%(number)s orders", goal),
+        Campaign.Type.PROFILE.value: ngettext("%(number)s profile change", "%(number)s profile changes", goal),
+        Campaign.Type.LOGIN.value: ngettext("%(number)s login", "%(number)s logins", goal),
+    }
+    return counted[campaign.type] % {"number": number}
+
+
 @dataclass(frozen=True, slots=True)
 class MilestoneLine:
     """A milestone on the way: where it lies on the line, what it gives, how many reached it."""
@@ -154,8 +170,12 @@ class TimeLine:
     percent: float | None
 
 
-def time_line(campaign: Campaign, *, at: datetime) -> TimeLine:
+def time_line(campaign: Campaign, *, is_new: bool, at: datetime) -> TimeLine:
+    """`is_new`: it was never launched; without a start of its own it starts when it is."""
     zone = campaign.brand.zone
+    if is_new and campaign.starts_at is None:
+        ends_text = moment_text(campaign.ends_at, zone) if campaign.ends_at else _("no end")
+        return TimeLine(begins=_("starts when you launch it"), ends=ends_text, left="", percent=None)
     begins, ends = campaign.starts_at or campaign.created_at, campaign.ends_at
     percent = None
     if ends is not None:

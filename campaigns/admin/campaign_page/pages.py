@@ -74,7 +74,6 @@ class CampaignPages(CampaignActs):
             "title": str(campaign),
             "campaign": campaign,
             "sentence": scopes.sentence(campaign),
-            "time": figures.time_line(campaign, at=at),
             "after": figures.after_the_end(campaign),
             "batches": self.rows(request, BATCHES, "campaign", campaign)
             if seen[BATCHES] and has_batches(campaign)
@@ -82,7 +81,6 @@ class CampaignPages(CampaignActs):
             "edit": reverse("admin:campaigns_campaign_change", args=[pk]) if may_change else "",
             "duplicate": self.may_duplicate(request, campaign),
         }
-        has_begun = True
         if seen[PROGRESS] and seen[CLAIMS]:
             results, counted_at = saved_results.latest(campaign, at=at)
             has_begun = bool(results.participants)
@@ -96,7 +94,10 @@ class CampaignPages(CampaignActs):
                 "counted_at": counted_at if counted_at != at else None,
                 "claims": self.rows(request, CLAIMS, "milestone__campaign", campaign),
             }
+        else:
+            has_begun = campaign.progress_rows.exists()
         is_new = state is State.OFF and not has_begun
+        context["time"] = figures.time_line(campaign, is_new=is_new, at=at)
         context["badge"] = figures.state_badge(state, is_new=is_new)
         context["plan"] = plan_address(pk) if may_change and is_new else ""
         context["page_actions"] = self.page_actions(campaign, state, is_new=is_new) if may_change else []

@@ -212,7 +212,9 @@ class CampaignWizard(CampaignActs):
             self.remember(request, [before])
         step_before = made.step_by if before else None
         form.fill(made)
-        made.is_active = launches
+        made.is_active = False
+        if launches:
+            lifecycle.launch(made, at=timezone.now())
         made.full_clean()
         if problems := problems_of(made, step_before=step_before):
             raise ValidationError(dict(problems))

@@ -91,8 +91,55 @@ def test_the_list_calls_an_ended_campaign_ended(brand):
     assert "Scheduled" in listed
 
 
+def test_the_list_says_what_a_goal_counts_and_calls_a_draft_not_launched(brand, customer):
+    draft = factories.campaign(brand, target_value=12, is_active=False)
+    factories.campaign(brand, target_value=1000, step_by="amount")
+    client = browser(staff(brand))
+    listed = text(client.get(address("campaigns.campaign")))
+    assert [phrase for phrase in ("12 scans", "1,000 EUR", "Not launched") if phrase not in listed] == []
+    assert "Paused" not in listed
+
+    UserLoyaltyCampaign.objects.create(user=customer, campaign=draft)
+
+    assert "Paused" in text(client.get(address("campaigns.campaign")))
+
+
+def test_a_new_campaign_of_the_whole_form_starts_when_it_is_added(brand):
+    client, its = browser(staff(brand)), f"{address('campaigns.campaign', 'add')}?form=all"
+    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
+
+    answer = client.post(its, {**sent, "campaign_name": "Made by form", "target_value": "3", "is_active": "on"})
+
+    assert answer.status_code == 302, answer.context["errors"]
+    made = Campaign.objects.get()
+    assert abs(made.starts_at - timezone.now()) < timedelta(minutes=1)
+
+
+def test_a_campaign_that_is_switched_on_in_its_form_starts_then(brand, customer):
+    new, begun = factories.campaign(brand, is_active=False), factories.campaign(brand, is_active=False)
+    UserLoyaltyCampaign.objects.create(user=customer, campaign=begun)
+
+    for campaign in (new, begun):
+        assert save(brand, campaign, is_active="on").status_code == 302
+        campaign.refresh_from_db()
+
+    assert new.is_active
+    assert abs(new.starts_at - timezone.now()) < timedelta(minutes=1)
+    assert (begun.is_active, begun.starts_at) == (True, None)
+
+
+def test_a_campaign_that_runs_keeps_its_start_empty(brand):
+    campaign = factories.campaign(brand)
+
+    save(brand, campaign, budget="7")
+
+    campaign.refresh_from_db()
+    assert (campaign.starts_at, campaign.budget) == (None, 7)
+
+
 def test_a_duplicate_is_switched_off_and_has_the_same_milestones(brand):
-    campaign = factories.campaign(brand, budget=30, conditions={"all": [row("weekday", "in", [6])]})
+    sundays = {"all": [row("weekday", "in", [6])]}
+    campaign = factories.campaign(brand, budget=30, conditions=sundays, starts_at=timezone.now() - timedelta(days=9))
     factories.milestone(campaign, 3, reward_points=5, translations={"de": {"reward_name": "Ein Becher"}})
     client = browser(staff(brand))
     its = address("campaigns.campaign", "duplicate", campaign.pk)
@@ -102,6 +149,7 @@ def test_a_duplicate_is_switched_off_and_has_the_same_milestones(brand):
 
     copy = Campaign.objects.exclude(pk=campaign.pk).get()
     assert (copy.campaign_name, copy.is_active, copy.budget) == ("Scan and win (copy 1)", False, 30)
+    assert copy.starts_at is None
     assert copy.conditions == campaign.conditions
     [milestone] = copy.milestones.all()
     assert (milestone.threshold, milestone.translations) == (3, {"de": {"reward_name": "Ein Becher"}})

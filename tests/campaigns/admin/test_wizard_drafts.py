@@ -1,6 +1,9 @@
 """The wizard of campaigns: what is saved for later, what is too much for it, and whose rows it offers."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from brands.models.people import StaffRole
 from campaigns.admin.wizard import audience, form
@@ -43,6 +46,32 @@ def test_saved_for_later_is_a_draft_that_the_page_can_be_undone_to(client, brand
     made.refresh_from_db()
     assert (made.campaign_name, made.is_active) == ("Ten", True)
     assert list(Milestone.objects.values_list("threshold", flat=True)) == [4]
+
+
+def test_what_is_launched_without_a_first_day_starts_now(client, brand):
+    made = saved_for_later(client)
+    page = text(client.get(address(LABEL, "page", made.pk)))
+    assert "starts when you launch it" in page
+    its = address(LABEL, "plan", made.pk)
+
+    client.post(its, {**values_of(client.get(its)), "_launch": "1"})
+
+    made.refresh_from_db()
+    assert abs(made.starts_at - timezone.now()) < timedelta(minutes=1)
+    assert "starts when you launch it" not in text(client.get(address(LABEL, "page", made.pk)))
+
+
+def test_what_was_launched_and_paused_before_anybody_took_part_has_its_plan_and_starts_anew(client, brand):
+    client.post(NEW, {**PLAIN, "_launch": "1"})
+    made = Campaign.objects.get()
+    Campaign.objects.update(starts_at=timezone.now() - timedelta(days=3), is_active=False)
+    its = address(LABEL, "plan", made.pk)
+
+    client.post(its, {**values_of(client.get(its)), "_launch": "1"})
+
+    made.refresh_from_db()
+    assert made.is_active
+    assert abs(made.starts_at - timezone.now()) < timedelta(minutes=1)
 
 
 def test_trying_saves_it_for_later_and_starts_a_job(client, brand):

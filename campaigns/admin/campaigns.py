@@ -18,7 +18,7 @@ from campaigns.admin.campaign_form import CampaignForm
 from campaigns.admin.campaign_page.figures import goal_text, spent_of, state_badge
 from campaigns.admin.campaign_page.pages import CampaignPages
 from campaigns.admin.milestone_form import Milestones
-from campaigns.admin.replays.starts import CampaignTries
+from campaigns.admin.replays.starts import CampaignReplays
 from campaigns.admin.resources import CampaignResource, check_stored_milestones
 from campaigns.admin.wizard.pages import CampaignWizard
 from campaigns.models.campaigns import Campaign, CampaignBudget, UserLoyaltyCampaign
@@ -32,7 +32,7 @@ from portal.unfold import ChoicesFilter, display
 
 
 @admin.register(Campaign)
-class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries, ImportingAdmin, TranslationsAdmin):
+class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignReplays, ImportingAdmin, TranslationsAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change",
         "manager": "view add change",
@@ -68,7 +68,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignTries
     form = translated_form(CampaignForm, Campaign)
     inlines = (Milestones,)
     list_select_related = ("brand",)
-    actions_detail = ("duplicate", "try_campaign")
+    actions_detail = ("duplicate", "replay_campaign")
 
     class Media:
         css: ClassVar = {"all": ("campaigns/rule_builder.css",)}

@@ -290,7 +290,7 @@ class BrandReplays(BrandList):
         context = access.audit_context()
         made = jobs.start(brand=access.brand, draft=draft, days=data["days"], by=access.user, at=context.at)
         row = AuditedChange(made, access.brand_id)
-        audit_log.record(audit_context=context, action="Tried on past actions", rows=[row])
+        audit_log.record(audit_context=context, action="Replayed past actions", rows=[row])
         return Response(BrandReplayRowOutput.serialize(made), status=201)
 
 

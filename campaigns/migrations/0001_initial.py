@@ -259,7 +259,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('rule', 'Earning rule'), ('levels', 'Levels'), ('campaign', 'Campaign')], db_default='rule', default='rule', max_length=8, verbose_name='kind')),
                 ('rule', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='replays', to='campaigns.earningrule', verbose_name='rule')),
                 ('campaign', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='replays', to='campaigns.campaign', verbose_name='campaign')),
-                ('name', models.CharField(max_length=120, verbose_name='what was tried')),
+                ('name', models.CharField(max_length=120, verbose_name='draft')),
                 ('content', models.JSONField(help_text='What the draft said.')),
                 ('since', core.moments.MomentField(verbose_name='from')),
                 ('until', core.moments.MomentField(verbose_name='until')),

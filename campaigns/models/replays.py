@@ -59,7 +59,7 @@ class Replay(models.Model):
         related_name="replays",
         verbose_name=_("campaign"),
     )
-    name = models.CharField(_("what was tried"), max_length=120)
+    name = models.CharField(_("draft"), max_length=120)
     content = models.JSONField(help_text=_("What the draft said."))
     since = MomentField(_("from"))
     until = MomentField(_("until"))

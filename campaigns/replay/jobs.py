@@ -47,7 +47,7 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
         raise Invalid(_("Choose 1 to %(most)d days.") % {"most": most}, details={"field": "days"})
     take_turn(brand.pk)
     if Job.objects.unfinished().filter(brand=brand, kind=REPLAY.name).exists():
-        raise Invalid(_("Another draft is being tried. Wait until that has ended, or cancel it."))
+        raise Invalid(_("Another replay is running. Wait until it has ended, or cancel it."))
     first = at.astimezone(brand.zone).date() - timedelta(days=days - 1)
     made = Replay.objects.create(
         brand=brand,
@@ -124,7 +124,7 @@ def purge(*, at: datetime) -> int:
 
 REPLAY = JobKind(
     name="replay-rule",
-    label=gettext_lazy("Try a draft on past actions"),
+    label=gettext_lazy("Replay past actions with a draft"),
     run=run_replay,
     on_cancel=gettext_lazy("Nothing is kept of it. You can start it again."),
     visible_with="campaigns.replay",

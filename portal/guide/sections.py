@@ -79,7 +79,7 @@ BY_MODEL = {
     "campaigns.campaign": "campaigns#what-it-counts",
     "campaigns.earningrule": "earning-rules#making-one",
     "campaigns.eventkind": "events#own-kinds",
-    "campaigns.replay": "earning-rules#trying-it-on-past-actions",
+    "campaigns.replay": "earning-rules#replaying-past-actions",
     "campaigns.rewardclaim": "campaigns#what-milestones-give",
     "campaigns.userloyaltycampaign": "campaigns#what-it-counts",
     "events.event": "events#life-of-an-event",

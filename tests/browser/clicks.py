@@ -7,8 +7,8 @@ from playwright.sync_api import FileChooser, Locator
 
 from tests.browser.window import Window
 
-# Each press of a mouse or finger that reaches the page: one for a click, a drag or a long press. Playwright presses again
-# where the element has moved away; the press that missed it stops at the window. A document counts each press once.
+# Each press of a mouse or finger that reaches the page: one for a click, a drag or a long press. Playwright presses
+# again where the element has moved away; the press that missed it stops at the window. A document counts a press once.
 NOTICE = """
 window.countPress ??= (event) => { if (event.isTrusted) window.handPressed(); };
 document.addEventListener("pointerdown", window.countPress, true);

@@ -93,7 +93,7 @@ class TestPressedTwice:
         manager = window("manager")
         manager.goto("campaigns/campaign/new/?template=collect")
         manager.page.get_by_role("button", name="6. Launch").click()
-        manager.button("Launch or schedule").dblclick(no_wait_after=True)
+        manager.button("Launch campaign").dblclick(no_wait_after=True)
         manager.page.wait_for_url("**/campaign/*/page/")
 
         assert Campaign.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Pause, resume and end a campaign, each on a page that says what stops; and try it on past actions at one click."""
+"""Pause, resume and end a campaign, each on a page that says what stops; and replay past actions at one click."""
 
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.undo import offers
 
-TRY_DAYS = 30
+REPLAY_DAYS = 30
 TITLES = {
     "pause": gettext_lazy("Pause campaign: %(campaign)s"),
     "resume": gettext_lazy("Resume campaign: %(campaign)s"),
@@ -96,28 +96,28 @@ class CampaignActs(TenantAdmin):
             offers.done(request, f"{campaign}: {DONE[name]}", "campaign", brand_id=campaign.brand_id, arguments=what)
         return redirect(page_address(campaign_id))
 
-    def try_month(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A job tries it on the actions of the last days; the page shows how far it is, and then what it found."""
+    def replay_month(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """A job replays the actions of the last days; the page shows how far it is, and then what it found."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         campaign = self.changeable(request, pk)
-        self.start_trial(request, campaign)
+        self.start_replay(request, campaign)
         return redirect(page_address(pk))
 
-    def start_trial(self, request: HttpRequest, campaign: Campaign) -> None:
+    def start_replay(self, request: HttpRequest, campaign: Campaign) -> None:
         """What is in the way is said as a message."""
         try:
             jobs.start(
                 brand=campaign.brand,
                 draft=drafts.of_campaign(campaign),
-                days=min(TRY_DAYS, jobs.max_days()),
+                days=min(REPLAY_DAYS, jobs.max_days()),
                 by=staff_user(request),
                 at=timezone.now(),
             )
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         else:
-            self.note(request, [campaign], gettext_noop("Tried on past actions"))
+            self.note(request, [campaign], gettext_noop("Replayed past actions"))
 
 
 def plan_address(campaign_id: int) -> str:

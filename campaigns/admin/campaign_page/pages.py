@@ -15,7 +15,7 @@ from brands.identity.roles import VIEW
 from campaigns.accrual import scopes
 from campaigns.admin.campaign_page import figures
 from campaigns.admin.campaign_page.acts import BUTTONS, LAUNCH, CampaignActs, page_address, plan_address
-from campaigns.admin.campaign_page.trials import trial_context
+from campaigns.admin.campaign_page.latest_replay import latest_replay_context
 from campaigns.models.campaigns import Campaign
 from campaigns.progress import lifecycle, saved_results
 from campaigns.progress.lifecycle import State
@@ -47,7 +47,7 @@ class CampaignPages(CampaignActs):
             "pause": ("<id:pk>/pause/", self.pause),
             "resume": ("<id:pk>/resume/", self.resume),
             "end": ("<id:pk>/end/", self.end),
-            "try_month": ("<id:pk>/try-month/", self.try_month),
+            "replay_month": ("<id:pk>/replay-month/", self.replay_month),
         }
         return [*page_urls(self, views), *super().get_urls()]
 
@@ -102,7 +102,7 @@ class CampaignPages(CampaignActs):
         context["plan"] = plan_address(pk) if may_change and is_new else ""
         context["page_actions"] = self.page_actions(campaign, state, is_new=is_new) if may_change else []
         if seen[REPLAYS]:
-            context |= trial_context(campaign, user=request.user, may_try=may_change)
+            context |= latest_replay_context(campaign, user=request.user, may_replay=may_change)
         with timezone.override(campaign.brand.zone):
             return TemplateResponse(request, "admin/campaigns/campaign/page.html", context).render()
 

@@ -1,4 +1,4 @@
-"""Forms of what is tried on past actions: on how many days', and a rule, a campaign or levels."""
+"""Forms of what a replay decides again: how many days, and with which rule, campaign or levels."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -65,7 +65,7 @@ class RuleChoice(DraftForm):
         field: Any = self.fields["rule"]
         field.queryset = EarningRule.objects.filter(brand=self.brand).order_by("name")
         field.initial = row
-        field.help_text = _("It is tried as it is saved now, as if it had run all the time.")
+        field.help_text = _("As it is saved now, and as if it had run all the time.")
 
     def draft(self) -> Draft:
         return drafts.of_rule(self.cleaned_data["rule"])
@@ -86,12 +86,12 @@ class CampaignChoice(DraftForm):
             field.queryset = rows
         self.fields["campaign"].initial = row
         self.fields["campaign"].help_text = _(
-            "It is tried as it is saved now, from the first of these days on. To try a change, duplicate a campaign "
-            "and change the copy: it stays switched off."
+            "As it is saved now, from the first of these days on. To replay with a change, duplicate a campaign and "
+            "change the copy: it stays switched off."
         )
         self.fields["instead_of"].help_text = _(
-            "What this campaign really paid is left out, as if the other one had run instead. What the tried campaign "
-            "itself really paid is always left out."
+            "What this campaign really paid is left out, as if the other one had run instead. What the campaign above "
+            "really paid is always left out."
         )
 
     def draft(self) -> Draft:

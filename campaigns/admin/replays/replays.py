@@ -46,7 +46,7 @@ class ReplayAdmin(DraftReplayMixin):
         ),
     )
     readonly_fields = ("period",)
-    actions_list = ("try_draft",)
+    actions_list = ("replay_draft",)
     change_form_outer_before_template = "admin/campaigns/replay.html"
 
     def get_urls(self) -> list[Any]:
@@ -104,20 +104,20 @@ class RuleReplays(TenantAdmin):
             return False
         return self.has_change_permission(request, self.get_object(request, str(object_id)))
 
-    @action(description=gettext_lazy("Try on past actions"), url_path="replay", icon="history", permissions=["replay"])
+    @action(description=gettext_lazy("Replay past actions"), url_path="replay", icon="history", permissions=["replay"])
     def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:
         rule = self.get_object(request, object_id)
         requested = ConfirmedAction(
             page=self,
             request=request,
             row=rule,
-            title=_("Try on past actions: %(rule)s") % {"rule": rule},
+            title=_("Replay past actions: %(rule)s") % {"rule": rule},
             paragraphs=[
                 _("A job decides each action of these days again: by the rules as they stood, and with this rule as it "
                   "is saved now, as if it had run all the time. Nobody gets or loses points."),
             ],
             form=DaysForm,
-            button=_("Try it"),
+            button=_("Replay"),
         )  # fmt: skip
 
         def started(answers: dict[str, Any]) -> HttpResponse:
@@ -128,7 +128,7 @@ class RuleReplays(TenantAdmin):
                 by=staff_user(request),
                 at=timezone.now(),
             )
-            self.note(request, [rule], gettext_noop("Tried on past actions"))
+            self.note(request, [rule], gettext_noop("Replayed past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 
         return requested.respond(started)

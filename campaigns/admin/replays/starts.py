@@ -1,4 +1,4 @@
-"""The page on which somebody chooses what to try on past actions: a rule, levels or a campaign."""
+"""The page on which somebody chooses the draft of a replay: a rule, levels or a campaign."""
 
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from portal.unfold import action
 
 Kind = Replay.Kind
 MAX_BRANDS = 50  # that are offered by name; of more one is chosen above the menu
-# What somebody must be allowed to change to try a draft of it.
+# What somebody must be allowed to change to replay with a draft of it.
 PAGES: dict[str, str] = {
     Kind.RULE: "campaigns.earningrule",
     Kind.LEVELS: "loyalty.brandlevel",
@@ -53,11 +53,11 @@ TEXTS: dict[str, Any] = {
 class DraftReplayMixin(TenantAdmin):
     """Part of the page of replays."""
 
-    def has_try_permission(self, request: HttpRequest) -> bool:
+    def has_replay_permission(self, request: HttpRequest) -> bool:
         return any(roles.brand_scope(request.user, CHANGE, page) for page in PAGES.values())
 
-    @action(description=gettext_lazy("Try a draft"), url_path="try", icon="history", permissions=["try"])
-    def try_draft(self, request: HttpRequest) -> HttpResponse:
+    @action(description=gettext_lazy("Replay a draft"), url_path="draft", icon="history", permissions=["replay"])
+    def replay_draft(self, request: HttpRequest) -> HttpResponse:
         kind = request.GET.get("kind", Kind.RULE.value)
         if kind not in FORMS:
             raise Http404
@@ -71,11 +71,11 @@ class DraftReplayMixin(TenantAdmin):
         requested = ConfirmedAction(
             page=self,
             request=request,
-            title=_("Try a draft on past actions"),
+            title=_("Replay past actions with a draft"),
             paragraphs=[TEXTS[kind]],
             form=partial(FORMS[kind], brand=brand, row=request.GET.get("row", "")),
-            button=_("Try it"),
-            template="admin/campaigns/try_draft.html",
+            button=_("Replay"),
+            template="admin/campaigns/replay_draft.html",
             context={
                 "kinds": self._kinds(request, kind, brand),
                 "brands": self._links(brands, brand, kind),
@@ -88,7 +88,7 @@ class DraftReplayMixin(TenantAdmin):
             form.is_valid()  # as the page has found
             draft = form.draft()
             made = jobs.start(brand=brand, draft=draft, days=answers["days"], by=staff_user(request), at=timezone.now())
-            self.note(request, [made], gettext_noop("Tried on past actions"))
+            self.note(request, [made], gettext_noop("Replayed past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 
         return requested.respond(started)
@@ -100,7 +100,7 @@ class DraftReplayMixin(TenantAdmin):
         return within.of(Brand.objects.order_by("name", "pk"), "pk")
 
     def _kinds(self, request: HttpRequest, kind: str, brand: Brand) -> list[dict[str, Any]]:
-        """What else may be tried, with its address."""
+        """What else may be the draft, with its address."""
         return [
             {"label": each.label, "address": _address(each, brand), "is_current": each == kind}
             for each in Kind
@@ -117,19 +117,19 @@ class DraftReplayMixin(TenantAdmin):
 
 def _address(kind: str, brand: Brand, row: str = "") -> str:
     query = {"kind": str(kind), "brand": str(brand.pk), **({"row": row} if row else {})}
-    return f"{reverse('admin:campaigns_replay_try_draft')}?{urlencode(query)}"
+    return f"{reverse('admin:campaigns_replay_replay_draft')}?{urlencode(query)}"
 
 
-class CampaignTries(TenantAdmin):
+class CampaignReplays(TenantAdmin):
     """Part of the page of campaigns."""
 
-    def has_try_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
+    def has_replay_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:
             return False
         return self.has_change_permission(request, self.get_object(request, str(object_id)))
 
-    @action(description=gettext_lazy("Try on past actions"), url_path="replay", icon="history", permissions=["try"])
-    def try_campaign(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """To the page where drafts are tried, with this one chosen."""
+    @action(description=gettext_lazy("Replay past actions"), url_path="replay", icon="history", permissions=["replay"])
+    def replay_campaign(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """To the page that starts replays, with this one chosen."""
         campaign = self.get_object(request, object_id)
         return redirect(_address(Kind.CAMPAIGN, campaign.brand, str(campaign.pk)))

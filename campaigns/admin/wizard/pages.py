@@ -23,7 +23,7 @@ from brands.identity.roles import ADD
 from brands.models.tenants import Brand
 from campaigns.admin.campaign_form import problems_of
 from campaigns.admin.campaign_page.acts import CampaignActs, page_address, plan_address
-from campaigns.admin.campaign_page.trials import trial_context
+from campaigns.admin.campaign_page.latest_replay import latest_replay_context
 from campaigns.admin.campaign_templates import CAMPAIGN_TEMPLATES, CampaignTemplate
 from campaigns.admin.wizard import preview
 from campaigns.admin.wizard.form import WizardForm, initial_of
@@ -160,6 +160,7 @@ class CampaignWizard(CampaignActs):
             "brand": campaign.brand,
             "campaign": campaign,
             "preview": preview.of_form(form),
+            "today": timezone.now().astimezone(campaign.brand.zone),
             "opened": request.POST.get("opened") or version_of(campaign),
             "brands": []
             if campaign.pk
@@ -167,7 +168,7 @@ class CampaignWizard(CampaignActs):
                 request, campaign.brand, request.path, template=request.GET.get("template", "collect")
             ),
             "back": page_address(campaign.pk) if campaign.pk else reverse("admin:campaigns_campaign_add"),
-            **(trial_context(campaign, user=request.user, may_try=False) if campaign.pk else {}),
+            **(latest_replay_context(campaign, user=request.user, may_replay=False) if campaign.pk else {}),
         }
         with timezone.override(campaign.brand.zone):
             return TemplateResponse(request, "admin/campaigns/campaign/wizard.html", context).render()
@@ -242,8 +243,8 @@ class CampaignWizard(CampaignActs):
             audit_log.record(audit_context=audit_context(request), action=audit_log.ADDED, rows=noted)
 
     def redirect_after_save(self, request: HttpRequest, made: Campaign, *, launches: bool) -> HttpResponse:
-        if "_try" in request.POST:
-            self.start_trial(request, made)
+        if "_replay" in request.POST:
+            self.start_replay(request, made)
             return redirect(f"{plan_address(made.pk)}#limits")
         if not launches:
             text = _("Saved for later. Nothing counts in it until you launch it.")

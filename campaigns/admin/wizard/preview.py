@@ -51,13 +51,16 @@ class Preview:
 
 
 def of_form(form: Any) -> Preview:
-    """By what was typed or, on a new page, what the fields begin with; whatever cannot be read is left out."""
+    """By what was typed or, on a new page, what the fields begin with.
+
+    What cannot be read is left out, as are milestones beyond the goal: nobody reaches them.
+    """
     goal = _number(form["target_value"].value()) or 1
     stops = []
     for number in range(1, ROWS + 1):
         at = _number(form[f"at_{number}"].value())
-        if at is not None:
-            percent = round(min(100.0, 100 * at / goal), 1)
+        if at is not None and at <= goal:
+            percent = round(100 * at / goal, 1)
             gives, points = str(form[f"gives_{number}"].value() or NOTHING), _points(form, number)
             reward = _reward(form, number, gives, points)
             is_thing = gives not in {NOTHING, POINTS}

@@ -2,6 +2,7 @@
 // those of every wizard; without scripts the form is one long page that says the same.
 import { LOCALE } from "../portal/locale.js";
 import { inSteps } from "../portal/wizard.js";
+import { showSummary } from "./campaign_summary.js";
 
 const form = document.querySelector(".campaign-wizard");
 const SVG = "http://www.w3.org/2000/svg";
@@ -42,11 +43,12 @@ const drawn = (kind, attributes, text = "") => {
 };
 const show = () => {
   const goal = Math.max(1, Number(valueOf("target_value")) || 1);
-  const stops = milestones();
+  const all = milestones();
+  const stops = all.filter(({ at }) => at <= goal);
   see("name").textContent = valueOf("name");
   see("goal").textContent = goal.toLocaleString(LOCALE);
   see("bar").setAttribute("width", (100 / goal).toFixed(1));
-  form.querySelector("[data-beyond]").hidden = !stops.some(({ at }) => at > goal);
+  form.querySelector("[data-beyond]").hidden = stops.length === all.length;
   see("stops").replaceChildren(...stops.map(({ at, reward }) => {
     const item = document.createElement("li");
     const number = document.createElement("strong");
@@ -58,7 +60,7 @@ const show = () => {
     return item;
   }));
   form.querySelector("[data-stops]").replaceChildren(...stops.flatMap(({ at }) => {
-    const x = `${Math.min(100, (100 * at) / goal).toFixed(1)}%`;
+    const x = `${((100 * at) / goal).toFixed(1)}%`;
     return [
       drawn("circle", { class: "campaign-stop", cx: x, cy: 23, r: 8 }),
       drawn("text", { class: "campaign-number", x, y: 11, "text-anchor": "middle" }, at.toLocaleString(LOCALE)),
@@ -70,59 +72,80 @@ const show = () => {
   const counted = { points: points.toLocaleString(LOCALE), rewards: things };
   worth.textContent = worth.dataset.text.replace(/\[(points|rewards)\]/g, (_all, name) => counted[name]);
   showWhatMatters();
+  showSummary(form);
 };
-// --- What follows the goal: the milestone at it, and its number in a name that nobody has typed
 
-let goalBefore = valueOf("target_value");
+// --- What follows the goal: the milestones of a template and its number in a name, as long as nobody has typed them
+
+const rows = [...form.querySelectorAll("[data-row]")];
+const fieldOf = (row, name) => form.elements.namedItem(`${name}_${row.dataset.row}`);
+const isTemplate = location.pathname.endsWith("/new/") && !form.querySelector("[data-rejected]");
 const nameField = form.elements.namedItem("name");
-let nameFollows = location.pathname.endsWith("/new/") && !form.querySelector("[data-rejected]");
+const followers = new Set(isTemplate ? [nameField] : []);
+let goalBefore = valueOf("target_value");
+const wayTo = new Map(rows.map((row) => [fieldOf(row, "at"), fieldOf(row, "at").value / goalBefore])); // as shares of it
+if (isTemplate) wayTo.forEach((share, at) => { if (share > 0) followers.add(at); });
 const followGoal = ({ target }) => {
   const goal = valueOf("target_value");
   if (target.name !== "target_value" || !(Number(goal) > 0)) return;
-  for (const { dataset: { row } } of form.querySelectorAll("[data-row]")) {
-    const at = form.elements.namedItem(`at_${row}`);
-    if (at.value && at.value === goalBefore) at.value = goal;
+  for (const row of rows) {
+    const at = fieldOf(row, "at");
+    if (followers.has(at)) at.value = Math.max(1, Math.round(wayTo.get(at) * goal));
+    else if (at.value && at.value === goalBefore) at.value = goal;
   }
-  if (nameFollows) nameField.value = nameField.value.replace(new RegExp(`\\b${goalBefore}\\b`), goal);
+  if (followers.has(nameField)) nameField.value = nameField.value.replace(new RegExp(`\\b${goalBefore}\\b`), goal);
   goalBefore = goal;
 };
-nameField.addEventListener("input", () => { nameFollows = false; });
+form.addEventListener("input", ({ target }) => followers.delete(target));
 
-// --- Rows of milestones: one that is removed is empty again
+// --- Rows of milestones: those that are filled, and one more at a press
 
-const OF_A_ROW = ["at", "gives", "points", "new"];
-const fieldsOf = ({ dataset: { row } }) => OF_A_ROW.map((name) => form.elements.namedItem(`${name}_${row}`));
-const offerRemoval = () => {
-  for (const row of form.querySelectorAll("[data-row]"))
-    row.querySelector("[data-remove]").hidden = !fieldsOf(row).some(({ value }) => value);
+const OF_A_ROW = ["at", "gives", "points", "new", "auto"];
+const isFilled = (row) => OF_A_ROW.slice(0, -1).some((name) => fieldOf(row, name).value) || row.querySelector(".errors");
+const add = form.querySelector("[data-add]");
+let number = 1; // of rows that are shown
+const showRows = () => {
+  number = Math.max(number, rows.findLastIndex(isFilled) + 1);
+  rows.forEach((row, at) => {
+    row.hidden = at >= number;
+    row.querySelector("[data-remove]").hidden = number === 1 && !isFilled(row);
+  });
+  add.hidden = number === rows.length;
 };
-form.addEventListener("click", ({ target }) => {
-  if (!target.matches("[data-remove]")) return;
-  const fields = fieldsOf(target.closest("[data-row]"));
-  for (const field of fields) field.value = "";
-  fields[0].focus();
-  fields[0].dispatchEvent(new Event("change", { bubbles: true }));
+const changed = (field) => field.dispatchEvent(new Event("change", { bubbles: true }));
+
+add.addEventListener("click", () => {
+  number += 1;
+  showRows();
+  fieldOf(rows[number - 1], "at").focus();
 });
 
-// --- When it begins and ends, on the step that launches it
-
-const showDays = () => {
-  const days = new Intl.DateTimeFormat(LOCALE, { dateStyle: "full", timeZone: "UTC" });
-  form.querySelector("[data-days]").hidden = false;
-  for (const place of form.querySelectorAll("[data-day]")) {
-    const day = new Date(valueOf(place.dataset.day));
-    place.textContent = Number.isNaN(day.getTime()) ? place.dataset.none : days.format(day);
+// Those below move up, so that the rows keep counting from one.
+form.addEventListener("click", ({ target }) => {
+  if (!target.matches("[data-remove]")) return;
+  const removed = rows.indexOf(target.closest("[data-row]"));
+  for (const [at, row] of rows.entries()) {
+    if (at < removed) continue;
+    row.querySelectorAll(".errors").forEach((error) => error.remove());
+    for (const name of OF_A_ROW) {
+      const next = rows[at + 1] && fieldOf(rows[at + 1], name);
+      fieldOf(row, name).value = next ? next.value : name === "auto" ? "auto" : "";
+    }
+    followers.delete(fieldOf(row, "at"));
   }
-};
+  number = Math.max(1, number - 1);
+  showRows();
+  fieldOf(rows[Math.min(removed, number - 1)], "at").focus();
+  changed(fieldOf(rows[0], "at"));
+});
 
 form.addEventListener("change", followGoal);
-form.addEventListener("input", show);
-form.addEventListener("change", showDays);
-form.addEventListener("change", show);
-form.addEventListener("input", offerRemoval);
-form.addEventListener("change", offerRemoval);
+for (const kind of ["input", "change"]) {
+  form.addEventListener(kind, show);
+  form.addEventListener(kind, showRows);
+}
+form.addEventListener("click", () => showSummary(form)); // a replay that has ended meanwhile
 
 show();
-offerRemoval();
-showDays();
+showRows();
 inSteps(form);

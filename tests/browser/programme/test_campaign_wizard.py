@@ -34,7 +34,8 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     forward = page.get_by_role("button", name="Next")
     click(forward)
     page.locator("[name=target_value]").fill("2")
-    page.locator("[name=at_1]").fill("1")
+    page.locator("[name=target_value]").blur()
+    expect(page.locator("[name=at_1]")).to_have_value("1")
     expect(page.locator("[name=at_2]")).to_have_value("2")
     expect(page.locator("[data-see=name]")).to_have_text("Collect 2")
     page.locator("[name=at_2]").fill("2")
@@ -43,13 +44,28 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     expect(page.locator("[name=points_2]")).to_be_hidden()
     complaints += manager.audit() + manager.axe()
     pictured(manager, f"wizard-goal-{size[0]}")
-    click(page.get_by_role("button", name="5. Names"))
+    click(page.get_by_role("button", name="4. Names"))
     page.locator("[name=name]").fill("Two cups")
     expect(page.locator("[data-see=name]")).to_have_text("Two cups")
     pictured(manager, f"wizard-names-{size[0]}")
-    click(forward)
-    expect(page.locator("[data-day=starts_on]")).to_have_text("Today")
-    click(page.get_by_role("button", name="Launch or schedule"))
+    click(page.get_by_role("button", name="6. Launch"))
+    answers = {
+        "name": "Two cups",
+        "audience": "All members",
+        "counted": "Product scans (Actions, one by one)",
+        "goal": "2",
+        "starts_on": "Today",
+        "ends_on": "Until you end it",
+        "budget": "No limit",
+        "replay": "Not replayed yet: step 5 shows what it would have cost.",
+    }
+    for name, answer in answers.items():
+        expect(page.locator(f"[data-answer={name}]")).to_have_text(answer)
+    expect(page.locator("[data-answer=milestones] li")).to_have_text(["At 1: 20 points", "At 2: Enamel mug"])
+    expect(page.locator("[data-answer=only]")).to_be_hidden()
+    complaints += manager.audit() + manager.axe()
+    pictured(manager, f"wizard-launch-{size[0]}")
+    click(page.get_by_role("button", name="Launch campaign"))
     manager.wait_for_text("Launched. Actions count in it from now on.")
     assert click.number == 6
 
@@ -84,10 +100,10 @@ def test_a_wrong_entry_opens_its_step_with_everything_as_it_was_typed(window, br
     manager.goto("campaigns/campaign/new/?template=collect")
     page.get_by_role("button", name="2. Goal and milestones").click()
     page.locator("[name=at_1]").fill("11")
-    page.get_by_role("button", name="5. Names").click()
+    page.get_by_role("button", name="4. Names").click()
     page.locator("[name=name]").fill("Eleven")
     page.get_by_role("button", name="6. Launch").click()
-    page.get_by_role("button", name="Launch or schedule").click()
+    page.get_by_role("button", name="Launch campaign").click()
 
     expect(page.get_by_text("Progress stops at the goal of 10.")).to_be_visible()
     expect(page.locator("[name=at_1]")).to_have_value("11")
@@ -96,37 +112,104 @@ def test_a_wrong_entry_opens_its_step_with_everything_as_it_was_typed(window, br
     pictured(manager, "wizard-wrong")
 
 
-def test_a_milestone_is_removed(window, brand):
+def test_milestones_are_added_and_removed_and_keep_counting_from_one(window, brand):
     manager = window("manager")
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
     page.get_by_role("button", name="2. Goal and milestones").click()
-    stops = page.locator("[data-see=stops] li").count()
+    shown = page.locator("[data-row]:visible")
+    expect(shown).to_have_count(2)
 
     page.get_by_role("button", name="Remove milestone 1").click()
+    expect(shown).to_have_count(1)
+    expect(page.locator("[name=at_1]")).to_have_value("10")
+    expect(page.locator("[name=points_1]")).to_have_value("50")
+    expect(page.locator("[name=at_2]")).to_have_value("")
+    expect(page.locator("[data-see=stops] li")).to_have_text(["At 10: 50 points"])
 
-    expect(page.locator("[name=at_1]")).to_have_value("")
-    expect(page.locator("[name=gives_1]")).to_have_value("")
-    expect(page.get_by_role("button", name="Remove milestone 1")).to_be_hidden()
-    assert page.locator("[data-see=stops] li").count() == stops - 1
+    page.get_by_role("button", name="Add a milestone").click()
+    expect(page.locator("[name=at_2]")).to_be_focused()
+    page.keyboard.type("4")
+    page.locator("[name=gives_2]").select_option("points")
+    page.locator("[name=points_2]").fill("7")
+    for _row in range(3):
+        page.get_by_role("button", name="Add a milestone").click()
+    expect(shown).to_have_count(5)
+    expect(page.get_by_role("button", name="Add a milestone")).to_be_hidden()
+    expect(page.locator("[data-see=stops] li")).to_have_text(["At 4: 7 points", "At 10: 50 points"])
     assert manager.audit() + manager.axe() == []
-    pictured(manager, "wizard-removed")
+    pictured(manager, "wizard-milestones")
+
+    page.get_by_role("button", name="6. Launch").click()
+    page.get_by_role("button", name="Launch campaign").click()
+    manager.wait_for_text("Launched. Actions count in it from now on.")
+    assert list(Campaign.objects.get().milestones.order_by("threshold").values_list("threshold", flat=True)) == [4, 10]
 
 
-def test_a_trial_is_shown_without_losing_what_was_typed(window, brand):
+def test_the_milestones_of_a_template_follow_the_goal_until_somebody_types_them(window, brand):
     manager = window("manager")
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
-    page.get_by_role("button", name="4. Limits and cost").click()
-    page.get_by_role("button", name="Save, and try it on the last 30 days").click()
-    expect(page.get_by_role("heading", name="4. Limits and cost")).to_be_visible()
+    page.get_by_role("button", name="2. Goal and milestones").click()
+    goal, at = page.locator("[name=target_value]"), page.locator("[name=at_1], [name=at_2]")
+
+    for number, expected in (("4", ["2", "4"]), ("50", ["25", "50"])):
+        goal.fill(number)
+        goal.blur()
+        assert [each.input_value() for each in at.all()] == expected
+    page.locator("[name=at_1]").fill("20")
+    goal.fill("6")
+    goal.blur()
+
+    assert [each.input_value() for each in at.all()] == ["20", "6"]
+    expect(page.get_by_text("A milestone lies beyond the goal.")).to_be_visible()
+    expect(page.locator(".campaign-stop")).to_have_count(1)
+    expect(page.locator("[data-see=stops] li")).to_have_text(["At 6: 50 points"])
+
+
+def test_a_campaign_of_some_members_and_products_is_scheduled(window, brand):
+    factories.level(brand, "Gold", 100)
+    factories.product(brand, sku="S", title="Serum")
+    manager = window("manager")
+    page = manager.page
+    manager.goto("campaigns/campaign/new/?template=spend")
+    page.get_by_label("Members of some levels").check()
+    page.get_by_label("Gold").check()
+    page.locator("#who summary").click()
+    page.get_by_label("Serum").check()
+    page.get_by_role("button", name="3. When").click()
+    page.locator("[name=starts_on]").fill("2031-01-02")
+    page.get_by_role("button", name="5. Limits and cost").click()
+    page.locator("[name=budget]").fill("5000")
+    page.get_by_role("button", name="6. Launch").click()
+
+    answers = {
+        "audience": "Gold",
+        "only": "Serum (S)",
+        "starts_on": "Thursday, January 2, 2031",
+        "budget": "5,000 points",
+    }
+    for name, answer in answers.items():
+        expect(page.locator(f"[data-answer={name}]")).to_have_text(answer)
+    pictured(manager, "wizard-schedule")
+    page.get_by_role("button", name="Schedule campaign").click()
+    manager.wait_for_text("Scheduled. It begins by itself on its first day.")
+
+
+def test_a_replay_is_shown_without_losing_what_was_typed(window, brand):
+    manager = window("manager")
+    page = manager.page
+    manager.goto("campaigns/campaign/new/?template=collect")
+    page.get_by_role("button", name="5. Limits and cost").click()
+    page.get_by_role("button", name="Save, and replay the last 30 days").click()
+    expect(page.get_by_role("heading", name="5. Limits and cost")).to_be_visible()
     page.locator("[name=budget]").fill("777")
 
     wait_until(lambda: Replay.objects.filter(result__isnull=False).exists(), seconds=60)
 
     expect(page.get_by_text("members would have taken part")).to_be_visible(timeout=60_000)
     expect(page.locator("[name=budget]")).to_have_value("777")
-    pictured(manager, "wizard-trial")
+    pictured(manager, "wizard-replay")
 
 
 def test_without_scripts_all_steps_stand_below_each_other(portal, browser, brand, window):
@@ -152,7 +235,7 @@ def test_what_was_typed_is_there_again_after_the_session_ended(portal, browser, 
     manager.begin_session(person)
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
-    page.get_by_role("button", name="5. Names").click()
+    page.get_by_role("button", name="4. Names").click()
     page.locator("[name=name]").fill("Nearly lost")
     kept = [each for each in manager.context.cookies() if each["name"] != "sessionid"]
     manager.context.clear_cookies()

@@ -30,7 +30,7 @@ def test_a_draft_is_tried_on_past_actions(portal, brand, window, size):
     owner.goto(f"campaigns/earningrule/{draft.pk}/replay/")
     assert owner.audit() == []
     owner.page.locator("[name=days]").fill("7")
-    owner.page.get_by_role("button", name="Try it").click()
+    owner.page.get_by_role("button", name="Replay", exact=True).click()
     owner.page.wait_for_url("**/replay/*/change/")
     replay = Replay.objects.get()
     wait_until(lambda: Replay.objects.filter(result__isnull=False).exists(), seconds=60)

@@ -105,7 +105,7 @@ def test_each_role_sees_the_figures_of_the_rows_that_it_may_see(brand, running, 
 def test_another_brand_finds_no_page_and_stops_nothing(brand, running):
     client = browser(staff(factories.brand()))
 
-    for name in ("page", "pause", "resume", "end", "try_month", "plan"):
+    for name in ("page", "pause", "resume", "end", "replay_month", "plan"):
         assert client.post(address(LABEL, name, running.pk), {"reason": "Mine"}).status_code == 404
     running.refresh_from_db()
     assert running.is_active
@@ -159,9 +159,9 @@ def test_resuming_one_too_many_says_so_and_changes_nothing(brand, running, monke
     assert not paused.is_active
 
 
-def test_one_click_tries_it_on_past_days(brand, running):
+def test_one_click_replays_past_days(brand, running):
     client = browser(staff(brand))
-    its = address(LABEL, "try_month", running.pk)
+    its = address(LABEL, "replay_month", running.pk)
     assert client.get(its).status_code == 405
 
     client.post(its)
@@ -170,11 +170,11 @@ def test_one_click_tries_it_on_past_days(brand, running):
     assert (made.campaign, made.created_by.email != "") == (running, True)
     assert "data-job" in text(client.get(address(LABEL, "page", running.pk)))
     refused = client.post(its, follow=True)
-    assert "Another draft is being tried." in text(refused)
+    assert "Another replay is running." in text(refused)
 
 
 @pytest.mark.parametrize(("differences", "warning"), [(0, ""), (3, "Check against the ledger: 3 differences")])
-def test_the_last_trial_says_what_it_would_have_cost_and_how_reliable_that_is(brand, running, differences, warning):
+def test_the_last_replay_says_what_it_would_have_cost_and_how_reliable_that_is(brand, running, differences, warning):
     milestone = {"id": 0, "points": "1020", "things": 0}
     campaign = {"participants": 38, "finishers": 34, "milestones": [milestone]}
     until = timezone.now()

@@ -74,8 +74,8 @@ def test_what_was_launched_and_paused_before_anybody_took_part_has_its_plan_and_
     assert abs(made.starts_at - timezone.now()) < timedelta(minutes=1)
 
 
-def test_trying_saves_it_for_later_and_starts_a_job(client, brand):
-    answer = client.post(NEW, {**PLAIN, "_try": "1"})
+def test_a_replay_saves_it_for_later_and_starts_a_job(client, brand):
+    answer = client.post(NEW, {**PLAIN, "_replay": "1"})
 
     made = Campaign.objects.get()
     assert answer["location"] == f"{address(LABEL, 'plan', made.pk)}#limits"

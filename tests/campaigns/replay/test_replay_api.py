@@ -55,7 +55,7 @@ def test_a_rule_is_tried(hub, brand, customer):
     assert day["points_tried"] - day["points_paid"] == 5
     account = factories.account(customer, brand).pk
     assert [each["member_id"] for each in data["result"]["most"]] == [account]
-    assert AuditLogEntry.objects.filter(kind="campaigns.replay", action="Tried on past actions").exists()
+    assert AuditLogEntry.objects.filter(kind="campaigns.replay", action="Replayed past actions").exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -119,7 +119,7 @@ def test_one_is_tried_at_a_time(hub, brand):
     refused = started(hub, levels=[BRONZE])
 
     assert error(refused) == (400, "VALIDATION_ERROR")
-    assert "Another draft is being tried" in refused.json()["message"]
+    assert "Another replay is running" in refused.json()["message"]
     finished_job = Job.objects.get()
     runner.run(finished_job.pk)
     assert started(hub, levels=[BRONZE]).status_code == 201

@@ -137,13 +137,13 @@ def test_staff_of_another_brand_find_nothing(brand, draft, finished):
 def test_a_start_is_noted(brand, draft):
     browser(staff(brand)).post(address(RULES, "replay", draft.pk), {"days": "30"})
 
-    assert AuditLogEntry.objects.filter(kind=RULES, row_id=draft.pk, action="Tried on past actions").exists()
+    assert AuditLogEntry.objects.filter(kind=RULES, row_id=draft.pk, action="Replayed past actions").exists()
 
 
 # --- What is chosen to be tried --------------------------------------------------------------------------------------
 def trying(kind, **more):
     query = "&".join(f"{name}={value}" for name, value in {"kind": kind, **more}.items())
-    return f"/admin/campaigns/replay/try/?{query}"
+    return f"/admin/campaigns/replay/draft/?{query}"
 
 
 def test_a_rule_is_chosen_on_the_page_of_replays(brand, draft):
@@ -177,7 +177,7 @@ def test_levels_are_changed_added_and_left_out(brand):
     assert response.url == address(LABEL, "change", made.pk)
     assert made.kind == "levels"
     assert made.content["levels"] == [["Bronze", "0", "points", "2"], ["Silver", "50", "percentage", "7.5"]]
-    assert AuditLogEntry.objects.filter(kind=LABEL, row_id=made.pk, action="Tried on past actions").exists()
+    assert AuditLogEntry.objects.filter(kind=LABEL, row_id=made.pk, action="Replayed past actions").exists()
 
 
 @pytest.mark.parametrize(
@@ -201,13 +201,13 @@ def test_levels_that_cannot_be_are_refused_at_their_field(brand, fields, place):
     assert not Replay.objects.exists()
 
 
-def test_a_campaigns_page_leads_to_its_trial(brand, customer):
+def test_a_campaigns_page_leads_to_its_replay(brand, customer):
     scan(brand, customer)
     campaign = factories.campaign(brand, is_active=False, campaign_name="Ten jackets", target_value=1)
     factories.milestone(campaign, 1, reward_points=9, reward_name="Nine points")
     client = browser(staff(brand))
 
-    response = client.get(address("campaigns.campaign", "try_campaign", campaign.pk))
+    response = client.get(address("campaigns.campaign", "replay_campaign", campaign.pk))
     assert f"row={campaign.pk}" in response.url
     assert client.get(response.url).context["form"].fields["campaign"].initial == str(campaign.pk)
     client.post(response.url, {"campaign": campaign.pk, "days": 7})
@@ -236,8 +236,8 @@ def test_rewards_of_the_catalogue_are_worth_their_price_in_points(brand, custome
     client = browser(staff(brand))
 
     assert shown in text(client.get(address(LABEL, "change", made.pk)))
-    trial = text(client.get(address("campaigns.campaign", "page", campaign.pk)))
-    assert ("the rewards are worth 20.00 EUR" in trial) is (price is not None)
+    page = text(client.get(address("campaigns.campaign", "page", campaign.pk)))
+    assert ("the rewards are worth 20.00 EUR" in page) is (price is not None)
     support = browser(staff(brand, role="support"))
     for where in (address(LABEL, "change", made.pk), address("campaigns.campaign", "page", campaign.pk)):
         page = support.get(where)

@@ -1,4 +1,4 @@
-"""A campaign on past actions: how far the job is that tries it, and what the last one found."""
+"""The last replay of past actions with a campaign: how far its job is, or what it found."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,22 +15,22 @@ from portal.base.job_panel import job_context
 from portal.lists.number_columns import format_points
 
 
-def trial_context(campaign: Campaign, *, user: Any, may_try: bool) -> dict[str, Any]:
-    """How far the last trial on past actions is, and what the last finished one found."""
+def latest_replay_context(campaign: Campaign, *, user: Any, may_replay: bool) -> dict[str, Any]:
+    """How far the last replay is, and what the last finished one found."""
     rows = Replay.objects.select_related("brand", "job").filter(campaign=campaign).order_by("-pk")
     last, finished = rows.first(), rows.filter(result__isnull=False).first()
     context: dict[str, Any] = {
-        "try_address": reverse("admin:campaigns_campaign_try_month", args=[campaign.pk]) if may_try else ""
+        "replay_address": reverse("admin:campaigns_campaign_replay_month", args=[campaign.pk]) if may_replay else ""
     }
     if last is not None and last.job is not None and last.job.is_unfinished:
         context["job"] = job_context(last.job)
     if finished is not None:
-        context["trial"] = trial_of(finished, user)
+        context["latest_replay"] = summary_of(finished, user)
     return context
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ReplaySummary:
     """What the campaign would have brought on past days, by its last replay."""
 
     address: str
@@ -44,13 +44,13 @@ class Trial:
     differences: str  # from what was paid, by the rules as they stood; empty if there are none
 
 
-def trial_of(replay: Replay, user: Any) -> Trial:
+def summary_of(replay: Replay, user: Any) -> ReplaySummary:
     figures = ReplayFigures(replay, user)
     campaign: Any = figures.campaign or {"participants": 0, "finishers": 0, "milestones": ()}
     points = sum((Decimal(each["points"]) for each in campaign["milestones"]), Decimal(0))
     things = sum(each["things"] for each in campaign["milestones"])
     cost, differences = figures.cost_of(points), figures.result["differences"]
-    return Trial(
+    return ReplaySummary(
         address=reverse("admin:campaigns_replay_change", args=[replay.pk]),
         period=figures.period,
         participants=campaign["participants"],

@@ -8,6 +8,7 @@ from django.db.models import F
 
 from authcodes.rollups import rollups
 from brands.models.tenants import Brand
+from campaigns.models.campaigns import Campaign
 from campaigns.models.replays import EarningTerms
 from config.demo.data import PLANS
 from config.demo.history import History
@@ -32,6 +33,7 @@ def live(brand: Brand, *, domain: str, until: datetime) -> None:
     # Its levels counted all the time, or a replay would find other points than were paid.
     earlier = F("valid_from") - (until - history.began) - timedelta(days=1)
     EarningTerms.objects.filter(brand=brand).update(valid_from=earlier)
+    Campaign.objects.running(until).filter(brand=brand).update(starts_at=history.began)
     happening = sorted([*history.actions(), *Incidents(history).actions()], key=lambda each: each[0])
     with time_machine.travel(history.began, tick=False) as clock:
         delivered = history.began

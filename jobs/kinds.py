@@ -49,6 +49,11 @@ def names(where: Callable[[JobKind], bool]) -> list[str]:
     return [kind.name for kind in declared().values() if where(kind)]
 
 
+def rows_with_details() -> set[str]:
+    """Names of the rows, on jobs, whose pages say more."""
+    return {kind.details for kind in declared().values() if kind.details}
+
+
 def lists_of_customers() -> set[str]:
     """Labels of the models whose lists name customers, and so are searched for them."""
     return {kind.visible_with for kind in declared().values() if kind.names_customers and kind.visible_with}

@@ -183,7 +183,6 @@ def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> 
     ours = PrintRun.objects.filter(pk=printed.pk, job__attempts=run.attempt, job__status=Job.Status.RUNNING)
     ours.update(first_code=selection.first, last_code=selection.last, **result)
     run.log(outcome_message(result))
-    run.log(_("The file's SHA-256 is %(sha256)s.") % result)
 
 
 def _file_name(selection: Selection, print_request: PrintRequest) -> str:

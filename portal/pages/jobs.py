@@ -157,8 +157,9 @@ class JobAdmin(LiveAdmin):
         """What the header's bell shows: the jobs that this person started, at work or lately ended."""
         since = timezone.now() - BELL_TIME
         started = self.get_queryset(request).filter(created_by=staff_user(request))
-        newest = started.filter(Q(status__in=Job.UNFINISHED) | Q(finished_at__gte=since)).order_by("-pk")[:MAX_IN_BELL]
-        jobs = sorted(newest, key=lambda job: not job.is_unfinished)
+        newest = started.filter(Q(status__in=Job.UNFINISHED) | Q(finished_at__gte=since)).order_by("-pk")
+        detailed = newest.select_related(*kinds.rows_with_details())[:MAX_IN_BELL]
+        jobs = sorted(detailed, key=lambda job: not job.is_unfinished)
         links = self.related_links(request, jobs)
         rows = [
             {
@@ -166,7 +167,7 @@ class JobAdmin(LiveAdmin):
                 "title": job.title,
                 "may_download": self.may_download(request, job),
                 "link": links.get(job.pk),
-                "page": reverse("admin:jobs_job_change", args=[job.pk]),
+                "page": page_about(job),
             }
             for job in jobs
         ]
@@ -182,7 +183,7 @@ class JobAdmin(LiveAdmin):
             raise PermissionDenied
         if not job.is_unfinished:
             self.cancelled(request, job)
-            return redirect("admin:jobs_job_change", pk)
+            return redirect(page_about(job))
         action = ConfirmedAction(
             page=self,
             request=request,
@@ -193,6 +194,7 @@ class JobAdmin(LiveAdmin):
             button=_("Cancel job"),
             dangerous=True,
             cancel=_("Go back"),
+            back=page_about(job),
         )
         return action.respond(lambda _answers: self.cancelled(request, job))
 
@@ -214,7 +216,7 @@ class JobAdmin(LiveAdmin):
             gone = _("The file has expired. Start the job again to create a new one.")
             text = gone if job.expires_at else _("There is no file to download.")
             self.message_user(request, text, messages.ERROR)
-            return redirect("admin:jobs_job_change", pk)
+            return redirect(page_about(job))
         if job.customer_id:
             self.note(request, [job], gettext_noop("Downloaded"))
         kind = TYPES.get(PurePath(job.result_name).suffix, "application/octet-stream")
@@ -226,6 +228,11 @@ def details_of(job: Job) -> str:
     name = kinds.declared()[job.kind].details
     row = getattr(job, name, None) if name else None
     return link_to(row)["page"] if row else ""
+
+
+def page_about(job: Job) -> str:
+    """Where somebody follows the job: at the row whose page says more, else on the job's own page."""
+    return details_of(job) or reverse("admin:jobs_job_change", args=[job.pk])
 
 
 def link_to(row: Any) -> dict[str, str]:

@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from authcodes.admin.printing.access import may_print
 from authcodes.admin.printing.preview import pdf
 from authcodes.admin.printing.printable import printable
+from authcodes.admin.printing.run_panel import panel_of
 from authcodes.admin.printing.studio import StudioAdmin
 from authcodes.models.batches import Recall
 from authcodes.models.prints import PrintRun
@@ -91,18 +92,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
     search_fields = ("first_code__startswith", "batch__range_name")
     search_help_text = gettext_lazy("Start of the first code, or part of the batch's name.")
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "brand",
-                    ("batch", "output"),
-                    ("first_code", "last_code"),
-                    "codes",
-                    ("pages", "read_back", "pages_read"),
-                )
-            },
-        ),
+        (None, {"fields": ("brand", ("first_code", "last_code"), ("codes", "output"))}),
         (gettext_lazy("For the print shop"), {"fields": (("due_on", "order_note"), ("done_at", "done_by"))}),
         (gettext_lazy("History"), {"fields": (("started_by", "started_at"),)}),
     )
@@ -211,18 +201,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         run = self.get_object(request, object_id)
-        acts, addresses = may_print(request.user, run.brand_id), {}
-        if acts and run.done_at:
-            addresses["print_open"] = reverse("admin:authcodes_printrun_open", args=[run.pk])
-        elif acts and run.job.status == Job.Status.DONE:
-            addresses["print_done"] = reverse("admin:authcodes_printrun_done", args=[run.pk])
-        page_context = {
-            "print_state": self.state_badge(run),
-            "print_settings": documents.settings_of(run),
-            "print_job": reverse("admin:jobs_job_change", args=[run.job_id]),
-            "print_cover": reverse("admin:authcodes_printrun_cover", args=[run.pk]) if run.sha256 else "",
-            **addresses,
-        }
+        page_context = {**panel_of(self, request, run), "print_state": self.state_badge(run)}
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def mark_done(self, request: HttpRequest, pk: int) -> HttpResponse:

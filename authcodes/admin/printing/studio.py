@@ -189,7 +189,7 @@ class StudioAdmin(TenantAdmin):
         parameters: dict[str, Any] | None = None,
         **page_context: Any,
     ) -> HttpResponse:
-        """The page; or the test page, the saved layout or the job that one of its buttons asks for.
+        """The page; or the test page, the saved layout or the run that one of its buttons asks for.
 
         Only who prints waits until many codes are counted and looked at, and hears of it before anything is printed.
         """
@@ -251,7 +251,7 @@ class StudioAdmin(TenantAdmin):
     ) -> HttpResponse | None:
         """Have it printed; None where some of it was printed before, and the person has not said that they know.
 
-        A second press of the same button leads to the job that the first one started.
+        A second press of the same button leads to the run that the first one started.
         """
         cleaned = form.cleaned_data
         key = request_key(request, selected, parameters)
@@ -260,7 +260,7 @@ class StudioAdmin(TenantAdmin):
             runs.lock_batches(selected.brand)
             if key and (same := runs.started_with(selected.brand, key)):
                 self.message_user(request, _("This print has already been started. It will not be printed twice."))
-                return redirect("admin:jobs_job_change", same.job_id)
+                return redirect("admin:authcodes_printrun_change", same.pk)
             newest = runs.earlier(selected).first()
             if not is_confirmed(request, newest):
                 if not before:  # somebody printed it after the page was looked at
@@ -278,7 +278,7 @@ class StudioAdmin(TenantAdmin):
                 page_of(selected.batch, self.admin_site).note(
                     request, [selected.batch], gettext_noop("Printed: %(run)s") % {"run": run}
                 )
-        return redirect("admin:jobs_job_change", run.job_id)
+        return redirect("admin:authcodes_printrun_change", run.pk)
 
     def calibration(self, request: HttpRequest) -> HttpResponse:
         """A page of rulers and crosses, on the sheet and with the printer's settings that the form has."""

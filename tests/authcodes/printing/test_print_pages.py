@@ -17,6 +17,7 @@ from authcodes.printing.qr.verification import Unreadable
 from authcodes.printing.request import PrintRequest
 from authcodes.recalls import recalls
 from brands.models.audit import AuditLogEntry
+from jobs.models import Job
 from tests.authcodes.printing.print_pages import SHEET, errors, picture, send, where
 from tests.support import factories
 from tests.support.concurrency import at_once
@@ -80,13 +81,54 @@ def test_confirmed_print_is_started_recorded_and_noted(client, owner, batch):
     answer = send(client, batch, "confirm", output="png")
 
     run = PrintRun.objects.get()
-    assert answer["Location"] == address("jobs.job", "change", run.job_id)
+    assert answer["Location"] == address("authcodes.printrun", "change", run.pk)
     assert (run.batch, run.output, run.codes, run.started_by) == (batch, "png", 10, owner)
     assert (run.job.kind, run.job.total) == ("print-batch", 10)
     noted = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk)).values_list(
         "action", flat=True
     )
     assert "Printed: AB-0001 … AB-0010" in noted
+
+
+def test_page_of_a_run_follows_its_file_and_offers_it_when_it_is_made(client, batch):
+    send(client, batch, "confirm")
+    run = PrintRun.objects.get()
+    page = address("authcodes.printrun", "change", run.pk)
+    file, cancel = (address("jobs.job", what, run.job_id) for what in ("download", "cancel"))
+
+    waiting = text(client.get(page))
+    finished(run)
+    made = text(client.get(page))
+
+    assert "PDF with 10 labels" in waiting
+    assert f'data-job="{run.job_id}"' in waiting
+    assert (cancel in links(waiting), file in links(waiting)) == (True, False)
+    assert "10 labels on 1 page. 10 codes were read back and match." in made
+    assert "print it at 100 %" in made
+    assert "data-job=" not in made
+    assert {file, address("authcodes.batchrange", "change", batch.pk)} <= links(made)
+    assert cancel not in links(made)
+
+
+def test_page_of_a_run_without_a_file_says_why(client, batch):
+    run = printed(batch, output="png")
+    Job.objects.filter(pk=run.job_id).update(status="failed", log="12:00:00 The logo has changed.\n")
+
+    page = text(client.get(address("authcodes.printrun", "change", run.pk)))
+
+    assert "ZIP with 10 images" in page
+    assert "The logo has changed." in page
+    assert address("jobs.job", "download", run.job_id) not in links(page)
+
+
+def test_cancelling_a_print_leads_back_to_its_run(client, batch):
+    send(client, batch, "confirm")
+    run = PrintRun.objects.get()
+    page, cancel = address("authcodes.printrun", "change", run.pk), address("jobs.job", "cancel", run.job_id)
+
+    assert f'href="{page}"' in text(client.get(cancel))
+    assert client.post(cancel)["Location"] == page
+    assert client.get(address("jobs.job", "download", run.job_id))["Location"] == page
 
 
 def test_file_is_downloaded_from_the_jobs_page(client, batch):

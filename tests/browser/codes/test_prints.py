@@ -59,7 +59,9 @@ def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand
     trial = downloaded(printer, click, page.get_by_role("button", name="Test page"))
     click(page.get_by_role("button", name="Print 35"))
     assert click.number == 6
-    printer.wait_for_text("Done", "35 labels on 2 pages. 35 codes were read back and match.")
+    page.wait_for_url("**/printrun/*/change/")
+    printer.wait_for_text("PDF with 35 labels", "To print", "35 labels on 2 pages. 35 codes were read back and match.")
+    assert printer.audit() + printer.axe() == []
     sheets = downloaded(printer, click, printer.link("Download"))
 
     layout = LabelLayout.objects.get()
@@ -170,7 +172,7 @@ def test_without_scripts_the_same_is_said_by_fields(window, brand):
     assert page.locator("#id_qr_left").input_value() == "60"
     page.locator("#id_qr_left").fill("43")
     page.locator("button[name=confirm]").click()
-    expect(page.get_by_role("heading", name="Label sheets (PDF): ")).to_be_visible()
+    expect(page.get_by_role("heading", name="PDF with 5 labels")).to_be_visible()
     assert PrintRun.objects.get().settings["parts"]["qr"]["left"] == "43"
     plain.close()
 
@@ -191,7 +193,7 @@ def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, 
     asks(owner, lambda: page.locator("#id_output").select_option("png"))
     page.locator("#id_size").select_option("20")
     click(page.get_by_role("button", name="Print 2,500"))
-    owner.wait_for_text("Done", "2,500 images. 2,500 codes were read back and match.")
+    owner.wait_for_text("ZIP with 2,500 images", "To print", "2,500 images. 2,500 codes were read back and match.")
     data = downloaded(owner, click, owner.link("Download"))
     page.go_back()
     page.locator("form.has-script").wait_for()
@@ -216,7 +218,7 @@ def test_the_print_shop_downloads_what_is_asked_for_and_marks_it_as_done(window,
     owner.page.locator("#id_due_on").fill("2099-12-31")
     owner.page.locator("#id_order_note").fill("Matt paper")
     owner.page.get_by_role("button", name="Print 3").click()
-    owner.wait_for_text("Done", "3 labels on 1 page.")
+    owner.wait_for_text("PDF with 3 labels", "To print", "3 labels on 1 page.")
 
     printer.goto("")
     printer.sidebar("Print")

@@ -13,7 +13,7 @@ from django.utils import timezone
 from brands.models.people import StaffRole
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import address, browser, links, staff, text
+from tests.support.portal import address, browser, links, printed, staff, text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 BELL = reverse("admin:jobs_job_bell")
@@ -96,6 +96,24 @@ def test_jobs_lead_to_the_batches_that_they_belong_to_in_one_statement_for_all()
 
     assert {address("authcodes.batchrange", "change", batch.pk) for batch in batches} <= links(html)
     assert one == two
+
+
+def test_prints_lead_to_their_runs_without_a_statement_for_each() -> None:
+    brand = factories.brand()
+    person = staff(brand)
+
+    def load_bell() -> tuple[int, set[str]]:
+        run = printed(factories.batch(brand, quantity=1), by=person)
+        with CaptureQueriesContext(connection) as queries:
+            html = browser(person).get(BELL).json()["html"]
+        assert address("authcodes.printrun", "change", run.pk) in links(html)
+        return len(queries), links(html)
+
+    one, _links = load_bell()
+    two, found = load_bell()
+
+    assert one == two
+    assert not any(each.startswith(address("jobs.job")) for each in found)
 
 
 def test_a_job_does_not_name_another_brands_batch() -> None:

@@ -1,0 +1,61 @@
+"""What a print run's page begins with: what the file holds, how far it is, and what may be done with it."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import ngettext
+
+from authcodes.admin.printing.access import may_print
+from authcodes.models.batches import BatchRange
+from authcodes.models.prints import PrintRun
+from authcodes.printing import documents
+from authcodes.printing.runs import outcome_message
+from core.numbers import grouped
+from jobs.models import Job
+from portal.base.job_panel import job_context
+
+OUTCOME = ("codes", "pages", "read_back", "pages_read")
+
+
+def panel_of(page: Any, request: HttpRequest, run: PrintRun) -> dict[str, Any]:
+    """For the template `print/panel.html`; `page` is the model admin of print runs."""
+    job = run.job
+    job_page = page.admin_site.get_model_admin(Job)
+    acts, is_made = may_print(request.user, run.brand_id), job.status == Job.Status.DONE
+    return {
+        "print_title": title_of(run),
+        "print_batch": visible_batch(page, request, run),
+        "print_outcome": outcome_of(run) if is_made else "",
+        "print_settings": documents.settings_of(run),
+        "print_log": reverse("admin:jobs_job_change", args=[job.pk]),
+        "print_done": address_of("done", run) if acts and is_made and not run.done_at else "",
+        "print_open": address_of("open", run) if acts and run.done_at else "",
+        "print_cover": address_of("cover", run) if run.sha256 else "",
+        "job": job_context(job),
+        "may_download": job_page.may_download(request, job),
+        "may_cancel": job_page.may_cancel(request, job),
+    }
+
+
+def title_of(run: PrintRun) -> str:
+    """What the file is."""
+    if run.output == PrintRun.Output.LABELS:
+        text = ngettext("PDF with %(number)s label", "PDF with %(number)s labels", run.codes)
+    else:
+        text = ngettext("ZIP with %(number)s image", "ZIP with %(number)s images", run.codes)
+    return text % {"number": grouped(run.codes)}
+
+
+def outcome_of(run: PrintRun) -> str:
+    known = {name: getattr(run, name) for name in OUTCOME}
+    return outcome_message({name: number for name, number in known.items() if number is not None})
+
+
+def visible_batch(page: Any, request: HttpRequest, run: PrintRun) -> BatchRange | None:
+    may_see = run.batch and page.admin_site.get_model_admin(BatchRange).has_view_permission(request, run.batch)
+    return run.batch if may_see else None
+
+
+def address_of(name: str, run: PrintRun) -> str:
+    return reverse(f"admin:authcodes_printrun_{name}", args=[run.pk])

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import Case, Q, QuerySet, Value, When
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilter, ScanDayFilter
 from authcodes.admin.place_suggestions import SCRIPT
+from authcodes.admin.scan_meaning import panel_of
 from authcodes.admin.search import Search
 from authcodes.models.scans import Scan
 from authcodes.places import names
@@ -30,6 +31,7 @@ from portal.unfold import ChoicesFilter, display
 
 MEMBERS = "loyalty.userpoints"
 MAX_BRANDS = 50  # whose scans are merged; a superuser who sees more has them sorted
+ON_PAGE = ("brand", "product", "batch__recall", "campaign")
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
 CUSTOMER = Case(
     When(CUSTOMER_IS_OURS, then="user__email"),
@@ -63,10 +65,12 @@ class ScanAdmin(ExportingAdmin):
     search_fields = ("code__startswith",)
     search_help_text = _("Code, product or customer")
     fieldsets = (
-        (None, {"fields": (("code", "scanned_at"), ("result", "reason"), ("product", "batch"), "campaign")}),
+        (None, {"fields": (("code_page", "scanned_at"), ("result", "reason"), ("product", "batch"), "campaign")}),
         (_("Customer"), {"fields": (("customer_page", "first_scanned_by"), ("place",), ("device", "app_version"))}),
         (_("Points"), {"fields": (("points_status", "scan_count"), ("points_promised", "points_awarded"))}),
     )
+
+    change_form_outer_before_template = "admin/authcodes/scan/panel.html"
 
     class Media:
         js = (SCRIPT,)
@@ -86,12 +90,12 @@ class ScanAdmin(ExportingAdmin):
         return annotated
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        result = super().get_object(request, object_id, from_field)
+        row = super().get_object(request, object_id, from_field)
         rows = self.get_queryset(request)
+        result = self.with_related(rows).select_related(*ON_PAGE).get(pk=row.pk)
         of_code = rows.filter(auth_code=result.auth_code_id, brand=result.brand_id, outcome=Scan.Outcome.SUCCESS)
         accepted = of_code if result.auth_code_id else rows.none()
         result.first_scan = self.with_related(accepted).order_by("scanned_at", "scan_id").first()
-        result.customer_email = self.with_related(rows.filter(pk=result.pk)).get().customer_email
         users = [result.user_id, result.first_scan.user_id if result.first_scan else None]
         members = UserPoints.objects.filter(brand=result.brand_id, user__in=[user for user in users if user])
         seen = brand_scope(request.user, VIEW, MEMBERS).of(members, "brand")
@@ -99,6 +103,14 @@ class ScanAdmin(ExportingAdmin):
         for scan in filter(None, (result, result.first_scan)):
             scan.visible_member = member_of_user.get(scan.user_id)
         return result
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        scan = self.get_object(request, object_id)
+        return super().change_view(
+            request, object_id, form_url, {**panel_of(self, request, scan), **(extra_context or {})}
+        )
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -116,6 +128,13 @@ class ScanAdmin(ExportingAdmin):
     def customer_page(self, scan: Any) -> SafeString | None:
         """With a link to the member, on a scan's page."""
         return linked_customer(scan)
+
+    @display(description=_("code"))
+    def code_page(self, scan: Any) -> SafeString | str:
+        """With a link to the code, on a scan's page."""
+        if scan.auth_code_id is None:
+            return str(scan.code)
+        return link(reverse("admin:authcodes_authcode_change", args=[scan.auth_code_id]), scan.code)
 
     @display(description=_("first scanned by"))
     def first_scanned_by(self, scan: Any) -> SafeString | str | None:

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from authcodes.models.batches import BatchRange
+from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models.people import User
@@ -163,12 +163,18 @@ class Scan(models.Model):
         return f"{self.code}: {self.get_reason_display()}"
 
     @property
-    def current_recall(self) -> dict[str, Any] | None:
-        """The recall of its code that is in force, as customers read it; a scan that found no genuine code has none.
+    def recall_in_force(self) -> Recall | None:
+        """The recall of its code that is in force; a scan that found no genuine code has none.
 
         A genuine one may have been expired, switched off or of no product: a scan now would say the recall first.
         """
         not_genuine = {self.Reason.UNKNOWN, self.Reason.BAD_TAG, self.Reason.OTHER_BRAND}
         if self.batch is None or self.reason in not_genuine or not self.batch.recalls(self.code):
             return None
-        return self.batch.recall.to_customers() if self.batch.recall else None
+        return self.batch.recall
+
+    @property
+    def current_recall(self) -> dict[str, Any] | None:
+        """The recall in force, as customers read it."""
+        recall = self.recall_in_force
+        return recall.to_customers() if recall else None

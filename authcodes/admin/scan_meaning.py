@@ -1,0 +1,111 @@
+"""What the result of a scan means and what the customer saw, in a sentence each, and the recalls that it is about."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Q
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from authcodes.models.batches import Recall
+from authcodes.models.recalls import WithdrawnRecall
+from authcodes.models.scans import Scan
+
+Outcome, Reason = Scan.Outcome, Scan.Reason
+
+MEANINGS = {
+    Reason.ACCEPTED: _("The code is genuine, and the scan was accepted."),
+    Reason.CAMPAIGN_INACTIVE: _(
+        "The code is genuine. The campaign of its batch was not running, so the scan earned no points."
+    ),
+    Reason.PRODUCT_INACTIVE: _("The code is genuine. Its product was no longer sold, so the scan earned no points."),
+    Reason.LIMIT_REACHED: _(
+        "The code is genuine, but it had already been scanned as often as its batch allows. Either the same product "
+        "was scanned again, or this one is a copy."
+    ),
+    Reason.RESERVED: _(
+        "The code is genuine. Someone had scanned it shortly before and could still claim it, so it was reserved."
+    ),
+    Reason.RECALLED: _("The code is genuine, but it had been recalled, so the scan earned no points."),
+    Reason.UNKNOWN: _("There is no such code: it was mistyped or made up."),
+    Reason.BAD_TAG: _(
+        "The code exists, but its secret ending was missing or wrong: it was not read completely, or somebody guessed "
+        "the code."
+    ),
+    Reason.OTHER_BRAND: _("The code exists, but it was scanned in the app or on the scan page of another brand."),
+    Reason.EXPIRED: _("The code is genuine, but the expiration date of its batch had passed."),
+    Reason.DEACTIVATED: _("The code is genuine, but it had been deactivated by staff."),
+    Reason.UNASSIGNED: _("The code exists, but it had no product yet."),
+}
+FIRST = _("The customer saw that the product is genuine and that nobody had checked it before.")
+AGAIN = _(
+    "The customer saw that the product is genuine and had been checked before, with the date and place of the first "
+    "check."
+)
+CLAIMED = _("The customer saw that the product is genuine and that they already have its points.")
+NOT_RECOGNISED = _(
+    "The customer saw only that the code was not recognised, what to check, and whom to ask. The reason is shown to "
+    "staff alone."
+)
+TEST = _("The customer saw that this is a test code, not a product.")
+WARNINGS = {
+    Reason.LIMIT_REACHED: _(
+        "The customer saw that the code is used up, when and where it was first checked, and that the product may be a "
+        "copy."
+    ),
+    Reason.RESERVED: _(
+        "The customer saw that the code had been checked a moment ago, and was asked to log in to claim it or to try "
+        "again later."
+    ),
+    Reason.RECALLED: _(
+        "The customer was warned not to use the product, and saw the recall's message, number and contact."
+    ),
+}
+
+
+def panel_of(page: Any, request: HttpRequest, scan: Scan) -> dict[str, Any]:
+    """For the template `scan/panel.html`; `page` is the model admin of scans."""
+    return {
+        "scan_meaning": MEANINGS[Reason(scan.reason)],
+        "scan_seen": seen_by_customer(scan),
+        "scan_recalls": list(recalls_of(page.admin_site, request, scan)),
+    }
+
+
+def seen_by_customer(scan: Scan) -> Any:
+    if scan.outcome == Outcome.ERROR:
+        return NOT_RECOGNISED
+    if scan.brand and scan.brand.is_sandbox:
+        return TEST
+    if scan.outcome == Outcome.WARNING:
+        return WARNINGS[Reason(scan.reason)]
+    if scan.points_status == Scan.PointsStatus.ALREADY_CLAIMED:
+        return CLAIMED
+    return FIRST if scan.scan_count == 1 else AGAIN
+
+
+def recalls_of(site: Any, request: HttpRequest, scan: Scan) -> Iterator[tuple[str, str, str]]:
+    """The recall that the customer was warned of, and one that came after the scan, each as a label, its id and the
+    address of its page, as far as the person may see them.
+    """
+    current = scan.recall_in_force
+    is_later = current is not None and (scan.reason != Reason.RECALLED or current.recalled_at > scan.scanned_at)
+    if scan.reason == Reason.RECALLED and (current is None or is_later):
+        withdrawn = withdrawn_recall(site.get_model_admin(WithdrawnRecall), request, scan)
+        if withdrawn:
+            address = reverse("admin:authcodes_withdrawnrecall_change", args=[withdrawn.pk])
+            yield gettext("Recall, withdrawn since"), str(withdrawn), address
+    if current and site.get_model_admin(Recall).has_view_permission(request, current):
+        label = gettext("Recalled since this scan") if is_later else gettext("Recall")
+        yield label, str(current), reverse("admin:authcodes_recall_change", args=[current.pk])
+
+
+def withdrawn_recall(page: Any, request: HttpRequest, scan: Scan) -> WithdrawnRecall | None:
+    """The one that was in force at the moment of the scan."""
+    of_code = Q(batches__recalled_to="") | Q(batches__recalled_from__lte=scan.code, batches__recalled_to__gte=scan.code)
+    at_scan = Q(recalled_at__lte=scan.scanned_at, withdrawn_at__gte=scan.scanned_at)
+    rows = page.get_queryset(request).filter(of_code, at_scan, batches__batch=scan.batch_id)
+    result: WithdrawnRecall | None = rows.first()
+    return result

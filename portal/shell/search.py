@@ -2,6 +2,7 @@
 
 A page says how its rows are found here in `first_match`; others are found as their own list searches. Either way only
 rows that the page shows this person, in the brand that they look at. Nothing is cached: roles and choices change.
+What a result says beside its name and kind, the page says in `describe_match`, from what `first_match` has read.
 """
 
 from typing import Any
@@ -64,8 +65,17 @@ def adjustments(request: HttpRequest, name: str) -> list[SearchResult]:
 
 def rows_of(request: HttpRequest, label: str, text: str) -> list[SearchResult]:
     page = page_of(label)
-    kind, address = page.opts.verbose_name, f"admin:{page.opts.app_label}_{page.opts.model_name}_change"
-    return [link(row, kind, reverse(address, args=[row.pk]), ROWS[label]) for row in matches(request, label, text)]
+    address = f"admin:{page.opts.app_label}_{page.opts.model_name}_change"
+    return [
+        link(row, line_of(page, row), reverse(address, args=[row.pk]), ROWS[label])
+        for row in matches(request, label, text)
+    ]
+
+
+def line_of(page: Any, row: Any) -> str:
+    """What stands below the row's name: its kind, and what its page says of it."""
+    more = page.describe_match(row) if hasattr(page, "describe_match") else []
+    return " · ".join([str(page.opts.verbose_name), *more])
 
 
 def matches(request: HttpRequest, label: str, text: str) -> list[Any]:

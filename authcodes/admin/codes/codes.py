@@ -4,13 +4,13 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet, Sum
+from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from authcodes.admin.codes.timeline import CodeTimeline
 from authcodes.admin.filters import (
@@ -28,9 +28,11 @@ from authcodes.dashboard.filters import Status
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
+from authcodes.models.scans import Scan
 from authcodes.places import names
 from brands.identity.roles import ACT, VIEW
 from brands.scanned import read
+from core.numbers import grouped
 from portal.base.badges import badge
 from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
@@ -176,10 +178,34 @@ class AuthCodeAdmin(CodeTimeline):
             search.rows = Search(self, request, search_term).codes(queryset)
         return search.rows, False
 
-    def first_match(self, _request: HttpRequest, rows: QuerySet[AuthCode], text: str) -> QuerySet[AuthCode]:
-        """What the portal's search box shows: codes that begin so, in the order of their index."""
+    def first_match(self, request: HttpRequest, rows: QuerySet[AuthCode], text: str) -> QuerySet[AuthCode]:
+        """What the portal's search box shows: codes that begin so, in the order of their index, each with the customer
+        of its latest scan if the person may see that scan.
+        """
         reading = read(text)
-        return rows.filter(**beginning_with(reading.code)).order_by("code") if reading and reading.code else rows.none()
+        if not (reading and reading.code):
+            return rows.none()
+        matches = rows.filter(**beginning_with(reading.code)).order_by("code").select_related(*self.list_select_related)
+        page: Any = self.admin_site.get_model_admin(Scan)
+        if not page.has_view_permission(request):
+            return matches
+        scans = page.with_related(page.get_queryset(request)).filter(auth_code=OuterRef("pk"), brand=OuterRef("brand"))
+        latest = scans.order_by("-scanned_at", "-scan_id").values("customer_email")[:1]
+        return matches.annotate(last_customer=Subquery(latest))
+
+    def describe_match(self, code: AuthCode) -> list[str]:
+        """What the search box says of a code beside it."""
+        customer = getattr(code, "last_customer", None)
+        return [
+            *([str(code.product)] if code.product else []),
+            str(STATES[status_of(code)]),
+            *([scans_text(code.scan_count)] if code.scan_count else []),
+            *([gettext("last scanned by %(customer)s") % {"customer": customer}] if customer else []),
+        ]
+
+
+def scans_text(number: int) -> str:
+    return ngettext("%(number)s scan", "%(number)s scans", number) % {"number": grouped(number)}
 
 
 def status_of(code: AuthCode) -> str:

@@ -1,5 +1,6 @@
 """The portal's search box: a few rows of each kind, pages and actions, of the person's brands and role alone."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,12 +9,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from authcodes.models.codes import AuthCode
 from brands.models.people import StaffRole
 from brands.models.tenants import Brand
 from tests.support import factories
-from tests.support.portal import address, browser, staff
+from tests.support.portal import address, browser, scan, staff
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +51,51 @@ def test_a_code_is_found_as_a_scanner_reads_it(brand: Brand) -> None:
     code = AuthCode.objects.get().code
 
     assert titles(browser(staff(brand)), f"https://example.com/s/{code}") == [code]
+
+
+def line_of_code(client: Client, code: AuthCode) -> str:
+    return str(search(client, code.code).context["results"][0].description)
+
+
+@pytest.mark.parametrize(
+    ("role", "last"),
+    [("support", " · 1,200 scans · last scanned by ann@example.com"), ("printer", " · 1,200 scans")],
+)
+def test_a_code_says_its_product_and_state_and_to_some_who_scanned_it(role: str, last: str, brand: Brand) -> None:
+    code = factories.code(brand, product=factories.product(brand, title="Tea", sku="T-1"))
+    client = browser(staff(brand, role=role))
+    assert line_of_code(client, code) == "code · Tea (T-1) · Unscanned"
+
+    for email, hours in (("ben@example.com", 2), ("ann@example.com", 1)):
+        customer = factories.customer(brand, email=email)
+        scan(code, user=customer, scanned_at=timezone.now() - timedelta(hours=hours))
+    AuthCode.objects.filter(pk=code.pk).update(scan_count=1200)
+
+    assert line_of_code(client, code) == f"code · Tea (T-1) · Scanned{last}"
+
+
+def test_a_code_names_no_customer_of_a_brand_where_one_prints_only(brand: Brand) -> None:
+    person, other = staff(brand), factories.brand()
+    StaffRole.objects.create(user=person, brand=other, role="printer")
+    code = factories.code(other)
+    scan(code, user=factories.customer(other, email="ann@example.com"))
+
+    assert "ann@example.com" not in line_of_code(browser(person), code)
+
+
+def test_a_code_names_no_customer_of_another_brand(brand: Brand) -> None:
+    code = factories.code(brand)
+    stranger = factories.customer(factories.brand(), email="stranger@example.com")
+    scan(code, user=stranger, outcome="error", reason="other_brand")
+
+    assert line_of_code(browser(staff(brand)), code).endswith(" · last scanned by another brand's customer")
+
+
+def test_a_code_whose_last_scan_was_a_guests_names_nobody(brand: Brand) -> None:
+    code = factories.code(brand)
+    scan(code)
+
+    assert "last scanned" not in line_of_code(browser(staff(brand)), code)
 
 
 def test_nobody_finds_rows_of_another_brand(brand: Brand) -> None:

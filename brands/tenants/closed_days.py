@@ -108,13 +108,18 @@ class ClosedDays:
         return portions(self.first_day(brand) or today - DAY, today)
 
     def _rolled_up(self, brand: Brand, spans: Iterable[tuple[date, date]], *, at: datetime) -> Iterator[int]:
-        """The last step also finishes, which nobody would do if it were stopped before."""
+        """The last step also finishes, which nobody would do if it were stopped before.
+
+        It ends early where a rebuild in another zone has begun since the brand was read: the days are that one's.
+        """
         today, done, of_step = local_day(brand, at), 0, 0
         for first, last in spans:
             if of_step >= PORTION_DAYS:
                 yield of_step
                 of_step = 0
-            self._roll_up(brand, first, last, today=today)
+            if not self._roll_up(brand, first, last, today=today):
+                yield of_step
+                return
             days = (last - first).days + 1
             of_step += days
             done += days
@@ -125,14 +130,18 @@ class ClosedDays:
     def _marks(self) -> Any:
         return self.watermark._default_manager  # noqa: SLF001 - Django's public API of models
 
-    def _roll_up(self, brand: Brand, first: date, last: date, *, today: date) -> None:
+    def _roll_up(self, brand: Brand, first: date, last: date, *, today: date) -> bool:
+        """Whether the days were written. Rollups in another zone than the brand has take none of its days."""
         if last >= today:
             message = f"{last} has not ended in {brand.time_zone}"
             raise ValueError(message)
         with transaction.atomic():
             mark = self._hold(brand)
+            if mark.time_zone != brand.time_zone:
+                return False
             self.write(brand, first, last)
             self._advance(mark, brand, first, last)
+        return True
 
     def _hold(self, brand: Brand) -> Any:
         """The brand's watermark, locked: one rollup of a brand at a time. Call inside a transaction."""
@@ -146,6 +155,6 @@ class ClosedDays:
             follows = begins is None or first <= begins
         else:
             follows = first <= mark.until + DAY and last > mark.until
-        if follows and mark.time_zone == brand.time_zone:
+        if follows:
             mark.until = last
             mark.save(update_fields=["until"])

@@ -28,9 +28,11 @@ from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from authcodes.tasks import roll_up_closed_days
 from brands.models.tenants import Brand
+from brands.tenants.closed_days import ClosedDays
 from events import worker
 from tests.authcodes.dashboard.dashboards import fill
 from tests.support import factories, portal
+from tests.support.concurrency import while_uncommitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KOLKATA = ZoneInfo("Asia/Kolkata")
@@ -181,6 +183,44 @@ def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuil
     assert before.days[0].day == local(days_ago(5)) - timedelta(days=1)
     assert figures.scans(brands=[brand], filters=Filters()) == before
     assert RollupWatermark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
+
+
+def move_while_an_older_run_goes_on(brand: Brand) -> dict[date, int]:
+    """The scans by day, once a rebuild after a move is over and so is a run that has read the brand before the move."""
+    scanned(brand, days_ago(2, hour=1))
+    rollups.catch_up(brand=brand, at=timezone.now())
+    moved = Brand.objects.get(pk=brand.pk)
+    moved.time_zone = "America/Los_Angeles"
+    moved.save()
+
+    while_uncommitted(
+        lambda: rollups.rebuild(brand=moved, at=timezone.now()),
+        lambda: rollups.catch_up(brand=brand, at=timezone.now()),
+    )
+
+    return dict(DayRollup.objects.filter(accepted__gt=0).values_list("day", "accepted"))
+
+
+def test_a_run_from_before_a_move_writes_nothing_into_the_rebuilt_days(brand: Brand) -> None:
+    assert move_while_an_older_run_goes_on(brand) == {local(days_ago(3)): 1}
+    assert RollupWatermark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
+    assert list(consistency.differences()) == []
+
+
+def test_control_a_run_that_ignores_the_move_counts_a_scan_on_the_old_day(
+    brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold = ClosedDays._hold
+
+    def hold_as_if_nobody_had_moved(days: ClosedDays, brand: Brand) -> RollupWatermark:
+        mark: RollupWatermark = hold(days, brand)
+        mark.time_zone = brand.time_zone
+        return mark
+
+    monkeypatch.setattr(ClosedDays, "_hold", hold_as_if_nobody_had_moved)
+
+    assert move_while_an_older_run_goes_on(brand) == {local(days_ago(2)): 1}
+    assert list(consistency.differences()) != []
 
 
 def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> None:

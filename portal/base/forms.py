@@ -15,7 +15,7 @@ from core import mail, moments
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.base.stale_forms import VersionedForm
-from portal.unfold import TextWidget
+from portal.unfold import TextareaWidget, TextWidget
 
 
 class TenantForm(AsciiDigits, VersionedForm):
@@ -77,6 +77,26 @@ class DayField(forms.DateField):
     def __init__(self, **options: Any) -> None:
         calendar = TextWidget(attrs={"type": "date"})
         super().__init__(widget=calendar, input_formats=["%Y-%m-%d"], validators=[moments.check], **options)
+
+
+class LinesField(forms.CharField):
+    """Values separated by lines, spaces or commas; cleaned, a list without duplicates. What `read` returns is kept."""
+
+    widget = TextareaWidget
+
+    def read(self, word: str) -> str:
+        """Raises ValidationError."""
+        return word
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> Any:
+        terms = str(super().clean(value)).replace(",", " ").split()
+        return list(dict.fromkeys(map(self.read, terms)))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(super().has_changed(self.prepare_value(initial), data))
 
 
 class Lookup(AutocompleteSelect):

@@ -1,27 +1,28 @@
 """The base of all pages of the portal: it keeps each inside the brands, and the role, of whoever looks at it."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
-from django.contrib.admin.utils import unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db.models import DateField, DateTimeField, ForeignKey, Model, Q, QuerySet
+from django.forms import HiddenInput
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import SimpleTemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from brands.identity import customer_search, roles
+from brands.identity import roles
 from brands.identity.roles import ACT, ADD, CHANGE, DELETE, VIEW, BrandScope
 from brands.models.audit import AuditLogEntry
 from brands.models.tenants import Brand
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
+from portal.base import brand_choice
 from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.forms import Lookup, TenantForm
 from portal.base.gone_rows import MAX_ROWS, BoundedTable, GoneRowsMixin, RowGone, conflict_text
@@ -30,11 +31,12 @@ from portal.base.sidebar import SidebarEntry
 from portal.base.stale_forms import VersionedForm
 from portal.base.tenant_scope import brands_by_page
 from portal.lists.changelist import Count, CountedChangeList, EstimatingPaginator
+from portal.lists.customer_search import CustomerSearchMixin
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.keyset_changelist import KeysetChangeList
 from portal.lists.local_time import DayColumn, MomentColumn
 from portal.lists.number_columns import GroupedNumbers, NumberColumn, is_number
-from portal.lists.queries import KnownFiltersMixin, report_search_error
+from portal.lists.queries import KnownFiltersMixin
 from portal.unfold import ModelForm, TabularInline
 
 MAX_AT_ONCE = 1000  # rows that one action changes in one request
@@ -94,7 +96,7 @@ class Scope(GroupedNumbers):
         return super().formfield_for_foreignkey(db_field, request, **options)  # type: ignore[misc]
 
 
-class TenantAdmin(Scope, WithoutSlugScripts, KnownFiltersMixin, GoneRowsMixin):
+class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMixin, GoneRowsMixin):
     """A page of the portal."""
 
     role_permissions: ClassVar[Mapping[str, str]] = {}  # role -> what it may do with the rows: see roles.VERBS
@@ -102,7 +104,6 @@ class TenantAdmin(Scope, WithoutSlugScripts, KnownFiltersMixin, GoneRowsMixin):
     sidebar_view = "changelist"  # that the entry leads to
     list_name: Any = ""  # of the list in the sidebar, where that is not the plural of its rows
     brand_path = "brand"  # from a row to its brand, as a filter writes it
-    customer_path = ""  # to the customer, for pages where the search box finds customers
     opens_in_drawer = False  # rows of a list that is read one after another
     pages_by_key = False  # for lists that grow without end; their order is of columns that are never NULL
     form = TenantForm
@@ -203,32 +204,6 @@ class TenantAdmin(Scope, WithoutSlugScripts, KnownFiltersMixin, GoneRowsMixin):
         own = [self.brand_path] if self.has_brand_column(request) else []
         return [*self.list_select_related, *own]
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """Customers are looked up first, which an OR over two tables would make slow; what has a name of its own goes
-        before customers who are called alike.
-        """
-        typed = search_term.strip()
-        if not (self.customer_path and typed):
-            return super().get_search_results(request, queryset, search_term)
-        names = [name for name in self.get_search_fields(request) if not name.startswith(f"{self.customer_path}__")]
-        if names and "@" not in typed:
-            result, many = super().get_search_results(request, queryset, typed)
-            if result.exists():
-                return result, many
-        return self.filter_by_customers(request, queryset, typed), False
-
-    def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
-        """The rows of the customers whom somebody means who types this."""
-        with report_search_error(request, rows) as search:
-            search.rows = rows.filter(**{f"{self.customer_path}__in": self.customers(request, typed)})
-        return search.rows
-
-    def customers(self, request: HttpRequest, typed: str) -> list[int]:
-        """Their ids. Raises Invalid."""
-        return customer_search.find(typed, [brand.pk for brand in self.brands_seen(request)])
-
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Rows are deleted one by one, each on a page that says what goes with it."""
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
@@ -238,10 +213,16 @@ class TenantAdmin(Scope, WithoutSlugScripts, KnownFiltersMixin, GoneRowsMixin):
         fields = super().get_readonly_fields(request, obj)
         return [*fields, *(["brand"] if obj and self.brand_path == "brand" else [])]
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """A brand is asked for only where there are several to choose from."""
+        field = super().formfield_for_dbfield(db_field, request, **options)
+        if db_field.name == self.brand_path and brand_choice.only_brand(self, request):
+            field.widget = HiddenInput()
+        return field
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Who works for one brand need not choose it."""
-        rows = self.brand_scope(request, ADD).brand_ids
-        only = {"brand": next(iter(rows))} if len(rows) == 1 else {}
+        brand_id = brand_choice.only_brand(self, request)
+        only = {"brand": brand_id} if brand_id else {}
         return {**only, **super().get_changeform_initial_data(request)}
 
     def changeform_view(
@@ -264,13 +245,15 @@ class TenantAdmin(Scope, WithoutSlugScripts, KnownFiltersMixin, GoneRowsMixin):
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
     def zone_of(self, request: HttpRequest, object_id: str | None) -> tzinfo:
-        """Of the row's brand, or of the one that a new row is made for; UTC while nobody knows which."""
-        zones = {str(brand.pk): brand.zone for brand in self.brands_seen(request)}
-        if len(set(zones.values())) == 1:
-            return next(iter(zones.values()))
-        row = self.get_object(request, unquote(object_id)) if object_id else None
-        brand_id = self.brand_id_of(row) if row else request.POST.get("brand")
-        return zones.get(str(brand_id), UTC)
+        """In which the form's moments are shown and read."""
+        return brand_choice.zone_of_form(self, request, object_id)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
+    ) -> HttpResponse:
+        if options.get("add"):
+            brand_choice.leave_zone_to_brand(self, request, context["adminform"].form)
+        return super().render_change_form(request, context, *args, **options)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
         """A refusal is said on the row's own page, where it still is."""

@@ -26,8 +26,7 @@ from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction, ReasonForm
-from portal.base.forms import TenantForm
-from portal.base.list_fields import LinesField
+from portal.base.forms import LinesField, TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.lists.code_text import display_code
 from portal.mixins.secret_page import RotateForm, SecretOnceAdmin, hours_field

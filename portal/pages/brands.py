@@ -15,9 +15,8 @@ from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
 from core import colours
 from core.web.web_origins import canonical, validate_web_origin
-from portal.base.forms import TenantForm
+from portal.base.forms import LinesField, TenantForm
 from portal.base.gone_rows import BoundedTable
-from portal.base.list_fields import LinesField
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantInline
 from portal.base.tenant_scope import staff_user

@@ -304,14 +304,6 @@ def test_a_form_shows_and_reads_moments_in_the_zone_of_the_rows_brand() -> None:
         made.save()
 
 
-def test_a_form_names_no_zone_while_it_depends_on_the_brand_that_is_chosen() -> None:
-    person = staff(factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/New_York"))
-
-    shown = browser(person).get(f"{address('campaigns.campaign', 'add')}?form=all")
-
-    assert text(shown).count("Time</label>") == 2
-
-
 @pytest.mark.parametrize(("language", "words"), [("en", "Delete level"), ("de", "Stufe löschen")])
 def test_the_button_that_deletes_has_its_words_in_the_languages_order(language: str, words: str) -> None:
     level = factories.level(factories.brand())

@@ -1,0 +1,46 @@
+"""Lists whose search box finds the rows of customers."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from brands.identity import customer_search
+from brands.models.tenants import Brand
+from portal.lists.queries import report_search_error
+from portal.unfold import ModelAdmin
+
+
+class CustomerSearchMixin(ModelAdmin):
+    """A page whose rows belong to customers, if it says by which way."""
+
+    customer_path = ""  # from a row to its customer
+
+    def brands_seen(self, request: HttpRequest) -> list[Brand]:
+        raise NotImplementedError
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Customers are looked up first, which an OR over two tables would make slow; what has a name of its own goes
+        before customers who are called alike.
+        """
+        typed = search_term.strip()
+        if not (self.customer_path and typed):
+            return super().get_search_results(request, queryset, search_term)
+        names = [name for name in self.get_search_fields(request) if not name.startswith(f"{self.customer_path}__")]
+        if names and "@" not in typed:
+            result, many = super().get_search_results(request, queryset, typed)
+            if result.exists():
+                return result, many
+        return self.filter_by_customers(request, queryset, typed), False
+
+    def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
+        """The rows of the customers whom somebody means who types this."""
+        with report_search_error(request, rows) as search:
+            search.rows = rows.filter(**{f"{self.customer_path}__in": self.customers(request, typed)})
+        return search.rows
+
+    def customers(self, request: HttpRequest, typed: str) -> list[int]:
+        """Their ids. Raises Invalid."""
+        return customer_search.find(typed, [brand.pk for brand in self.brands_seen(request)])

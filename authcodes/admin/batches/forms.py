@@ -71,20 +71,21 @@ class NewBatchForm(PrintableForm):
     signed = forms.TypedChoiceField(
         label=gettext_lazy("Protection"),
         coerce=is_protected,
+        initial="protected",
         widget=ProtectionWidget,
         choices=[
-            (
-                "plain",
-                gettext_lazy(
-                    "Plain numbers: anyone who has seen one code can guess the next. Only where codes earn nothing and "
-                    "are typed in by hand."
-                ),
-            ),
             (
                 "protected",
                 gettext_lazy(
                     "Protected codes: each code ends with a secret tag, so nobody can guess the next. Recommended for "
                     "everything that is sold or earns points."
+                ),
+            ),
+            (
+                "plain",
+                gettext_lazy(
+                    "Plain numbers: anyone who has seen one code can guess the next. Only where codes earn nothing and "
+                    "are typed in by hand."
                 ),
             ),
         ],

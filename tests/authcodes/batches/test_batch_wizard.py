@@ -38,6 +38,13 @@ def test_the_wizard_asks_in_three_steps_and_has_all_fields_without_scripts(clien
     assert all(f'name="{name}"' in text(answer) for name in names)
 
 
+def test_protected_codes_are_chosen_to_begin_with_and_the_prefix_is_explained(client):
+    form = client.get(address(*ADD)).context["adminform"].form
+
+    assert form["signed"].value() == "protected"
+    assert "such as NW- in NW-000001" in form["prefix"].help_text
+
+
 def test_the_first_batch_gets_a_prefix_of_the_brands_name(client, brand):
     assert initial(client)["prefix"] == "".join(each for each in brand.slug.upper() if each.isalnum())[:4] + "-"
 

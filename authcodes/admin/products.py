@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -18,8 +18,11 @@ from brands.identity import roles
 from brands.identity.roles import ACT, ADD
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
-from core.numbers import is_id
+from campaigns.earning.points import BY_DEFAULT
+from core.numbers import format_number, is_id
 from loyalty.admin.ceiling import CeilingAdmin
+from loyalty.models.levels import BrandLevel
+from portal.base.brand_choice import only_brand
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
@@ -27,7 +30,7 @@ from portal.mixins.images import ImageAdminMixin, PictureForm
 from portal.mixins.translations import TranslationsAdmin, translated_form
 from portal.undo import switches
 from portal.undo.switches import SwitchUndoMixin
-from portal.unfold import TextWidget, action
+from portal.unfold import TextWidget, action, display
 
 BATCHES = "authcodes.batchrange"
 MAKE_CODES = "authcodes_product_make_codes"  # as the button is called
@@ -60,7 +63,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     points_fields = ("redeem_point_value",)
     form = translated_form(ProductForm, Product)
     picture = "picture"
-    list_display = ("title", "sku", "retail_price", "redeem_point_value", "is_active")
+    list_display = ("title", "sku", "retail_price", "points", "is_active")
     list_filter = ("is_active",)
     search_fields = ("sku", "title")
     actions_detail = ("print_codes", "recall")
@@ -81,11 +84,37 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
         (gettext_lazy("What customers see"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
     )
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        levels = BrandLevel.objects.filter(brand=OuterRef("brand"))
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(has_levels=Exists(levels))
+        return rows
+
+    @display(description=gettext_lazy("points per scan"), ordering="redeem_point_value")
+    def points(self, product: Any) -> str:
+        """Of codes whose batch has no points of its own."""
+        if product.redeem_point_value:
+            return format_number(product.redeem_point_value)
+        return _("Level's points") if product.has_levels else format_number(BY_DEFAULT)
+
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
         """A price is written as the language writes it, whatever the browser's own is; a point is taken everywhere."""
         if db_field.name == "retail_price":
             options |= {"localize": True, "widget": TextWidget(attrs={"inputmode": "decimal"})}
         return super().formfield_for_dbfield(db_field, request, **options)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
+    ) -> HttpResponse:
+        """With the brand's currency after the price, as far as the brand is known."""
+        price = context["adminform"].form.fields.get("retail_price")
+        if price:
+            brand_id = options["obj"].brand_id if options.get("obj") else only_brand(self, request)
+            brand = next((each for each in self.brands_seen(request) if each.pk == brand_id), None)
+            if brand:
+                price.widget.attrs["suffix"] = brand.currency
+            else:
+                price.help_text = _("In the brand's currency.")
+        return super().render_change_form(request, context, *args, **options)
 
     @action(
         description=gettext_lazy("Save and make codes"), url_path="codes", icon="qr_code_2", permissions=["make_codes"]

@@ -12,6 +12,7 @@ from brands.models.tenants import Brand
 from brands.tenants import pictures
 from brands.tenants.pictures import MAX_UPLOAD_BYTES, Drawn
 from core.errors import DomainError
+from portal.base.fieldsets import without
 from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import FileWidget, SwitchWidget
@@ -65,10 +66,12 @@ class ImageAdminMixin(TenantAdmin):
         return [*super().get_readonly_fields(request, obj), "picture_now"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Who may not change the row is not offered an upload."""
-        result = super().get_fieldsets(request, obj)
+        """Who may not change the row is not offered an upload; nothing is said of a picture that is not there."""
         may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
-        return result if may_change else [(name, _without_upload(options)) for name, options in result]
+        hidden = set() if may_change else {"picture_file", "picture_off"}
+        if may_change and getattr(obj, self.picture, None) is None:
+            hidden = {"picture_now", "picture_off"}
+        return without(super().get_fieldsets(request, obj), hidden)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         super().save_model(request, obj, form, change)
@@ -91,8 +94,3 @@ class ImageAdminMixin(TenantAdmin):
     def extra_changes(self, form: Any) -> Mapping[str, tuple[Any, Any]]:
         changed = getattr(form, "picture_changed", None)
         return {**super().extra_changes(form), **({self.picture: changed} if changed else {})}
-
-
-def _without_upload(options: Mapping[str, Any]) -> dict[str, Any]:
-    fields = [field for field in options["fields"] if field != ("picture_file", "picture_off")]
-    return {**options, "fields": fields}

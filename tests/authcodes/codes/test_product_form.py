@@ -5,8 +5,10 @@ from decimal import Decimal
 import pytest
 
 from authcodes.models.products import Product
+from brands.models.tenants import Picture
+from loyalty.models.levels import BrandLevel
 from tests.support import factories
-from tests.support.portal import address, browser, form_of, staff, text
+from tests.support.portal import address, browser, form_of, page, staff, text
 
 pytestmark = pytest.mark.django_db
 
@@ -31,3 +33,38 @@ def test_in_german_a_comma_and_a_point_are_taken(brand, typed):
     client.post(page, {**form_of(client.get(page)), "retail_price": typed}, headers={"accept-language": "de"})
 
     assert Product.objects.values_list("retail_price", flat=True).get() == Decimal("99.95")
+
+
+def test_the_price_names_the_brands_currency_once_the_brand_is_known(brand):
+    here, there = factories.brand(currency="CHF"), factories.brand(currency="USD")
+    product, both = factories.product(here), browser(staff(here, there))
+    add, change = address("authcodes.product", "add"), address("authcodes.product", "change", product.pk)
+
+    pages = [text(answer) for answer in (browser(staff(there)).get(add), both.get(change), both.get(add))]
+
+    assert [[currency for currency in ("CHF", "USD") if currency in page] for page in pages] == [["USD"], ["CHF"], []]
+    assert "In the brand's currency." in pages[2]
+
+
+def test_a_picture_can_be_removed_where_there_is_one(client, brand):
+    picture = Picture.objects.create(brand=brand, content_type="image/png", width=1, height=1)
+    bare, pictured = factories.product(brand), factories.product(brand, picture=picture)
+    pages = [("add",), ("change", bare.pk), ("change", pictured.pk)]
+
+    offered = ["Remove picture" in text(client.get(address("authcodes.product", *page))) for page in pages]
+
+    assert offered == [False, False, True]
+
+
+def test_the_list_says_what_a_scan_earns_where_a_product_has_no_points(client, brand):
+    for value in (None, 0, 900):
+        factories.product(brand, redeem_point_value=value)
+
+    def listed():
+        rows = client.get(address("authcodes.product")).context["cl"].result_list
+        return sorted(page("authcodes.product").points(row) for row in rows)
+
+    BrandLevel.objects.filter(brand=brand).delete()
+    assert listed() == ["1", "1", "900"]
+    factories.level(brand)
+    assert listed() == ["900", "Level's points", "Level's points"]

@@ -60,7 +60,7 @@ def checked_file(window, brand):
 class TestPressedTwice:
     def test_points_are_adjusted_once(self, window, member):
         manager = adjusting(window, member)
-        manager.button("Adjust points").dblclick(no_wait_after=True)
+        manager.button("Add points").dblclick(no_wait_after=True)
         manager.wait_for_text("What happened")
 
         assert balance(member) == 115
@@ -131,10 +131,10 @@ class TestBack:
     def test_points_that_were_adjusted_are_not_adjusted_again(self, window, member):
         manager = adjusting(window, member)
         manager.page.on("dialog", lambda dialog: dialog.accept())
-        manager.button("Adjust points").click()
+        manager.button("Add points").click()
         manager.wait_for_text("The balance is now 115.")
         manager.page.go_back()
-        manager.button("Adjust points").click()
+        manager.button("Add points").click()
         manager.page.wait_for_load_state()
 
         assert balance(member) == 115
@@ -201,14 +201,14 @@ class TestTheSessionIsOver:
     def test_no_points_are_lost_or_given_and_the_reason_is_there_again(self, window, member):
         manager = adjusting(window, member)
         without_session(manager)
-        manager.button("Adjust points").click()
+        manager.button("Add points").click()
         log_in(manager, "manager1@example.com")
         manager.wait_for_text(NOTICE)
 
         assert balance(member) == 100
         assert manager.page.locator("[name=reason]").input_value() == "A kind word"
         manager.page.locator("[name=amount]").fill("15")
-        manager.button("Adjust points").click()
+        manager.button("Add points").click()
         manager.wait_for_text("The balance is now 115.")
 
     def test_a_file_is_not_committed_and_waits(self, window, brand):

@@ -54,7 +54,7 @@ def test_a_customers_points_are_explained_with_one_and_adjusted_with_two_more(wi
     click(page.get_by_role("link", name="Adjust points"))
     page.locator("[name=amount]").fill("15")
     page.locator("[name=reason]").fill("Her first scan")
-    click(page.get_by_role("button", name="Adjust points"))
+    click(page.get_by_role("button", name="Add points"))
     manager.wait_for_text("The balance is now 170.")
 
     assert UserPoints.objects.get(user=customer).points == 170

@@ -42,7 +42,7 @@ from portal.import_export.exportable import ExportingAdmin
 from portal.import_export.importable import ImportingAdmin
 from portal.lists.number_columns import format_points
 from portal.undo import offers
-from portal.unfold import SelectWidget, TextareaWidget, TextWidget, action
+from portal.unfold import TextareaWidget, TextWidget, action
 
 SOME = 50  # of whom the portal's search box shows the first
 
@@ -50,11 +50,7 @@ SOME = 50  # of whom the portal's search box shows the first
 class AdjustmentForm(AsciiDigits, forms.Form):
     """How many points to add or take, and why. The key, new with each page, makes of two submits one adjustment."""
 
-    direction = forms.ChoiceField(
-        label=gettext_lazy("What to do"),
-        choices=[("add", gettext_lazy("Add points")), ("take", gettext_lazy("Deduct points"))],
-        widget=SelectWidget,
-    )
+    direction = forms.ChoiceField(choices=[("add", "add"), ("take", "take")])  # which button was pressed
     amount = forms.DecimalField(
         label=gettext_lazy("Points"),
         min_value=Decimal("0.01"),
@@ -281,5 +277,8 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
             return False
         message = _("Adjusted by %(points)s. The balance is now %(balance)s.")
         cleaned = {"points": format_points(made.points), "balance": format_number(made.new_balance)}
-        self.message_user(request, message % cleaned, messages.SUCCESS)
+        text = message % cleaned
+        if made.level_updated:
+            text = f"{text} {_('The level is now %(level)s.') % {'level': made.current_level}}"
+        self.message_user(request, text, messages.SUCCESS)
         return True

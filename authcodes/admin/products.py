@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -63,7 +64,8 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     points_fields = ("redeem_point_value",)
     form = translated_form(ProductForm, Product)
     picture = "picture"
-    list_display = ("title", "sku", "retail_price", "points", "is_active")
+    list_display = ("title", "sku", "price", "points", "is_active")
+    list_select_related = ("brand",)
     list_filter = ("is_active",)
     search_fields = ("sku", "title")
     actions_detail = ("print_codes", "recall")
@@ -88,6 +90,11 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
         levels = BrandLevel.objects.filter(brand=OuterRef("brand"))
         rows: QuerySet[Any] = super().get_queryset(request).annotate(has_levels=Exists(levels))
         return rows
+
+    @display(description=gettext_lazy("retail price"), ordering="retail_price")
+    def price(self, product: Any) -> str:
+        amount = product.retail_price
+        return "-" if amount is None else f"{number_format(amount, 2, force_grouping=True)} {product.brand.currency}"
 
     @display(description=gettext_lazy("points per scan"), ordering="redeem_point_value")
     def points(self, product: Any) -> str:

@@ -68,3 +68,15 @@ def test_the_list_says_what_a_scan_earns_where_a_product_has_no_points(client, b
     assert listed() == ["1", "1", "900"]
     factories.level(brand)
     assert listed() == ["900", "Level's points", "Level's points"]
+
+
+def test_the_list_shows_each_price_in_its_brands_currency(brand):
+    other = factories.brand(currency="CHF")
+    factories.product(brand, sku="A", retail_price=Decimal("1289.50"))
+    factories.product(other, sku="B", retail_price=Decimal("7"))
+    factories.product(other, sku="C", retail_price=None)
+
+    listed = text(browser(staff(brand, other)).get(address("authcodes.product"), headers={"accept-language": "de"}))
+
+    assert "1.289,50 EUR" in listed
+    assert "7,00 CHF" in listed

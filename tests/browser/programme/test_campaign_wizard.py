@@ -207,9 +207,11 @@ def test_a_replay_is_shown_without_losing_what_was_typed(window, brand):
 
     wait_until(lambda: Replay.objects.filter(result__isnull=False).exists(), seconds=60)
 
-    expect(page.get_by_text("members would have taken part")).to_be_visible(timeout=60_000)
+    expect(page.locator("#limits").get_by_text("members would have taken part")).to_be_visible(timeout=60_000)
     expect(page.locator("[name=budget]")).to_have_value("777")
     pictured(manager, "wizard-replay")
+    page.get_by_role("button", name="6. Launch").click()
+    expect(page.locator("[data-answer=replay]")).to_contain_text("members would have taken part")
 
 
 def test_without_scripts_all_steps_stand_below_each_other(portal, browser, brand, window):

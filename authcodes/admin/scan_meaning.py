@@ -1,4 +1,4 @@
-"""What the result of a scan means and what the customer saw, in a sentence each, and the recalls that it is about."""
+"""What the result of a scan means and what the scan page said, in a sentence each, and the recalls that it is about."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,7 +31,7 @@ MEANINGS = {
     Reason.RECALLED: _("The code is genuine, but it had been recalled, so the scan earned no points."),
     Reason.UNKNOWN: _("There is no such code: it was mistyped or made up."),
     Reason.BAD_TAG: _(
-        "The code exists, but its secret ending was missing or wrong: it was not read completely, or somebody guessed "
+        "The code exists, but its secret tag was missing or wrong: it was not read completely, or somebody guessed "
         "the code."
     ),
     Reason.OTHER_BRAND: _("The code exists, but it was scanned in the app or on the scan page of another brand."),
@@ -39,28 +39,27 @@ MEANINGS = {
     Reason.DEACTIVATED: _("The code is genuine, but it had been deactivated by staff."),
     Reason.UNASSIGNED: _("The code exists, but it had no product yet."),
 }
-FIRST = _("The customer saw that the product is genuine and that nobody had checked it before.")
+FIRST = _("The scan page said that the product is genuine and that nobody had checked it before.")
 AGAIN = _(
-    "The customer saw that the product is genuine and had been checked before, with the date and place of the first "
+    "The scan page said that the product is genuine and had been checked before, with the date and place of the first "
     "check."
 )
-CLAIMED = _("The customer saw that the product is genuine and that they already have its points.")
+CLAIMED = _("The scan page said that the product is genuine and that the customer already has its points.")
 NOT_RECOGNISED = _(
-    "The customer saw only that the code was not recognised, what to check, and whom to ask. The reason is shown to "
+    "The scan page said only that the code was not recognised, what to check, and whom to ask. The reason is shown to "
     "staff alone."
 )
-TEST = _("The customer saw that this is a test code, not a product.")
+TEST = _("The scan page said that this is a test code, not a product.")
 WARNINGS = {
     Reason.LIMIT_REACHED: _(
-        "The customer saw that the code is used up, when and where it was first checked, and that the product may be a "
-        "copy."
+        "The scan page said that the code is used up, when and where it was first checked, and that the product may be "
+        "a copy."
     ),
     Reason.RESERVED: _(
-        "The customer saw that the code had been checked a moment ago, and was asked to log in to claim it or to try "
-        "again later."
+        "The scan page said that the code had been checked a moment ago and is reserved, and what to do next."
     ),
     Reason.RECALLED: _(
-        "The customer was warned not to use the product, and saw the recall's message, number and contact."
+        "The scan page warned not to use the product, and showed the recall's message, number and contact."
     ),
 }
 
@@ -69,20 +68,23 @@ def panel_of(page: Any, request: HttpRequest, scan: Scan) -> dict[str, Any]:
     """For the template `scan/panel.html`; `page` is the model admin of scans."""
     return {
         "scan_meaning": MEANINGS[Reason(scan.reason)],
-        "scan_seen": seen_by_customer(scan),
+        "scan_answer": answer_of_page(scan),
         "scan_recalls": list(recalls_of(page.admin_site, request, scan)),
     }
 
 
-def seen_by_customer(scan: Scan) -> Any:
+def answer_of_page(scan: Scan) -> Any:
+    """What the scan page said, in its order of precedence; a brand's own app may put it otherwise."""
     if scan.outcome == Outcome.ERROR:
         return NOT_RECOGNISED
     if scan.brand and scan.brand.is_sandbox:
         return TEST
-    if scan.outcome == Outcome.WARNING:
-        return WARNINGS[Reason(scan.reason)]
+    if scan.reason == Reason.RECALLED:
+        return WARNINGS[Reason.RECALLED]
     if scan.points_status == Scan.PointsStatus.ALREADY_CLAIMED:
         return CLAIMED
+    if scan.outcome == Outcome.WARNING:
+        return WARNINGS[Reason(scan.reason)]
     return FIRST if scan.scan_count == 1 else AGAIN
 
 

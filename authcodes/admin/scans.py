@@ -31,7 +31,7 @@ from portal.unfold import ChoicesFilter, display
 
 MEMBERS = "loyalty.userpoints"
 MAX_BRANDS = 50  # whose scans are merged; a superuser who sees more has them sorted
-ON_PAGE = ("brand", "product", "batch__recall", "campaign")
+RELATED_ON_PAGE = ("brand", "product", "batch__recall", "campaign")
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
 CUSTOMER = Case(
     When(CUSTOMER_IS_OURS, then="user__email"),
@@ -92,7 +92,7 @@ class ScanAdmin(ExportingAdmin):
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         row = super().get_object(request, object_id, from_field)
         rows = self.get_queryset(request)
-        result = self.with_related(rows).select_related(*ON_PAGE).get(pk=row.pk)
+        result = self.with_related(rows).select_related(*RELATED_ON_PAGE).get(pk=row.pk)
         of_code = rows.filter(auth_code=result.auth_code_id, brand=result.brand_id, outcome=Scan.Outcome.SUCCESS)
         accepted = of_code if result.auth_code_id else rows.none()
         result.first_scan = self.with_related(accepted).order_by("scanned_at", "scan_id").first()
@@ -104,13 +104,11 @@ class ScanAdmin(ExportingAdmin):
             scan.visible_member = member_of_user.get(scan.user_id)
         return result
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
     ) -> HttpResponse:
-        scan = self.get_object(request, object_id)
-        return super().change_view(
-            request, object_id, form_url, {**panel_of(self, request, scan), **(extra_context or {})}
-        )
+        context |= panel_of(self, request, options["obj"])
+        return super().render_change_form(request, context, *args, **options)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from authcodes.admin.scan_meaning import MEANINGS, WARNINGS, seen_by_customer
+from authcodes.admin.scan_meaning import MEANINGS, WARNINGS, answer_of_page
 from authcodes.models.scans import Scan
 from authcodes.recalls import recalls
 from authcodes.scanning.evaluate import OUTCOMES
@@ -76,32 +76,36 @@ def test_each_result_is_explained():
 
 
 @pytest.mark.parametrize(
-    ("fields", "seen"),
+    ("fields", "answer"),
     [
         ({"scan_count": 1}, "nobody had checked it before"),
         ({"scan_count": 2}, "had been checked before"),
-        ({"scan_count": 2, "points_status": "already_claimed"}, "already have its points"),
+        ({"scan_count": 2, "points_status": "already_claimed"}, "already has its points"),
         ({"outcome": "warning", "reason": "limit_reached"}, "may be a copy"),
+        (
+            {"outcome": "warning", "reason": "limit_reached", "points_status": "already_claimed"},
+            "already has its points",
+        ),
         ({"outcome": "warning", "reason": "reserved"}, "a moment ago"),
         ({"outcome": "warning", "reason": "recalled"}, "warned not to use the product"),
         ({"outcome": "error", "reason": "deactivated"}, "was not recognised"),
         ({"outcome": "error", "reason": "unknown", "auth_code": None, "batch": None}, "was not recognised"),
     ],
 )
-def test_page_says_what_the_result_means_and_what_the_customer_saw(brand, fields, seen):
+def test_page_says_what_the_result_means_and_what_the_scan_page_said(brand, fields, answer):
     row = scan(factories.code(brand), **fields)
 
     shown = text(browser(staff(brand)).get(address("authcodes.scan", "change", row.pk)))
 
     assert str(MEANINGS[row.reason]) in shown
-    assert seen in shown
+    assert answer in shown
     assert (address("authcodes.authcode", "change", row.auth_code_id) in links(shown)) is bool(row.auth_code_id)
 
 
 def test_scan_of_a_test_code_showed_that_it_is_one(brand):
     brand.is_sandbox = True
 
-    assert "test code" in str(seen_by_customer(Scan(brand=brand, outcome="success", reason="accepted")))
+    assert "test code" in str(answer_of_page(Scan(brand=brand, outcome="success", reason="accepted")))
 
 
 # --- Recalls ---------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class CampaignCopies(TenantAdmin):
         campaign.campaign_name = name_of_copy(campaign)
         campaign.created_at = now = timezone.now()
         if campaign.starts_at and campaign.starts_at <= now:
-            campaign.starts_at = None  # when the copy is launched
+            campaign.starts_at = None  # the copy starts when it is launched
         campaign.save()
         most = Decimal(campaign.brand.max_points_per_scan)
         for each in milestones:

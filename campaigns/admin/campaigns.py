@@ -84,13 +84,13 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
         return without(result, hidden)
 
     def create(self, request: HttpRequest, obj: Campaign, form: Any) -> Model:
-        """One that is active from the first is launched."""
+        """A campaign that is added as active is launched."""
         if obj.is_active:
             lifecycle.launch(obj, at=timezone.now())
         return super().create(request, obj, form)
 
     def store(self, obj: Campaign, fields: set[str]) -> None:
-        """One that is switched on is launched."""
+        """Activating a campaign in its form launches it."""
         if "is_active" in fields and obj.is_active:
             lifecycle.launch(obj, at=timezone.now())
             fields = fields | {"starts_at"}
@@ -111,10 +111,10 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
         return scopes.sentence(campaign) if campaign.pk else "-"
 
     @display(description=gettext_lazy("state"))
-    def state(self, campaign: Campaign) -> SafeString:
+    def state(self, campaign: Any) -> SafeString:
         """A switch alone would call an ended campaign active."""
         state = lifecycle.state_of(campaign, at=timezone.now())
-        is_new = state is lifecycle.State.OFF and not campaign.has_begun  # type: ignore[attr-defined] # see get_queryset
+        is_new = state is lifecycle.State.OFF and not campaign.has_begun  # by get_queryset
         return state_badge(state, is_new=is_new)
 
     @display(description=gettext_lazy("paid so far"))

@@ -1,4 +1,4 @@
-"""Replays over HTTP: the brand's own systems try a draft on past actions, and read what a job found."""
+"""Replays over HTTP: the brand's own systems replay past actions with a draft, and read what a job found."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -39,7 +39,7 @@ from loyalty.models.levels import RewardType
 from loyalty.points.levels import Level
 
 LABEL = "campaigns.replay"
-# What somebody must be allowed to change to try a draft of it.
+# What somebody must be allowed to change to replay with a draft of it.
 PAGES = {"rule": "campaigns.earningrule", "levels": "loyalty.brandlevel", "campaign": "campaigns.campaign"}
 EXAMPLE = {
     "id": 12,
@@ -140,7 +140,7 @@ class ReplayResultOutput(Output):
     members_by_level = ReplayLevelOutput(many=True)
     most = ReplayMemberOutput(many=True, help_text="The members who would gain most, at most 20.")
     least = ReplayMemberOutput(many=True, help_text="The members who would lose most, at most 20.")
-    campaign = ReplayCampaignOutput(allow_null=True, help_text="Where a campaign was tried.")
+    campaign = ReplayCampaignOutput(allow_null=True, help_text="Where the draft was a campaign.")
 
     def get_attribute(self, replay: Replay) -> dict[str, Any] | None:
         return None if replay.result is None else result_of(replay.result)
@@ -233,7 +233,7 @@ class ReplayInput(Input):
 
 
 def draft_of(access: BrandAccess, data: Mapping[str, Any]) -> Draft:
-    """What is to be tried. Raises Invalid, Forbidden, and NotFound for what the brand has not."""
+    """The draft that was chosen. Raises Invalid, Forbidden, and NotFound for what the brand has not."""
     named = [kind for kind in PAGES if kind in data]
     if len(named) != 1:
         raise Invalid("Send one of rule, levels and campaign.", details={"field": "rule"})
@@ -264,7 +264,7 @@ class BrandReplays(BrandList):
     @list_endpoint("list_replays", "List replays", BrandReplayListOutput, EXAMPLE, filters=BrandReplayFilter)
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List what was tried on past actions lately, without what was found. Needs the scope `read`."""
+        """List recent replays, without their results. Needs the scope `read`."""
         return self.listed(Replay.objects.filter(brand=access.brand_id).select_related("job"))
 
     @write_endpoint(
@@ -281,9 +281,9 @@ class BrandReplays(BrandList):
     )
     @for_brand(ApiKey.Scope.ADMIN, LABEL, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
-        """Have a job try a draft on the actions of the last days. Nobody gets or loses points. Needs the scope `admin`.
+        """Have a job replay the last days' actions with a draft. Nobody gets or loses points. Needs the scope `admin`.
 
-        A brand tries one draft at a time. Ask for the replay until its `state` is `done`.
+        A brand has one replay at a time. Ask for the replay until its `state` is `done`.
         """
         data = ReplayInput.parse(request.data)
         draft = draft_of(access, data)

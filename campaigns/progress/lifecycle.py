@@ -54,7 +54,12 @@ def act(campaign: Campaign, name: str, *, at: datetime) -> bool:
 
 
 def launch(campaign: Campaign, *, at: datetime) -> None:
-    """Switch it on, not saved. Without a start of its own it starts now, unless members take part in it already."""
+    """Activate the campaign; the caller saves it. Without `starts_at` it starts at `at`, unless it has begun."""
     campaign.is_active = True
-    if campaign.starts_at is None and not (campaign.pk and campaign.progress_rows.exists()):
+    if campaign.starts_at is None and not has_begun(campaign):
         campaign.starts_at = at
+
+
+def has_begun(campaign: Campaign) -> bool:
+    """Whether a member takes part in it."""
+    return campaign.pk is not None and campaign.progress_rows.exists()

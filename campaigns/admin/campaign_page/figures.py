@@ -171,7 +171,7 @@ class TimeLine:
 
 
 def time_line(campaign: Campaign, *, is_new: bool, at: datetime) -> TimeLine:
-    """`is_new`: it was never launched; without a start of its own it starts when it is."""
+    """`is_new`: never launched. Without `starts_at` it starts when it is launched."""
     zone = campaign.brand.zone
     if is_new and campaign.starts_at is None:
         ends_text = moment_text(campaign.ends_at, zone) if campaign.ends_at else _("no end")

@@ -15,7 +15,7 @@ from brands.identity.roles import VIEW
 from campaigns.accrual import scopes
 from campaigns.admin.campaign_page import figures
 from campaigns.admin.campaign_page.acts import BUTTONS, LAUNCH, CampaignActs, page_address, plan_address
-from campaigns.admin.campaign_page.latest_replay import latest_replay_context
+from campaigns.admin.campaign_page.replay_summary import replay_context
 from campaigns.models.campaigns import Campaign
 from campaigns.progress import lifecycle, saved_results
 from campaigns.progress.lifecycle import State
@@ -83,7 +83,6 @@ class CampaignPages(CampaignActs):
         }
         if seen[PROGRESS] and seen[CLAIMS]:
             results, counted_at = saved_results.latest(campaign, at=at)
-            has_begun = bool(results.participants)
             context |= {
                 "cards": self.cards(request, campaign, results, sees_till=seen[REDEMPTIONS]),
                 "milestones": figures.milestone_lines(campaign, results, at=at),
@@ -94,15 +93,13 @@ class CampaignPages(CampaignActs):
                 "counted_at": counted_at if counted_at != at else None,
                 "claims": self.rows(request, CLAIMS, "milestone__campaign", campaign),
             }
-        else:
-            has_begun = campaign.progress_rows.exists()
-        is_new = state is State.OFF and not has_begun
+        is_new = state is State.OFF and not lifecycle.has_begun(campaign)
         context["time"] = figures.time_line(campaign, is_new=is_new, at=at)
         context["badge"] = figures.state_badge(state, is_new=is_new)
         context["plan"] = plan_address(pk) if may_change and is_new else ""
         context["page_actions"] = self.page_actions(campaign, state, is_new=is_new) if may_change else []
         if seen[REPLAYS]:
-            context |= latest_replay_context(campaign, user=request.user, may_replay=may_change)
+            context |= replay_context(campaign, user=request.user, may_replay=may_change)
         with timezone.override(campaign.brand.zone):
             return TemplateResponse(request, "admin/campaigns/campaign/page.html", context).render()
 

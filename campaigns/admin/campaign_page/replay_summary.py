@@ -1,4 +1,4 @@
-"""The last replay of past actions with a campaign: how far its job is, or what it found."""
+"""A campaign's newest replay: its job while it runs, else what the last finished one found."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,17 +15,17 @@ from portal.base.job_panel import job_context
 from portal.lists.number_columns import format_points
 
 
-def latest_replay_context(campaign: Campaign, *, user: Any, may_replay: bool) -> dict[str, Any]:
-    """How far the last replay is, and what the last finished one found."""
+def replay_context(campaign: Campaign, *, user: Any, may_replay: bool) -> dict[str, Any]:
+    """How far the newest replay is, and what the last finished one found."""
     rows = Replay.objects.select_related("brand", "job").filter(campaign=campaign).order_by("-pk")
-    last, finished = rows.first(), rows.filter(result__isnull=False).first()
+    newest, finished = rows.first(), rows.filter(result__isnull=False).first()
     context: dict[str, Any] = {
         "replay_address": reverse("admin:campaigns_campaign_replay_month", args=[campaign.pk]) if may_replay else ""
     }
-    if last is not None and last.job is not None and last.job.is_unfinished:
-        context["job"] = job_context(last.job)
+    if newest is not None and newest.job is not None and newest.job.is_unfinished:
+        context["job"] = job_context(newest.job)
     if finished is not None:
-        context["latest_replay"] = summary_of(finished, user)
+        context["replay_summary"] = summary_of(finished, user)
     return context
 
 

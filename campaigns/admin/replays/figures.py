@@ -56,7 +56,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """What a milestone of a campaign that is tried would have given."""
+    """What a milestone of a replayed campaign would have given."""
 
     threshold: str
     name: str

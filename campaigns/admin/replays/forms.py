@@ -54,7 +54,7 @@ class DraftForm(DaysForm):
         """Fill in what can be chosen."""
 
     def draft(self) -> Draft:
-        """What is to be tried. Raises Invalid."""
+        """The draft that was chosen. Raises Invalid."""
         raise NotImplementedError
 
 

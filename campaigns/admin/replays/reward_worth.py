@@ -1,4 +1,4 @@
-"""What a tried campaign's milestones cost: their points, and their rewards by what members pay for them in points."""
+"""What a replayed campaign's milestones cost: their points, and their rewards by what these cost members in points."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal

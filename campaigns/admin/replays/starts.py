@@ -56,7 +56,7 @@ class DraftReplayMixin(TenantAdmin):
     def has_replay_permission(self, request: HttpRequest) -> bool:
         return any(roles.brand_scope(request.user, CHANGE, page) for page in PAGES.values())
 
-    @action(description=gettext_lazy("Replay a draft"), url_path="draft", icon="history", permissions=["replay"])
+    @action(description=gettext_lazy("Replay with a draft"), url_path="draft", icon="history", permissions=["replay"])
     def replay_draft(self, request: HttpRequest) -> HttpResponse:
         kind = request.GET.get("kind", Kind.RULE.value)
         if kind not in FORMS:

@@ -276,7 +276,7 @@ def initial_of(campaign: Campaign) -> dict[str, Any] | None:
     is_plain = all(each.reward_points or each.reward_id for each in milestones)
     starts, ends = (each.astimezone(zone) if each else None for each in (campaign.starts_at, campaign.ends_at))
     if starts and starts <= timezone.now():
-        starts = None  # nobody took part in it then: launched again it starts anew
+        starts = None  # it has no participants, so a new launch sets its start again
     at_midnight = starts is None or starts == midnight(starts.date(), zone)
     at_the_end = ends is None or ends.replace(microsecond=0) == last_second(ends.date(), zone)
     if answers is None or len(milestones) > ROWS or not (is_plain and at_midnight and at_the_end):

@@ -23,7 +23,7 @@ from brands.identity.roles import ADD
 from brands.models.tenants import Brand
 from campaigns.admin.campaign_form import problems_of
 from campaigns.admin.campaign_page.acts import CampaignActs, page_address, plan_address
-from campaigns.admin.campaign_page.latest_replay import latest_replay_context
+from campaigns.admin.campaign_page.replay_summary import replay_context
 from campaigns.admin.campaign_templates import CAMPAIGN_TEMPLATES, CampaignTemplate
 from campaigns.admin.wizard import preview
 from campaigns.admin.wizard.form import WizardForm, initial_of
@@ -168,7 +168,7 @@ class CampaignWizard(CampaignActs):
                 request, campaign.brand, request.path, template=request.GET.get("template", "collect")
             ),
             "back": page_address(campaign.pk) if campaign.pk else reverse("admin:campaigns_campaign_add"),
-            **(latest_replay_context(campaign, user=request.user, may_replay=False) if campaign.pk else {}),
+            **(replay_context(campaign, user=request.user, may_replay=False) if campaign.pk else {}),
         }
         with timezone.override(campaign.brand.zone):
             return TemplateResponse(request, "admin/campaigns/campaign/wizard.html", context).render()
@@ -264,14 +264,15 @@ def template_address(template: CampaignTemplate, brand: Brand) -> str:
 def may_be_planned(campaign: Campaign) -> bool:
     """As long as it was never launched: it is off, and nobody takes part in it."""
     is_off = not campaign.is_active
-    return is_off and not campaign.progress_rows.exists() and not milestones_won(campaign)
+    return is_off and not lifecycle.has_begun(campaign) and not milestones_won(campaign)
 
 
 def version_of(campaign: Campaign) -> str:
     """What the plan was like when a form of it was opened; a new one has no version."""
     if not campaign.pk:
         return ""
-    text = repr(sorted((initial_of(campaign) or {}).items(), key=str))
+    stored = [getattr(campaign, field.attname) for field in Campaign._meta.concrete_fields]  # noqa: SLF001 - public API
+    text = repr([stored, list(campaign.milestones.order_by("pk").values_list())])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

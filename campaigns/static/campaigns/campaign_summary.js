@@ -47,7 +47,7 @@ export const showSummary = (form) => {
   }
   const milestones = [...form.querySelectorAll("[data-see=stops] li")].map((item) => item.cloneNode(true));
   form.querySelector("[data-answer=milestones]").replaceChildren(...milestones);
-  const button = form.querySelector("[data-launch]");
+  const label = form.querySelector("[data-launch]");
   const isLater = valueOf(form, "starts_on") > form.dataset.today;
-  button.textContent = isLater ? button.dataset.schedule : button.dataset.launch;
+  label.textContent = isLater ? label.dataset.schedule : label.dataset.launch;
 };

@@ -79,18 +79,18 @@ const show = () => {
 
 const rows = [...form.querySelectorAll("[data-row]")];
 const fieldOf = (row, name) => form.elements.namedItem(`${name}_${row.dataset.row}`);
-const isTemplate = location.pathname.endsWith("/new/") && !form.querySelector("[data-rejected]");
+const isFresh = location.pathname.endsWith("/new/") && !form.querySelector("[data-rejected]");
 const nameField = form.elements.namedItem("name");
-const followers = new Set(isTemplate ? [nameField] : []);
+const followers = new Set(isFresh ? [nameField] : []);
 let goalBefore = valueOf("target_value");
-const wayTo = new Map(rows.map((row) => [fieldOf(row, "at"), fieldOf(row, "at").value / goalBefore])); // as shares of it
-if (isTemplate) wayTo.forEach((share, at) => { if (share > 0) followers.add(at); });
+const shareOfGoal = new Map(rows.map((row) => [fieldOf(row, "at"), fieldOf(row, "at").value / goalBefore]));
+if (isFresh) shareOfGoal.forEach((share, at) => { if (share > 0) followers.add(at); });
 const followGoal = ({ target }) => {
   const goal = valueOf("target_value");
   if (target.name !== "target_value" || !(Number(goal) > 0)) return;
   for (const row of rows) {
     const at = fieldOf(row, "at");
-    if (followers.has(at)) at.value = Math.max(1, Math.round(wayTo.get(at) * goal));
+    if (followers.has(at)) at.value = Math.max(1, Math.round(shareOfGoal.get(at) * goal));
     else if (at.value && at.value === goalBefore) at.value = goal;
   }
   if (followers.has(nameField)) nameField.value = nameField.value.replace(new RegExp(`\\b${goalBefore}\\b`), goal);
@@ -103,21 +103,21 @@ form.addEventListener("input", ({ target }) => followers.delete(target));
 const OF_A_ROW = ["at", "gives", "points", "new", "auto"];
 const isFilled = (row) => OF_A_ROW.slice(0, -1).some((name) => fieldOf(row, name).value) || row.querySelector(".errors");
 const add = form.querySelector("[data-add]");
-let number = 1; // of rows that are shown
+let shownRows = 1;
 const showRows = () => {
-  number = Math.max(number, rows.findLastIndex(isFilled) + 1);
+  shownRows = Math.max(shownRows, rows.findLastIndex(isFilled) + 1);
   rows.forEach((row, at) => {
-    row.hidden = at >= number;
-    row.querySelector("[data-remove]").hidden = number === 1 && !isFilled(row);
+    row.hidden = at >= shownRows;
+    row.querySelector("[data-remove]").hidden = shownRows === 1 && !isFilled(row);
   });
-  add.hidden = number === rows.length;
+  add.hidden = shownRows === rows.length;
 };
-const changed = (field) => field.dispatchEvent(new Event("change", { bubbles: true }));
+const dispatchChange = (field) => field.dispatchEvent(new Event("change", { bubbles: true }));
 
 add.addEventListener("click", () => {
-  number += 1;
+  shownRows += 1;
   showRows();
-  fieldOf(rows[number - 1], "at").focus();
+  fieldOf(rows[shownRows - 1], "at").focus();
 });
 
 // Those below move up, so that the rows keep counting from one.
@@ -133,10 +133,10 @@ form.addEventListener("click", ({ target }) => {
     }
     followers.delete(fieldOf(row, "at"));
   }
-  number = Math.max(1, number - 1);
+  shownRows = Math.max(1, shownRows - 1);
   showRows();
-  fieldOf(rows[Math.min(removed, number - 1)], "at").focus();
-  changed(fieldOf(rows[0], "at"));
+  fieldOf(rows[Math.min(removed, shownRows - 1)], "at").focus();
+  dispatchChange(fieldOf(rows[0], "at"));
 });
 
 form.addEventListener("change", followGoal);
@@ -144,7 +144,7 @@ for (const kind of ["input", "change"]) {
   form.addEventListener(kind, show);
   form.addEventListener(kind, showRows);
 }
-form.addEventListener("click", () => showSummary(form)); // a replay that has ended meanwhile
+form.addEventListener("click", () => showSummary(form)); // a replay that has ended in the meantime
 
 show();
 showRows();

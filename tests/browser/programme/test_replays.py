@@ -1,4 +1,4 @@
-"""Somebody tries a draft on past actions, and reads what it would have given."""
+"""Somebody replays past actions with a draft, and reads what it would have given."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.support.live_stack import wait_until
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_a_draft_is_tried_on_past_actions(portal, brand, window, size):
+def test_past_actions_are_replayed_with_a_draft(portal, brand, window, size):
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.01")
     for number in range(3):
         customer = factories.customer(brand, email=f"anna{number}@example.com")

@@ -22,7 +22,7 @@ def client(brand):
     return browser(staff(brand))
 
 
-# --- Saved for later, tried, launched later
+# --- Saved for later, replayed, launched later
 
 
 def saved_for_later(client, **fields):
@@ -61,7 +61,7 @@ def test_what_is_launched_without_a_first_day_starts_now(client, brand):
     assert "starts when you launch it" not in text(client.get(address(LABEL, "page", made.pk)))
 
 
-def test_what_was_launched_and_paused_before_anybody_took_part_has_its_plan_and_starts_anew(client, brand):
+def test_what_was_launched_and_paused_before_anybody_took_part_has_its_plan_and_gets_a_new_start(client, brand):
     client.post(NEW, {**PLAIN, "_launch": "1"})
     made = Campaign.objects.get()
     Campaign.objects.update(starts_at=timezone.now() - timedelta(days=3), is_active=False)

@@ -140,8 +140,8 @@ def test_a_start_is_noted(brand, draft):
     assert AuditLogEntry.objects.filter(kind=RULES, row_id=draft.pk, action="Replayed past actions").exists()
 
 
-# --- What is chosen to be tried --------------------------------------------------------------------------------------
-def trying(kind, **more):
+# --- Which draft is chosen
+def start_page(kind, **more):
     query = "&".join(f"{name}={value}" for name, value in {"kind": kind, **more}.items())
     return f"/admin/campaigns/replay/draft/?{query}"
 
@@ -150,11 +150,11 @@ def test_a_rule_is_chosen_on_the_page_of_replays(brand, draft):
     client = browser(staff(brand))
     other = rule(factories.brand(), "scan-auth", 5, name="Not yours")
 
-    page = text(client.get(trying("rule")))
+    page = text(client.get(start_page("rule")))
     assert "=Five more" in page
     assert "Not yours" not in page
-    assert client.post(trying("rule"), {"rule": other.pk, "days": 7}).context["form"].errors["rule"]
-    client.post(trying("rule"), {"rule": draft.pk, "days": 7})
+    assert client.post(start_page("rule"), {"rule": other.pk, "days": 7}).context["form"].errors["rule"]
+    client.post(start_page("rule"), {"rule": draft.pk, "days": 7})
 
     assert Replay.objects.get().rule == draft
 
@@ -162,7 +162,7 @@ def test_a_rule_is_chosen_on_the_page_of_replays(brand, draft):
 def test_levels_are_changed_added_and_left_out(brand):
     client = browser(staff(brand))
     factories.level(brand, "Gold", 1_000)
-    page = client.get(trying("levels"))
+    page = client.get(start_page("levels"))
     assert [row[0].value() for row in page.context["form"].rows] == ["Bronze", "Gold", "", "", ""]
     rows = [("Bronze", "0", "2"), ("", "1000", "9"), ("Silver", "50", "7.5")]
     fields = {
@@ -171,7 +171,7 @@ def test_levels_are_changed_added_and_left_out(brand):
         for name, value in zip(("name", "threshold", "value"), row, strict=True)
     }
 
-    response = client.post(trying("levels"), {**fields, "type-2": "percentage", "days": 7})
+    response = client.post(start_page("levels"), {**fields, "type-2": "percentage", "days": 7})
 
     made = Replay.objects.get()
     assert response.url == address(LABEL, "change", made.pk)
@@ -194,7 +194,7 @@ def test_levels_are_changed_added_and_left_out(brand):
 def test_levels_that_cannot_be_are_refused_at_their_field(brand, fields, place):
     usual = {"name-0": "Bronze", "threshold-0": "0", "type-0": "points", "value-0": "1", "days": "7"}
 
-    response = browser(staff(brand)).post(trying("levels"), {**usual, **fields})
+    response = browser(staff(brand)).post(start_page("levels"), {**usual, **fields})
 
     assert response.status_code == 200
     assert response.context["form"].errors[place]
@@ -245,18 +245,18 @@ def test_rewards_of_the_catalogue_are_worth_their_price_in_points(brand, custome
         assert "worth" not in text(page)
 
 
-def test_who_may_change_nothing_tries_nothing(brand, draft):
+def test_who_may_change_nothing_replays_nothing(brand, draft):
     client = browser(staff(brand, role="support"))
 
-    assert client.get(trying("rule")).status_code == 403
-    assert client.post(trying("rule"), {"rule": draft.pk, "days": 7}).status_code == 403
+    assert client.get(start_page("rule")).status_code == 403
+    assert client.post(start_page("rule"), {"rule": draft.pk, "days": 7}).status_code == 403
     assert not Replay.objects.exists()
 
 
 @pytest.mark.parametrize("more", [{"kind": "x"}, {"brand": "x"}, {"brand": "9" * 30}, {"brand": "0"}])
 def test_what_is_no_kind_and_no_brand_is_not_there(brand, more):
-    assert browser(staff(brand)).get(trying(**{"kind": "rule", **more})).status_code == 404
+    assert browser(staff(brand)).get(start_page(**{"kind": "rule", **more})).status_code == 404
 
 
 def test_another_brands_page_is_not_there(brand):
-    assert browser(staff(brand)).get(trying("levels", brand=factories.brand().pk)).status_code == 404
+    assert browser(staff(brand)).get(start_page("levels", brand=factories.brand().pk)).status_code == 404

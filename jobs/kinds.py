@@ -49,8 +49,8 @@ def names(where: Callable[[JobKind], bool]) -> list[str]:
     return [kind.name for kind in declared().values() if where(kind)]
 
 
-def rows_with_details() -> set[str]:
-    """Names of the rows, on jobs, whose pages say more."""
+def details_fields() -> set[str]:
+    """Names of the jobs' relations whose rows have a page that says more."""
     return {kind.details for kind in declared().values() if kind.details}
 
 

@@ -62,7 +62,7 @@ class ClosedDays:
 
     def roll_up(self, *, brand: Brand, day: date) -> None:
         """Make the rollup of one closed day, or make it again. Raises ValueError while it lasts."""
-        self._roll_up(brand, day, day, today=local_day(brand, timezone.now()))
+        self._write_days(brand, day, day, today=local_day(brand, timezone.now()))
 
     def catch_up_all(self, *, at: datetime, seconds: float = TURN_SECONDS) -> int:
         """Catch up at each brand, a portion of each in turns, for so long; returns how many days.
@@ -110,14 +110,14 @@ class ClosedDays:
     def _rolled_up(self, brand: Brand, spans: Iterable[tuple[date, date]], *, at: datetime) -> Iterator[int]:
         """The last step also finishes, which nobody would do if it were stopped before.
 
-        It ends early where a rebuild in another zone has begun since the brand was read: the days are that one's.
+        It ends early if the brand moved to another time zone after it was read: the rebuild there writes its days.
         """
         today, done, of_step = local_day(brand, at), 0, 0
         for first, last in spans:
             if of_step >= PORTION_DAYS:
                 yield of_step
                 of_step = 0
-            if not self._roll_up(brand, first, last, today=today):
+            if not self._write_days(brand, first, last, today=today):
                 yield of_step
                 return
             days = (last - first).days + 1
@@ -130,8 +130,8 @@ class ClosedDays:
     def _marks(self) -> Any:
         return self.watermark._default_manager  # noqa: SLF001 - Django's public API of models
 
-    def _roll_up(self, brand: Brand, first: date, last: date, *, today: date) -> bool:
-        """Whether the days were written. Rollups in another zone than the brand has take none of its days."""
+    def _write_days(self, brand: Brand, first: date, last: date, *, today: date) -> bool:
+        """Returns whether the days were written: not if the watermark is of another time zone than `brand`."""
         if last >= today:
             message = f"{last} has not ended in {brand.time_zone}"
             raise ValueError(message)

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from brands.identity.roles import ADD, VIEW
 
-# In place of django-unfold's: its label names no zone, because another brand may have another one.
+# In place of django-unfold's: its label says "the brand's time zone", because that depends on the brand that is chosen.
 MOMENT_OF_CHOSEN_BRAND = "admin/portal/moment_of_chosen_brand.html"
 
 

@@ -52,7 +52,7 @@ class ConfirmedAction:
     form: Callable[[Any], forms.Form] = ReasonForm
     dangerous: bool = False
     cancel: Any = CANCEL
-    back: str = ""  # where to go afterwards; empty: to the row's page, else to this address again
+    back_to: str = ""  # where to go afterwards; empty: to the row's page or, without a row, to this address
     resent: Sequence[tuple[str, Any]] = ()  # what a list's action sent, and the answer sends again
     template: str = "admin/portal/confirm.html"
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -64,14 +64,14 @@ class ConfirmedAction:
         if form.is_valid():
             try:
                 with transaction.atomic():
-                    return act(form.cleaned_data) or redirect(self.address_behind)
+                    return act(form.cleaned_data) or redirect(self.back)
             except DomainError as error:
                 add_domain_error(form, error)
         context = {
             **self.page.admin_site.each_context(self.request),
             "opts": self.page.opts,
             "original": self.row,  # for the breadcrumb
-            "back": self.address_behind,
+            "back": self.back,
             **{name: getattr(self, name) for name in IN_CONTEXT},
             "form": form,
             **self.context,
@@ -84,9 +84,9 @@ class ConfirmedAction:
         return self.request.method == "POST" and (not self.resent or "reason" in self.request.POST)
 
     @property
-    def address_behind(self) -> str:
-        if self.back:
-            return self.back
+    def back(self) -> str:
+        if self.back_to:
+            return self.back_to
         if self.row is None:
             return self.request.get_full_path()
         opts = self.page.opts

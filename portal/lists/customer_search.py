@@ -12,7 +12,7 @@ from portal.unfold import ModelAdmin
 
 
 class CustomerSearchMixin(ModelAdmin):
-    """A page whose rows belong to customers, if it says by which way."""
+    """A list whose search box finds rows by their customer, if `customer_path` says how."""
 
     customer_path = ""  # from a row to its customer
 

@@ -66,11 +66,11 @@ class ImageAdminMixin(TenantAdmin):
         return [*super().get_readonly_fields(request, obj), "picture_now"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Who may not change the row is not offered an upload; nothing is said of a picture that is not there."""
+        """Without the upload for anyone who may not change the row, and without a picture where there is none."""
         may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         hidden = set() if may_change else {"picture_file", "picture_off"}
-        if may_change and getattr(obj, self.picture, None) is None:
-            hidden = {"picture_now", "picture_off"}
+        if getattr(obj, self.picture, None) is None:
+            hidden |= {"picture_now", "picture_off"}
         return without(super().get_fieldsets(request, obj), hidden)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's

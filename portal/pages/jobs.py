@@ -158,7 +158,7 @@ class JobAdmin(LiveAdmin):
         since = timezone.now() - BELL_TIME
         started = self.get_queryset(request).filter(created_by=staff_user(request))
         newest = started.filter(Q(status__in=Job.UNFINISHED) | Q(finished_at__gte=since)).order_by("-pk")
-        detailed = newest.select_related(*kinds.rows_with_details())[:MAX_IN_BELL]
+        detailed = newest.select_related(*kinds.details_fields())[:MAX_IN_BELL]
         jobs = sorted(detailed, key=lambda job: not job.is_unfinished)
         links = self.related_links(request, jobs)
         rows = [
@@ -194,7 +194,7 @@ class JobAdmin(LiveAdmin):
             button=_("Cancel job"),
             dangerous=True,
             cancel=_("Go back"),
-            back=page_about(job),
+            back_to=page_about(job),
         )
         return action.respond(lambda _answers: self.cancelled(request, job))
 

@@ -79,8 +79,16 @@ AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # The rules among them whose answer depends on the size of the window or on the colours.
 AXE_LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
 # Of what is good it lists one element each: to list them all takes most of its time.
+# A pinned button covers half of some field wherever a page is scrolled to, and axe looks at one such place.
 AXE_RUN = """
-async (runOnly) => (await axe.run({ runOnly, resultTypes: ["violations"] })).violations
+async (runOnly) => {
+  const unpinned = new CSSStyleSheet();
+  unpinned.replaceSync(".submit-save { position: static !important }");
+  document.adoptedStyleSheets.push(unpinned);
+  const { violations } = await axe.run({ runOnly, resultTypes: ["violations"] });
+  document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== unpinned);
+  return violations;
+}
 """
 
 # A colour on its way, on a slow machine, still looks as it did without focus.
@@ -88,15 +96,6 @@ NO_TRANSITIONS = """
 () => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("*, *::before, *::after { transition: none !important }");
-  document.adoptedStyleSheets.push(sheet);
-}
-"""
-
-# A pinned button covers half of some field wherever a page is scrolled to, and axe looks at one such place.
-UNPINNED = """
-() => {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(".submit-save { position: static !important }");
   document.adoptedStyleSheets.push(sheet);
 }
 """
@@ -160,7 +159,6 @@ def show_as(page: Page, size: tuple[int, int], scheme: Any) -> None:
 
 def load_axe(page: Page) -> None:
     if not page.evaluate("'axe' in window"):
-        page.evaluate(UNPINNED)
         page.evaluate(AXE)
 
 

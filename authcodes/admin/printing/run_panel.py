@@ -15,22 +15,23 @@ from core.numbers import grouped
 from jobs.models import Job
 from portal.base.job_panel import job_context
 
-OUTCOME = ("codes", "pages", "read_back", "pages_read")
+RESULT_FIELDS = ("codes", "pages", "read_back", "pages_read")
 
 
 def panel_of(page: Any, request: HttpRequest, run: PrintRun) -> dict[str, Any]:
     """For the template `print/panel.html`; `page` is the model admin of print runs."""
     job = run.job
     job_page = page.admin_site.get_model_admin(Job)
-    acts, is_made = may_print(request.user, run.brand_id), job.status == Job.Status.DONE
+    may_act = may_print(request.user, run.brand_id)
+    is_made = job.status == Job.Status.DONE
     return {
         "print_title": title_of(run),
         "print_batch": visible_batch(page, request, run),
         "print_outcome": outcome_of(run) if is_made else "",
         "print_settings": documents.settings_of(run),
-        "print_log": reverse("admin:jobs_job_change", args=[job.pk]),
-        "print_done": address_of("done", run) if acts and is_made and not run.done_at else "",
-        "print_open": address_of("open", run) if acts and run.done_at else "",
+        "print_job": reverse("admin:jobs_job_change", args=[job.pk]),
+        "print_done": address_of("done", run) if may_act and is_made and not run.done_at else "",
+        "print_open": address_of("open", run) if may_act and run.done_at else "",
         "print_cover": address_of("cover", run) if run.sha256 else "",
         "job": job_context(job),
         "may_download": job_page.may_download(request, job),
@@ -48,7 +49,7 @@ def title_of(run: PrintRun) -> str:
 
 
 def outcome_of(run: PrintRun) -> str:
-    known = {name: getattr(run, name) for name in OUTCOME}
+    known = {name: getattr(run, name) for name in RESULT_FIELDS}
     return outcome_message({name: number for name, number in known.items() if number is not None})
 
 

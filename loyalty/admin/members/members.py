@@ -48,9 +48,12 @@ SOME = 50  # of whom the portal's search box shows the first
 
 
 class AdjustmentForm(AsciiDigits, forms.Form):
-    """How many points to add or take, and why. The key, new with each page, makes of two submits one adjustment."""
+    """How many points to add or deduct, and why. The key, new with each page, makes of two submits one adjustment."""
 
-    direction = forms.ChoiceField(choices=[("add", "add"), ("take", "take")])  # which button was pressed
+    direction = forms.ChoiceField(
+        choices=[("add", "add"), ("take", "take")],
+        error_messages={"required": gettext_lazy("Choose Add points or Deduct points.")},
+    )  # which button was pressed
     amount = forms.DecimalField(
         label=gettext_lazy("Points"),
         min_value=Decimal("0.01"),

@@ -1,5 +1,4 @@
-// Small menus close by Escape and by a press elsewhere. A strip of tabs fades at the ends beyond which there are more,
-// and has the current one in view.
+// Small menus close by Escape and by a press elsewhere.
 for (const menu of document.querySelectorAll("[data-menu]")) {
   document.addEventListener("click", (event) => {
     if (!menu.contains(event.target)) menu.open = false;
@@ -9,21 +8,4 @@ for (const menu of document.querySelectorAll("[data-menu]")) {
     menu.open = false;
     menu.querySelector("summary").focus();
   });
-}
-for (const strip of document.querySelectorAll("[data-tab-strip]")) {
-  const fade = () => {
-    const before = Math.abs(strip.scrollLeft); // negative where lines run from right to left
-    const after = strip.scrollWidth - strip.clientWidth - before;
-    strip.classList.toggle("has-before", before > 1);
-    strip.classList.toggle("has-after", after > 1);
-  };
-  const current = strip.querySelector("[aria-current]");
-  if (current) strip.scrollLeft += middleOf(current) - middleOf(strip); // alone: the page stays where it is
-  strip.addEventListener("scroll", fade, { passive: true });
-  new ResizeObserver(fade).observe(strip);
-}
-
-function middleOf(element) {
-  const { left, right } = element.getBoundingClientRect();
-  return (left + right) / 2;
 }

@@ -20,8 +20,8 @@ if (toasts) {
     for (const toast of each) (toast.dataset.toast === "error" ? urgent : polite).append(toast);
   }, SAID_AFTER_MS);
   each.forEach(watch);
-  const height = () => document.body.style.setProperty("--toasts-height", `${toasts.offsetHeight}px`);
-  new ResizeObserver(height).observe(toasts); // toasts.css keeps as much room free
+  const reportHeight = () => document.body.style.setProperty("--toasts-height", `${toasts.offsetHeight}px`);
+  new ResizeObserver(reportHeight).observe(toasts); // toasts.css keeps as much room free
 }
 
 function watch(toast) {

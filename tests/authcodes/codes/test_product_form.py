@@ -56,6 +56,17 @@ def test_a_picture_can_be_removed_where_there_is_one(client, brand):
     assert offered == [False, False, True]
 
 
+def test_who_may_only_read_a_product_sees_its_picture_if_there_is_one(brand):
+    picture = Picture.objects.create(brand=brand, content_type="image/png", width=1, height=1)
+    bare, pictured = factories.product(brand), factories.product(brand, picture=picture)
+    reader = browser(staff(brand, role="support"))
+
+    pages = [text(reader.get(address("authcodes.product", "change", row.pk))) for row in (bare, pictured)]
+
+    assert ["picture-now" in each for each in pages] == [False, True]
+    assert ["picture_file" in each for each in pages] == [False, False]
+
+
 def test_the_list_says_what_a_scan_earns_where_a_product_has_no_points(client, brand):
     for value in (None, 0, 900):
         factories.product(brand, redeem_point_value=value)

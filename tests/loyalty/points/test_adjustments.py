@@ -250,6 +250,10 @@ class TestPage:
         assert list(refused.context["form"].errors) == [field]
         assert not LoyaltyTransaction.objects.exists()
 
+    def test_a_form_sent_without_a_button_says_so(self, client: Client, account: UserPoints) -> None:
+        assert "Choose Add points or Deduct points." in text(self.send(client, account, direction=""))
+        assert not LoyaltyTransaction.objects.exists()
+
     def test_large_amount_is_asked_about(self, client: Client, account: UserPoints, settings: Any) -> None:
         settings.ADJUSTMENT_CONFIRM_ABOVE = 100
         assert self.send(client, account, amount="100").status_code == 302

@@ -99,6 +99,8 @@ class ClosedDays:
         local_day(brand, at)  # nothing is deleted of a brand whose zone nobody knows
         with transaction.atomic():
             self._hold(brand)
+            if not Brand.objects.filter(pk=brand.pk, time_zone=brand.time_zone).exists():
+                return  # it has moved since it was read: whoever reads it next rebuilds there
             self.clear(brand)
             self._marks.filter(brand=brand).update(until=None, time_zone=brand.time_zone)
         yield from self._rolled_up(brand, self._all_portions(brand, at), at=at)

@@ -52,6 +52,8 @@ class CampaignCopies(TenantAdmin):
         campaign.created_at = now = timezone.now()
         if campaign.starts_at and campaign.starts_at <= now:
             campaign.starts_at = None  # the copy starts when it is launched
+        if campaign.ends_at and campaign.ends_at <= now:
+            campaign.ends_at = None
         campaign.save()
         most = Decimal(campaign.brand.max_points_per_scan)
         for each in milestones:

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.db.models import Exists, Model, OuterRef
+from django.db.models import Exists, OuterRef
 from django.forms.widgets import Script
 from django.http import HttpRequest
 from django.utils import timezone
@@ -82,19 +82,6 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
         else:
             hidden = set() if self.has_change_permission(request, obj) else {"conditions"}
         return without(result, hidden)
-
-    def create(self, request: HttpRequest, obj: Campaign, form: Any) -> Model:
-        """A campaign that is added as active is launched."""
-        if obj.is_active:
-            lifecycle.launch(obj, at=timezone.now())
-        return super().create(request, obj, form)
-
-    def store(self, obj: Campaign, fields: set[str]) -> None:
-        """Activating a campaign in its form launches it."""
-        if "is_active" in fields and obj.is_active:
-            lifecycle.launch(obj, at=timezone.now())
-            fields = fields | {"starts_at"}
-        super().store(obj, fields)
 
     # --- What it shows
 

@@ -54,9 +54,10 @@ def act(campaign: Campaign, name: str, *, at: datetime) -> bool:
 
 
 def launch(campaign: Campaign, *, at: datetime) -> None:
-    """Activate the campaign; the caller saves it. Without `starts_at` it starts at `at`, unless it has begun."""
+    """Activate the campaign; the caller saves it. Without `starts_at` it starts now, unless it has begun or is over."""
     campaign.is_active = True
-    if campaign.starts_at is None and not has_begun(campaign):
+    is_over = campaign.ends_at is not None and campaign.ends_at <= at
+    if campaign.starts_at is None and not is_over and not has_begun(campaign):
         campaign.starts_at = at
 
 

@@ -223,7 +223,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         brand_id = brand_choice.only_brand(self, request)
         only = {"brand": brand_id} if brand_id else {}
-        return {**only, **super().get_changeform_initial_data(request)}
+        return {**super().get_changeform_initial_data(request), **only}
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, *where: Any, **more: Any

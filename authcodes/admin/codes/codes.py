@@ -180,7 +180,7 @@ class AuthCodeAdmin(CodeTimeline):
 
     def first_match(self, request: HttpRequest, rows: QuerySet[AuthCode], text: str) -> QuerySet[AuthCode]:
         """What the portal's search box shows: codes that begin so, in the order of their index, each with the customer
-        of its latest scan if the person may see that scan.
+        of its latest accepted scan if the person may see that scan.
         """
         reading = read(text)
         if not (reading and reading.code):
@@ -189,7 +189,8 @@ class AuthCodeAdmin(CodeTimeline):
         page: Any = self.admin_site.get_model_admin(Scan)
         if not page.has_view_permission(request):
             return matches
-        scans = page.with_related(page.get_queryset(request)).filter(auth_code=OuterRef("pk"), brand=OuterRef("brand"))
+        accepted = page.get_queryset(request).filter(outcome=Scan.Outcome.SUCCESS, user__isnull=False)
+        scans = page.with_related(accepted).filter(auth_code=OuterRef("pk"), brand=OuterRef("brand"))
         latest = scans.order_by("-scanned_at", "-scan_id").values("customer_email")[:1]
         return matches.annotate(last_customer=Subquery(latest))
 

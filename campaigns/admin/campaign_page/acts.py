@@ -83,6 +83,7 @@ class CampaignActs(TenantAdmin):
     def acted(self, request: HttpRequest, campaign_id: int, name: str, answers: dict[str, Any]) -> HttpResponse:
         """Raises Invalid, which says what is in the way."""
         campaign = lifecycle.locked(campaign_id)
+        starts_at = campaign.starts_at
         self.remember(request, [campaign])
         if not lifecycle.act(campaign, name, at=timezone.now()):
             raise Invalid(_("Somebody has changed the campaign's state in the meantime. Go back to its page."))
@@ -92,8 +93,9 @@ class CampaignActs(TenantAdmin):
         if name == "end":  # for good
             self.message_user(request, f"{campaign}: {DONE[name]}", messages.SUCCESS)
         else:
-            what = {"campaign": campaign.pk, "act": name}
-            offers.done(request, f"{campaign}: {DONE[name]}", "campaign", brand_id=campaign.brand_id, arguments=what)
+            arguments = {"campaign": campaign.pk, "act": name, "starts_at": starts_at and starts_at.isoformat()}
+            text = f"{campaign}: {DONE[name]}"
+            offers.done(request, text, "campaign", brand_id=campaign.brand_id, arguments=arguments)
         return redirect(page_address(campaign_id))
 
     def replay_month(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -1,5 +1,6 @@
 """What the Undo button does after a campaign was paused or resumed."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -27,6 +28,9 @@ def turn_back(request: HttpRequest, offer: UndoOffer) -> None:
     is_as_left = campaign.brand_id == offer.brand_id and not offers.changed_since(offer, [campaign.pk])
     if not (is_as_left and lifecycle.act(campaign, name, at=timezone.now())):
         raise offers.changed_since_error()
+    starts_at = offer.arguments["starts_at"]  # a launch sets it
+    campaign.starts_at = starts_at and datetime.fromisoformat(starts_at)
+    campaign.save(update_fields=["starts_at"])
     if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
         raise Invalid(" ".join(problems.values()))
     page.note(request, [campaign], gettext_noop("Undone"))

@@ -273,7 +273,11 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
                 audit_context=audit_context(request, cleaned["reason"]),
             )
         except PointsAlreadyClaimed:
-            self.message_user(request, _("This adjustment has already been made. It counts once."), messages.WARNING)
+            self.message_user(
+                request,
+                _("This page's adjustment has already been made. To make another, open the page again."),
+                messages.WARNING,
+            )
             return True
         except DomainError as error:
             form.add_error(error.details.get("field"), error.message)

@@ -185,6 +185,19 @@ def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuil
     assert RollupWatermark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
 
 
+def test_who_has_read_a_brand_before_its_move_deletes_nothing_afterwards(brand: Brand) -> None:
+    scanned(brand, days_ago(2, hour=1))
+    moved = Brand.objects.get(pk=brand.pk)
+    moved.time_zone = "America/Los_Angeles"
+    moved.save()
+    rollups.rebuild(brand=moved, at=timezone.now())
+
+    assert rollups.catch_up(brand=brand, at=timezone.now()) == 0
+
+    mark = RollupWatermark.objects.get(brand=brand)
+    assert (mark.time_zone, mark.until is not None) == ("America/Los_Angeles", True)
+
+
 def move_while_an_older_run_goes_on(brand: Brand) -> dict[date, int]:
     """The scans by day, once a rebuild after a move is over and so is a run that has read the brand before the move."""
     scanned(brand, days_ago(2, hour=1))

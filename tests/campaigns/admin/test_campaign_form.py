@@ -128,6 +128,29 @@ def test_a_campaign_that_is_switched_on_in_its_form_starts_then(brand, customer)
     assert (begun.is_active, begun.starts_at) == (True, None)
 
 
+def test_the_start_that_a_form_gives_is_in_the_audit_log(brand):
+    campaign = factories.campaign(brand, is_active=False)
+
+    save(brand, campaign, is_active="on")
+
+    campaign.refresh_from_db()
+    changes = AuditLogEntry.objects.get(row_id=campaign.pk).changes
+    assert changes["is_active"] == [False, True]
+    assert changes["starts_at"][0] is None
+
+
+def test_a_campaign_that_is_over_can_be_switched_on_and_has_no_start(brand):
+    over = factories.campaign(brand, is_active=False, ends_at=timezone.now() - timedelta(days=2))
+    client, its = browser(staff(brand)), f"{address('campaigns.campaign', 'add')}?form=all"
+    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
+    end = {"ends_at_0": "2026-01-02", "ends_at_1": "00:00:00"}
+
+    assert save(brand, over, **end, is_active="on").status_code == 302
+    assert client.post(its, {**sent, **end, "campaign_name": "Late", "target_value": "3"}).status_code == 302
+
+    assert list(Campaign.objects.values_list("is_active", "starts_at")) == [(True, None), (True, None)]
+
+
 def test_a_campaign_that_runs_keeps_its_start_empty(brand):
     campaign = factories.campaign(brand)
 
@@ -140,6 +163,7 @@ def test_a_campaign_that_runs_keeps_its_start_empty(brand):
 def test_a_duplicate_is_switched_off_and_has_the_same_milestones(brand):
     sundays = {"all": [row("weekday", "in", [6])]}
     campaign = factories.campaign(brand, budget=30, conditions=sundays, starts_at=timezone.now() - timedelta(days=9))
+    Campaign.objects.update(ends_at=timezone.now() - timedelta(days=1))
     factories.milestone(campaign, 3, reward_points=5, translations={"de": {"reward_name": "Ein Becher"}})
     client = browser(staff(brand))
     its = address("campaigns.campaign", "duplicate", campaign.pk)
@@ -149,7 +173,7 @@ def test_a_duplicate_is_switched_off_and_has_the_same_milestones(brand):
 
     copy = Campaign.objects.exclude(pk=campaign.pk).get()
     assert (copy.campaign_name, copy.is_active, copy.budget) == ("Scan and win (copy 1)", False, 30)
-    assert copy.starts_at is None
+    assert (copy.starts_at, copy.ends_at) == (None, None)
     assert copy.conditions == campaign.conditions
     [milestone] = copy.milestones.all()
     assert (milestone.threshold, milestone.translations) == (3, {"de": {"reward_name": "Ein Becher"}})

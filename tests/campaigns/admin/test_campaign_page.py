@@ -4,9 +4,11 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
+from brands.models.undo_offers import UndoOffer
 from campaigns.admin import campaign_form
 from campaigns.admin.campaign_page import bars
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
@@ -133,6 +135,21 @@ def test_pausing_says_what_stops_and_resuming_goes_on(brand, running):
     client.post(address(LABEL, "resume", running.pk), {"reason": "Go"})
     running.refresh_from_db()
     assert running.is_active
+
+
+@pytest.mark.parametrize(("act", "undone"), [("pause", True), ("resume", False)])
+def test_undo_gives_a_campaign_the_start_back_that_it_had(brand, act, undone):
+    campaign = factories.campaign(brand, is_active=undone)
+    client = browser(staff(brand))
+    client.post(address(LABEL, act, campaign.pk), {"reason": "By mistake"})
+    campaign.refresh_from_db()
+    assert (campaign.starts_at is not None) == (act == "resume")
+
+    [offer] = UndoOffer.objects.all()
+    client.post(reverse("admin:undo", args=[offer.pk]))
+
+    campaign.refresh_from_db()
+    assert (campaign.is_active, campaign.starts_at) == (undone, None)
 
 
 def test_ending_ends_it_now_and_cannot_be_done_twice(brand, running):

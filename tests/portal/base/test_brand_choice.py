@@ -39,6 +39,14 @@ def test_a_new_rows_moments_are_in_the_zone_of_the_brand_that_is_chosen_at_last(
     assert LegalText.objects.get(text="Be nice.").valid_from == datetime(2026, 4, 1, 13, tzinfo=UTC)
 
 
+def test_no_address_makes_the_hidden_brand_another_one(brand: Brand) -> None:
+    client, its = browser(staff(brand)), address("authcodes.product", "add")
+
+    form = client.get(its, {"brand": factories.brand().pk}).context["adminform"].form
+
+    assert form["brand"].value() == brand.pk
+
+
 def test_a_form_that_knows_no_brand_yet_suggests_no_moment(two_zones: tuple[Brand, Brand]) -> None:
     here, there = two_zones
     client, form = browser(staff(here, there)), address("brands.legaltext", "add")

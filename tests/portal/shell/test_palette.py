@@ -88,14 +88,19 @@ def test_a_code_names_no_customer_of_another_brand(brand: Brand) -> None:
     stranger = factories.customer(factories.brand(), email="stranger@example.com")
     scan(code, user=stranger, outcome="error", reason="other_brand")
 
-    assert line_of_code(browser(staff(brand)), code).endswith(" · last scanned by another brand's customer")
-
-
-def test_a_code_whose_last_scan_was_a_guests_names_nobody(brand: Brand) -> None:
-    code = factories.code(brand)
-    scan(code)
-
     assert "last scanned" not in line_of_code(browser(staff(brand)), code)
+
+
+def test_a_code_names_whose_scan_was_accepted_last_not_who_guessed_it_or_scanned_as_a_guest(brand: Brand) -> None:
+    code, now = factories.code(brand), timezone.now()
+    guesser, owner = (factories.customer(brand, email=f"{name}@example.com") for name in ("guesser", "owner"))
+    scan(code, user=guesser, outcome="error", reason="bad_tag", scanned_at=now)
+    assert "last scanned" not in line_of_code(browser(staff(brand)), code)
+
+    scan(code, user=owner, scanned_at=now - timedelta(hours=2))
+    scan(code, scanned_at=now - timedelta(hours=1))
+
+    assert line_of_code(browser(staff(brand)), code).endswith(" · last scanned by owner@example.com")
 
 
 def test_nobody_finds_rows_of_another_brand(brand: Brand) -> None:

@@ -107,15 +107,15 @@ def test_nothing_that_the_database_keeps_for_support_holds_a_tag(signed, custome
 # --- Plain or protected ----------------------------------------------------------------------------------------------
 
 
-def test_form_of_a_new_batch_makes_one_choose(brand, owner):
+def test_form_of_a_new_batch_begins_with_protected_codes(brand, owner):
     client = browser(owner)
     shown = text(client.get(address("authcodes.batchrange", "add")))
 
     refused = client.post(address("authcodes.batchrange", "add"), new_batch(brand, signed=""))
 
     radios = re.findall(r'<input type="radio" name="signed"[^>]*>', shown)
-    assert len(radios) == 2
-    assert not any(re.search(r"\schecked[\s>=]", radio) for radio in radios)
+    checked = {re.search(r'value="(\w+)"', radio)[1]: bool(re.search(r"\schecked[\s>=]", radio)) for radio in radios}
+    assert checked == {"protected": True, "plain": False}
     assert "anyone who has seen one code can guess the next" in shown
     assert "each code ends with a secret tag, so nobody can guess the next. Recommended" in shown
     assert errors(refused) == {"signed": ["Choose plain numbers or protected codes."]}

@@ -100,6 +100,6 @@ def test_control_without_filters_and_guard_almost_every_page_leaks(
     found = leaks(client, foreign[1], addresses=plain)
 
     tight = {label for label in LABELS if not any(where.startswith(address(label)) for where in found)}
-    # A schedule's page also asks whose it is.
-    assert tight <= {"brands.user", "jobs.reportschedule"}, tight
+    # The pages of schedules and of saved lists also ask whose these are.
+    assert tight <= {"brands.user", "brands.savedlist", "jobs.reportschedule"}, tight
     assert len(found) > 3 * len(LABELS)

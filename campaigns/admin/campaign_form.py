@@ -3,14 +3,12 @@
 from typing import Any, ClassVar
 
 from django.urls import reverse_lazy
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.accrual import scopes
 from campaigns.admin.rules.rule_form import RowsField
 from campaigns.models.campaigns import Campaign, CampaignBudget
-from campaigns.progress import lifecycle
 from core.numbers import grouped, plural_number
 from portal.base.forms import TenantForm
 
@@ -55,15 +53,6 @@ class CampaignForm(TenantForm):
             self.instance, step_before=self.initial.get("step_by", self.instance.step_by)
         ).items():
             self.add_error(name if name in self.fields else None, text)
-        self._launch()
-
-    def _launch(self) -> None:
-        """A campaign that is activated is launched; its start is saved and noted as if it had been typed."""
-        campaign, before = self.instance, self.instance.starts_at
-        if campaign.is_active and (campaign.pk is None or "is_active" in self.changed_data):
-            lifecycle.launch(campaign, at=timezone.now())
-        if campaign.starts_at != before:
-            self.changed_data.append("starts_at")
 
 
 def problems_of(campaign: Campaign, *, step_before: str | None) -> dict[str, str]:

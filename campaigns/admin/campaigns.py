@@ -83,6 +83,16 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
             hidden = set() if self.has_change_permission(request, obj) else {"conditions"}
         return without(result, hidden)
 
+    def save_form(self, request: HttpRequest, form: Any, change: Any) -> Campaign:
+        """Who activates a campaign launches it; its start is saved and noted as if it had been typed."""
+        campaign: Campaign = super().save_form(request, form, change)
+        before = campaign.starts_at
+        if campaign.is_active and (not change or "is_active" in form.changed_data):
+            lifecycle.launch(campaign, at=timezone.now())
+        if campaign.starts_at != before:
+            form.changed_data.append("starts_at")
+        return campaign
+
     # --- What it shows
 
     def get_queryset(self, request: HttpRequest) -> Any:

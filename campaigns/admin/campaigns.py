@@ -110,8 +110,10 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
     @display(description=gettext_lazy("state"))
     def state(self, campaign: Any) -> SafeString:
         """A switch alone would call an ended campaign active."""
-        state = lifecycle.state_of(campaign, at=timezone.now())
-        is_new = state is lifecycle.State.OFF and not campaign.has_begun  # by get_queryset
+        at = timezone.now()
+        state = lifecycle.state_of(campaign, at=at)
+        was_launched = campaign.has_begun or (campaign.starts_at is not None and campaign.starts_at <= at)
+        is_new = state is lifecycle.State.OFF and not was_launched
         return state_badge(state, is_new=is_new)
 
     @display(description=gettext_lazy("paid so far"))

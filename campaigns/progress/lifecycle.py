@@ -64,3 +64,8 @@ def launch(campaign: Campaign, *, at: datetime) -> None:
 def has_begun(campaign: Campaign) -> bool:
     """Whether a member takes part in it."""
     return campaign.pk is not None and campaign.progress_rows.exists()
+
+
+def was_launched(campaign: Campaign, *, at: datetime) -> bool:
+    """Whether it has started, or members take part in it. A launch sets the start of a campaign that has none."""
+    return (campaign.starts_at is not None and campaign.starts_at <= at) or has_begun(campaign)

@@ -66,6 +66,14 @@ class TestPressedTwice:
         assert balance(member) == 115
         assert LoyaltyTransaction.objects.filter(note="A kind word").count() == 1
 
+    def test_enter_adds_no_points_for_who_has_pressed_neither_button(self, window, member):
+        manager = adjusting(window, member)
+        manager.page.locator("[name=amount]").press("Enter")
+        manager.button("Deduct points").click()
+        manager.wait_for_text("The balance is now 85.")
+
+        assert balance(member) == 85
+
     def test_a_product_is_recalled_once(self, window, brand):
         NotificationSettings.objects.create(brand=brand)
         batch = factories.batch(brand, quantity=3)

@@ -67,7 +67,7 @@ class CampaignActs(TenantAdmin):
     def ask_about(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
         """The page that says what stops or begins and asks why; its button does it."""
         campaign = self.changeable(request, pk)
-        launches = name == "resume" and not lifecycle.has_begun(campaign)
+        launches = name == "resume" and not lifecycle.was_launched(campaign, at=timezone.now())
         return ConfirmedAction(
             page=self,
             request=request,

@@ -35,7 +35,7 @@ TEXTS: dict[State, Any] = {
 
 
 def state_badge(state: State, *, is_new: bool) -> SafeString:
-    """`is_new`: nobody has ever taken part in it, so it is not paused."""
+    """`is_new`: it was never launched, so it is not paused."""
     return badge("", _("Not launched")) if is_new else badge(COLOURS[state], TEXTS[state])
 
 

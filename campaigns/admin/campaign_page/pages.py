@@ -93,7 +93,7 @@ class CampaignPages(CampaignActs):
                 "counted_at": counted_at if counted_at != at else None,
                 "claims": self.rows(request, CLAIMS, "milestone__campaign", campaign),
             }
-        is_new = state is State.OFF and not lifecycle.has_begun(campaign)
+        is_new = state is State.OFF and not lifecycle.was_launched(campaign, at=at)
         context["time"] = figures.time_line(campaign, is_new=is_new, at=at)
         context["badge"] = figures.state_badge(state, is_new=is_new)
         context["plan"] = plan_address(pk) if may_change and is_new else ""

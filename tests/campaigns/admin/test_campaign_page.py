@@ -152,6 +152,21 @@ def test_undo_gives_a_campaign_the_start_back_that_it_had(brand, act, undone):
     assert (campaign.is_active, campaign.starts_at) == (undone, None)
 
 
+def test_a_campaign_that_is_paused_before_anybody_takes_part_is_called_so_and_resumed(brand):
+    campaign = factories.campaign(brand, is_active=False)
+    client = browser(staff(brand))
+    assert "Not launched" in page_of(brand, campaign)
+    for act in ("resume", "pause"):
+        client.post(address(LABEL, act, campaign.pk), {"reason": "Tried"})
+
+    page, listed = page_of(brand, campaign), text(client.get(address(LABEL)))
+
+    assert [phrase for phrase in ("Paused", "Resume campaign") if phrase not in page] == []
+    assert "Continue in the wizard" not in page
+    assert "Paused" in listed
+    assert "Not launched" not in page + listed
+
+
 def test_ending_ends_it_now_and_cannot_be_done_twice(brand, running):
     client, its = browser(staff(brand)), address(LABEL, "end", running.pk)
 

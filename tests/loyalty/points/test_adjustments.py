@@ -278,15 +278,6 @@ class TestPage:
         assert page.count('name="amount"') == 1
         assert page.count('name="direction"') == 1
 
-    @pytest.mark.parametrize("direction", ["add", "take"])
-    def test_enter_does_after_a_mistake_what_was_pressed_before(
-        self, client: Client, account: UserPoints, direction: str
-    ) -> None:
-        page = text(self.send(client, account, direction=direction, reason=""))
-
-        first, second = (page.index(f'name="direction" value="{each}"') for each in ("add", "take"))
-        assert (first < second) is (direction == "add")
-
     def test_amount_above_the_limit_is_refused_in_words(self, client: Client, account: UserPoints) -> None:
         refused = self.send(client, account, amount="100000.01", confirmed="100000.01")
 

@@ -106,7 +106,7 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='reward_claims', to=settings.AUTH_USER_MODEL, verbose_name='customer')),
                 ('round', models.PositiveIntegerField(db_default=1, default=1)),
                 ('points', models.DecimalField(decimal_places=2, editable=False, max_digits=10, null=True)),
-                ('status', models.CharField(choices=[('available', 'Available'), ('claimed', 'Claimed')], default='available', max_length=10, verbose_name='status')),
+                ('status', models.CharField(choices=[('available', 'To be claimed'), ('claimed', 'Claimed')], default='available', max_length=10, verbose_name='status')),
                 ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False, verbose_name='created at')),
                 ('claimed_at', core.moments.MomentField(blank=True, editable=False, null=True, verbose_name='claimed at')),
             ],

@@ -260,7 +260,7 @@ class RewardClaim(models.Model):
     customer_by = ("user",)
 
     class Status(models.TextChoices):
-        AVAILABLE = "available", _("Available")
+        AVAILABLE = "available", _("To be claimed")
         CLAIMED = "claimed", _("Claimed")
 
     milestone = models.ForeignKey(

@@ -127,7 +127,7 @@ class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdmin
     @display(description=gettext_lazy("stock"), ordering="stock")
     def stock_left(self, reward: Any) -> SafeString | str:
         if not reward.uses_pool:
-            return "" if reward.stock is None else format_number(reward.stock)
+            return _("Unlimited") if reward.stock is None else format_number(reward.stock)
         return self.codes_left(reward)
 
     @display(description=gettext_lazy("partner codes left"))

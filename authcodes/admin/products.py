@@ -1,5 +1,6 @@
 """Page: what a brand sells."""
 
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -106,7 +107,9 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
         """A price is written as the language writes it, whatever the browser's own is; a point is taken everywhere."""
         if db_field.name == "retail_price":
+            example = _("Enter a price such as %(price)s.") % {"price": number_format(Decimal("4.5"), 2)}
             options |= {"localize": True, "widget": TextWidget(attrs={"inputmode": "decimal"})}
+            options["error_messages"] = {"invalid": example}
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def render_change_form(

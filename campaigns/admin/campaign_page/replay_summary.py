@@ -41,6 +41,7 @@ class ReplaySummary:
     points: str
     rewards: str
     worth: str  # of these, in money, as far as it is known to whoever looks
+    lacks_worth: bool  # though what a point costs is known
     differences: str  # from what was paid, by the rules as they stood; empty if there are none
 
 
@@ -50,6 +51,7 @@ def summary_of(replay: Replay, user: Any) -> ReplaySummary:
     points = sum((Decimal(each["points"]) for each in campaign["milestones"]), Decimal(0))
     things = sum(each["things"] for each in campaign["milestones"])
     cost, differences = figures.cost_of(points), figures.result["differences"]
+    worth = figures.money_of(sum(figures.worth.values(), Decimal(0)))
     return ReplaySummary(
         address=reverse("admin:campaigns_replay_change", args=[replay.pk]),
         period=figures.period,
@@ -58,6 +60,7 @@ def summary_of(replay: Replay, user: Any) -> ReplaySummary:
         finishers=grouped(campaign["finishers"]),
         points=f"{format_points(points)} ({cost})" if cost else format_points(points),
         rewards=ngettext("%(number)s reward", "%(number)s rewards", things) % {"number": grouped(things)},
-        worth=figures.money_of(sum(figures.worth.values(), Decimal(0))),
+        worth=worth,
+        lacks_worth=bool(things and figures.point_cost is not None and not worth),
         differences=differences_text(differences) if differences else "",
     )

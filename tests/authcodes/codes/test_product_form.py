@@ -35,6 +35,18 @@ def test_in_german_a_comma_and_a_point_are_taken(brand, typed):
     assert Product.objects.values_list("retail_price", flat=True).get() == Decimal("99.95")
 
 
+@pytest.mark.parametrize(("language", "typed", "example"), [("en", "4,50", "4.50"), ("de", "vier", "4,50")])
+def test_a_price_that_is_no_number_is_refused_with_an_example(brand, language, typed, example):
+    product = factories.product(brand)
+    client, its = browser(staff(brand)), address("authcodes.product", "change", product.pk)
+    headers = {"accept-language": language}
+
+    refused = client.post(its, {**form_of(client.get(its)), "retail_price": typed}, headers=headers)
+
+    [message] = refused.context["adminform"].form.errors["retail_price"]
+    assert example in message
+
+
 def test_the_price_names_the_brands_currency_once_the_brand_is_known(brand):
     here, there = factories.brand(currency="CHF"), factories.brand(currency="USD")
     product, both = factories.product(here), browser(staff(here, there))

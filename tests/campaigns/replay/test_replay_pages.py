@@ -238,11 +238,13 @@ def test_rewards_of_the_catalogue_are_worth_their_price_in_points(brand, custome
     assert shown in text(client.get(address(LABEL, "change", made.pk)))
     page = text(client.get(address("campaigns.campaign", "page", campaign.pk)))
     assert ("the rewards are worth 20.00 EUR" in page) is (price is not None)
+    assert ("What the rewards cost is not included" in page) is (price is None)
     support = browser(staff(brand, role="support"))
     for where in (address(LABEL, "change", made.pk), address("campaigns.campaign", "page", campaign.pk)):
         page = support.get(where)
         assert page.status_code == 200
         assert "worth" not in text(page)
+        assert "What the rewards cost" not in text(page)
 
 
 def test_who_may_change_nothing_replays_nothing(brand, draft):

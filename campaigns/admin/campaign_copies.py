@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from campaigns.accrual import scopes
 from campaigns.models.campaigns import Campaign, Milestone
+from campaigns.progress import lifecycle
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import action
@@ -50,9 +51,9 @@ class CampaignCopies(TenantAdmin):
         campaign._state.adding = True  # noqa: SLF001 - Django's way to copy a row
         campaign.campaign_name = name_of_copy(campaign)
         campaign.created_at = now = timezone.now()
-        if campaign.starts_at and campaign.starts_at <= now:
+        if lifecycle.has_started(campaign, at=now):
             campaign.starts_at = None  # the copy starts when it is launched
-        if campaign.ends_at and campaign.ends_at <= now:
+        if lifecycle.is_over(campaign, at=now):
             campaign.ends_at = None
         campaign.save()
         most = Decimal(campaign.brand.max_points_per_scan)

@@ -112,7 +112,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
         """A switch alone would call an ended campaign active."""
         at = timezone.now()
         state = lifecycle.state_of(campaign, at=at)
-        was_launched = campaign.has_begun or (campaign.starts_at is not None and campaign.starts_at <= at)
+        was_launched = campaign.has_begun or lifecycle.has_started(campaign, at=at)
         is_new = state is lifecycle.State.OFF and not was_launched
         return state_badge(state, is_new=is_new)
 

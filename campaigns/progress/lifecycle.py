@@ -25,11 +25,20 @@ ACTS: dict[str, set[State]] = {
 
 def state_of(campaign: Campaign, *, at: datetime) -> State:
     """What is over is over, switched off or not."""
-    if campaign.ends_at is not None and campaign.ends_at <= at:
+    if is_over(campaign, at=at):
         return State.ENDED
     if not campaign.is_active:
         return State.OFF
     return State.PLANNED if campaign.starts_at is not None and campaign.starts_at > at else State.RUNNING
+
+
+def has_started(campaign: Campaign, *, at: datetime) -> bool:
+    """Whether its start has passed; one that names none has not."""
+    return campaign.starts_at is not None and campaign.starts_at <= at
+
+
+def is_over(campaign: Campaign, *, at: datetime) -> bool:
+    return campaign.ends_at is not None and campaign.ends_at <= at
 
 
 def locked(campaign_id: int) -> Campaign:
@@ -56,8 +65,7 @@ def act(campaign: Campaign, name: str, *, at: datetime) -> bool:
 def launch(campaign: Campaign, *, at: datetime) -> None:
     """Activate the campaign; the caller saves it. Without `starts_at` it starts now, unless it has begun or is over."""
     campaign.is_active = True
-    is_over = campaign.ends_at is not None and campaign.ends_at <= at
-    if campaign.starts_at is None and not is_over and not has_begun(campaign):
+    if campaign.starts_at is None and not is_over(campaign, at=at) and not has_begun(campaign):
         campaign.starts_at = at
 
 
@@ -68,4 +76,4 @@ def has_begun(campaign: Campaign) -> bool:
 
 def was_launched(campaign: Campaign, *, at: datetime) -> bool:
     """Whether it has started, or members take part in it. A launch sets the start of a campaign that has none."""
-    return (campaign.starts_at is not None and campaign.starts_at <= at) or has_begun(campaign)
+    return has_started(campaign, at=at) or has_begun(campaign)

@@ -17,6 +17,11 @@ from tests.support.portal import staff
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+def expect_summary(page, answers):
+    for name, answer in answers.items():
+        expect(page.locator(f"[data-answer={name}]")).to_have_text(answer)
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     factories.reward(brand, name="Enamel mug", stock=5, cost=None)
@@ -59,8 +64,7 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
         "budget": "No limit",
         "replay": "Not replayed yet: step 5 shows what it would have cost.",
     }
-    for name, answer in answers.items():
-        expect(page.locator(f"[data-answer={name}]")).to_have_text(answer)
+    expect_summary(page, answers)
     expect(page.locator("[data-answer=milestones] li")).to_have_text(["At 1: 20 points", "At 2: Enamel mug"])
     expect(page.locator("[data-answer=only]")).to_be_hidden()
     complaints += manager.audit() + manager.axe()
@@ -189,8 +193,7 @@ def test_a_campaign_of_some_members_and_products_is_scheduled(window, brand):
         "starts_on": "Thursday, January 2, 2031",
         "budget": "5,000 points",
     }
-    for name, answer in answers.items():
-        expect(page.locator(f"[data-answer={name}]")).to_have_text(answer)
+    expect_summary(page, answers)
     pictured(manager, "wizard-schedule")
     page.get_by_role("button", name="Schedule campaign").click()
     manager.wait_for_text("Scheduled. It begins by itself on its first day.")

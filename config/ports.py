@@ -58,7 +58,10 @@ EVENT_CONTEXTS = {
 # and the brand's ceiling at each.
 REPLAY_CONTEXTS = {"scan-auth": "authcodes.scanning.scan_events.past_scans"}
 # Of these kinds a worker delivers all that it holds at once.
-EVENT_BATCH_HANDLERS = {"scan-auth": "authcodes.scanning.scan_events.on_scan_auth_batch"}
+EVENT_BATCH_HANDLERS = {
+    "scan-auth": "authcodes.scanning.scan_events.on_scan_auth_batch",
+    "reward-claimed": "campaigns.accrual.handlers.on_reward_claimed_batch",
+}
 # Kinds that follow from others and whose handlers call somebody else wait in lanes of their own, so that a receiver
 # that hangs holds up no points. Once over they are forgotten after EVENT_LOG_DAYS.
 # The queue `outgoing` stands for all of them; OUTGOING_WORKERS is how many deliver one lane at a time.

@@ -1,6 +1,6 @@
 """Handlers of the events that earn without a product: orders, profile changes, logins and claimed rewards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
 from campaigns.accrual import birthdays, welcome
-from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue
+from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
 from campaigns.accrual.merged_members import for_current_member
 from campaigns.accrual.types import AccrualReason, AccrualRequest, QualifyingAction
 from campaigns.earning.action_context import ActionContext, Item
@@ -175,21 +175,33 @@ def on_reward_claimed(event: LeasedEvent) -> None:
         raise RetryLater(error.message, after=messages.pause(event.attempts)) from error
 
 
+def on_reward_claimed_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
+    """Give many rewards at once; returns the events that need on_reward_claimed."""
+    things = [event for event in events if _is_thing(event)]
+    requests = [_credit_request(event) for event in events if not _is_thing(event)]
+    left = claims.grant_many(things, at=timezone.now()) if things else []
+    return left + [request.event for request in (accrue_batch(requests) if requests else [])]
+
+
 @for_current_member
 def _give_reward(event: LeasedEvent) -> None:
-    if Decimal(event.payload["points"]):
-        _credit_reward(event)
-    else:
+    if _is_thing(event):
         claims.grant(event, at=timezone.now())
+    else:
+        accrue(_credit_request(event))
 
 
-def _credit_reward(event: LeasedEvent) -> None:
+def _is_thing(event: LeasedEvent) -> bool:
+    return not Decimal(event.payload["points"])
+
+
+def _credit_request(event: LeasedEvent) -> AccrualRequest:
     note = gettext_noop("Reward: %(name)s") % {"name": event.payload["reward_name"]}
     reason = AccrualReason(reason_id=milestone_reason_id(event.payload), note=note)
     context = milestone_context(event.payload, happened_at=event.time)
     action = _action(event, "reward", [reason], context)
     unconditional = replace(action, limited=False, needs_approval=False, needs_confirmed_email=False)
-    accrue(AccrualRequest(event, unconditional))
+    return AccrualRequest(event, unconditional)
 
 
 def milestone_reason_id(payload: Mapping[str, Any]) -> str:

@@ -1,6 +1,8 @@
 """Claims the rewards of milestones: points, or a thing with its code for the till."""
 
+import json
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -10,14 +12,17 @@ from django.utils.translation import gettext as _
 
 from campaigns.models.campaigns import Milestone, RewardClaim
 from campaigns.progress import advance
+from core.db.statements import query_values
 from core.errors import raises
 from events import leases, messages, publishing
 from loyalty.errors import LoyaltyDisabled, MemberBlocked, OutOfStock, RewardNotAvailable, RewardNotFound
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes
-from loyalty.rewards.grants import grant_reward, locked_account
+from loyalty.rewards.grants import grant_reward, locked_account, request_key_of
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE
+
+GRANT_THINGS = query_values("campaigns/progress/sql/grant_things.sql", "item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,29 @@ def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
             except OutOfStock:
                 advance.put_back(milestone_id=milestone.pk, user_id=account.user_id, milestone_round=milestone_round)
         leases.finish(event)
+
+
+def grant_many(events: Sequence[messages.LeasedEvent], *, at: datetime) -> list[messages.LeasedEvent]:
+    """As grant, for up to 100 things that need nothing special: one statement, which commits by itself.
+
+    Returns the others: of limited stock, with a code of a partner, or of somebody who cannot be given anything now.
+    """
+    items = [
+        {
+            "item": item,
+            "event_id": event.id,
+            "attempts": event.attempts,
+            "brand_id": event.brand_id,
+            "user_id": event.arguments["user_id"],
+            "milestone_id": event.payload["milestone_id"],
+            "round": event.payload.get("round", 1),
+            "code": codes.new(),
+            "request_key": str(request_key_of(event.payload["milestone_id"], event.payload.get("round", 1))),
+        }
+        for item, event in enumerate(events)
+    ]
+    granted = set(GRANT_THINGS.all(items=json.dumps(items), at=at))
+    return [event for item, event in enumerate(events) if item not in granted]
 
 
 def redemption_of(milestone: Milestone, account: UserPoints, milestone_round: int) -> Redemption | None:

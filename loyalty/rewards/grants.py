@@ -26,6 +26,12 @@ def locked_account(brand_id: int, user_id: int) -> UserPoints:
     return account
 
 
+def request_key_of(milestone_id: int, milestone_round: int) -> uuid.UUID:
+    """A member gets what a milestone promises once in a round."""
+    cause = f"claim:{milestone_id}" if milestone_round == 1 else f"claim:{milestone_id}:{milestone_round}"
+    return uuid.uuid5(EVENT_ID_NAMESPACE, cause)
+
+
 def grant_reward(
     *,
     account: UserPoints,
@@ -40,7 +46,6 @@ def grant_reward(
     `reward_id`: of the catalogue, which then has one less. Raises OutOfStock where it has none left. Joins a
     transaction, with the account locked; the reward or the partner code is locked here, as in write_redemption.sql.
     """
-    cause = f"claim:{milestone_id}" if milestone_round == 1 else f"claim:{milestone_id}:{milestone_round}"
     reward = Reward.objects.get(pk=reward_id, brand=account.brand_id) if reward_id else None
     made = Redemption.objects.create(
         brand_id=account.brand_id,
@@ -52,7 +57,7 @@ def grant_reward(
         cost=ZERO,
         balance_after=account.points,
         code=codes.new(),
-        request_key=uuid.uuid5(EVENT_ID_NAMESPACE, cause),
+        request_key=request_key_of(milestone_id, milestone_round),
         created_at=at,
         # Nothing says when the code of a thing ends that is not in the catalogue: it stays good.
         expires_at=at + timedelta(days=reward.code_days) if reward and reward.code_days else None,

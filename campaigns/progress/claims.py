@@ -75,6 +75,8 @@ def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
     Where the catalogue has none left the reward waits: the customer claims it once there are some again. Raises
     LoyaltyDisabled, MemberBlocked and LeaseLostError.
     """
+    if not grant_many([event], at=at):
+        return
     milestone = Milestone.objects.get(pk=event.payload["milestone_id"], campaign__brand=event.brand_id)
     milestone_round = event.payload.get("round", 1)
     with transaction.atomic():

@@ -25,6 +25,7 @@ from tests.support.lanes import (
     is_slow_place,
     lane,
     measured_as_slow,
+    misplaced,
     summary,
     write_measured,
 )
@@ -59,25 +60,33 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return
     config.pluginmanager.register(BusyTime())
-    if config.getoption("--measure"):
-        config.pluginmanager.register(Measurement())
+    config.pluginmanager.register(Durations(config))
 
 
-class Measurement:
+class Durations:
     """Notes how long each step of a test takes, in whichever process it runs."""
 
-    def __init__(self) -> None:
-        self.durations: dict[tuple[str, str], float] = {}
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.steps: dict[tuple[str, str], float] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # The last one counts, where a test was tried again or has several reports.
-        self.durations[report.nodeid, report.when] = report.duration
+        self.steps[report.nodeid, report.when] = report.duration
+
+    def of_cases(self) -> dict[str, float]:
+        cases: defaultdict[str, float] = defaultdict(float)
+        for (case, _step), seconds in self.steps.items():
+            cases[case] += seconds
+        return cases
 
     def pytest_sessionfinish(self) -> None:
-        cases: defaultdict[str, float] = defaultdict(float)
-        for (case, _step), seconds in self.durations.items():
-            cases[case] += seconds
-        write_measured(cases)
+        if self.config.getoption("--measure"):
+            write_measured(self.of_cases())
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if is_fast_lane(self.config) and (found := misplaced(self.of_cases())):
+            terminalreporter.write_line(found)
 
 
 def is_fast_lane(config: pytest.Config) -> bool:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 import pytest
 
 from tests.support import lanes
-from tests.support.lanes import FAST_SECONDS, SLOW_PLACES, TESTS, is_slow, measured_as_slow, write_measured
+from tests.support.lanes import FAST_SECONDS, SLOW_PLACES, TESTS, is_slow, measured_as_slow, misplaced, write_measured
 
 # Of these some are slow: by folder, by file, by what a test takes.
 SAMPLE = [
@@ -55,6 +55,13 @@ def test_what_took_long_on_average_is_kept_by_name(tmp_path, monkeypatch):
     )
 
     assert measured_as_slow.__wrapped__() == {"tests/loyalty/test_a.py::test_long"}
+
+
+def test_what_takes_too_long_for_the_fast_lane_is_named_the_slowest_first():
+    seconds = {"tests/a.py::test_b[1]": 1.7, "tests/a.py::test_b[2]": 1.6, "tests/a.py::test_c": 4, "tests/a.py::d": 1}
+
+    assert misplaced(seconds).endswith("slow_tests.txt: tests/a.py::test_c (4.0 s), tests/a.py::test_b (3.3 s)")
+    assert misplaced({"tests/a.py::test_d": 0.1}) == ""
 
 
 def collected(*arguments):

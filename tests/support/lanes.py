@@ -10,6 +10,8 @@ TESTS = Path(__file__).parent.parent
 # A case of a fast test takes less than this on a quiet machine, and all its cases together less than that.
 FAST_SECONDS = 0.03
 FAST_SECONDS_IN_ALL = 1
+# Beside other processes it takes longer; from here on it is reported.
+REPORTED_SECONDS_IN_ALL = 3
 # The tests that took longer, one on a line: `bin/test --all --measure` writes it, in a single process.
 MEASURED = Path(__file__).parent / "slow_tests.txt"
 
@@ -53,16 +55,31 @@ def measured_as_slow() -> frozenset[str]:
     return frozenset(MEASURED.read_text().split())
 
 
-def write_measured(seconds: Mapping[str, float]) -> None:
-    """Keep the names of the tests that took longer than fast ones do. `seconds`: of each case."""
+def slow_tests(seconds: Mapping[str, float]) -> dict[str, float]:
+    """The tests that took longer than fast ones do, with the seconds of all their cases. `seconds`: of each case."""
     cases: defaultdict[str, list[float]] = defaultdict(list)
     for case, taken in seconds.items():
         if not is_slow(PurePath(case.partition("::")[0]).relative_to("tests"), ()):
             cases[function_of(case)].append(taken)
-    slow = sorted(
-        name for name, taken in cases.items() if mean(taken) >= FAST_SECONDS or sum(taken) >= FAST_SECONDS_IN_ALL
-    )
-    MEASURED.write_text("".join(f"{name}\n" for name in slow))
+    return {
+        name: sum(taken)
+        for name, taken in cases.items()
+        if mean(taken) >= FAST_SECONDS or sum(taken) >= FAST_SECONDS_IN_ALL
+    }
+
+
+def write_measured(seconds: Mapping[str, float]) -> None:
+    """Keep the names of the slow tests."""
+    MEASURED.write_text("".join(f"{name}\n" for name in sorted(slow_tests(seconds))))
+
+
+def misplaced(seconds: Mapping[str, float]) -> str:
+    """Says which tests of the fast lane took so long that they belong to the slow one; "" where there are none."""
+    found = {name: taken for name, taken in slow_tests(seconds).items() if taken >= REPORTED_SECONDS_IN_ALL}
+    if not found:
+        return ""
+    named = ", ".join(f"{name} ({found[name]:.1f} s)" for name in sorted(found, key=found.__getitem__, reverse=True))
+    return f"too slow for the fast lane, to be listed in {MEASURED.relative_to(TESTS.parent)}: {named}"
 
 
 def summary(counts: Counter[str], *, is_fast_lane: bool) -> str:

@@ -16,7 +16,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from core.db.outages import is_outage
-from core.db.statements import Query, command, query, query_values
+from core.db.statements import Query, command, part, query, query_values
 from core.errors import DomainError
 from core.json_values import ENCODER
 from core.lease_keeper import Keeper
@@ -44,6 +44,7 @@ CLAIM_DUE = query("events/sql/claim_due.sql", returns=LeasedEvent)
 CLAIM_DUE_OF_BRAND = query("events/sql/claim_due_of_brand.sql", returns=LeasedEvent)
 CLAIM_DUE_OF_OTHER_BRANDS = query("events/sql/claim_due_of_other_brands.sql", returns=LeasedEvent)
 PUT_BACK_CLAIMED = command("events/sql/put_back_claimed.sql")
+FINISH_LOCKED = part("events/sql/finish_locked.sql")
 FINISH_EVENT = query_values("events/sql/finish_event.sql", "id", insert_events=insert_events(source_cte="finished"))
 BEGIN_ATTEMPT = query_values("events/sql/begin_attempt.sql", "crashes")
 RENEW_LEASE = command("events/sql/renew_lease.sql")

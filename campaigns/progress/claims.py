@@ -19,10 +19,12 @@ from loyalty.errors import LoyaltyDisabled, MemberBlocked, OutOfStock, RewardNot
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes
-from loyalty.rewards.grants import grant_reward, locked_account, request_key_of
+from loyalty.rewards.grants import INSERT_GRANTED, grant_reward, locked_account, request_key_of
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE
 
-GRANT_THINGS = query_values("campaigns/progress/sql/grant_things.sql", "item")
+GRANT_THINGS = query_values(
+    "campaigns/progress/sql/grant_things.sql", "item", insert_granted=INSERT_GRANTED, finish_locked=leases.FINISH_LOCKED
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,15 @@ from datetime import datetime, timedelta
 from django.db.models import F
 from django.utils.translation import gettext as _
 
+from core.db.statements import part
 from loyalty.errors import LoyaltyDisabled, OutOfStock, RewardNotAvailable
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 from loyalty.points import accounts
 from loyalty.rewards import codes
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE, ZERO
+
+INSERT_GRANTED = part("loyalty/rewards/sql/insert_granted.sql")
 
 
 def locked_account(brand_id: int, user_id: int) -> UserPoints:

@@ -1,8 +1,8 @@
 -- hot: each milestone that gives a thing at once. Issues the codes of up to 100 such things and finishes their events, in one
 -- statement that commits by itself. `items` is a JSON array of one row per event: its number, event and attempt, whose it
 -- is, the milestone with its round, and the code. Left out are members who are blocked or merged, switched off programmes,
--- and rewards whose stock is limited or which hand out partner codes. A thing that was given already is not given again;
--- its event is finished. Locks the accounts, in their order, and the events. Returns the items that are done.
+-- and rewards whose stock is limited or which hand out partner codes. Locks the accounts, in their order, and the events.
+-- Returns the items that are done.
 WITH items AS (
     SELECT * FROM jsonb_to_recordset(%(items)s::jsonb)
            AS i (item int, event_id bigint, attempts int, brand_id bigint, user_id bigint, milestone_id bigint, round int,
@@ -22,15 +22,8 @@ WITH items AS (
      ORDER BY a.user_point_id
        FOR NO KEY UPDATE OF a, e
 ), granted AS (
-    INSERT INTO loyalty_redemption
-           (brand_id, user_point_id, reward_id, milestone_id, milestone_round, name, cost, balance_after, code,
-            request_key, status, created_at, expires_at)
-    SELECT brand_id, account, reward_id, milestone_id, round, reward_name, 0, points, code, request_key, 'issued',
-           %(at)s::timestamptz, %(at)s::timestamptz + make_interval(days => code_days)
-      FROM locked
-    ON CONFLICT (user_point_id, milestone_id, milestone_round) WHERE milestone_id IS NOT NULL DO NOTHING
+{insert_granted}
 ), finished AS (
-    UPDATE events_event e SET status = 'done', outcome = NULL, finished_at = statement_timestamp(), last_error = ''
-      FROM locked WHERE e.id = locked.event_id
+{finish_locked}
 )
 SELECT item FROM locked

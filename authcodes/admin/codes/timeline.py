@@ -1,4 +1,4 @@
-"""A code's page as its life: what it was given, who scanned it and what came of it, and what staff did to it."""
+"""A code's page: who scanned it and what came of it, and what staff changed, newest first."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,20 +36,20 @@ from portal.lists.number_columns import format_points
 from portal.unfold import action
 
 Kind = CodeChange.Kind
-MAX_MOMENTS = 30
+MAX_ENTRIES = 30
 SWITCHES = {Kind.DEACTIVATED: "deactivate", Kind.REACTIVATED: "reactivate"}
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """Something in a code's life: a scan, or a change by staff."""
+class Entry:
+    """An entry of the history: a scan, or a change by staff."""
 
     at: datetime
     when: SafeString
     what: SafeString
     scan: Any = None
     change: CodeChange | None = None
-    of_some: bool = False  # only some codes of the change's code range changed, and this may not be one
+    is_partial: bool = False  # only some codes of the change's code range changed, and this may not be one
 
     @property
     def place(self) -> str:
@@ -57,7 +57,7 @@ class Moment:
 
     @property
     def points(self) -> str:
-        """What the scan earned, in words."""
+        """What the scan earned; "" for nothing."""
         return format_points(self.scan.points_awarded) if self.scan.points_awarded else ""
 
 
@@ -72,10 +72,7 @@ class CodeTimeline(ExportingAdmin):
         views = {name: (f"<id:pk>/{name}/", partial(self.switch, kind=kind)) for kind, name in SWITCHES.items()}
         return [*page_urls(self, views), *super().get_urls()]
 
-    def has_assign_permission(self, request: HttpRequest) -> bool:
-        return self.has_act_permission(request)
-
-    @action(description=gettext_lazy("Assign single codes"), url_path="assign", icon="sell", permissions=["assign"])
+    @action(description=gettext_lazy("Assign single codes"), url_path="assign", icon="sell", permissions=["act"])
     def assign(self, request: HttpRequest) -> HttpResponse:
         return bulk_actions.of_typed(self, request)
 
@@ -108,38 +105,38 @@ class CodeTimeline(ExportingAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         code = self.get_object(request, object_id)
-        page_context = {"code_summary": summary_of(request, code), "life": self.life_of(request, code)}
+        page_context = {"code_summary": summary_of(request, code), "timeline": self.timeline_of(request, code)}
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
-    def life_of(self, request: HttpRequest, code: AuthCode) -> dict[str, Any]:
-        """The latest moments, newest first, as far as the person may see them, and what its scans came to."""
+    def timeline_of(self, request: HttpRequest, code: AuthCode) -> dict[str, Any]:
+        """The latest entries, as far as the person may see them, and what its scans came to."""
         page: Any = self.admin_site.get_model_admin(Scan)
         sees_scans = code.brand_id in page.brand_scope(request, VIEW)
         scans = page.get_queryset(request).filter(auth_code=code)
         latest = page.with_related(scans).select_related("product").order_by("-scanned_at", "-scan_id")
         zone = code.brand.zone
-        moments = [
+        entries = [
             *(
-                Moment(it.scanned_at, local_time.display_moment(it.scanned_at, zone), page.result(it), scan=it)
-                for it in (latest[:MAX_MOMENTS] if sees_scans else [])
+                Entry(it.scanned_at, local_time.display_moment(it.scanned_at, zone), page.result(it), scan=it)
+                for it in (latest[: MAX_ENTRIES + 1] if sees_scans else [])
             ),
             *(
-                Moment(
+                Entry(
                     it.changed_at,
                     local_time.display_moment(it.changed_at, zone),
                     kind_badge(it),
                     change=it,
-                    of_some=spans_more(it, code.batch),
+                    is_partial=spans_more(it, code.batch),
                 )
                 for it in changes_of(code)
             ),
         ]
-        moments.sort(key=lambda moment: moment.at, reverse=True)
+        entries.sort(key=lambda entry: entry.at, reverse=True)
         known = scans.aggregate(number=Count("pk"), points=Sum("points_awarded")) if sees_scans else {}
         query = urlencode({"q": code.code})
         return {
-            "moments": moments[:MAX_MOMENTS],
-            "more": len(moments) > MAX_MOMENTS or (known.get("number") or 0) > MAX_MOMENTS,
+            "entries": entries[:MAX_ENTRIES],
+            "is_cut": len(entries) > MAX_ENTRIES,
             "sees_scans": sees_scans,
             "scans": known.get("number") or 0,
             "points": format_number(known.get("points") or 0),
@@ -155,9 +152,9 @@ class CodeTimeline(ExportingAdmin):
 
 
 def changes_of(code: AuthCode) -> QuerySet[CodeChange]:
-    """The latest that was done to this code, or to a code range that it lies in, newest first."""
+    """The latest that was done to this code, or to a code range that it lies in, newest first; one more than fit."""
     covering = CodeChange.objects.filter(batch=code.batch_id, first_code__lte=code.code, last_code__gte=code.code)
-    return covering.select_related("product", "upload", "changed_by").order_by("-id")[:MAX_MOMENTS]
+    return covering.select_related("product", "upload", "changed_by").order_by("-id")[: MAX_ENTRIES + 1]
 
 
 def summary_of(request: HttpRequest, code: AuthCode) -> dict[str, Any]:

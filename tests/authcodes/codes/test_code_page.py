@@ -32,9 +32,9 @@ def page(client, code):
 
 
 def life(client, code):
-    """The moments that its page shows: a change's kind or a scan's reason."""
-    moments = page(client, code).context["life"]["moments"]
-    return [moment.change.kind if moment.change else moment.scan.reason for moment in moments]
+    """The entries that its page shows: a change's kind or a scan's reason."""
+    entries = page(client, code).context["timeline"]["entries"]
+    return [entry.change.kind if entry.change else entry.scan.reason for entry in entries]
 
 
 def test_scans_and_changes_stand_in_one_line_newest_first(client, owner, customer, code, deliver):
@@ -53,7 +53,21 @@ def test_scans_and_changes_stand_in_one_line_newest_first(client, owner, custome
         expected_text in shown
         for expected_text in (customer.email, "Pune, Maharashtra", "10 points", "stolen", owner.email)
     )
-    assert (answer.context["life"]["scans"], answer.context["life"]["points"]) == (2, "10")
+    assert (answer.context["timeline"]["scans"], answer.context["timeline"]["points"]) == (2, "10")
+
+
+@pytest.mark.parametrize(("count", "is_cut"), [(28, False), (31, True)])
+def test_a_cut_history_says_so_whatever_it_is_made_of(client, owner, code, count, is_cut):
+    """The batch's generation is one change more, as is the scan of the second look."""
+    for number in range(count):
+        factories.deactivate(codes=[code], at=timezone.now(), reason=f"{number}", by=owner)
+        type(code).objects.filter(pk=code.pk).update(deactivated_at=None)
+
+    assert ("Only the latest 30 entries are shown." in text(page(client, code))) == is_cut
+    assert ("All its scans" in text(page(client, code))) is False
+
+    scan(code)
+    assert ("All its scans" in text(page(client, code))) == is_cut
 
 
 def test_times_are_the_brands(client, brand, code):
@@ -183,8 +197,8 @@ def test_page_costs_the_same_however_long_the_life(client, code, many):
         answer = page(client, code)
 
     assert len(queries) == 14
-    history = answer.context["life"]
-    assert (len(history["moments"]), history["scans"], history["more"]) == (min(many + 1, 30), many, many > 30)
+    timeline = answer.context["timeline"]
+    assert (len(timeline["entries"]), timeline["scans"], timeline["is_cut"]) == (min(many + 1, 30), many, many > 30)
 
 
 def test_editing_a_code_is_told(client, owner, code):

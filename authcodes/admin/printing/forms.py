@@ -131,7 +131,6 @@ class PrintForm(LayoutForm):
         required=False,
         max_length=MAX_NOTE_LENGTH,
         widget=TextWidget(attrs={"maxlength": MAX_NOTE_LENGTH}),
-        help_text=gettext_lazy("One line printed on every label, such as: Scan me"),
     )
     printer = forms.ModelChoiceField(
         Printer.objects.none(),

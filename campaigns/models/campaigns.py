@@ -125,9 +125,9 @@ class Campaign(models.Model):
 
 
 class Milestone(models.Model):
-    """A stop on the way to a campaign's target, with the reward given there once per customer.
+    """Part of the way to a campaign's goal, with the reward that a customer gets there, once in each round.
 
-    Points, or a thing: one of the catalogue, or one that has a name alone. Triggers keep `reward_name` and
+    The reward is points, a reward of the catalogue, or something that has only a name. Triggers keep `reward_name` and
     `translations` as the catalogue has them, so whoever reads a milestone, each accrual too, reads no other table.
     """
 
@@ -189,7 +189,7 @@ class Milestone(models.Model):
 
 
 class CampaignBudget(models.Model):
-    """What a campaign's milestones have paid in points, while it has a budget. `notified_at`: when staff were told.
+    """What a campaign's milestones have paid in points, while it has a budget. `notified_at`: when staff were notified.
 
     A trigger makes the row with the campaign, and counts what was paid before when a budget is set.
     """
@@ -251,7 +251,7 @@ class UserLoyaltyCampaign(models.Model):
 
 
 class RewardClaim(models.Model):
-    """A milestone's reward as one customer holds it: available, then claimed, once in each round of the campaign.
+    """A milestone's reward for one customer: available, then claimed, once in each round of the campaign.
 
     `points`: what the milestone paid when it was reached; older rows have none, and pay what it pays now.
     """

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from authcodes.admin.codes.bulk_forms import AssignRangeForm, ChangeRangeForm, ReasonForm, TypedForm
+from authcodes.admin.codes.bulk_forms import AssignRangeForm, ChangeRangeForm, ChangeReasonForm, PastedCodesForm
 from authcodes.admin.codes.undo import OPPOSITES
 from authcodes.codes import bulk_changes, scan_value
 from authcodes.codes.bulk_changes import ALREADY_ASSIGNED, Assignment, CodeChangeRequest
@@ -143,7 +143,9 @@ def _range_form(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind
     form = form_class(request.POST if request.method == "POST" else None, initial=chosen_range(request, batch))
     if isinstance(form, AssignRangeForm):
         sets_points = scan_value.may_set(staff_user(request), batch.brand_id)
-        form.offer(products_of(page, request).filter(brand=batch.brand_id), page.admin_site, sets_points=sets_points)
+        form.limit_choices(
+            products_of(page, request).filter(brand=batch.brand_id), page.admin_site, sets_points=sets_points
+        )
     return form
 
 
@@ -215,9 +217,9 @@ def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
     if not roles.brand_scope(request.user, ACT, LABEL):
         raise PermissionDenied
     initial = {"codes": request.GET.get("codes", "")[:MAX_CODE_LENGTH]}
-    form = TypedForm(request.POST if request.method == "POST" else None, initial=initial)
+    form = PastedCodesForm(request.POST if request.method == "POST" else None, initial=initial)
     scan_value_scope = roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
-    form.offer(products_of(page, request), page.admin_site, sets_points=bool(scan_value_scope))
+    form.limit_choices(products_of(page, request), page.admin_site, sets_points=bool(scan_value_scope))
     page_context: dict[str, Any] = {"form": form, "back": reverse("admin:authcodes_authcode_changelist")}
     if request.method == "POST" and form.is_valid():
         try:
@@ -332,7 +334,7 @@ def _confirmed(
             ngettext("This code:", "These %(number)d codes:", len(codes)) % {"number": len(codes)},
         ],
         consequences=[*displayed, "…"] if len(codes) > MAX_NAMED else displayed,
-        form=ReasonForm,
+        form=ChangeReasonForm,
         button=texts.title,
         dangerous=texts.dangerous,
         **more,

@@ -7,35 +7,37 @@ from django.utils.translation import gettext_lazy
 
 from authcodes.admin.product_lookup import SoldLookup
 from authcodes.codes.bulk_changes import MAX_LOCATION_LENGTH, MAX_POINTS, Assignment
-from authcodes.errors import BatchRejected
 from authcodes.imports import pasted_codes
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
-from brands.scanned import MAX_CODE_LENGTH
+from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH
+from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.base.confirmation import reason_field
 from portal.base.forms import add_domain_error
 from portal.unfold import NumberWidget, TextareaWidget, TextWidget
 
 
-class DomainErrorFormMixin(AsciiDigits, forms.Form):
-    def add_domain_error(self, error: BatchRejected) -> None:
+class DomainErrorForm(AsciiDigits, forms.Form):
+    """A form that shows a rule's error at the field that it is about."""
+
+    def add_domain_error(self, error: DomainError) -> None:
         add_domain_error(self, error)
 
 
-class ReasonForm(DomainErrorFormMixin):
+class ChangeReasonForm(DomainErrorForm):
     reason = reason_field(gettext_lazy("Shown to staff in the codes' history."), max_length=1000)
 
 
-class CodeRangeForm(DomainErrorFormMixin):
+class CodeRangeForm(DomainErrorForm):
     """From which code to which."""
 
     first = forms.CharField(label=gettext_lazy("First code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
     last = forms.CharField(label=gettext_lazy("Last code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
 
 
-class DetailsForm(DomainErrorFormMixin):
-    """What codes are given."""
+class AssignmentForm(DomainErrorForm):
+    """The product and details to assign to codes."""
 
     product = forms.ModelChoiceField(Product.objects.none(), label=gettext_lazy("Product"))
     inventory_location = forms.CharField(
@@ -61,8 +63,8 @@ class DetailsForm(DomainErrorFormMixin):
         help_text=gettext_lazy("Anything worth noting. Leave empty to keep the current value."),
     )
 
-    def offer(self, products: Any, admin_site: Any, *, sets_points: bool) -> None:
-        """Let the person choose among these, looked up while they type."""
+    def limit_choices(self, products: Any, admin_site: Any, *, sets_points: bool) -> None:
+        """Offer these products, looked up while the person types, and points only where `sets_points`."""
         if not sets_points:
             del self.fields["points_per_scan"]
         field: Any = self.fields["product"]
@@ -76,20 +78,20 @@ class DetailsForm(DomainErrorFormMixin):
         return Assignment(**{name: value for name, value in self.cleaned_data.items() if name in names})
 
 
-class AssignRangeForm(CodeRangeForm, DetailsForm):
+class AssignRangeForm(CodeRangeForm, AssignmentForm):
     field_order = ("first", "last")
 
 
-class ChangeRangeForm(CodeRangeForm, ReasonForm):
+class ChangeRangeForm(CodeRangeForm, ChangeReasonForm):
     field_order = ("first", "last")
 
 
-class TypedForm(DetailsForm):
+class PastedCodesForm(AssignmentForm):
     """Single codes, typed, pasted or scanned into the box."""
 
     codes = forms.CharField(
         label=gettext_lazy("Codes"),
-        max_length=pasted_codes.MAX_PASTED_CODES * 200,
+        max_length=pasted_codes.MAX_PASTED_CODES * MAX_INPUT_LENGTH,
         widget=TextareaWidget(attrs={"rows": 8}),
         help_text=gettext_lazy("One code per line, as printed or scanned. Leading zeros can be omitted."),
     )

@@ -9,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.bulk_forms import DomainErrorFormMixin
+from authcodes.admin.codes.bulk_forms import DomainErrorForm
 from authcodes.models.prints import LabelLayout
 from authcodes.printing import layouts
 from authcodes.printing.checks import plain
@@ -59,7 +59,7 @@ PART_FIELDS = frozenset(f"{name}_{length}" for name in PartName for length in LE
 UNSEEN_FIELDS = frozenset(("layout_name", "due_on", "order_note"))  # which no picture shows
 
 
-class LayoutForm(DomainErrorFormMixin):
+class LayoutForm(DomainErrorForm):
     """Placed by itself, as a saved layout has it, or at the lengths below. What cannot be is said at its part."""
 
     layout = forms.ChoiceField(

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.http import HttpResponse
-from django.utils.safestring import mark_safe
+from django.utils.safestring import SafeString, mark_safe
 
 from authcodes.admin.printing.access import MAX_EARLIER_RUNS
 from authcodes.models.prints import PrintRun
@@ -42,7 +42,7 @@ class Slot(NamedTuple):
 
 
 def preview_context(form: Any, select: Callable[[Any], Selection], *, is_thorough: bool = False) -> dict[str, Any]:
-    """What the page shows of what the form asks for, and what is wrong said at the form's fields.
+    """What the page shows of what the form asks for; adds errors to the form's fields.
 
     `is_thorough`: all codes are looked at, however many there are.
     """
@@ -115,8 +115,8 @@ def slot_steps(design: Design) -> dict[str, int]:
 
 
 def summary_context(selection: Selection, print_request: PrintRequest, *, is_thorough: bool) -> dict[str, Any]:
-    """How many it prints, what to think about, and what was printed before. What takes long is told of few codes, and
-    of many once Print was pressed.
+    """How many codes it prints, warnings, and the runs that printed some of them before. `is_thorough`: all are looked
+    up, however long it takes.
     """
     result: dict[str, Any] = {
         "selection": selection,
@@ -128,23 +128,28 @@ def summary_context(selection: Selection, print_request: PrintRequest, *, is_tho
         thorough = checks.warnings(selection, print_request)
         result["code_warnings"] = [text for text in thorough if text not in result["warnings"]]
         result["previewed"] = f"{selection.count}:{digest_of(result['code_warnings'])}"
-    before = runs.earlier(selection)[:MAX_EARLIER_RUNS]
     sheet = print_request.design().sheet if print_request.is_labels else None
     return result | {
         "number": format_number(selection.count),
-        "before": [(run, local_time.display_moment(run.started_at, run.brand.zone)) for run in before],
+        "before": earlier_runs(selection),
         "pages": sheet.pages(selection.count, start=print_request.start) if sheet else 0,
     }
+
+
+def earlier_runs(selection: Selection) -> list[tuple[PrintRun, SafeString]]:
+    """The latest runs that printed some of these codes, and when."""
+    latest = runs.earlier(selection)[:MAX_EARLIER_RUNS]
+    return [(run, local_time.display_moment(run.started_at, run.brand.zone)) for run in latest]
 
 
 def digest_of(warnings: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(warnings).encode()).hexdigest()[:16] if warnings else ""
 
 
-def is_unseen(displayed: str, context: dict[str, Any]) -> bool:
-    """Whether the page that sent `displayed` had another number of codes, or not all that there is to think about.
+def is_outdated(displayed: str, context: dict[str, Any]) -> bool:
+    """Whether the page that sent `displayed` showed another number of codes or other warnings than there are now.
 
-    Of few codes a page is trusted that sends nothing.
+    A small selection needs no preview first: a page that sent none is accepted.
     """
     selection: Selection = context["selection"]
     number, _colon, digest = displayed.partition(":")
@@ -175,8 +180,8 @@ def in_page(image: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"
 
 
-def trial_print(selection: Selection, print_request: PrintRequest) -> HttpResponse:
-    """The first page, with a mark across its labels, or the first image: to be tried on paper. Raises Invalid."""
+def test_print(selection: Selection, print_request: PrintRequest) -> HttpResponse:
+    """The first page with TEST across its labels, or the first image. Raises Invalid."""
     checks.check(selection, print_request, thorough=is_small(selection))
     if print_request.is_labels:
         file = io.BytesIO()

@@ -36,7 +36,7 @@ from authcodes.admin.printing.forms import (
 )
 from authcodes.admin.printing.layout_form import AUTOMATIC, BY_HAND, limits
 from authcodes.admin.printing.list_print import first_code_selection, list_of, list_up_to, listed
-from authcodes.admin.printing.preview import MAX_COUNTED, is_unseen, pdf, preview_context, trial_print
+from authcodes.admin.printing.preview import MAX_COUNTED, earlier_runs, is_outdated, pdf, preview_context, test_print
 from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
@@ -55,7 +55,7 @@ from portal.base.tenant_scope import staff_user
 from portal.lists.selection import filters_of
 
 Select = Callable[[Any], Selection]  # of the codes that a valid form asks for
-# They do not tell one print from another.
+# Fields that do not change what is printed.
 IGNORED_FIELDS = ("csrfmiddlewaretoken", "page_token", "again", "previewed", "draft", "layout_from")
 
 
@@ -191,26 +191,27 @@ class StudioAdmin(TenantAdmin):
     ) -> HttpResponse:
         """The page; or the test page, the saved layout or the run that one of its buttons asks for.
 
-        Only who prints waits until many codes are counted and looked at, and hears of it before anything is printed.
+        Large selections are counted and checked only when Print is pressed; warnings are shown before anything is
+        printed.
         """
         if request.method == "POST" and form.chosen:
             form = saved_layouts.with_layout_values(form, form.chosen)
-        is_printing, is_new = "confirm" in request.POST, False
+        is_printing, preview_outdated = "confirm" in request.POST, False
         preview = preview_context(form, select, is_thorough=is_printing)
         selected: Selection | None = preview["selection"]
         if request.method == "POST" and selected and form.is_valid():
             try:
                 if "test" in request.POST:
-                    return trial_print(selected, form.print_request())
+                    return test_print(selected, form.print_request())
                 if "save" in request.POST:
                     form = self.save_layout(request, form, preview)
                     preview = preview_context(form, select)
                 elif is_printing:
-                    is_new = is_unseen(request.POST.get("previewed", ""), preview)
-                    if not is_new and (
-                        started := self.start_print(request, selected, form, preview["before"], parameters)
-                    ):
-                        return started
+                    preview_outdated = is_outdated(request.POST.get("previewed", ""), preview)
+                    if not preview_outdated:
+                        if started := self.start_print(request, selected, form, parameters):
+                            return started
+                        preview["before"] = earlier_runs(selected)  # somebody may have printed some meanwhile
             except DomainError as error:
                 form.add_domain_error(error)
         context = {
@@ -227,8 +228,8 @@ class StudioAdmin(TenantAdmin):
             },
             "limits": limits(),
             "page_token": str(page_token_of(request) or uuid4()),
-            "must_check": is_new,
-            "must_confirm": is_printing and not is_new and not form.errors,
+            "preview_outdated": preview_outdated,
+            "must_confirm": is_printing and not preview_outdated and not form.errors,
             "rows": list(form.part_rows(preview["all_boxes"])),
             **preview,
             **page_context,
@@ -236,7 +237,7 @@ class StudioAdmin(TenantAdmin):
         return TemplateResponse(request, "admin/authcodes/print/studio.html", context)
 
     def save_layout(self, request: HttpRequest, form: Any, preview: dict[str, Any]) -> Any:
-        """Keep where the label's parts are, and choose that. Returns the page's form. Raises Invalid."""
+        """Save the label layout and select it in the form, which it returns. Raises Invalid."""
         saved = saved_layouts.save(request, form, preview)
         self.message_user(request, _("Layout “%(name)s” saved.") % {"name": saved}, messages.SUCCESS)
         return saved_layouts.with_layout_values(form, saved, is_saved=True)
@@ -246,10 +247,9 @@ class StudioAdmin(TenantAdmin):
         request: HttpRequest,
         selected: Selection,
         form: Any,
-        before: Any,
         parameters: dict[str, Any] | None,
     ) -> HttpResponse | None:
-        """Have it printed; None where some of it was printed before, and the person has not said that they know.
+        """Start the print; None where some codes were printed before and printing them again was not confirmed.
 
         A second press of the same button leads to the run that the first one started.
         """
@@ -263,8 +263,6 @@ class StudioAdmin(TenantAdmin):
                 return redirect("admin:authcodes_printrun_change", same.pk)
             newest = runs.earlier(selected).first()
             if not is_confirmed(request, newest):
-                if not before:  # somebody printed it after the page was looked at
-                    before.extend([(newest, "")])
                 return None
             run = runs.start(
                 selection=selected,

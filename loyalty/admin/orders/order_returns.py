@@ -1,6 +1,5 @@
 """Page: returned orders and the points they took back. For reading: shops report them."""
 
-from decimal import Decimal
 from typing import ClassVar
 
 from django.contrib import admin
@@ -40,4 +39,4 @@ class OrderReturnAdmin(TenantAdmin):
 
     @display(description=_("points taken back"))
     def points(self, row: OrderReturn) -> str:
-        return format_number(row.points_reversed + row.points_cancelled or Decimal(0))
+        return format_number(row.points_reversed + row.points_cancelled)

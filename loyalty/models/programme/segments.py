@@ -12,8 +12,8 @@ from loyalty.models.accounts import UserPoints
 class Segment(models.Model):
     """A condition over members. `conditions` is data that campaigns/segments reads; nothing of it is evaluated as text.
 
-    `definition` is what the conditions came to when they were evaluated last: where that has changed, a level's
-    threshold for instance, everybody is evaluated again.
+    `definition` is a fingerprint of what the conditions came to at the last evaluation: where that has changed, because
+    a level's threshold did for instance, all members are evaluated again.
     """
 
     brand = models.ForeignKey(
@@ -23,8 +23,10 @@ class Segment(models.Model):
     conditions = models.JSONField(_("conditions"), default=dict, db_default={}, blank=True)
     member_count = models.PositiveIntegerField(_("members"), null=True, editable=False)
     evaluated_at = MomentField(_("evaluated"), null=True, editable=False)
+    # When all members were evaluated; in between it is only those who changed.
     fully_evaluated_at = MomentField(null=True, editable=False)
-    tried_at = MomentField(null=True, editable=False, help_text=_("When an evaluation began, whatever came of it."))
+    # When the last evaluation began, even if it failed.
+    tried_at = MomentField(null=True, editable=False)
     definition = models.CharField(max_length=64, default="", db_default="", editable=False)
     created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 

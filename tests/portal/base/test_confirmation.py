@@ -9,7 +9,7 @@ from portal.base.confirmation import ReasonForm
 from portal.base.forms import add_domain_error
 
 
-@pytest.mark.parametrize(("form", "most"), [(ReasonForm, 500), (bulk_forms.ReasonForm, 1000)])
+@pytest.mark.parametrize(("form", "most"), [(ReasonForm, 500), (bulk_forms.ChangeReasonForm, 1000)])
 def test_a_reason_is_as_long_as_the_table_has_room_for(form: type[forms.Form], most: int) -> None:
     assert form({"reason": "x" * most}).is_valid()
     assert list(form({"reason": "x" * (most + 1)}).errors) == ["reason"]

@@ -1,18 +1,19 @@
 """One installation and one Chromium for all journeys; every window is looked at for errors when its test ends."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
 from playwright.sync_api import Browser
 
 from brands.models.tenants import Brand
 from tests.browser.window import DESKTOP, Window, chromium
 from tests.support import factories
-from tests.support.live_stack import Stack
+from tests.support.live_stack import ROOT, Stack
 from tests.support.portal import staff
 
 # For these journeys alone: a worker that lived longer would take the other tests' events away from them.
@@ -21,9 +22,14 @@ ALIVE = "package"
 
 @pytest.fixture(scope=ALIVE)
 def portal(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    running = Stack(log=tmp_path_factory.mktemp("portal") / "log", redis_url=settings.REDIS_URL)
+    directory = tmp_path_factory.mktemp("portal")
+    # Static files of its own: with those in STATIC_ROOT each test client of this process would look through all of
+    # them, and the tests after these would take twice as long.
+    own = {"STATIC_ROOT": str(directory / "static")}
+    running = Stack(log=directory / "log", redis_url=settings.REDIS_URL, settings=own)
     with django_db_blocker.unblock():
-        call_command("collectstatic", interactive=False, verbosity=0)
+        collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity=0"]
+        subprocess.run(collect, cwd=ROOT, env=running.environment(), check=True)
         try:
             running.start_web(workers=1)
             running.start_worker()

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from brands import audit_log
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ACT, USE, VIEW, brand_scope
+from core.api.idempotency import idempotent_id
 from core.errors import DomainError
 from core.numbers import is_id
 from loyalty.models.accounts import UserPoints
@@ -102,9 +103,11 @@ class RewardsOfMember(TenantAdmin):
 
     def reward_taken(self, request: HttpRequest, member: UserPoints, answers: dict[str, Any]) -> None:
         context = audit_context(request, answers["reason"])
-        before = Redemption.objects.filter(user_point=member, request_key=answers["key"]).exists()
+        # Of its own kind: whoever posts the key of something else would keep the member from getting that.
+        key = idempotent_id("given by staff", str(answers["key"]))
+        before = Redemption.objects.filter(user_point=member, request_key=key).exists()
         redemption = redeem.redeem(
-            RedemptionRequest(member.brand_id, member.user_id, answers["reward"].pk, answers["key"], context.at)
+            RedemptionRequest(member.brand_id, member.user_id, answers["reward"].pk, key, context.at)
         )
         if not before:
             changes = {"reward": (None, redemption.name)}

@@ -14,6 +14,7 @@ from loyalty.members.listing import refresh
 from loyalty.models.members.listed_members import ListedMember
 from loyalty.models.members.member_notes import MemberNote
 from loyalty.models.rewards import Redemption
+from loyalty.rewards.grants import grant_reward, request_key_of
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
@@ -140,6 +141,20 @@ def test_staff_take_a_reward_for_a_member_once_and_say_why(brand, customer, memb
     assert (redemption.user_point_id, member.points) == (member.pk, 30)
     [entry] = AuditLogEntry.objects.filter(action="Reward given")
     assert (entry.reason, entry.row_id) == ("Broken parcel", str(member.pk))
+
+
+def test_the_key_of_what_a_milestone_gives_keeps_nobody_from_getting_that(brand, customer, member):
+    """Staff could compute it, and post it with another reward."""
+    factories.points(customer, brand, 50)
+    milestone = factories.milestone(factories.campaign(brand), 1)
+    key = request_key_of(milestone.pk, 1)
+    mug = factories.reward(brand, cost=20)
+
+    browser(staff(brand)).post(act(member, "give_reward"), {"reward": mug.pk, "reason": "x", "key": key})
+
+    assert Redemption.objects.get().request_key != key
+    grant_reward(account=member, milestone_id=milestone.pk, name="A mug", at=timezone.now())
+    assert Redemption.objects.count() == 2
 
 
 def test_what_is_only_won_or_over_is_not_offered(brand, member):

@@ -189,7 +189,8 @@ def finish(
     """Write the final answer and the events that follow from it, in the transaction that keeps the effects.
 
     Raises LeaseLostError when another attempt has taken over: then nothing of this one may stay. Where rows of a person
-    change too this comes before them, and `publish` after them: an erasure locks the person's events first.
+    change too this comes before them, and `publish` after them: an erasure locks the person's events before all else
+    of theirs but the account.
     """
     parameters = insertion(messages=following, brand_id=delivery.brand_id, at=at or timezone.now()) | {
         "event_id": delivery.id,

@@ -163,9 +163,9 @@ def _handler_of_own_kinds() -> Handler | None:
 
 @cache
 def batch_settings_of(kind: str) -> EventBatch | None:
-    """What settings.EVENT_BATCH_HANDLERS names for this detail-type: it finishes many deliveries in one transaction.
+    """What settings.EVENT_BATCH_HANDLERS names for this detail-type: it finishes many deliveries at once.
 
-    It returns those that it left alone. If it raises, nothing of it may stay.
+    It returns those that it left alone. If it raises, each goes alone; what it did not finish may have left nothing.
     """
     path = settings.EVENT_BATCH_HANDLERS.get(kind)
     return import_string(path) if path else None

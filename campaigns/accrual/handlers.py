@@ -1,5 +1,6 @@
 """Handlers of the events that earn without a product: orders, profile changes, logins and claimed rewards."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -7,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.db import DatabaseError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -28,6 +30,8 @@ from loyalty.orders import returns
 from loyalty.orders.holds import hold_of_orders
 from loyalty.points import ledger, orders
 from loyalty.points.orders import Order
+
+logger = logging.getLogger(__name__)
 
 Kind = EarningRule.Kind
 
@@ -176,11 +180,18 @@ def on_reward_claimed(event: LeasedEvent) -> None:
 
 
 def on_reward_claimed_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
-    """Give many rewards at once; returns the events that need on_reward_claimed."""
+    """Give many rewards at once: points, then things. Returns the events that need on_reward_claimed."""
     things = [event for event in events if _is_thing(event)]
     requests = [_credit_request(event) for event in events if not _is_thing(event)]
-    left = claims.grant_many(things, at=timezone.now()) if things else []
-    return left + [request.event for request in (accrue_batch(requests) if requests else [])]
+    left = [request.event for request in (accrue_batch(requests) if requests else [])]
+    try:
+        return left + (claims.grant_many(things, at=timezone.now()) if things else [])
+    except DatabaseError:
+        if not connection.is_usable():
+            raise
+        # The points have been credited. Of the things one is bad: each alone.
+        logger.exception("%d rewards could not be given together", len(things))
+        return left + things
 
 
 @for_current_member
@@ -192,6 +203,7 @@ def _give_reward(event: LeasedEvent) -> None:
 
 
 def _is_thing(event: LeasedEvent) -> bool:
+    """By what the milestone gave when it was reached, whatever it gives now."""
     return not Decimal(event.payload["points"])
 
 

@@ -74,13 +74,15 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
 def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
     """The code of a thing that came by itself, once; finishes its event. Owns the transaction.
 
+    By the statement for many; what that leaves out is done here.
+
     Where the catalogue has none left the reward waits: the customer claims it once there are some again. Raises
     LoyaltyDisabled, MemberBlocked and LeaseLostError.
     """
     if not grant_many([event], at=at):
         return
     milestone = Milestone.objects.get(pk=event.payload["milestone_id"], campaign__brand=event.brand_id)
-    milestone_round = event.payload.get("round", 1)
+    milestone_round = _round_of(event)
     with transaction.atomic():
         account = locked_account(event.brand_id, event.arguments["user_id"])
         if redemption_of(milestone, account, milestone_round) is None:
@@ -95,7 +97,8 @@ def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
 def grant_many(events: Sequence[messages.LeasedEvent], *, at: datetime) -> list[messages.LeasedEvent]:
     """As grant, for up to 100 things that need nothing special: one statement, which commits by itself.
 
-    Returns the others: of limited stock, with a code of a partner, or of somebody who cannot be given anything now.
+    Returns the others: of limited stock or with a code of a partner; of somebody who is blocked, merged or held by
+    somebody else; of a milestone that is gone; and events that another attempt has taken over.
     """
     items = [
         {
@@ -105,14 +108,20 @@ def grant_many(events: Sequence[messages.LeasedEvent], *, at: datetime) -> list[
             "brand_id": event.brand_id,
             "user_id": event.arguments["user_id"],
             "milestone_id": event.payload["milestone_id"],
-            "round": event.payload.get("round", 1),
+            "round": _round_of(event),
             "code": codes.new(),
-            "request_key": str(request_key_of(event.payload["milestone_id"], event.payload.get("round", 1))),
+            "request_key": str(request_key_of(event.payload["milestone_id"], _round_of(event))),
         }
         for item, event in enumerate(events)
     ]
     granted = set(GRANT_THINGS.all(items=json.dumps(items), at=at))
     return [event for item, event in enumerate(events) if item not in granted]
+
+
+def _round_of(event: messages.LeasedEvent) -> int:
+    """Named where a campaign gives its rewards again."""
+    milestone_round: int = event.payload.get("round", 1)
+    return milestone_round
 
 
 def redemption_of(milestone: Milestone, account: UserPoints, milestone_round: int) -> Redemption | None:

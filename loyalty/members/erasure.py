@@ -61,7 +61,7 @@ def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased
     Accounts of theirs that were merged into this one are erased with it.
 
     Locks are taken in one order: the account, as accruals do, then the person, then their events that wait, then all
-    else of theirs. Handlers take the event first too. So whatever one of them was about to write is there to be
+    else of theirs, before which handlers take the event too. So whatever one of them was about to write is there to be
     erased, or will never be written; and rows that name the person wait for none of this until the very end.
     """
     with row_guard.disabled("whether a person stays elsewhere decides what is erased"), transaction.atomic():

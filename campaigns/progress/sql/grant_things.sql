@@ -1,7 +1,8 @@
 -- hot: each milestone that gives a thing at once. Issues the codes of up to 100 such things and finishes their events, in one
 -- statement that commits by itself. `items` is a JSON array of one row per event: its number, event and attempt, whose it
 -- is, the milestone with its round, and the code. Left out are members who are blocked or merged, switched off programmes,
--- and rewards whose stock is limited or which hand out partner codes. Locks the accounts, in their order, and the events.
+-- and rewards whose stock is limited or which hand out partner codes, as locked_account and grant_reward say of one; and
+-- accounts that somebody holds: to wait for one would hold those of other brands. Locks the accounts and the events.
 -- Returns the items that are done.
 WITH items AS (
     SELECT * FROM jsonb_to_recordset(%(items)s::jsonb)
@@ -20,7 +21,7 @@ WITH items AS (
       JOIN events_event e ON e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL
      WHERE r.id IS NULL OR (r.stock IS NULL AND NOT r.uses_pool)
      ORDER BY a.user_point_id
-       FOR NO KEY UPDATE OF a, e
+       FOR NO KEY UPDATE OF a, e SKIP LOCKED
 ), granted AS (
 {insert_granted}
 ), finished AS (

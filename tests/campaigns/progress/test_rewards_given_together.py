@@ -1,16 +1,20 @@
 """Rewards of milestones that are given at once: those of many members together, and what has to be given alone."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
 from campaigns.accrual.handlers import on_reward_claimed_batch
+from campaigns.models.campaigns import Milestone
 from campaigns.progress import claims
 from events import leases, messages, publishing, worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
+from loyalty.points import accounts
 from tests.support import factories
-from tests.support.concurrency import at_once
+from tests.support.concurrency import at_once, holding
 from tests.support.statements import altered
 
 pytestmark = pytest.mark.django_db
@@ -37,6 +41,10 @@ def reached(milestone, *members, brand=None, points=0, **payload):
     return leases.claim(limit=100)
 
 
+# Whoever comes later waits for whoever came first, and does not ask whether the event is finished.
+UNGUARDED = ((" AND e.finished_at IS NULL", ""), (" SKIP LOCKED", ""))
+
+
 def redemptions():
     return sorted(Redemption.objects.values_list("user_point__user_id", "milestone_id", "milestone_round", "name"))
 
@@ -53,11 +61,14 @@ def test_things_of_many_members_take_one_statement(members, milestone, django_as
     assert set(Event.objects.values_list("status", "outcome")) == {("done", None)}
 
 
-def test_things_given_together_are_as_those_given_alone(members, milestone, brand, monkeypatch):
-    reward = factories.reward(brand, name="A bag", code_days=30)
-    milestone.reward = reward
-    milestone.save()
-    together, alone = reached(milestone, *members[:2], round=2)
+@pytest.mark.parametrize("terms", [None, {"code_days": 30}, {"code_days": None}])
+@pytest.mark.parametrize("milestone_round", [1, 2])
+def test_things_given_together_are_as_those_given_alone(members, milestone, brand, monkeypatch, terms, milestone_round):
+    reward = None if terms is None else factories.reward(brand, name="A bag", **terms)
+    Milestone.objects.update(reward=reward)
+    for member in members:
+        factories.points(member, brand, 70)
+    together, alone = reached(milestone, *members[:2], round=milestone_round)
 
     at = timezone.now()
     assert claims.grant_many([together], at=at) == []
@@ -67,8 +78,9 @@ def test_things_given_together_are_as_those_given_alone(members, milestone, bran
     own = ("id", "code", "user_point_id")
     first, second = ({name: row[name] for name in row if name not in own} for row in Redemption.objects.values())
     assert first == second
-    assert (first["name"], first["reward_id"], first["milestone_round"]) == ("A bag", reward.pk, 2)
-    assert (first["expires_at"] - at).days == 30
+    assert (first["name"], first["reward_id"]) == ("A bag" if reward else "A mug", reward and reward.pk)
+    assert (first["balance_after"], first["milestone_round"]) == (70, milestone_round)
+    assert first["expires_at"] == (at + timedelta(days=30) if terms and terms["code_days"] else None)
 
 
 def test_two_things_of_one_member_are_given_together(members, milestone):
@@ -97,18 +109,51 @@ def test_what_there_is_only_so_much_of_is_given_alone(members, milestone, brand,
     assert redemptions() == []
 
 
-@pytest.mark.parametrize("change", [{"status": "blocked"}, {"brand__loyalty_active": False}])
-def test_who_cannot_be_given_anything_now_is_left_out(members, milestone, brand, change):
+def test_who_cannot_be_given_anything_now_is_left_out(members, milestone):
     events = reached(milestone, *members)
-    if "status" in change:
-        UserPoints.objects.filter(user=members[1]).update(**change)
-    else:
-        type(brand).objects.update(loyalty_active=False)
+    UserPoints.objects.filter(user=members[1]).update(status="blocked")
+
+    assert on_reward_claimed_batch(events) == events[1:2]
+    assert [user for user, *_ in redemptions()] == [members[0].pk, members[2].pk]
+
+
+def test_merged_members_are_left_out(members, milestone, brand):
+    events = reached(milestone, *members)
+    factories.merge(members[0], members[1], brand)
 
     left = on_reward_claimed_batch(events)
 
-    assert left == (events[1:2] if "status" in change else events)
-    assert len(redemptions()) == 3 - len(left)
+    [merged] = UserPoints.objects.filter(status="merged").values_list("user_id", flat=True)
+    assert [event.arguments["user_id"] for event in left] == [merged]
+    assert len(redemptions()) == 2
+
+
+def test_a_programme_that_is_switched_off_gives_nothing(members, milestone, brand):
+    events = reached(milestone, *members)
+    type(brand).objects.update(loyalty_active=False)
+
+    assert on_reward_claimed_batch(events) == events
+    assert redemptions() == []
+
+
+def test_a_member_of_two_brands_is_given_it_at_the_milestones_brand(members, milestone, brand):
+    other = factories.brand()
+    factories.level(other)
+    accounts.enrol(user_id=members[0].pk, brand_id=other.pk, at=timezone.now())
+
+    assert on_reward_claimed_batch(reached(milestone, members[0])) == []
+    assert list(Redemption.objects.values_list("brand_id", "user_point__brand_id")) == [(brand.pk, brand.pk)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_bad_event_spoils_no_other(members, milestone, brand):
+    good = reached(milestone, members[0])
+    paid = reached(milestone, members[1], points=50)
+    bad = reached(milestone, members[2], milestone_id="x")
+
+    assert on_reward_claimed_batch([*good, *paid, *bad]) == [*good, *bad]
+    assert factories.account(members[1], brand).points == 50
+    assert claims.grant_many(good, at=timezone.now()) == []
 
 
 def test_a_milestone_of_another_brand_gives_nothing(members, milestone):
@@ -150,6 +195,37 @@ def test_a_worker_gives_things_and_points_and_what_is_left(members, milestone, b
     assert set(Event.objects.filter(detail_type="reward-claimed").values_list("status", flat=True)) == {"done"}
 
 
+@pytest.mark.django_db(transaction=True)
+def test_an_account_that_somebody_holds_keeps_nobody_waiting(transactional_db):
+    brands = [factories.brand() for _ in range(2)]
+    milestones = [factories.milestone(factories.campaign(each), 1) for each in brands]
+    members = [factories.customer(each) for each in brands]
+    events = [event for each, member in zip(milestones, members, strict=True) for event in reached(each, member)]
+
+    with holding("SELECT 1 FROM user_points WHERE user_id = %s FOR UPDATE", [members[0].pk]):
+        left = claims.grant_many(events, at=timezone.now())
+
+    assert left == events[:1]
+    assert [user for user, *_ in redemptions()] == [members[1].pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_stock_that_is_set_while_the_account_is_held_counts(transactional_db):
+    brand = factories.brand()
+    factories.level(brand)
+    reward, member = factories.reward(brand), factories.customer(brand)
+    milestone = factories.milestone(factories.campaign(brand), 1, reward=reward)
+    events = reached(milestone, member)
+
+    with holding("SELECT 1 FROM user_points WHERE user_id = %s FOR UPDATE", [member.pk]):
+        left = claims.grant_many(events, at=timezone.now())
+        type(reward).objects.update(stock=1)
+    claims.grant(left[0], at=timezone.now())
+
+    reward.refresh_from_db()
+    assert (reward.stock, len(redemptions())) == (0, 1)
+
+
 def given_by_8_workers():
     """How many of 8 workers, who hold the same event, gave its thing."""
     brand = factories.brand()
@@ -167,6 +243,6 @@ def test_of_many_workers_with_the_same_event_one_gives_the_thing(transactional_d
 
 @pytest.mark.django_db(transaction=True)
 def test_control_unless_the_event_must_be_open_all_of_them_do(transactional_db, monkeypatch):
-    monkeypatch.setattr(claims, "GRANT_THINGS", altered(claims.GRANT_THINGS, (" AND e.finished_at IS NULL", "")))
+    monkeypatch.setattr(claims, "GRANT_THINGS", altered(claims.GRANT_THINGS, *UNGUARDED))
 
     assert given_by_8_workers() == 8

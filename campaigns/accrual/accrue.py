@@ -102,6 +102,8 @@ def accrue_batch(requests: Sequence[AccrualRequest]) -> list[AccrualRequest]:
     Returns the others: rejected, changed since they were read, or in need of a lock or an approval. Requests of one
     account are credited one after the other.
     """
+    if not requests:
+        return []
     pending: dict[int, PendingAccrual] = {}
     unbatched, next_round = [], []
     states = snapshot.fetch_many([request.action for request in requests])

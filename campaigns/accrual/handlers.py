@@ -183,9 +183,9 @@ def on_reward_claimed_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
     """Give many rewards at once: points, then things. Returns the events that need on_reward_claimed."""
     things = [event for event in events if _is_thing(event)]
     requests = [_credit_request(event) for event in events if not _is_thing(event)]
-    left = [request.event for request in (accrue_batch(requests) if requests else [])]
+    left = [request.event for request in accrue_batch(requests)]
     try:
-        return left + (claims.grant_many(things, at=timezone.now()) if things else [])
+        return left + claims.grant_many(things, at=timezone.now())
     except DatabaseError:
         if not connection.is_usable():
             raise

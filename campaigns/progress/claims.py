@@ -19,7 +19,7 @@ from loyalty.errors import LoyaltyDisabled, MemberBlocked, OutOfStock, RewardNot
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes
-from loyalty.rewards.grants import INSERT_GRANTED, grant_reward, locked_account, request_key_of
+from loyalty.rewards.grants import INSERT_GRANTED, cause_of, grant_reward, locked_account, request_key_of
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE
 
 GRANT_THINGS = query_values(
@@ -100,6 +100,8 @@ def grant_many(events: Sequence[messages.LeasedEvent], *, at: datetime) -> list[
     Returns the others: of limited stock or with a code of a partner; of somebody who is blocked, merged or held by
     somebody else; of a milestone that is gone; and events that another attempt has taken over.
     """
+    if not events:
+        return []
     items = [
         {
             "item": item,
@@ -149,7 +151,7 @@ def publish_points(
     points: Decimal,
     milestone_round: int = 1,
 ) -> None:
-    cause = f"claim:{milestone.pk}" + (f":{milestone_round}" if milestone_round > 1 else "")
+    cause = cause_of(milestone.pk, milestone_round)
     owner = f"claim:{milestone.pk}:{user_id}" + (f":{milestone_round}" if milestone_round > 1 else "")
     message = messages.NewEvent(
         kind="reward-claimed",

@@ -29,10 +29,13 @@ def locked_account(brand_id: int, user_id: int) -> UserPoints:
     return account
 
 
+def cause_of(milestone_id: int, milestone_round: int) -> str:
+    """What a member gets a milestone's reward for: once in a round."""
+    return f"claim:{milestone_id}" if milestone_round == 1 else f"claim:{milestone_id}:{milestone_round}"
+
+
 def request_key_of(milestone_id: int, milestone_round: int) -> uuid.UUID:
-    """A member gets what a milestone promises once in a round."""
-    cause = f"claim:{milestone_id}" if milestone_round == 1 else f"claim:{milestone_id}:{milestone_round}"
-    return uuid.uuid5(EVENT_ID_NAMESPACE, cause)
+    return uuid.uuid5(EVENT_ID_NAMESPACE, cause_of(milestone_id, milestone_round))
 
 
 def grant_reward(

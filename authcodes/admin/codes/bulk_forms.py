@@ -10,12 +10,15 @@ from authcodes.codes.bulk_changes import MAX_LOCATION_LENGTH, MAX_POINTS, Assign
 from authcodes.imports import pasted_codes
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
-from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH
+from brands.scanned import MAX_CODE_LENGTH
 from core.errors import DomainError
 from core.forms.digits import AsciiDigits
 from portal.base.confirmation import reason_field
 from portal.base.forms import add_domain_error
 from portal.unfold import NumberWidget, TextareaWidget, TextWidget
+
+# Characters of a pasted line: a code, or the address that holds it. One may be longer, all of them may not.
+MEAN_LINE_LENGTH = 200
 
 
 class DomainErrorForm(AsciiDigits, forms.Form):
@@ -91,7 +94,7 @@ class PastedCodesForm(AssignmentForm):
 
     codes = forms.CharField(
         label=gettext_lazy("Codes"),
-        max_length=pasted_codes.MAX_PASTED_CODES * MAX_INPUT_LENGTH,
+        max_length=pasted_codes.MAX_PASTED_CODES * MEAN_LINE_LENGTH,
         widget=TextareaWidget(attrs={"rows": 8}),
         help_text=gettext_lazy("One code per line, as printed or scanned. Leading zeros can be omitted."),
     )

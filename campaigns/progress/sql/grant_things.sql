@@ -20,7 +20,6 @@ WITH items AS (
       LEFT JOIN loyalty_reward r ON r.id = m.reward_id
       JOIN events_event e ON e.id = i.event_id AND e.attempts = i.attempts AND e.finished_at IS NULL
      WHERE r.id IS NULL OR (r.stock IS NULL AND NOT r.uses_pool)
-     ORDER BY a.user_point_id
        FOR NO KEY UPDATE OF a, e SKIP LOCKED
 ), granted AS (
 {insert_granted}

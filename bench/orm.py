@@ -17,7 +17,7 @@ from authcodes.models.scans import Scan
 from brands.models.people import User
 from campaigns.accrual.followups import TEMPLATE
 from campaigns.models.campaigns import Campaign, RewardClaim, UserLoyaltyCampaign
-from core.json_values import plain
+from core.json_values import json_number
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -62,7 +62,7 @@ def scan(*, code: str, user: User, brand_id: int, place: dict[str, Any]) -> dict
         "success": True,
         "status": "success",
         "scan_id": str(made.pk),
-        "points_awarded": plain(level.scan_reward_value),
+        "points_awarded": json_number(level.scan_reward_value),
         "scan_count": found.scan_count,
         "product": {"id": found.product.pk, "name": found.product.title, "sku": found.product.sku},
     }
@@ -107,7 +107,7 @@ def accrue(scan_id: str) -> None:
         account.refresh_from_db()
         progress = advance(made)
         promote(account)
-        balance = {"points": plain(account.points), "current_level": account.current_level}
+        balance = {"points": json_number(account.points), "current_level": account.current_level}
         notice = {**balance, "template": TEMPLATE, "transaction_id": str(line.pk), "campaigns": progress}
         store_event("balance-changed", made.brand_id, made.user_id, balance, uuid.uuid4())
         store_event("notify", made.brand_id, made.user_id, notice, uuid.uuid4())

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.serializers.json import DjangoJSONEncoder
 
 
-def plain_json(payload: dict[str, Any]) -> dict[str, Any]:
+def json_safe(payload: dict[str, Any]) -> dict[str, Any]:
     """The payload as it will be read back: decimals and moments as JSON writes them."""
     data: dict[str, Any] = json.loads(json.dumps(payload, cls=DjangoJSONEncoder))
     return data
@@ -22,7 +22,7 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def plain(number: Decimal | None) -> int | float | None:
+def json_number(number: Decimal | None) -> int | float | None:
     """A JSON number: whole points without a fraction."""
     if number is None:
         return None

@@ -20,7 +20,7 @@ from authcodes.scanning.types import CodeSnapshot, ScanResult
 from brands.models.tenants import Brand
 from core import languages
 from core.api.outputs import Output, PointsField, TimestampField
-from core.json_values import iso, plain
+from core.json_values import iso, json_number
 
 Outcome, Reason, Status = Scan.Outcome, Scan.Reason, Scan.PointsStatus
 
@@ -178,8 +178,8 @@ def success_message(result: ScanResult) -> Any:
 def points_of(result: ScanResult) -> dict[str, Any]:
     """What a scan earns, and beside it what a guest, who earns nothing, would earn by logging in."""
     if result.points_status == Status.GUEST:
-        return {"points_awarded": 0, "points_available": plain(result.points)}
-    return {"points_awarded": plain(result.points)}
+        return {"points_awarded": 0, "points_available": json_number(result.points)}
+    return {"points_awarded": json_number(result.points)}
 
 
 def first_scan(result: ScanResult) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def _sheet_warnings(print_request: PrintRequest) -> list[str]:
     if print_request.sheet or print_request.fitting == PRESETS[print_request.preset]:
         return []
     values = {
-        "size": plain(print_request.size_mm),
+        "size": format_length(print_request.size_mm),
         "chosen": PRESETS[print_request.preset].title,
         "other": print_request.fitting.title,
     }
@@ -152,6 +152,6 @@ def _label_warnings(selection: Selection, print_request: PrintRequest, *, thorou
     return [*design.module_warnings(print_request.design(), densest), *design.letter_warnings(missing)]
 
 
-def plain(length: Decimal | None) -> str:
+def format_length(length: Decimal | None) -> str:
     """A length without zeros at its end."""
     return "" if length is None else f"{length.normalize():f}"

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from authcodes.codes.signed_tags import LENGTH
 from authcodes.models.prints import PrintRun
 from authcodes.printing import selection
-from authcodes.printing.checks import plain
+from authcodes.printing.checks import format_length
 from authcodes.printing.labels.fonts import next_to_dejavu
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.qr import images
@@ -135,7 +135,7 @@ def cover_sheet(run: PrintRun) -> bytes:
             "product": run.batch.product if run.batch else None,
             "started": day_of(run.started_at, run.brand, "j M Y, H:i T"),
             "settings": settings_of(run),
-            "specimen_mm": plain(SPECIMEN_MM),
+            "specimen_mm": format_length(SPECIMEN_MM),
             "dir": {"brand": direction(run.brand.name), "batch": direction(run.batch.range_name if run.batch else "")},
         }
         text = typeset("authcodes/documents/cover_sheet.html", context)
@@ -161,15 +161,15 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     payload = PrintRun.Payload(print_request.payload).label
     lines = [(_("QR code content"), str(payload)), (_("Error correction"), print_request.level or _("From each batch"))]
     if not print_request.is_labels:
-        return [*lines, (_("Image size"), f"{plain(print_request.image_mm)} mm")]
+        return [*lines, (_("Image size"), f"{format_length(print_request.image_mm)} mm")]
     design = print_request.design()
     sheet = design.sheet
     name = str(PRESETS[print_request.fitting.name].title) if not print_request.sheet else _("Custom")
-    page = f"{plain(sheet.page_width)} x {plain(sheet.page_height)} mm"
-    label = f"{plain(sheet.label_width)} x {plain(sheet.label_height)} mm"
+    page = f"{format_length(sheet.page_width)} x {format_length(sheet.page_height)} mm"
+    label = f"{format_length(sheet.label_width)} x {format_length(sheet.label_height)} mm"
     return [
         *lines,
-        (_("QR code size"), f"{plain(design.qr_mm)} mm"),
+        (_("QR code size"), f"{format_length(design.qr_mm)} mm"),
         (_("Layout"), layout_summary(print_request)),
         (_("Sheet"), name),
         (_("Page"), page),
@@ -181,8 +181,8 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
         (_("Logo"), logo_summary(print_request)),
         (_("Label text"), print_request.note or "-"),
         (_("Printer"), print_request.printer or "-"),
-        (_("Shifted by"), f"{plain(print_request.offset_x)} / {plain(print_request.offset_y)} mm"),
-        (_("Scaled by"), plain(print_request.scale)),
+        (_("Shifted by"), f"{format_length(print_request.offset_x)} / {format_length(print_request.offset_y)} mm"),
+        (_("Scaled by"), format_length(print_request.scale)),
     ]
 
 

@@ -18,7 +18,7 @@ from authcodes.scanning.types import (
 from campaigns.models.campaigns import Campaign
 from core import json_values
 from core.db.statements import part, query_values
-from core.json_values import plain
+from core.json_values import json_number
 from core.observability import metrics
 from events import messages, publishing
 from loyalty.integrations import webhook_events
@@ -89,7 +89,7 @@ def _webhook_event(result: ScanResult, context: ScanContext) -> list[messages.Ne
         "outcome": result.outcome.value,
         "reason": result.reason.value,
         **public_status_fields(result.points_status),
-        "points_promised": plain(result.points),
+        "points_promised": json_number(result.points),
         "batch_id": snapshot.batch_id,
         "product": snapshot.product(),
         "latitude": context.place.latitude,
@@ -116,7 +116,7 @@ def scan_event(result: ScanResult, context: ScanContext) -> messages.NewEvent:
         "productId": snapshot.product_id,
         "authCode": snapshot.code,
         "title": snapshot.title,
-        "retailPrice": plain(snapshot.retail_price),
+        "retailPrice": json_number(snapshot.retail_price),
         "redeem_point_value": snapshot.redeem_point_value,
     }
     place = {**location, "city": context.place.city, "region": context.place.region}

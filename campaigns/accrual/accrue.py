@@ -16,7 +16,7 @@ from campaigns.accrual.write import Parts
 from campaigns.earning import budgets
 from core import json_values
 from core.errors import raises
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages
 from loyalty.errors import (
     EmailNotConfirmed,
@@ -137,9 +137,9 @@ def request_approvals(request: AccrualRequest, state: AccrualSnapshot) -> None:
         user_point_id=state.account,
         campaign_type=action.campaign_type,
         reason_ids=reasons,
-        points=plain(decide.awards(action, state).points),
-        balance=plain(state.balance),
-        lifetime_points=plain(state.lifetime),
+        points=json_number(decide.awards(action, state).points),
+        balance=json_number(state.balance),
+        lifetime_points=json_number(state.lifetime),
         current_level=state.current_level,
         happened_at=json_values.iso(action.happened_at),
     )

@@ -6,7 +6,7 @@ from campaigns.accrual.snapshot import AccrualSnapshot
 from campaigns.accrual.types import AccrualResult, QualifyingAction, serialize_progress
 from campaigns.progress.advance import MilestoneState
 from core import json_values
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages
 from loyalty.integrations import webhook_events
 from loyalty.models.webhooks import WebhookType
@@ -46,8 +46,8 @@ def followup_events(
     )
     notification = {
         "template": TEMPLATE,
-        "points_earned": plain(result.points_earned),
-        "new_balance": plain(result.new_balance),
+        "points_earned": json_number(result.points_earned),
+        "new_balance": json_number(result.new_balance),
         "transaction_id": str(result.transaction_id),
         "note": action.reasons[-1].note,
         "level_updated": result.level_updated,
@@ -109,9 +109,9 @@ def webhook_events_of(
     credit = webhook_events.Credit(
         brand_id=action.brand_id,
         user_id=action.user_id,
-        points_earned=plain(result.points_earned),
-        new_balance=plain(result.new_balance),
-        lifetime_points=plain(state.lifetime + result.points_earned),
+        points_earned=json_number(result.points_earned),
+        new_balance=json_number(result.new_balance),
+        lifetime_points=json_number(state.lifetime + result.points_earned),
         transaction_id=str(result.transaction_id),
         reason_ids=[entry.reason_id for entry in result.entries],
         note=action.reasons[-1].note,
@@ -124,9 +124,9 @@ def webhook_events_of(
     kind = WebhookType.POINTS_PENDING
     if result.points_pending and kind in state.listened:
         data = {
-            "points_pending": plain(result.points_pending),
+            "points_pending": json_number(result.points_pending),
             "release_at": json_values.iso(result.release_at) if result.release_at else None,
-            "new_balance": plain(result.new_balance),
+            "new_balance": json_number(result.new_balance),
             "transaction_id": str(result.transaction_id),
             "reason_ids": credit.reason_ids,
             "note": credit.note,

@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.progress import step_back
 from campaigns.progress.step_back import ReturnedPart
 from core.errors import DomainError, raises
-from core.json_values import plain
+from core.json_values import json_number
 from events import leases, messages
 from events.messages import LeasedEvent, RetryLater
 from loyalty.errors import OrderOfAnother, OrderUnknown, ReturnExceedsOrder, ReturnIdReused
@@ -69,8 +69,8 @@ def on_order_delivered(event: LeasedEvent) -> None:
             leases.finish(
                 event,
                 outcome={
-                    "points_released": plain(released.points) if released else 0,
-                    "new_balance": plain(released.balance) if released else None,
+                    "points_released": json_number(released.points) if released else 0,
+                    "new_balance": json_number(released.balance) if released else None,
                 },
                 at=now,
             )

@@ -11,7 +11,7 @@ from campaigns.earning.action_context import ActionContext
 from campaigns.progress.advance import ProgressStep
 from core import json_values
 from core.db.sql import Fragment
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages
 from loyalty.orders.holds import Hold
 from loyalty.points.ledger import LedgerEntry
@@ -109,18 +109,18 @@ class AccrualResult:
     def answer(self) -> dict[str, Any]:
         """`data` of spec 4.1; also what is stored on the event."""
         answer: dict[str, Any] = {
-            "points_earned": plain(self.points_earned),
-            "new_balance": plain(self.new_balance),
+            "points_earned": json_number(self.points_earned),
+            "new_balance": json_number(self.new_balance),
             "transaction_id": str(self.transaction_id) if self.transaction_id else None,
             "level_updated": self.level_updated,
             "current_level": self.current_level,
-            "next_level_threshold": plain(self.next_level_threshold),
+            "next_level_threshold": json_number(self.next_level_threshold),
         }
         if self.points_pending:
             release_at = json_values.iso(self.release_at) if self.release_at else None
-            answer["pending"] = {"points": plain(self.points_pending), "release_at": release_at}
+            answer["pending"] = {"points": json_number(self.points_pending), "release_at": release_at}
         if self.settled:
-            answer["points_settled"] = plain(self.settled)
+            answer["points_settled"] = json_number(self.settled)
         if self.progress:
             campaigns = [serialize_progress(step) for step in self.progress]
             own = [each for each in campaigns if each["campaign_id"] == self.own_campaign_id]
@@ -128,8 +128,8 @@ class AccrualResult:
         if self.limit:
             answer["limit"] = {
                 "period": self.limit.period,
-                "max": plain(self.limit.max),
-                "used": plain(self.limit.used),
+                "max": json_number(self.limit.max),
+                "used": json_number(self.limit.used),
                 "resets_at": json_values.iso(self.limit.resets_at),
             }
         return answer
@@ -146,7 +146,7 @@ def serialize_progress(step: ProgressStep) -> dict[str, Any]:
         "next_reward": step.next_reward,
     }
     if not step.campaign.is_plain:
-        result |= {"exact_progress": plain(step.progress), "step": plain(step.step), "round": step.round}
+        result |= {"exact_progress": json_number(step.progress), "step": json_number(step.step), "round": step.round}
     if step.products:
         result["products"] = list(step.products)
     return result

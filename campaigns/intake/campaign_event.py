@@ -18,7 +18,7 @@ from core.errors import (
     error_classes,
     raises,
 )
-from core.json_values import plain_json
+from core.json_values import json_safe
 from events import delivery as events
 from events import leases, publishing
 from events.models import Event
@@ -74,7 +74,7 @@ def process_campaign_event(action: Action) -> dict[str, Any]:
         time=action.at,
         detail={
             "arguments": {"brand_id": action.brand.pk, "user_id": action.user_id},
-            "payload": plain_json(action.payload),
+            "payload": json_safe(action.payload),
         },
     )
     delivery = publishing.receive_postponed(event=event)
@@ -140,6 +140,6 @@ def ingest(
         account=envelope["account"],
         region=envelope["region"],
         time=envelope["time"],
-        detail={"arguments": {"brand_id": brand.pk, "user_id": user_id}, "payload": plain_json(payload)},
+        detail={"arguments": {"brand_id": brand.pk, "user_id": user_id}, "payload": json_safe(payload)},
     )
     return publishing.receive(event=event, is_own_kind=is_own_kind)

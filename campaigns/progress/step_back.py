@@ -11,7 +11,7 @@ from django.db.models.functions import Greatest
 
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone, RewardClaim, UserLoyaltyCampaign
-from core.json_values import plain
+from core.json_values import json_number
 from events.models import Event
 from loyalty.points import accounts
 
@@ -98,5 +98,5 @@ def take_step_back(row: UserLoyaltyCampaign, step: Decimal, products: list[int],
         products=[each for each in row.products if each not in products],
         updated_at=at,
     )
-    result = {"campaign_id": row.campaign_id, "progress": plain(progress)}
-    return result if step == ONE and row.round == 1 else {**result, "step": plain(step), "round": row.round}
+    result = {"campaign_id": row.campaign_id, "progress": json_number(progress)}
+    return result if step == ONE and row.round == 1 else {**result, "step": json_number(step), "round": row.round}

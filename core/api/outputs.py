@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from core.json_values import iso, plain
+from core.json_values import iso, json_number
 
 
 @cache
@@ -49,7 +49,7 @@ class PointsField(serializers.FloatField):
     """Points or money as a JSON number; without a fraction where it is whole."""
 
     def to_representation(self, value: Any) -> Any:
-        return plain(value)
+        return json_number(value)
 
 
 class TimestampField(serializers.DateTimeField):

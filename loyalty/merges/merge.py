@@ -18,7 +18,7 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.identity import tokens
 from core.errors import IdempotencyKeyReused, Invalid, raises
-from core.json_values import plain
+from core.json_values import json_number
 from events import publishing
 from events.messages import NewEvent
 from loyalty.errors import MergeNotPossible
@@ -211,10 +211,10 @@ def consequences(made: AccountMerge, sides: list[CarriedSide], *, at: datetime) 
     data = {
         "merge_id": made.pk,
         "merged_user_id": source.user_id,
-        "points_moved": plain(made.points),
-        "new_balance": plain(target.balance),
+        "points_moved": json_number(made.points),
+        "new_balance": json_number(target.balance),
         "current_level": target.current_level,
-        "lifetime_points": plain(target.lifetime),
+        "lifetime_points": json_number(target.lifetime),
         "cause": cause,
     }
     return balances + webhook_events.events_for_subscribers(

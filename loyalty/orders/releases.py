@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 from brands.models.tenants import Brand
 from core.db.outages import is_outage
 from core.db.statements import query
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages, publishing
 from loyalty.errors import OrderOfAnother, OrderUnknown
 from loyalty.integrations import webhook_events
@@ -109,11 +109,11 @@ def followups_of(due: DuePending, released: Release, at: datetime) -> list[messa
         cause=cause,
         event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{due.entry}"),
     )
-    common = {"current_level": level, "lifetime_points": plain(released.lifetime), "cause": cause}
+    common = {"current_level": level, "lifetime_points": json_number(released.lifetime), "cause": cause}
     data = {
         WebhookType.POINTS_RELEASED: {
-            "points_released": plain(released.points),
-            "new_balance": plain(released.balance),
+            "points_released": json_number(released.points),
+            "new_balance": json_number(released.balance),
             "transaction_id": str(released.loyalty_transaction_id),
             "reason_id": released.reason_id,
             **common,

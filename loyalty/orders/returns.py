@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from brands.models.tenants import Brand
-from core.json_values import plain, plain_json
+from core.json_values import json_number, json_safe
 from events import messages
 from loyalty.errors import OrderOfAnother, OrderUnknown, ReturnExceedsOrder, ReturnIdReused
 from loyalty.integrations import webhook_events
@@ -71,7 +71,7 @@ class OrderReturnRequest:
     def content(self) -> dict[str, Any]:
         """What another return with the same id must say too."""
         amount = str(self.requested.amount) if self.requested.amount is not None else None
-        content: dict[str, Any] = plain_json({"amount": amount, "items": list(self.requested.items)})
+        content: dict[str, Any] = json_safe({"amount": amount, "items": list(self.requested.items)})
         return content
 
 
@@ -280,14 +280,14 @@ def events_of(row: OrderReturn, account: UserPoints, note: str, cause: str) -> l
     data = {
         "order_id": row.order_id,
         "return_id": row.return_id,
-        "points_reversed": plain(row.points_reversed),
-        "pending_cancelled": plain(row.points_cancelled),
-        "points_owed": plain(account.points_owed),
-        "points_pending": plain(account.points_pending),
-        "new_balance": plain(account.points),
+        "points_reversed": json_number(row.points_reversed),
+        "pending_cancelled": json_number(row.points_cancelled),
+        "points_owed": json_number(account.points_owed),
+        "points_pending": json_number(account.points_pending),
+        "new_balance": json_number(account.points),
         "note": note,
         "current_level": account.current_level,
-        "lifetime_points": plain(account.lifetime),
+        "lifetime_points": json_number(account.lifetime),
         "cause": cause,
     }
     return [
@@ -308,7 +308,7 @@ def answer_of(row: OrderReturn) -> dict[str, Any]:
     return {
         "order_id": row.order_id,
         "return_id": row.return_id,
-        "amount": plain(row.amount),
-        "points_reversed": plain(row.points_reversed),
-        "pending_cancelled": plain(row.points_cancelled),
+        "amount": json_number(row.amount),
+        "points_reversed": json_number(row.points_reversed),
+        "pending_cancelled": json_number(row.points_cancelled),
     }

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from core.json_values import plain
+from core.json_values import json_number
 from loyalty.errors import ReturnExceedsOrder
 
 ZERO = Decimal(0)
@@ -59,7 +59,7 @@ def amount_returned(
     amount = request.amount if request.amount is not None else cost_of(request.items, paid, items, before)
     if amount > left:
         message = _("Only %(left)s of this order are left to return.") % {"left": left}
-        raise ReturnExceedsOrder(message, details={"field": "amount", "left": plain(left)})
+        raise ReturnExceedsOrder(message, details={"field": "amount", "left": json_number(left)})
     return amount
 
 

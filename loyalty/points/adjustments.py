@@ -17,7 +17,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from core.db.advisory_locks import LockOfText, lock_text
 from core.errors import Invalid
-from core.json_values import plain
+from core.json_values import json_number
 from core.numbers import grouped
 from events import messages, publishing
 from loyalty.errors import MemberBlocked, MemberMerged
@@ -145,9 +145,9 @@ def events_of(
     credit = webhook_events.Credit(
         brand_id=account.brand_id,
         user_id=account.user_id,
-        points_earned=plain(max(made.points, ZERO)),
-        new_balance=plain(made.new_balance),
-        lifetime_points=plain(line.lifetime),
+        points_earned=json_number(max(made.points, ZERO)),
+        new_balance=json_number(made.new_balance),
+        lifetime_points=json_number(line.lifetime),
         transaction_id=str(made.transaction_id),
         reason_ids=[cause],
         note=audit_context.reason,
@@ -166,12 +166,12 @@ def adjustment_event(
     account: UserPoints, made: Adjustment, line: Credit, key: UUID, audit_context: AuditContext
 ) -> messages.NewEvent:
     data = {
-        "points_adjusted": plain(made.points),
-        "new_balance": plain(made.new_balance),
+        "points_adjusted": json_number(made.points),
+        "new_balance": json_number(made.new_balance),
         "transaction_id": str(made.transaction_id),
         "note": audit_context.reason,
         "current_level": made.current_level,
-        "lifetime_points": plain(line.lifetime),
+        "lifetime_points": json_number(line.lifetime),
         "cause": f"{ledger.ADJUSTED}{key}",
     }
     return webhook_events.webhook_event(

@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID, uuid4
 
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages, publishing
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
@@ -34,7 +34,7 @@ def balance_changed(
         arguments={"brand_id": brand_id, "user_id": user_id},
         payload={
             "user_point_id": account,
-            "points": plain(points),
+            "points": json_number(points),
             "current_level": level,
             "level_updated": level_updated,
             "cause": cause,

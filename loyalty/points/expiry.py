@@ -22,7 +22,7 @@ from brands.models.tenants import Brand
 from brands.tenants import local_time
 from brands.tenants.turns import TURN_SECONDS, in_turns
 from core.db.statements import query
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages, publishing
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
@@ -186,8 +186,8 @@ def expired_events(run: ExpiryRun, gone: Sequence[Expired], *, note: str, at: da
         webhook_events.webhook_event(
             kind,
             {
-                "points_expired": plain(each.points),
-                "new_balance": plain(each.balance),
+                "points_expired": json_number(each.points),
+                "new_balance": json_number(each.balance),
                 "transaction_id": str(each.loyalty_transaction_id),
                 "note": note,
                 "current_level": each.current_level,
@@ -263,7 +263,7 @@ def warning(run: ExpiryRun, account: int, new: Sequence[PointLot]) -> messages.N
         arguments={"brand_id": run.brand_id, "user_id": new[0].user_id},
         payload={
             "template": TEMPLATE,
-            "points": plain(sum((lot.points for lot in new), Decimal(0))),
+            "points": json_number(sum((lot.points for lot in new), Decimal(0))),
             "expires_on": new[0].on.isoformat(),
             "user_point_id": account,
             "cause": f"expiring:{new[0].on}",

@@ -15,7 +15,7 @@ from brands.models.tenants import Brand
 from brands.tenants import local_time
 from core.db.statements import query, query_values
 from core.errors import IdempotencyKeyReused, Invalid, raises
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages, publishing
 from events.messages import NewEvent
 from loyalty.errors import (
@@ -129,7 +129,7 @@ def check_sender(account: int, brand: Brand, request: TransferRequest) -> None:
     left = brand.transfer_daily_limit - moved_today("points_redeemed", account, brand, request.at)
     if request.points > left:
         message = _("This brand lets members give %(most)s points a day; you can give %(left)s more today.")
-        places = {"most": f"{brand.transfer_daily_limit:,}", "left": f"{plain(max(ZERO, left)):,}"}
+        places = {"most": f"{brand.transfer_daily_limit:,}", "left": f"{json_number(max(ZERO, left)):,}"}
         raise TransferLimitReached(message % places)
     if request.points > sender.points - received_left(account=account):
         raise NotEnoughPointsForReward(
@@ -239,13 +239,13 @@ def consequences(made: PointTransfer, sides: Mapping[int, TransferSide], *, at: 
 def webhook_event_of(made: PointTransfer, side: TransferSide, cause: str, *, at: datetime) -> messages.NewEvent:
     points = made.points if side.account == made.receiver_id else -made.points
     data = {
-        "points_transferred": plain(points),
-        "new_balance": plain(side.balance),
+        "points_transferred": json_number(points),
+        "new_balance": json_number(side.balance),
         "transaction_id": str(side.loyalty_transaction_id),
         "transfer_id": made.pk,
         "note": gettext_noop("Received from another member") if points > 0 else gettext_noop("Given to another member"),
         "current_level": side.current_level,
-        "lifetime_points": plain(side.lifetime),
+        "lifetime_points": json_number(side.lifetime),
         "cause": cause,
     }
     return webhook_events.webhook_event(
@@ -265,8 +265,8 @@ def notification_of(made: PointTransfer, side: TransferSide, cause: str) -> mess
         arguments={"brand_id": made.brand_id, "user_id": side.user_id},
         payload={
             "template": Template.POINTS_RECEIVED.value,
-            "points": plain(made.points),
-            "new_balance": plain(side.balance),
+            "points": json_number(made.points),
+            "new_balance": json_number(side.balance),
             "cause": cause,
         },
         event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"notify:{cause}"),

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import F
 from django.utils.translation import gettext_noop
 
-from core.json_values import plain
+from core.json_values import json_number
 from events.messages import NewEvent
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
@@ -89,12 +89,12 @@ def taken_back(referral: Referral, account: UserPoints, points: Decimal, note: s
     if reversal.loyalty_transaction_id is None:
         return [balance, *following]
     data = {
-        "points_adjusted": plain(-reversal.taken),
-        "new_balance": plain(reversal.balance),
+        "points_adjusted": json_number(-reversal.taken),
+        "new_balance": json_number(reversal.balance),
         "transaction_id": str(reversal.loyalty_transaction_id),
         "note": note,
         "current_level": level,
-        "lifetime_points": plain(reversal.lifetime),
+        "lifetime_points": json_number(reversal.lifetime),
         "cause": cause,
     }
     kind = WebhookType.POINTS_ADJUSTED

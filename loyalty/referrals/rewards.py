@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_noop
 
 from brands.tenants import local_time
-from core.json_values import plain
+from core.json_values import json_number
 from events.messages import NewEvent
 from loyalty.integrations import webhook_events
 from loyalty.models.accounts import UserPoints
@@ -112,9 +112,9 @@ def consequences(
     )
     credit = webhook_events.Credit(
         **recipient,
-        points_earned=plain(points),
-        new_balance=plain(line.balance),
-        lifetime_points=plain(line.lifetime),
+        points_earned=json_number(points),
+        new_balance=json_number(line.balance),
+        lifetime_points=json_number(line.lifetime),
         transaction_id=str(line.loyalty_transaction_id),
         reason_ids=[cause],
         note=note,
@@ -132,8 +132,8 @@ def consequences(
         arguments=recipient,
         payload={
             "template": Template.POINTS_EARNED.value,
-            "points_earned": plain(points),
-            "new_balance": plain(line.balance),
+            "points_earned": json_number(points),
+            "new_balance": json_number(line.balance),
             "transaction_id": str(line.loyalty_transaction_id),
             "note": note,
             "level_updated": level_updated,

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 from brands.models.tenants import Brand
 from core.db.statements import query, query_values
 from core.errors import IdempotencyKeyReused, raises
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages, publishing
 from loyalty.errors import OutOfStock, RewardNotAvailable, RewardNotFound
 from loyalty.integrations import webhook_events
@@ -245,8 +245,8 @@ def consequences(
         data = {
             "redemption_id": snapshot.redemption_id,
             "reward_id": request.reward_id,
-            "points": plain(terms.cost),
-            "new_balance": plain(balance),
+            "points": json_number(terms.cost),
+            "new_balance": json_number(balance),
         }
         events.append(
             webhook_events.webhook_event(

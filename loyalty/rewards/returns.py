@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import F
 from django.utils.translation import gettext_noop
 
-from core.json_values import plain
+from core.json_values import json_number
 from events import publishing
 from events.messages import NewEvent
 from loyalty.integrations import webhook_events
@@ -67,20 +67,20 @@ def webhook_events_of(redemption: Redemption, account: UserPoints, line: Credit 
     data: dict[WebhookType, dict[str, Any]] = {}
     if line:
         data[WebhookType.POINTS_RETURNED] = {
-            "points_returned": plain(redemption.cost),
-            "new_balance": plain(line.balance),
+            "points_returned": json_number(redemption.cost),
+            "new_balance": json_number(line.balance),
             "transaction_id": str(line.loyalty_transaction_id),
             "redemption_id": redemption.pk,
             "note": note_of(redemption),
             "current_level": line.current_level,
-            "lifetime_points": plain(line.lifetime),
+            "lifetime_points": json_number(line.lifetime),
             "cause": f"{ledger.RETURNED}{redemption.pk}",
         }
     data[WebhookType.REWARD_CANCELLED] = {
         "redemption_id": redemption.pk,
         "reward_id": redemption.reward_id,
-        "points": plain(redemption.cost),
-        "new_balance": plain(line.balance if line else account.points),
+        "points": json_number(redemption.cost),
+        "new_balance": json_number(line.balance if line else account.points),
     }
     listened = webhook_events.listened_at(account.brand_id)
     common: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id, "at": at}

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q
 from brands.models.people import User
 from core import json_values
 from core.errors import raises
-from core.json_values import plain
+from core.json_values import json_number
 from events import publishing
 from events.messages import NewEvent
 from loyalty.errors import MemberBlocked, RedemptionCancelled, RedemptionCodeUnknown, RedemptionExpired, RedemptionUsed
@@ -82,7 +82,7 @@ def use_event(redemption: Redemption, at: datetime) -> NewEvent:
     data = {
         "redemption_id": redemption.pk,
         "reward_id": redemption.reward_id,
-        "points": plain(redemption.cost),
+        "points": json_number(redemption.cost),
         "used_at": json_values.iso(at),
     }
     return webhook_events.webhook_event(

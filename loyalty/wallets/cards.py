@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of, site_at
 from core.db.statements import query
-from core.json_values import plain
+from core.json_values import json_number
 from core.translations import text_of
 from loyalty.members import numbers
 from loyalty.models.accounts import UserPoints
@@ -57,7 +57,7 @@ class Card:
 
     @property
     def balance(self) -> int | float:
-        return plain(self.points) or 0
+        return json_number(self.points) or 0
 
     def level_name(self, language: str) -> str:
         return level_in(self.level, language) if self.level else ""
@@ -75,7 +75,7 @@ class Card:
             if not self.next_level:
                 return _("The highest level")
             text = ngettext("%(points)s point to %(level)s", "%(points)s points to %(level)s", plural(self.missing))
-            return text % {"points": plain(self.missing), "level": level_in(self.next_level, language)}
+            return text % {"points": json_number(self.missing), "level": level_in(self.next_level, language)}
 
 
 def gone_level(name: str) -> Level | None:

@@ -115,10 +115,10 @@ def version_of(row: Model, names: Iterable[str]) -> Version:
 def digest(row: Model, value: Any) -> str:
     """Keyed, for a page may be looked at by whoever must not know the value."""
     salt = f"{NAME}:{row._meta.label_lower}:{row.pk}"  # noqa: SLF001 - Django's public API of models
-    return salted_hmac(salt, repr(plain(value)), algorithm="sha256").hexdigest()[:16]
+    return salted_hmac(salt, repr(comparable(value)), algorithm="sha256").hexdigest()[:16]
 
 
-def plain(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """Equal for equal values, whether a form or the database gave them."""
     if isinstance(value, Model):
         return value.pk

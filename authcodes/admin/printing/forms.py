@@ -270,7 +270,7 @@ def correction(printer: Printer | None) -> dict[str, Any]:
 
 def initial_of(print_request: PrintRequest) -> dict[str, Any]:
     """What a form begins with to ask for the same, but for the printer, which has an id."""
-    size = checks.plain(print_request.size_mm)
+    size = checks.format_length(print_request.size_mm)
     sheet = print_request.sheet or PRESETS[print_request.preset].sheet
     return {
         **{name: getattr(print_request, name) for name in SAME},

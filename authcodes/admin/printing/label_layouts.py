@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.models.prints import LabelLayout
 from authcodes.printing import layouts
-from authcodes.printing.checks import plain
+from authcodes.printing.checks import format_length
 from authcodes.printing.labels import preview
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.labels.parts import PartName, from_json
@@ -63,7 +63,7 @@ class LabelLayoutAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("label size"), ordering="label_width")
     def label_size(self, layout: LabelLayout) -> str:
-        return f"{plain(layout.label_width)} x {plain(layout.label_height)} mm"
+        return f"{format_length(layout.label_width)} x {format_length(layout.label_height)} mm"
 
     @display(description=gettext_lazy("shows"))
     def part_names(self, layout: LabelLayout) -> str:
@@ -75,8 +75,8 @@ class LabelLayoutAdmin(TenantAdmin):
         layout = self.get_object(request, object_id)
         page_context = {
             "picture": mark_safe(picture(layout)),  # noqa: S308 - drawn by us, with texts escaped
-            "picture_width": plain(layout.label_width),
-            "picture_height": plain(layout.label_height),
+            "picture_width": format_length(layout.label_width),
+            "picture_height": format_length(layout.label_height),
             "may_change": self.has_change_permission(request, layout),
             "copy": reverse("admin:authcodes_labellayout_copy", args=[layout.pk]),
             "default": reverse(

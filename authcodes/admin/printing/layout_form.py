@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from authcodes.admin.codes.bulk_forms import DomainErrorForm
 from authcodes.models.prints import LabelLayout
 from authcodes.printing import layouts
-from authcodes.printing.checks import plain
+from authcodes.printing.checks import format_length
 from authcodes.printing.labels.parts import ALWAYS, SLACK, SWITCHED, TEXTS, Part, PartName, Parts, least, problems
 from portal.unfold import SelectWidget, TextWidget
 
@@ -161,7 +161,7 @@ class LayoutForm(DomainErrorForm):
         is_own = self["layout"].value() == BY_HAND
         for name in PartName:
             part = parts.get(name)
-            values = {length: plain(getattr(part, length)) if part else "" for length in lengths_of(name)}
+            values = {length: format_length(getattr(part, length)) if part else "" for length in lengths_of(name)}
             entries = [
                 Entry(
                     f"{name}_{length}",
@@ -189,7 +189,7 @@ class LayoutForm(DomainErrorForm):
 
 def name_with_size(layout: LabelLayout) -> str:
     """The name, with the size of label that it is made for."""
-    size = f"{plain(layout.label_width)} x {plain(layout.label_height)} mm"
+    size = f"{format_length(layout.label_width)} x {format_length(layout.label_height)} mm"
     text = _("%(name)s (%(size)s)") % {"name": layout.name, "size": size}
     return _("%(layout)s, default") % {"layout": text} if layout.is_default else text
 
@@ -204,7 +204,7 @@ def values_of(parts: Parts) -> dict[str, Any]:
     """What the form's fields say of these parts."""
     result: dict[str, Any] = {}
     for name, part in parts.items():
-        result |= {f"{name}_{length}": plain(getattr(part, length)) for length in lengths_of(name)}
+        result |= {f"{name}_{length}": format_length(getattr(part, length)) for length in lengths_of(name)}
         if name in TEXTS:
             result[f"{name}_centred"] = part.centred
     return result

@@ -86,9 +86,9 @@ def label_context(form: Any, selection: Selection, print_request: PrintRequest) 
         "parts": suggestion.of(visible),
         "label": mark_safe(preview.one_label(label, design)),  # noqa: S308 - drawn by us, with texts escaped
         "boxes": [box(name, part) for name, part in suggestion.of(suggestion.placed).items()],
-        "label_width": checks.plain(design.sheet.label_width),
-        "label_height": checks.plain(design.sheet.label_height),
-        "smallest": checks.plain(max(images.MIN_SIZE_MM, needed or Decimal(0))),
+        "label_width": checks.format_length(design.sheet.label_width),
+        "label_height": checks.format_length(design.sheet.label_height),
+        "smallest": checks.format_length(max(images.MIN_SIZE_MM, needed or Decimal(0))),
     }
     if form.is_printable:
         context |= page_context(selection, print_request)
@@ -98,8 +98,8 @@ def label_context(form: Any, selection: Selection, print_request: PrintRequest) 
 
 def box(name: str, part: Part) -> dict[str, str]:
     """A part as the page's script moves it."""
-    lengths = {length: checks.plain(getattr(part, length)) or "0" for length in ("left", "top", "width", "height")}
-    return {"name": name, **lengths}
+    edges = ("left", "top", "width", "height")
+    return {"name": name, **{edge: checks.format_length(getattr(part, edge)) or "0" for edge in edges}}
 
 
 def slots(design: Design) -> Iterator[Slot]:
@@ -167,12 +167,12 @@ def page_context(selection: Selection, print_request: PrintRequest) -> dict[str,
         design = design_of(selection, print_request)
         picture = in_page(preview.preview(runs.first_page(selection, print_request), design), "svg+xml")
         sheet = design.sheet
-        width, height = checks.plain(sheet.page_width), checks.plain(sheet.page_height)
+        width, height = checks.format_length(sheet.page_width), checks.format_length(sheet.page_height)
         size = {"page_size": f"{width} x {height} mm", "page_width": width, "page_height": height}
-        return {"sample": text, "qr_mm": checks.plain(design.qr_mm), "picture": picture, **size}
+        return {"sample": text, "qr_mm": checks.format_length(design.qr_mm), "picture": picture, **size}
     image = images.png(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
     picture = in_page(verify(image, text, kind="png", code=code.code), "png")
-    return {"sample": text, "qr_mm": checks.plain(print_request.image_mm), "picture": picture}
+    return {"sample": text, "qr_mm": checks.format_length(print_request.image_mm), "picture": picture}
 
 
 def in_page(image: bytes, kind: str) -> str:

@@ -22,7 +22,7 @@ from campaigns.intake import own_kinds
 from campaigns.models.earning_rules import EarningRule, is_own_kind
 from campaigns.models.event_kinds import EventKindField
 from core.errors import DomainError, Invalid
-from core.json_values import plain_json
+from core.json_values import json_safe
 from core.numbers import grouped, is_id, plural_number
 from events.models import Event
 from loyalty.points import explanations
@@ -119,7 +119,7 @@ def _own_payload(brand: Brand, kind: str, entered: Mapping[str, str]) -> dict[st
     values = {name: entered.get(f"{own_fields.PREFIX}{name}", "").strip() for name in rows}
     try:
         sent = {name: _as_sent(rows[name].type, text) for name, text in values.items() if text}
-        return plain_json(own_kinds.parse(sent, registered))
+        return json_safe(own_kinds.parse(sent, registered))
     except ValidationError as error:
         problems: Any = error.detail
         texts = [f"{rows[name].label}: {' '.join(map(str, messages))}" for name, messages in problems.items()]

@@ -22,7 +22,7 @@ from config.demo import data, hostnames
 from config.demo.credentials import Credentials
 from config.demo.data import CUSTOMERS, PLANS, ROLES, SUPERUSER, DemoConflictError, Plan
 from core.errors import DomainError
-from core.json_values import plain
+from core.json_values import json_number
 
 MAX_CODES_LISTED = 40
 # By its name: it brings most of the platform along, which a second start does not need.
@@ -136,7 +136,7 @@ class BrandSummary:
             "codes": [code.code for code in self.codes],
             "batches": list(batches.values_list("pk", flat=True)),
             "products": [
-                {"id": it.pk, "sku": it.sku, "title": it.title, "retail_price": plain(it.retail_price)}
+                {"id": it.pk, "sku": it.sku, "title": it.title, "retail_price": json_number(it.retail_price)}
                 for it in products
             ],
         }

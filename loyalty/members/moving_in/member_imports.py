@@ -25,7 +25,7 @@ from core import json_values
 from core.db import row_guard
 from core.db.statements import query
 from core.errors import Invalid
-from core.json_values import plain
+from core.json_values import json_number
 from core.numbers import grouped
 from events import publishing
 from loyalty.integrations import webhook_events
@@ -265,9 +265,9 @@ def _record(
 
 def _changes(row: MemberRow, credit: OpeningCredit | None, waits: bool) -> Iterator[tuple[str, tuple[Any, Any]]]:  # noqa: FBT001
     if credit is not None:
-        yield "points", (plain(credit.balance - credit.points), plain(credit.balance))
+        yield "points", (json_number(credit.balance - credit.points), json_number(credit.balance))
         if credit.level_updated:
             yield "current_level", (credit.level_before, credit.current_level)
         yield adjustments.LINE, (None, credit.loyalty_transaction_id)
     elif waits:
-        yield adjustments.WAITING, (None, plain(row.points))
+        yield adjustments.WAITING, (None, json_number(row.points))

@@ -22,7 +22,7 @@ from brands.tenants.turns import TURN_SECONDS, in_turns
 from core.db import row_guard
 from core.db.outages import is_outage
 from core.db.statements import command
-from core.json_values import plain
+from core.json_values import json_number
 from events import leases, publishing
 from events.messages import LeasedEvent, NewEvent
 from loyalty.integrations import webhook_events
@@ -111,9 +111,9 @@ def _events_of(
     details = webhook_events.Credit(
         brand_id=brand_id,
         user_id=credit.user_id,
-        points_earned=plain(credit.points),
-        new_balance=plain(credit.balance),
-        lifetime_points=plain(credit.lifetime),
+        points_earned=json_number(credit.points),
+        new_balance=json_number(credit.balance),
+        lifetime_points=json_number(credit.lifetime),
         transaction_id=str(credit.loyalty_transaction_id),
         reason_ids=[reason_id],
         note=note(),

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from brands.models.tenants import Brand
-from core.json_values import plain
+from core.json_values import json_number
 from events import messages, publishing
 from loyalty.integrations import webhook_events
 from loyalty.models.levels import BrandLevel
@@ -97,9 +97,9 @@ def webhook_event_of(change: Change, member: MemberLevel, brand_id: int, at: dat
     data = {
         "level_before": change.before,
         "current_level": change.after,
-        "period_points": plain(change.points),
+        "period_points": json_number(change.points),
         "level_until": change.until.isoformat() if change.until else None,
-        "lifetime_points": plain(member.lifetime),
+        "lifetime_points": json_number(member.lifetime),
         "cause": f"level:{change.ended_on}",
     }
     if kind == WebhookType.LEVEL_REACHED:
@@ -132,7 +132,7 @@ def _ending(brand: Brand, warning: EndWarning) -> messages.NewEvent:
         {
             "template": Template.LEVEL_ENDING.value,
             "level_name": warning.level,
-            "points_missing": plain(warning.missing),
+            "points_missing": json_number(warning.missing),
             "level_until": warning.until.isoformat(),
         },
     )

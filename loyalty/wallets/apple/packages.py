@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from core import colours
-from core.json_values import plain
+from core.json_values import json_number
 from core.uploads import keys as uploaded_keys
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import images
@@ -104,7 +104,7 @@ def fields(card: Card) -> dict[str, Any]:
     points = {"key": "points", "label": _("POINTS"), "value": card.balance}
     level = {"key": "level", "label": _("LEVEL"), "value": card.level_name(card.language)}
     member = {"key": "member", "label": _("MEMBER"), "value": card.member}
-    pending = [{"key": "pending", "label": _("PENDING"), "value": plain(card.pending)}] if card.pending else []
+    pending = [{"key": "pending", "label": _("PENDING"), "value": json_number(card.pending)}] if card.pending else []
     until = card.level_until_text(card.language)
     until_field = [{"key": "until", "label": _("LEVEL UNTIL"), "value": until}] if until else []
     return {

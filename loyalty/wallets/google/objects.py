@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext_noop
 
-from core.json_values import plain
+from core.json_values import json_number
 from core.translations import TRANSLATION_LANGUAGES
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets import images
@@ -64,7 +64,7 @@ def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[
     level = module("level", LEVEL, lambda language: card.level_name(language) or "-")
     progress = module("progress", NEXT_LEVEL, card.progress)
     until = module("until", LEVEL_UNTIL, card.level_until_text)
-    pending = module("pending", PENDING, lambda _language: str(plain(card.pending)))
+    pending = module("pending", PENDING, lambda _language: str(json_number(card.pending)))
     return {
         "id": object_id(issuer_id, wallet_pass),
         "classId": class_id(issuer_id, wallet_pass.brand_id),

@@ -60,7 +60,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 class Job(models.Model):
     """Generation, import, export or print as one row: what to do, how far it is, and the file that came of it."""
 
-    customer_by = ("customer",)
+    customer_through = ("customer",)
 
     class Status(models.TextChoices):
         QUEUED = "queued", _("Queued")
@@ -295,7 +295,7 @@ class ReportSchedule(models.Model):
 class ReportRecipient(models.Model):
     """A member of the brand's staff who is told by mail of each report."""
 
-    guarded_by = ("schedule",)
+    brand_through = ("schedule",)
 
     schedule = models.ForeignKey(ReportSchedule, on_delete=models.CASCADE, related_name="recipients")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

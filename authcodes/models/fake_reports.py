@@ -15,7 +15,7 @@ from core.moments import MomentField
 class FakeReport(models.Model):
     """What somebody says about a product that may be a copy. Written by fake_reports.py and personal_data.py."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     class State(models.TextChoices):
         OPEN = "open", pgettext_lazy("state of a report", "Open")

@@ -113,7 +113,7 @@ class Import(models.Model):
 class ImportRow(models.Model):
     """A line of an uploaded file, as it was written and as it was understood."""
 
-    guarded_by = ("upload",)
+    brand_through = ("upload",)
 
     upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="lines", db_index=False)
     line = models.PositiveIntegerField()
@@ -152,7 +152,7 @@ class ImportRow(models.Model):
 class ImportChange(models.Model):
     """What a code held before an import changed it, where that was not nothing."""
 
-    guarded_by = ("upload",)
+    brand_through = ("upload",)
 
     upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="changes", db_index=False)
     auth_code = models.ForeignKey(AuthCode, on_delete=models.CASCADE, related_name="+")

@@ -14,7 +14,7 @@ from core.moments import MomentField
 class CodeLookup(models.Model):
     """A look at what a scan would say (spec 4.6). Written by lookups.py and personal_data.py, kept for weeks."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     lookup_id = models.BigAutoField(_("lookup id"), primary_key=True)
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)

@@ -94,7 +94,7 @@ class WithdrawnRecall(models.Model):
 class WithdrawnBatch(models.Model):
     """A batch of a withdrawn recall; the first and last code where only a part of it was recalled."""
 
-    guarded_by = ("withdrawn_recall",)
+    brand_through = ("withdrawn_recall",)
 
     withdrawn_recall = models.ForeignKey(
         WithdrawnRecall, on_delete=models.CASCADE, related_name="batches", verbose_name=_("withdrawn recall")

@@ -150,7 +150,7 @@ class UniqueScanner(models.Model):
 class UnscannedCodeAttempt(DailyRollup):
     """A scan of a code that nobody has ever scanned with success. It goes when somebody does."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     auth_code = copied(AuthCode)
     user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)

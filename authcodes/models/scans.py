@@ -20,7 +20,7 @@ from core.moments import MomentField
 class Scan(models.Model):
     """One attempt to scan, with the answer given and its true reason. Written by authcodes/scanning alone."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     class Outcome(models.TextChoices):
         SUCCESS = "success", _("Success")

@@ -1,12 +1,12 @@
 """Row-level security: which rows of each table the roles of core.db.postgresql.roles may see, as the models tell.
 
-A model with a foreign key `brand` needs no more than that. Any other says by `guarded_by` through which of its
+A model with a foreign key `brand` needs no more than that. Any other says by `brand_through` through which of its
 relations a row leads to a brand: a row is seen where one of the related rows is. What belongs to no brand stands in
 `UNGUARDED` with its reason. `append_only` on a model leaves no UPDATE but of the columns it names, and no DELETE.
 
-A customer sees less of a brand: their own rows, which `customer_by` tells by the relations that lead to the person, or
-to another row of theirs; and all rows of what is `visible_to_customers`. They see nothing of a model
-that says neither, unless its `guarded_by` leads to a row that they see.
+A customer sees less of a brand: their own rows, where `customer_through` names the relations that lead to the person or
+to another row of theirs; and all rows of what is `visible_to_customers`. They see nothing of a model that says neither,
+unless its `brand_through` leads to a row that they see.
 """
 
 import hashlib
@@ -122,7 +122,7 @@ def of_customer(model: type[Model]) -> str:
     label = meta(model).label
     if label == settings.AUTH_USER_MODEL:
         return _unless_customer(f"id = {CUSTOMER}")
-    ways: Iterable[str] = getattr(model, "customer_by", ())
+    ways: Iterable[str] = getattr(model, "customer_through", ())
     if ways:
         return _unless_customer(" OR ".join(_of_user(model, way) for way in ways))
     # A row that another row leads to a brand is a customer's where that other row is.
@@ -146,11 +146,11 @@ def of_brand(model: type[Model]) -> str:
     """When a row of `model` belongs to one of the scope's brands, or is whoever asks."""
     if brand := brand_column(model):
         return f"{brand} = {SCOPE}"
-    ways: Iterable[str] = getattr(model, "guarded_by", ())
+    ways: Iterable[str] = getattr(model, "brand_through", ())
     if not ways:
         message = (
-            f"{meta(model).label} has no foreign key `brand`: say by `guarded_by` which of its relations lead to one, "
-            "or name its table in brands.isolation.policies.UNGUARDED with the reason"
+            f"{meta(model).label} has no foreign key `brand`: say by `brand_through` which of its relations lead to "
+            "one, or name its table in brands.isolation.policies.UNGUARDED with the reason"
         )
         raise ImproperlyConfigured(message)
     result = [_through(model, way) for way in ways]

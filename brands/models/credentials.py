@@ -76,7 +76,7 @@ class ApiKey(models.Model):
 class LoginSession(models.Model):
     """One login: the family of refresh tokens that descend from it. Only the newest is good, but for a moment."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     family = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="login_sessions")

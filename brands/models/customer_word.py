@@ -10,7 +10,7 @@ class CustomerWord(models.Model):
     Triggers on users and accounts write it, whoever changes these: see loyalty's migration `0002_triggers_and_storage`.
     """
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey("brands.User", on_delete=models.CASCADE, related_name="search_words")

@@ -11,7 +11,7 @@ from core.moments import MomentField
 class IdempotentRequest(models.Model):
     """A request that is answered the same when it is sent again with the same key; deleted after a day."""
 
-    customer_by = ("customer",)
+    customer_through = ("customer",)
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     sender = models.CharField(max_length=40, help_text="key:<id> or user:<id>")

@@ -27,7 +27,7 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """A person, customer or staff, known by e-mail address."""
 
-    guarded_by = ("registered_brand", "staff_roles", "points_rows", "audit_entries")
+    brand_through = ("registered_brand", "staff_roles", "points_rows", "audit_entries")
 
     email = models.EmailField(
         _("e-mail address"), max_length=254, unique=True, error_messages={"unique": _("This e-mail address is taken.")}

@@ -13,8 +13,8 @@ from core.moments import MomentField
 class UndoOffer(models.Model):
     """`kind` names an entry of settings.UNDO_KINDS, which knows how to undo what `arguments` describe.
 
-    Customers see none of it: it says neither `customer_by` nor `guarded_by`. It is deleted when it is taken, when it
-    has ended, and when the `customer` of whom it tells is erased.
+    Customers see none of it: it says neither `customer_through` nor `brand_through`. It is deleted when it is taken,
+    when it has ended, and when its `customer` is erased.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -10,7 +10,7 @@ from campaigns.earning.action_context import ActionContext, Item
 from campaigns.earning.fields import ORDER
 from campaigns.models.campaigns import Campaign
 from campaigns.progress import advance
-from campaigns.progress.advance import ONE_ACTION, ActiveCampaign, Counted, ProgressStep
+from campaigns.progress.advance import ONE_ACTION, Counted, ProgressStep, RunningCampaign
 
 COUNT, AMOUNT = Campaign.StepBy.COUNT.value, Campaign.StepBy.AMOUNT.value
 
@@ -22,7 +22,7 @@ class CampaignAction:
     campaign_type: str
     contexts: Sequence[ActionContext] = ()
 
-    def counted_in(self, campaign: ActiveCampaign, catalogue: Sequence[Item]) -> Counted | None:
+    def counted_in(self, campaign: RunningCampaign, catalogue: Sequence[Item]) -> Counted | None:
         """None: the conditions do not hold. `catalogue`: what the brand's products say of an order's items."""
         if campaign.step_by == COUNT and not campaign.conditions:
             return ONE_ACTION
@@ -33,7 +33,7 @@ class CampaignAction:
         return ONE_ACTION if campaign.step_by == COUNT else _counted(campaign, scope, context, catalogue)
 
 
-def _counted(campaign: ActiveCampaign, scope: Scope, context: ActionContext, catalogue: Sequence[Item]) -> Counted:
+def _counted(campaign: RunningCampaign, scope: Scope, context: ActionContext, catalogue: Sequence[Item]) -> Counted:
     if campaign.step_by == AMOUNT:
         return Counted(scope.amount(context))
     known = frozenset(item.product_id for item in catalogue if item.product_id is not None)

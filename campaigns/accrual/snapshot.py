@@ -14,7 +14,7 @@ from campaigns.earning.action_context import ActionContext, History, Item
 from campaigns.earning.fields import ORDER, Needs
 from campaigns.earning.limits import LimitUsage, Used, starts_of
 from campaigns.earning.rules import NO_REQUIREMENTS, Requirements, RuleSet
-from campaigns.progress.advance import ActiveCampaign, parse_running
+from campaigns.progress.advance import RunningCampaign, parse_running
 from core.db.statements import query
 from core.json_values import ENCODER
 from loyalty.points import ledger, levels, point_limits
@@ -72,7 +72,7 @@ class AccrualSnapshot:
     period_from: date | None
     level_due_at: datetime | None
     levels: tuple[Level, ...]
-    campaigns: tuple[ActiveCampaign, ...]
+    campaigns: tuple[RunningCampaign, ...]
     claimed: frozenset[str]
     numbers: tuple[int, ...]
     has_passes: bool

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns.accrual import scopes
 from campaigns.admin.rules.rule_form import RowsField
-from campaigns.models.campaigns import Campaign, CampaignBudget
+from campaigns.models.campaigns import Campaign, CampaignBudgetUse
 from core.numbers import grouped, plural_number
 from portal.base.forms import TenantForm
 
@@ -87,7 +87,7 @@ def _begun(campaign: Campaign, step_before: str | None) -> dict[str, str]:
 
 
 def _spent(campaign: Campaign) -> dict[str, str]:
-    spent = CampaignBudget.objects.filter(campaign=campaign.pk).first() if campaign.pk else None
+    spent = CampaignBudgetUse.objects.filter(campaign=campaign.pk).first() if campaign.pk else None
     if campaign.budget is None or spent is None or campaign.budget >= spent.points:
         return {}
     message = ngettext(

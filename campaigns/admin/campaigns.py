@@ -21,7 +21,7 @@ from campaigns.admin.milestone_form import Milestones
 from campaigns.admin.replays.starts import CampaignReplays
 from campaigns.admin.resources import CampaignResource, check_stored_milestones
 from campaigns.admin.wizard.pages import CampaignWizard
-from campaigns.models.campaigns import Campaign, CampaignBudget, UserLoyaltyCampaign
+from campaigns.models.campaigns import Campaign, CampaignBudgetUse, UserLoyaltyCampaign
 from campaigns.progress import lifecycle
 from portal.base.badges import badge
 from portal.base.fieldsets import without
@@ -119,7 +119,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
     @display(description=gettext_lazy("paid so far"))
     def budget_now(self, campaign: Campaign) -> SafeString | str:
         """Of a campaign with a budget; a badge says that nothing is left."""
-        spent = CampaignBudget.objects.filter(campaign=campaign).first()
+        spent = CampaignBudgetUse.objects.filter(campaign=campaign).first()
         if campaign.budget is None or spent is None:
             return "-"
         if spent.points >= campaign.budget:

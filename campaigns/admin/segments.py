@@ -167,8 +167,8 @@ class SegmentAdmin(TenantAdmin):
     def store(self, obj: Segment, fields: set[str]) -> None:
         """Whoever asks something else has it evaluated within a minute."""
         if "conditions" in fields:
-            obj.definition, obj.tried_at = "", None
-            fields = fields | {"definition", "tried_at"}
+            obj.plan_fingerprint, obj.tried_at = "", None
+            fields = fields | {"plan_fingerprint", "tried_at"}
         super().store(obj, fields)
 
     # --- Deleting

@@ -19,8 +19,8 @@ from django.utils.translation import ngettext
 from brands.models.tenants import Brand
 from brands.staff_login import mails, quota_mails
 from brands.staff_login.models import StaffMail
-from campaigns.models.campaigns import Campaign, CampaignBudget
-from campaigns.models.earning_rules import EarningRule, EarningRuleBudget
+from campaigns.models.campaigns import Campaign, CampaignBudgetUse
+from campaigns.models.earning_rules import EarningRule, EarningRuleBudgetUse
 from core.numbers import grouped, plural_number
 
 AT_ONCE = 200
@@ -30,14 +30,14 @@ MAX_PER_DAY = 20  # budgets of a brand of which its owners are notified within a
 def lock(rule_ids: Sequence[int]) -> None:
     """Nobody else takes of these budgets until the transaction ends. After the account, in the order of the rules."""
     if rule_ids:
-        rows = EarningRuleBudget.objects.filter(rule__in=rule_ids).order_by("rule_id")
+        rows = EarningRuleBudgetUse.objects.filter(rule__in=rule_ids).order_by("rule_id")
         list(rows.select_for_update(no_key=True).values_list("rule_id"))
 
 
 def lock_campaigns(campaign_ids: Sequence[int]) -> None:
     """As lock, after the budgets of rules and in the order of the campaigns."""
     if campaign_ids:
-        rows = CampaignBudget.objects.filter(campaign__in=campaign_ids).order_by("campaign_id")
+        rows = CampaignBudgetUse.objects.filter(campaign__in=campaign_ids).order_by("campaign_id")
         list(rows.select_for_update(no_key=True).values_list("campaign_id"))
 
 
@@ -49,7 +49,7 @@ def notify_used_up(*, at: datetime) -> int:
     """
     of_brands = _notified_since(at - timedelta(days=1))
     full = [brand_id for brand_id, number in of_brands.items() if number >= MAX_PER_DAY]
-    rules = EarningRuleBudget.objects.filter(used_up_at__isnull=False, notified_at__isnull=True)
+    rules = EarningRuleBudgetUse.objects.filter(used_up_at__isnull=False, notified_at__isnull=True)
     rules = rules.exclude(rule__brand__in=full)
     campaigns = used_up_campaigns().exclude(brand__in=full)
     waiting: list[tuple[Callable[[int, datetime], int], int, int]] = [
@@ -66,8 +66,8 @@ def notify_used_up(*, at: datetime) -> int:
 
 def _notified_since(moment: datetime) -> Counter[int]:
     """Of how many budgets each brand's owners were notified since then."""
-    rules = EarningRuleBudget.objects.filter(notified_at__gt=moment).values_list("rule__brand", flat=True)
-    campaigns = CampaignBudget.objects.filter(notified_at__gt=moment).values_list("brand", flat=True)
+    rules = EarningRuleBudgetUse.objects.filter(notified_at__gt=moment).values_list("rule__brand", flat=True)
+    campaigns = CampaignBudgetUse.objects.filter(notified_at__gt=moment).values_list("brand", flat=True)
     return Counter([*rules, *campaigns])
 
 
@@ -77,10 +77,10 @@ def _in_turns(waiting: QuerySet[Any], brand: str, order: str) -> list[tuple[int,
     return list(waiting.annotate(turn=turn).order_by("turn", order).values_list("pk", brand)[:AT_ONCE])
 
 
-def used_up_campaigns() -> QuerySet[CampaignBudget]:
+def used_up_campaigns() -> QuerySet[CampaignBudgetUse]:
     """Those of which nobody was notified whose budgets have too little left for any milestone that pays."""
     pays = Q(campaign__milestones__reward_points__gt=0)
-    rows = CampaignBudget.objects.filter(notified_at__isnull=True, campaign__budget__isnull=False)
+    rows = CampaignBudgetUse.objects.filter(notified_at__isnull=True, campaign__budget__isnull=False)
     with_least = rows.annotate(least=Min("campaign__milestones__reward_points", filter=pays))
     return with_least.filter(least__isnull=False, campaign__budget__lt=F("points") + F("least"))
 
@@ -88,16 +88,16 @@ def used_up_campaigns() -> QuerySet[CampaignBudget]:
 def _notify_of(campaign_id: int, at: datetime) -> int:
     """As _notify, of a campaign."""
     with transaction.atomic():
-        if not CampaignBudget.objects.filter(campaign=campaign_id, notified_at__isnull=True).update(notified_at=at):
+        if not CampaignBudgetUse.objects.filter(campaign=campaign_id, notified_at__isnull=True).update(notified_at=at):
             return 0
-        campaign = Campaign.objects.select_related("brand", "spent").get(pk=campaign_id)
+        campaign = Campaign.objects.select_related("brand", "budget_use").get(pk=campaign_id)
         path = reverse("admin:campaigns_campaign_change", args=[campaign_id])
         _mail(campaign.brand, lambda: _text_of_campaign(campaign), path)
     return 1
 
 
 def _text_of_campaign(campaign: Campaign) -> str:
-    paid = campaign.spent.points
+    paid = campaign.budget_use.points
     message = ngettext(
         "%(brand)s: the campaign “%(campaign)s” has paid %(points)s point, and its budget is used up.",
         "%(brand)s: the campaign “%(campaign)s” has paid %(points)s points, and its budget is used up.",
@@ -109,16 +109,16 @@ def _text_of_campaign(campaign: Campaign) -> str:
 def _notify(rule_id: int, at: datetime) -> int:
     """Who loses the race to note it down mails nothing."""
     with transaction.atomic():
-        if not EarningRuleBudget.objects.filter(rule=rule_id, notified_at__isnull=True).update(notified_at=at):
+        if not EarningRuleBudgetUse.objects.filter(rule=rule_id, notified_at__isnull=True).update(notified_at=at):
             return 0
-        rule = EarningRule.objects.select_related("brand", "budget").get(pk=rule_id)
+        rule = EarningRule.objects.select_related("brand", "budget_use").get(pk=rule_id)
         path = reverse("admin:campaigns_earningrule_change", args=[rule.pk])
         _mail(rule.brand, lambda: _text_of_rule(rule), path)
     return 1
 
 
 def _text_of_rule(rule: EarningRule) -> str:
-    amount, events = rule.budget.points, rule.budget.events
+    amount, events = rule.budget_use.points, rule.budget_use.events
     points = ngettext("%(points)s point", "%(points)s points", plural_number(amount))
     times = ngettext("%(times)s time", "%(times)s times", events)
     return _("%(brand)s: the rule “%(rule)s” has given %(points)s, %(times)s.") % {

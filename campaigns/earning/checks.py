@@ -10,7 +10,7 @@ from campaigns.earning import conditions, limits, own_fields, segment_references
 from campaigns.earning.conditions import ConditionsError, Group
 from campaigns.earning.fields import Type
 from campaigns.earning.limits import EVENTS, RULE, Limit, LimitsError
-from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule, EarningRuleBudget
+from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule, EarningRuleBudgetUse
 from core.numbers import grouped
 
 Problems = dict[str, str]
@@ -97,7 +97,7 @@ def _without_end(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
 def _spent(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
     """A budget below what has been given already."""
     own = [each for each in rule_limits if each.per == RULE]
-    budget = EarningRuleBudget.objects.filter(rule=rule.pk).first() if own and rule.pk else None
+    budget = EarningRuleBudgetUse.objects.filter(rule=rule.pk).first() if own and rule.pk else None
     for limit in own if budget else ():
         assert budget is not None  # noqa: S101 - the loop is empty without one
         spent: Any = budget.events if limit.what == EVENTS else budget.points

@@ -66,9 +66,9 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='CampaignBudget',
+            name='CampaignBudgetUse',
             fields=[
-                ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='spent', serialize=False, to='campaigns.campaign')),
+                ('campaign', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='budget_use', serialize=False, to='campaigns.campaign')),
                 ('brand', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='brands.brand')),
                 ('points', models.DecimalField(db_default=Decimal('0'), decimal_places=2, default=Decimal('0'), max_digits=14)),
                 ('notified_at', core.moments.MomentField(null=True)),
@@ -209,9 +209,9 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='EarningRuleBudget',
+            name='EarningRuleBudgetUse',
             fields=[
-                ('rule', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='budget', serialize=False, to='campaigns.earningrule')),
+                ('rule', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='budget_use', serialize=False, to='campaigns.earningrule')),
                 ('points', models.DecimalField(db_default=Decimal('0'), decimal_places=2, default=Decimal('0'), max_digits=14)),
                 ('events', models.PositiveBigIntegerField(db_default=0, default=0)),
                 ('used_up_at', core.moments.MomentField(null=True)),

@@ -119,14 +119,14 @@ DECLARE
     next_version integer;
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        INSERT INTO campaigns_earningrulebudget (rule_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;
+        INSERT INTO campaigns_earningrulebudgetuse (rule_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;
     END IF;
     IF TG_OP = 'DELETE' THEN  -- what it gave went with it, however it was deleted
-        DELETE FROM campaigns_earningrulebudget WHERE rule_id = OLD.id;
+        DELETE FROM campaigns_earningrulebudgetuse WHERE rule_id = OLD.id;
         DELETE FROM campaigns_earningruleuse WHERE rule_id = OLD.id;
     END IF;
     IF TG_OP = 'UPDATE' AND NEW.limits IS DISTINCT FROM OLD.limits THEN  -- staff hear again when it is used up
-        UPDATE campaigns_earningrulebudget SET used_up_at = NULL, notified_at = NULL WHERE rule_id = NEW.id;
+        UPDATE campaigns_earningrulebudgetuse SET used_up_at = NULL, notified_at = NULL WHERE rule_id = NEW.id;
     END IF;
     IF before IS NOT DISTINCT FROM after THEN
         RETURN NULL;
@@ -203,12 +203,12 @@ CREATE TRIGGER earning_rule_for_a_known_kind BEFORE INSERT OR UPDATE OF brand_id
 CAMPAIGN_BUDGETS = """
 CREATE FUNCTION keep_campaign_budget() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
-    INSERT INTO campaigns_campaignbudget (campaign_id, brand_id) VALUES (NEW.campaign_id, NEW.brand_id)
+    INSERT INTO campaigns_campaignbudgetuse (campaign_id, brand_id) VALUES (NEW.campaign_id, NEW.brand_id)
         ON CONFLICT DO NOTHING;
     IF TG_OP = 'UPDATE' AND NEW.budget IS DISTINCT FROM OLD.budget THEN
-        UPDATE campaigns_campaignbudget SET notified_at = NULL WHERE campaign_id = NEW.campaign_id;
+        UPDATE campaigns_campaignbudgetuse SET notified_at = NULL WHERE campaign_id = NEW.campaign_id;
         IF OLD.budget IS NULL THEN
-            UPDATE campaigns_campaignbudget b SET points = coalesce((
+            UPDATE campaigns_campaignbudgetuse b SET points = coalesce((
                 SELECT sum(coalesce(r.points, m.reward_points))
                   FROM campaigns_milestone m JOIN campaigns_rewardclaim r USING (milestone_id)
                  WHERE m.campaign_id = NEW.campaign_id), 0)

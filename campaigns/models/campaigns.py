@@ -131,7 +131,7 @@ class Milestone(models.Model):
     `translations` as the catalogue has them, so whoever reads a milestone, each accrual too, reads no other table.
     """
 
-    guarded_by = ("campaign",)
+    brand_through = ("campaign",)
 
     milestone_id = models.BigAutoField(primary_key=True)
     campaign = models.ForeignKey(
@@ -188,13 +188,13 @@ class Milestone(models.Model):
         return f"{self.reward_name} at {self.threshold}"
 
 
-class CampaignBudget(models.Model):
+class CampaignBudgetUse(models.Model):
     """What a campaign's milestones have paid in points, while it has a budget. `notified_at`: when staff were notified.
 
     A trigger makes the row with the campaign, and counts what was paid before when a budget is set.
     """
 
-    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, primary_key=True, related_name="spent")
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, primary_key=True, related_name="budget_use")
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO)
     notified_at = MomentField(null=True)
@@ -214,8 +214,8 @@ class UserLoyaltyCampaign(models.Model):
     `milestones_achieved` and `products` are those of this round.
     """
 
-    guarded_by = ("campaign",)
-    customer_by = ("user",)
+    brand_through = ("campaign",)
+    customer_through = ("user",)
 
     user = models.ForeignKey(
         User, on_delete=models.PROTECT, related_name="campaign_progress", db_index=False, verbose_name=_("customer")
@@ -256,8 +256,8 @@ class RewardClaim(models.Model):
     `points`: what the milestone paid when it was reached; older rows have none, and pay what it pays now.
     """
 
-    guarded_by = ("milestone",)
-    customer_by = ("user",)
+    brand_through = ("milestone",)
+    customer_through = ("user",)
 
     class Status(models.TextChoices):
         AVAILABLE = "available", _("To be claimed")

@@ -272,12 +272,12 @@ class EarningRuleVersion(models.Model):
         return f"{self.rule_id}, version {self.number}"
 
 
-class EarningRuleBudget(models.Model):
+class EarningRuleBudgetUse(models.Model):
     """What a rule has given in all, where it has a limit of its own. `notified_at`: when staff were told."""
 
-    guarded_by = ("rule",)
+    brand_through = ("rule",)
 
-    rule = models.OneToOneField(EarningRule, on_delete=models.CASCADE, primary_key=True, related_name="budget")
+    rule = models.OneToOneField(EarningRule, on_delete=models.CASCADE, primary_key=True, related_name="budget_use")
     points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO)
     events = models.PositiveBigIntegerField(default=0, db_default=0)
     used_up_at = MomentField(null=True)
@@ -295,8 +295,8 @@ class EarningRuleBudget(models.Model):
 class EarningRuleUse(models.Model):
     """What a rule has given one member in the period that began on `started`; the next period begins at nothing."""
 
-    guarded_by = ("rule",)
-    customer_by = ("account",)
+    brand_through = ("rule",)
+    customer_through = ("account",)
 
     class Period(models.TextChoices):
         DAY = "day", _("a day")

@@ -81,7 +81,7 @@ class EventKind(models.Model):
 class EventKindField(models.Model):
     """One field of the payload: its name in JSON, what staff read, its type, and whether each event has it."""
 
-    guarded_by = ("kind",)
+    brand_through = ("kind",)
 
     class Type(models.TextChoices):
         TEXT = "text", _("Text")

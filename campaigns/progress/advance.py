@@ -49,7 +49,7 @@ class MilestoneState:
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveCampaign:
+class RunningCampaign:
     """A running campaign, its milestones with the lowest threshold first, and where a customer stands in it.
 
     `spent`: what its milestones have paid of its budget, where it has one. `products`: those counted in this round.
@@ -74,7 +74,7 @@ class ActiveCampaign:
         """Whether each action is one step towards a goal that is reached once."""
         return self.step_by == COUNT and not self.is_repeatable and self.round == 1
 
-    def next_round(self) -> "ActiveCampaign":
+    def next_round(self) -> "RunningCampaign":
         """As it begins again: nothing is counted or achieved."""
         milestones = tuple(replace(each, is_rewarded=False, round=self.round + 1) for each in self.milestones)
         return replace(self, milestones=milestones, progress=ZERO, achieved=(), round=self.round + 1, products=())
@@ -87,7 +87,7 @@ class ProgressStep:
     `step` and `products` are what it counts in `round`, the round that it ends in.
     """
 
-    campaign: ActiveCampaign
+    campaign: RunningCampaign
     progress: Decimal
     reached: tuple[MilestoneState, ...]
     round: int = 1
@@ -107,7 +107,7 @@ class ProgressStep:
     def next_reward(self) -> str:
         return next((stop.reward_name for stop in self.campaign.milestones if stop.threshold > self.progress), "")
 
-    def after(self) -> ActiveCampaign:
+    def after(self) -> RunningCampaign:
         """The campaign as the customer stands in it once this is written: see write_accruals.sql."""
         now = self.campaign
         while now.round < self.round:
@@ -130,10 +130,10 @@ class ProgressStep:
         return sum((stop.reward_points for stop in self.newly_reached), ZERO)
 
 
-def parse_running(rows: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
+def parse_running(rows: list[dict[str, Any]] | None) -> list[RunningCampaign]:
     """The `campaigns` of an accrual's snapshot."""
     return [
-        ActiveCampaign(
+        RunningCampaign(
             campaign_id=entry["campaign_id"],
             campaign_name=entry["campaign_name"],
             target=entry["target"],
@@ -156,7 +156,7 @@ def parse_running(rows: list[dict[str, Any]] | None) -> list[ActiveCampaign]:
 
 
 def advance(
-    campaigns: Sequence[ActiveCampaign], counted: Mapping[int, Counted] | None = None
+    campaigns: Sequence[RunningCampaign], counted: Mapping[int, Counted] | None = None
 ) -> tuple[ProgressStep, ...]:
     """What an action counts in each, up to its goal; by itself one step.
 
@@ -166,7 +166,7 @@ def advance(
     return tuple(_advance(each, by_campaign.get(each.campaign_id, ONE_ACTION)) for each in campaigns)
 
 
-def _advance(campaign: ActiveCampaign, counted: Counted) -> ProgressStep:
+def _advance(campaign: RunningCampaign, counted: Counted) -> ProgressStep:
     now, reached = campaign, list[MilestoneState]()
     amount, products = counted.amount, tuple(dict.fromkeys(counted.products))
     rounds = 0
@@ -192,7 +192,7 @@ def _advance(campaign: ActiveCampaign, counted: Counted) -> ProgressStep:
     return ProgressStep(campaign, progress, _within_budget(campaign, reached), now.round, step, taken)
 
 
-def _within_budget(campaign: ActiveCampaign, reached: Sequence[MilestoneState]) -> tuple[MilestoneState, ...]:
+def _within_budget(campaign: RunningCampaign, reached: Sequence[MilestoneState]) -> tuple[MilestoneState, ...]:
     """Those whose points the budget has too little left for are reached all the same, and pay nothing."""
     if campaign.budget is None:
         return tuple(reached)

@@ -10,7 +10,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 
 from brands.models.tenants import Brand
-from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone, RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import Campaign, CampaignBudgetUse, Milestone, RewardClaim, UserLoyaltyCampaign
 from core.json_values import json_number
 from events.models import Event
 from loyalty.points import accounts
@@ -91,7 +91,7 @@ def take_step_back(row: UserLoyaltyCampaign, step: Decimal, products: list[int],
     points = sum((each for each in withdrawn.values() if each), ZERO)
     if points and row.campaign.budget is not None:
         left = Greatest(F("points") - points, ZERO)
-        CampaignBudget.objects.filter(campaign=row.campaign_id).update(points=left)
+        CampaignBudgetUse.objects.filter(campaign=row.campaign_id).update(points=left)
     UserLoyaltyCampaign.objects.filter(pk=row.pk).update(
         progress=progress,
         milestones_achieved=[each for each in row.milestones_achieved if each not in withdrawn],

@@ -19,7 +19,7 @@ from campaigns.accrual.types import context_of
 from campaigns.earning.action_context import ActionContext
 from campaigns.models.campaigns import RewardClaim
 from campaigns.progress import advance
-from campaigns.progress.advance import ActiveCampaign, MilestoneState, ProgressStep
+from campaigns.progress.advance import MilestoneState, ProgressStep, RunningCampaign
 from campaigns.replay.actions import Replayable
 from campaigns.replay.member_states import Member
 
@@ -56,7 +56,7 @@ class CampaignTrial:
         self._kind = scopes.KINDS[content["type"]]
         self._type: str = content["type"]
         self._spent = ZERO
-        self._beginning = ActiveCampaign(
+        self._beginning = RunningCampaign(
             campaign_id=self.campaign_id,
             campaign_name="",
             target=content["target"],
@@ -95,7 +95,7 @@ class CampaignTrial:
         self._spent += step.points
         return list(step.newly_reached)
 
-    def _add(self, member: Member, before: ActiveCampaign, step: ProgressStep) -> None:
+    def _add(self, member: Member, before: RunningCampaign, step: ProgressStep) -> None:
         totals, goal = self.totals, before.target
         totals.participants += member.campaign is None
         finished_before = before.round - 1 + (before.progress >= goal)

@@ -16,7 +16,7 @@ from brands.tenants.local_time import midnight
 from campaigns.earning.action_context import NO_SEGMENTS
 from campaigns.earning.fields import ORDER, SCAN
 from campaigns.earning.limits import NOTHING, Used, UseKey, starts_of
-from campaigns.progress.advance import ActiveCampaign
+from campaigns.progress.advance import RunningCampaign
 from campaigns.replay import level_history
 from campaigns.replay.level_history import LevelHistory
 from campaigns.replay.terms import Terms
@@ -193,7 +193,7 @@ class Member:
     pending: dict[int, Decimal] | None = None
     claimed: set[str] | None = None
     levels: LevelHistory = field(default_factory=LevelHistory)
-    campaign: ActiveCampaign | None = None
+    campaign: RunningCampaign | None = None
 
     @property
     def states(self) -> list[MemberState]:

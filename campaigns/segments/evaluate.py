@@ -74,7 +74,7 @@ def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluatio
             return None
         touched = None if whole else _touched(segment, plan)
         result = _write(segment, plan, touched)
-        values: dict[str, Any] = {"evaluated_at": at, "definition": plan.fingerprint}
+        values: dict[str, Any] = {"evaluated_at": at, "plan_fingerprint": plan.fingerprint}
         values["member_count"] = SegmentMember.objects.filter(segment=segment_id).count()
         if touched is None:
             values["fully_evaluated_at"] = at
@@ -84,7 +84,7 @@ def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluatio
 
 def _is_recent(segment: Segment, plan: Plan) -> bool:
     """Where members are compared with each other everybody is evaluated, so not as often."""
-    if not plan.is_relative or segment.evaluated_at is None or segment.definition != plan.fingerprint:
+    if not plan.is_relative or segment.evaluated_at is None or segment.plan_fingerprint != plan.fingerprint:
         return False
     return plan.at - segment.evaluated_at < RELATIVE_INTERVAL
 
@@ -94,7 +94,7 @@ def _touched(segment: Segment, plan: Plan) -> list[TouchedMember] | None:
     last, whole = segment.evaluated_at, segment.fully_evaluated_at
     if last is None or whole is None or plan.at - whole >= WHOLE_AFTER:
         return None
-    if plan.is_relative or segment.definition != plan.fingerprint:
+    if plan.is_relative or segment.plan_fingerprint != plan.fingerprint:
         return None
     touched = FETCH_TOUCHED.all(
         brand_id=segment.brand_id,

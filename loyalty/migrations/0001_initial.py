@@ -495,7 +495,7 @@ class Migration(migrations.Migration):
                 ('evaluated_at', core.moments.MomentField(editable=False, null=True, verbose_name='evaluated')),
                 ('fully_evaluated_at', core.moments.MomentField(editable=False, null=True)),
                 ('tried_at', core.moments.MomentField(editable=False, null=True)),
-                ('definition', models.CharField(db_default='', default='', editable=False, max_length=64)),
+                ('plan_fingerprint', models.CharField(db_default='', default='', editable=False, max_length=64)),
                 ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False, verbose_name='created at')),
             ],
             options={

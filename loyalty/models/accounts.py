@@ -19,7 +19,7 @@ ZERO = Decimal(0)
 class UserPoints(models.Model):
     """A customer's account at a brand; having one is being enrolled. Only the ledger changes its numbers."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     class Status(models.TextChoices):
         ACTIVE = "active", _("Active")
@@ -241,7 +241,7 @@ class OpeningBalance(models.Model):
     Only where the brand gives points to confirmed addresses alone.
     """
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

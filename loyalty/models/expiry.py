@@ -40,7 +40,7 @@ class ExpiryRun(models.Model):
 class ExpiryWarning(models.Model):
     """Until which day's expiry a member was warned last."""
 
-    guarded_by = ("user_point",)
+    brand_through = ("user_point",)
 
     user_point = models.OneToOneField(UserPoints, on_delete=models.CASCADE, primary_key=True, related_name="+")
     until = DayField()

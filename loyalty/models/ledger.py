@@ -41,7 +41,7 @@ class LoyaltyTransaction(models.Model):
     account's.
     """
 
-    customer_by = ("user_point",)
+    customer_through = ("user_point",)
     append_only = ("note",)  # which an erasure rewrites
 
     class Reason(models.TextChoices):
@@ -140,7 +140,7 @@ class LoyaltyTransaction(models.Model):
 class PointTransfer(models.Model):
     """One gift of points; the ledger has an entry of it on either side, `transfer:<id>`."""
 
-    customer_by = ("sender", "receiver")
+    customer_through = ("sender", "receiver")
 
     brand = models.ForeignKey(
         Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
@@ -179,7 +179,7 @@ class AccountMerge(models.Model):
     undo needs to know of rows that changed hands.
     """
 
-    customer_by = ("target", "source")
+    customer_through = ("target", "source")
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     target = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="merges", verbose_name=_("kept"))

@@ -73,7 +73,7 @@ class BrandLevel(models.Model):
 class LevelChange(models.Model):
     """A change of a member's level, or its renewal, at a brand with level periods. Written once, and stays."""
 
-    customer_by = ("user_point",)
+    customer_through = ("user_point",)
 
     class Reason(models.TextChoices):
         REACHED = "reached", _("Reached")

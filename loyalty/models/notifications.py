@@ -42,7 +42,7 @@ PHONE = RegexValidator(r"^\+[1-9][0-9]{6,14}\Z", _("Enter the number with its co
 class NotificationPreference(models.Model):
     """What a customer wants to hear from a brand. Without a row: everything, by e-mail and push, in its language."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -67,7 +67,7 @@ class NotificationPreference(models.Model):
 class Device(models.Model):
     """A phone or browser that a customer's app registered for push messages of a brand."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     class Platform(models.TextChoices):
         ANDROID = "android", "Android"
@@ -227,7 +227,7 @@ class NotificationTemplate(models.Model):
 class Notification(models.Model):
     """Something that a customer is told once, by whichever channels; `covers` lists the events that it tells of."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -266,7 +266,7 @@ class NotificationDelivery(models.Model):
     `address` holds, encrypted and until it is done, where a test is to go.
     """
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     class Status(models.TextChoices):
         QUEUED = "queued", _("Queued")

@@ -45,7 +45,7 @@ class CurrencyRate(models.Model):
 class CreditedOrder(models.Model):
     """An order of a brand's shop, and the one customer whom it was credited to."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
     order_id = models.CharField(_("order id"), max_length=200)
@@ -70,7 +70,7 @@ class CreditedOrder(models.Model):
 class OrderReturn(models.Model):
     """What a shop reported as returned of an order, and how many of its points that took back."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     class Kind(models.TextChoices):
         RETURNED = "order-returned", _("Returned")

@@ -13,7 +13,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 class PendingPoints(models.Model):
     """What is still pending of a line of the ledger, and when it is released; null: when the delivery is confirmed."""
 
-    guarded_by = ("user_point",)
+    brand_through = ("user_point",)
 
     entry = models.OneToOneField(LoyaltyTransaction, on_delete=models.PROTECT, primary_key=True, related_name="+")
     user_point = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="+", verbose_name=_("member"))

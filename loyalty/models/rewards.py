@@ -142,7 +142,7 @@ class Reward(models.Model):
 class Redemption(models.Model):
     """A reward that a customer took, for points or at a milestone, and the code that a till takes for it."""
 
-    customer_by = ("user_point",)
+    customer_through = ("user_point",)
 
     class Status(models.TextChoices):
         ISSUED = "issued", _("Issued")
@@ -240,7 +240,7 @@ class PoolCode(models.Model):
     Who got one keeps it, whatever becomes of the redemption: a code that somebody has seen is never handed out again.
     """
 
-    customer_by = ("redemption",)
+    customer_through = ("redemption",)
 
     brand = models.ForeignKey(
         Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")

@@ -80,7 +80,7 @@ class WalletPassQuerySet(models.QuerySet["WalletPass"]):
 class WalletPass(models.Model):
     """A member's pass on one platform. Its version grows when something on it changes."""
 
-    customer_by = ("account",)
+    customer_through = ("account",)
 
     class State(models.TextChoices):
         ISSUED = "issued", _("Issued")
@@ -151,7 +151,7 @@ class WalletPass(models.Model):
 class WalletDevice(models.Model):
     """An Apple device that holds a pass and wants to hear of its changes."""
 
-    guarded_by = ("wallet_pass",)
+    brand_through = ("wallet_pass",)
 
     wallet_pass = models.ForeignKey(WalletPass, on_delete=models.CASCADE, related_name="devices", db_index=False)
     device = models.CharField(max_length=128, help_text=_("The device's name for itself in this brand's passes."))

@@ -105,7 +105,7 @@ class WebhookEndpoint(SigningSecretModel):
 class WebhookDelivery(models.Model):
     """One message to one endpoint: what is said, the same bytes at each attempt, and how it ended."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")
@@ -165,7 +165,7 @@ class WebhookDelivery(models.Model):
 class WebhookAttempt(models.Model):
     """One call and what came of it. `status` null: there was no answer, and `error` says why."""
 
-    guarded_by = ("delivery",)
+    brand_through = ("delivery",)
 
     delivery = models.ForeignKey(WebhookDelivery, on_delete=models.CASCADE, related_name="calls")
     at = MomentField(_("when"), default=timezone.now)

@@ -69,7 +69,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
                 WHERE x.rule_id = ANY (a.limited) AND x.account_id = m.user_point_id),
            'budgets', (
                SELECT json_agg(json_build_array(x.rule_id, x.points::text, x.events))
-                 FROM campaigns_earningrulebudget x WHERE x.rule_id = ANY (a.limited)))
+                 FROM campaigns_earningrulebudgetuse x WHERE x.rule_id = ANY (a.limited)))
        END AS used,
        CASE WHEN a.products IS NOT NULL AND (a.wants_catalogue OR running.need_catalogue) THEN (
            SELECT json_agg(json_build_array(p.id, p.sku, p.category, p.tags))
@@ -93,7 +93,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
                   'conditions', CASE WHEN c.conditions <> '{}' THEN c.conditions::text END,
                   'budget', c.budget::text,
                   'spent', CASE WHEN c.budget IS NOT NULL THEN (
-                      SELECT s.points::text FROM campaigns_campaignbudget s WHERE s.campaign_id = c.campaign_id) END,
+                      SELECT s.points::text FROM campaigns_campaignbudgetuse s WHERE s.campaign_id = c.campaign_id) END,
                   'progress', COALESCE(h.progress, 0)::text, 'round', COALESCE(h.round, 1), 'products', h.products,
                   'achieved', h.milestones_achieved,
                   'milestones', (

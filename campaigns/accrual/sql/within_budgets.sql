@@ -12,7 +12,7 @@
       JOIN candidates USING (item)
     WINDOW earlier AS (PARTITION BY w.rule_id ORDER BY w.item)
 ), budgets AS (
-    SELECT b.rule_id, b.points, b.events FROM campaigns_earningrulebudget b
+    SELECT b.rule_id, b.points, b.events FROM campaigns_earningrulebudgetuse b
      WHERE b.rule_id = ANY (ARRAY(SELECT t.rule_id FROM taking t))
      ORDER BY b.rule_id
        FOR NO KEY UPDATE
@@ -24,7 +24,7 @@
       JOIN candidates USING (item)
 ), campaign_budgets AS (
     -- All of the rules' budgets first: whoever locks both does it in the same order.
-    SELECT s.campaign_id, s.points FROM campaigns_campaignbudget s
+    SELECT s.campaign_id, s.points FROM campaigns_campaignbudgetuse s
      WHERE s.campaign_id = ANY (ARRAY(SELECT t.campaign_id FROM taking_of_campaigns t))
        AND (SELECT count(*) FROM budgets) >= 0
      ORDER BY s.campaign_id
@@ -40,7 +40,7 @@
            SELECT FROM taking_of_campaigns t LEFT JOIN campaign_budgets s USING (campaign_id)
             WHERE t.item = c.item AND (s.campaign_id IS NULL OR s.points + t.points_so_far > t.most))
 ), taken_of_budgets AS (
-    UPDATE campaigns_earningrulebudget b
+    UPDATE campaigns_earningrulebudgetuse b
        SET points = b.points + taken.points, events = b.events + taken.events,
            used_up_at = CASE WHEN b.points + taken.points >= taken.most_points
                                OR b.events + taken.events >= taken.most_events
@@ -50,7 +50,7 @@
               FROM taking t JOIN locked USING (item) GROUP BY t.rule_id) taken
      WHERE b.rule_id = taken.rule_id
 ), taken_of_campaigns AS (
-    UPDATE campaigns_campaignbudget s SET points = s.points + taken.points
+    UPDATE campaigns_campaignbudgetuse s SET points = s.points + taken.points
       FROM (SELECT t.campaign_id, sum(t.points) AS points FROM taking_of_campaigns t JOIN locked USING (item)
              GROUP BY t.campaign_id) taken
      WHERE s.campaign_id = taken.campaign_id

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from campaigns import linked_batches
 from campaigns.admin.campaign_page.bars import chart_of
-from campaigns.models.campaigns import Campaign, CampaignBudget, Milestone
+from campaigns.models.campaigns import Campaign, CampaignBudgetUse, Milestone
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults, MilestoneResults
 from core.numbers import format_number, grouped, plural_number
@@ -143,7 +143,7 @@ def spent_of(spent: Decimal, limit: Decimal) -> str:
 def budget_of(campaign: Campaign, results: CampaignResults, *, with_money: bool) -> Budget:
     """`with_money`: for whoever may see what a point costs."""
     spent = results.points + results.points_waiting
-    row = CampaignBudget.objects.filter(campaign=campaign).first() if campaign.budget is not None else None
+    row = CampaignBudgetUse.objects.filter(campaign=campaign).first() if campaign.budget is not None else None
     if row is not None:
         spent = row.points
     limit = campaign.budget

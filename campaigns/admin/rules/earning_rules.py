@@ -69,7 +69,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
     reward_type_field = "reward_type"
     list_display = ("name", "kind_now", "reward_type", "reward_value", "state_now", "budget_now")
     list_filter = (KindFilter, ("state", ChoicesFilter))
-    list_select_related = ("budget",)
+    list_select_related = ("budget_use",)
     search_fields = ("name",)
     readonly_fields = ("state_now", "state_changed", "budget_now", "reads_back")
     actions_detail = ("activate", "pause", "end", "duplicate", "replay")
@@ -128,9 +128,10 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         own = budget_limits(rule)
         if not rule.pk or not own:
             return "-"
-        if any((rule.budget.events if each.counts_events else rule.budget.points) >= each.amount for each in own):
+        used = rule.budget_use
+        if any((used.events if each.counts_events else used.points) >= each.amount for each in own):
             return badge("danger", _("Out of budget"))
-        amounts = {"points": format_points(rule.budget.points), "times": format_times(rule.budget.events)}
+        amounts = {"points": format_points(used.points), "times": format_times(used.events)}
         return _("%(points)s, %(times)s") % amounts
 
     @display(description=gettext_lazy("the rule"))

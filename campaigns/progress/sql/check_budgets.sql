@@ -3,7 +3,7 @@
 SELECT format('campaign %%s', c.campaign_id) AS subject, trim_scale(coalesce(paid.points, 0))::text AS expected,
        trim_scale(s.points)::text AS actual
   FROM campaigns_campaign c
-  JOIN campaigns_campaignbudget s USING (campaign_id)
+  JOIN campaigns_campaignbudgetuse s USING (campaign_id)
   LEFT JOIN LATERAL (
        SELECT sum(coalesce(r.points, m.reward_points)) AS points
          FROM campaigns_milestone m JOIN campaigns_rewardclaim r USING (milestone_id)

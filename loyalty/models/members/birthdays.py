@@ -13,7 +13,7 @@ from core.moments import MomentField
 class Birthday(models.Model):
     """A customer's birthday as one brand knows it; `set_at` is when it last became this day."""
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

@@ -20,7 +20,7 @@ class EmailConfirmation(models.Model):
     Neither is stored: both follow from the id and the installation's secret.
     """
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     confirmation_id = models.UUIDField(_("confirmation id"), primary_key=True, default=uuid.uuid4, editable=False)
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")

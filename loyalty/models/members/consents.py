@@ -16,7 +16,7 @@ class Consent(models.Model):
     A brand has pages of its own for them (the addresses), or wrote the texts here.
     """
 
-    customer_by = ("user",)
+    customer_through = ("user",)
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

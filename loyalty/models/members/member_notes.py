@@ -15,7 +15,7 @@ MAX_LENGTH = 2000
 class MemberNote(models.Model):
     """A note on a member's page. Only its author deletes it; it goes with the member's personal data.
 
-    The member sees none of it: it says neither `customer_by` nor `guarded_by`.
+    The member sees none of it: it says neither `customer_through` nor `brand_through`.
     """
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)

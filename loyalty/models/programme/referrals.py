@@ -109,7 +109,7 @@ class ReferralProgramme(models.Model):
 class ReferralCode(models.Model):
     """The code by which a member refers friends. It is drawn at random, so it says nothing about the member."""
 
-    customer_by = ("account",)
+    customer_through = ("account",)
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     account = models.OneToOneField(UserPoints, on_delete=models.CASCADE, related_name="referral_code")
@@ -129,7 +129,7 @@ class ReferralCode(models.Model):
 class Referral(models.Model):
     """A friend who joined with a member's code. The ledger has an entry of it on either side, `referral:<id>`."""
 
-    customer_by = ("referrer", "friend")
+    customer_through = ("referrer", "friend")
 
     class State(models.TextChoices):
         WAITING = "waiting", _("Waiting")

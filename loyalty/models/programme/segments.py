@@ -12,8 +12,8 @@ from loyalty.models.accounts import UserPoints
 class Segment(models.Model):
     """A condition over members. `conditions` is data that campaigns/segments reads; nothing of it is evaluated as text.
 
-    `definition` is a fingerprint of what the conditions came to at the last evaluation: where that has changed, because
-    a level's threshold did for instance, all members are evaluated again.
+    `plan_fingerprint` stands for the query that the conditions came to at the last evaluation. Where that has changed,
+    because a level's threshold did for instance, all members are evaluated again.
     """
 
     brand = models.ForeignKey(
@@ -27,7 +27,7 @@ class Segment(models.Model):
     fully_evaluated_at = MomentField(null=True, editable=False)
     # When the last evaluation began, even if it failed.
     tried_at = MomentField(null=True, editable=False)
-    definition = models.CharField(max_length=64, default="", db_default="", editable=False)
+    plan_fingerprint = models.CharField(max_length=64, default="", db_default="", editable=False)
     created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 
     class Meta:
@@ -49,7 +49,7 @@ class Segment(models.Model):
 class SegmentMember(models.Model):
     """A member who fulfilled a segment's conditions when it was evaluated last. Written by campaigns/segments alone."""
 
-    customer_by = ("account",)
+    customer_through = ("account",)
 
     # Brand and account are right by the statement that writes them. Constraints would check, and lock, a million
     # accounts one by one.

@@ -95,7 +95,7 @@ def test_a_table_that_nobody_guards_is_said_plainly():
                 app_label = "brands"
 
     with pytest.raises(
-        ImproperlyConfigured, match=r"brands\.Forgotten has no foreign key `brand`: say by `guarded_by`"
+        ImproperlyConfigured, match=r"brands\.Forgotten has no foreign key `brand`: say by `brand_through`"
     ):
         policies.table_of(Forgotten)
 

@@ -19,8 +19,8 @@ from brands.staff_login import staff as people
 from brands.staff_login.models import Invitation, StaffMail
 from brands.tenants.quotas import Resource, Usage
 from campaigns.earning import budgets
-from campaigns.models.campaigns import CampaignBudget
-from campaigns.models.earning_rules import EarningRuleBudget
+from campaigns.models.campaigns import CampaignBudgetUse
+from campaigns.models.earning_rules import EarningRuleBudgetUse
 from jobs import runner
 from jobs.models import Job, ReportRecipient, ReportSchedule
 from loyalty.models.notifications import NotificationSettings
@@ -119,14 +119,14 @@ def near_quota(brand: Brand, user: User) -> None:
 def rule_used_up(brand: Brand, _user: User) -> None:
     rule = factories.earning_rule(brand, "scan-auth", 2, "multiplier", name="Spring", without_end=True)
     values = {"points": 25_800, "events": 1_204, "used_up_at": timezone.now()}
-    EarningRuleBudget.objects.update_or_create(rule=rule, defaults=values)
+    EarningRuleBudgetUse.objects.update_or_create(rule=rule, defaults=values)
     assert budgets.notify_used_up(at=timezone.now()) == 1
 
 
 def campaign_used_up(brand: Brand, _user: User) -> None:
     campaign = factories.campaign(brand, budget=25_800)
     factories.milestone(campaign, 1, reward_points=20)
-    CampaignBudget.objects.update_or_create(campaign=campaign, defaults={"points": 25_800})
+    CampaignBudgetUse.objects.update_or_create(campaign=campaign, defaults={"points": 25_800})
     assert budgets.notify_used_up(at=timezone.now()) == 1
 
 

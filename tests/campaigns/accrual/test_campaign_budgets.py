@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from brands.staff_login.models import StaffMail
 from campaigns.earning import budgets
-from campaigns.models.campaigns import Campaign, CampaignBudget, RewardClaim, UserLoyaltyCampaign
+from campaigns.models.campaigns import Campaign, CampaignBudgetUse, RewardClaim, UserLoyaltyCampaign
 from campaigns.progress import results
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
@@ -24,11 +24,11 @@ def test_a_reward_that_is_withdrawn_goes_back_to_the_budget(brand, customer):
     campaign = of_money(brand, target=1000, budget=50)
     factories.milestone(campaign, 100, reward_points=40, auto_claim=False)
     shop.buy(brand, customer, subtotal="100.00")
-    assert CampaignBudget.objects.get().points == 40
+    assert CampaignBudgetUse.objects.get().points == 40
 
     shop.cancel(brand, customer)
 
-    assert (CampaignBudget.objects.get().points, RewardClaim.objects.count()) == (0, 0)
+    assert (CampaignBudgetUse.objects.get().points, RewardClaim.objects.count()) == (0, 0)
 
 
 # --- Budget
@@ -43,7 +43,7 @@ def test_a_budget_is_given_out_and_then_milestones_pay_nothing(brand):
     worker.drain()
 
     assert [each["milestone_achieved"] for each in campaign_results] == [True, True, False]
-    assert CampaignBudget.objects.get().points == 20
+    assert CampaignBudgetUse.objects.get().points == 20
     assert LoyaltyTransaction.objects.filter(reason_id__startswith="milestone:").count() == 2
     assert all(each.milestones_achieved for each in UserLoyaltyCampaign.objects.all())
 
@@ -62,11 +62,11 @@ def test_a_budget_that_is_set_later_counts_what_was_paid_before(brand, customer)
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 1, reward_points=10)
     scanned(brand, customer, sku="A", title="A")
-    assert CampaignBudget.objects.get().points == 0
+    assert CampaignBudgetUse.objects.get().points == 0
 
     Campaign.objects.update(budget=15)
 
-    assert CampaignBudget.objects.get().points == 10
+    assert CampaignBudgetUse.objects.get().points == 10
     other = factories.customer(brand)
     assert not scanned(brand, other, sku="B", title="B")["campaigns"][0]["milestone_achieved"]
 
@@ -96,7 +96,7 @@ def test_owners_hear_once_that_a_budget_is_used_up(brand, budget, notified_count
     mails = StaffMail.objects.filter(user=owner, kind="budget")
     assert ["“Scan and win” has paid 20 points" in each.text for each in mails] == [True] * notified_counts[0]
     Campaign.objects.update(budget=budget + 1)
-    assert CampaignBudget.objects.get().notified_at is None
+    assert CampaignBudgetUse.objects.get().notified_at is None
 
 
 # --- Results

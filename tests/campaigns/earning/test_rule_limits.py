@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from brands.staff_login.models import StaffMail
 from campaigns.earning import budgets
-from campaigns.models.earning_rules import EarningRule, EarningRuleBudget, EarningRuleUse
+from campaigns.models.earning_rules import EarningRule, EarningRuleBudgetUse, EarningRuleUse
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.explanations import texts_of
@@ -43,7 +43,7 @@ def test_a_rule_out_of_budget_gives_the_rest_and_then_nothing(brand, customer):
     made = rule(brand, value=10, effect="bonus", limits=[limit("rule", most=25)])
 
     assert [scan(brand, customer) for _ in range(4)] == [11, 11, 6, 1]
-    budget = EarningRuleBudget.objects.get(rule=made)
+    budget = EarningRuleBudgetUse.objects.get(rule=made)
     assert (budget.points, budget.events) == (25, 3)
     assert budget.used_up_at
     assert texts_of(LoyaltyTransaction.objects.latest("pk").details, "en")[1] == (
@@ -62,7 +62,7 @@ def test_owners_hear_once_that_a_budget_is_used_up(brand, customer):
     [mail] = StaffMail.objects.filter(user=owner, kind="budget")
     assert "“Ten” has given 5 points, 1 time." in mail.text
     EarningRule.objects.filter(pk=made.pk).update(limits=[limit("rule", most=50)])
-    assert EarningRuleBudget.objects.get(rule=made).used_up_at is None
+    assert EarningRuleBudgetUse.objects.get(rule=made).used_up_at is None
     assert scan(brand, customer) == 11
 
 
@@ -77,7 +77,7 @@ def test_a_brand_with_many_budgets_used_up_keeps_nobody_elses_owners_waiting(bra
         for each in range(number):
             made = rule(owning, value=10, effect="bonus", name=f"Bonus {each}", limits=[limit("rule", most=5)])
             values = {"points": 5, "used_up_at": now}
-            EarningRuleBudget.objects.update_or_create(rule=made, defaults=values)
+            EarningRuleBudgetUse.objects.update_or_create(rule=made, defaults=values)
 
     assert [budgets.notify_used_up(at=now) for _ in range(2)] == [3, 0]
     assert StaffMail.objects.filter(kind="budget", user__email=f"owner-of-{other.slug}@example.com").count() == 1
@@ -98,7 +98,7 @@ def test_many_scans_in_one_statement_keep_to_the_budget(brand):
     worker.drain()
 
     assert sorted(earned()) == [1, 6, 11, 11, 11]
-    assert EarningRuleBudget.objects.get(rule=made).points == 35
+    assert EarningRuleBudgetUse.objects.get(rule=made).points == 35
 
 
 def test_the_brand_s_own_limit_takes_back_what_rules_gave_too_much(brand, customer):
@@ -107,6 +107,6 @@ def test_the_brand_s_own_limit_takes_back_what_rules_gave_too_much(brand, custom
     brand.save()
 
     assert [scan(brand, customer) for _ in range(2)] == [11, 4]
-    assert EarningRuleBudget.objects.get(rule=made).points == 13
+    assert EarningRuleBudgetUse.objects.get(rule=made).points == 13
     assert EarningRuleUse.objects.get(rule=made).points == 13
     assert "daily limit" in texts_of(LoyaltyTransaction.objects.latest("pk").details, "en")[1]

@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.accrual import snapshot, write
 from campaigns.earning import budgets
-from campaigns.models.earning_rules import EarningRuleBudget, EarningRuleUse
+from campaigns.models.earning_rules import EarningRuleBudgetUse, EarningRuleUse
 from events import delivery, leases, worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import accounts
@@ -81,7 +81,7 @@ def test_a_budget_is_never_overdrawn_however_many_accrue_at_once(brand, portion)
     made = at_the_last_points(brand, portion=portion)
 
     assert LoyaltyTransaction.objects.count() == 6
-    assert given_by(made) == EarningRuleBudget.objects.get(rule=made).points == 25
+    assert given_by(made) == EarningRuleBudgetUse.objects.get(rule=made).points == 25
 
 
 @pytest.mark.usefixtures("budgets_unguarded")

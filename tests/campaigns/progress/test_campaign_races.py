@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.accrual import snapshot, write
 from campaigns.earning import budgets
-from campaigns.models.campaigns import CampaignBudget, RewardClaim
+from campaigns.models.campaigns import CampaignBudgetUse, RewardClaim
 from campaigns.progress import consistency
 from core.consistency import differences
 from events import delivery, leases, worker
@@ -76,7 +76,7 @@ def test_a_campaign_s_budget_is_never_overdrawn_however_many_reach_it_at_once(br
     at_the_last_points(brand, portion=portion)
 
     assert LoyaltyTransaction.objects.exclude(reason_id__startswith="milestone:").count() == 6
-    assert paid() == CampaignBudget.objects.get().points == 20
+    assert paid() == CampaignBudgetUse.objects.get().points == 20
     assert RewardClaim.objects.count() == 2
     assert list(differences(consistency.CHECKS)) == []
 
@@ -93,6 +93,6 @@ def test_budgets_of_rules_and_campaigns_are_taken_together_without_a_deadlock(br
     made = rule(brand, value=10, effect="bonus", limits=[limit("rule", most=25)])
     at_the_last_points(brand)
 
-    made.budget.refresh_from_db()
-    assert made.budget.points == 25
-    assert paid() == CampaignBudget.objects.get().points == 20
+    made.budget_use.refresh_from_db()
+    assert made.budget_use.points == 25
+    assert paid() == CampaignBudgetUse.objects.get().points == 20

@@ -252,7 +252,7 @@ def test_brands_take_turns(brand):
 def test_a_changed_segment_is_due_at_once(brand):
     segment = factories.segment(brand)
     evaluated(segment)
-    Segment.objects.update(definition="", tried_at=None)
+    Segment.objects.update(plan_fingerprint="", tried_at=None)
 
     assert evaluate.due(at=timezone.now()) == [segment.pk]
 

@@ -246,10 +246,10 @@ def test_every_table_with_persons_says_whose_its_rows_are():
         persons = any(each.related_model in {User, UserPoints} for each in keys)
         label = model._meta.label
         if not persons or model._meta.db_table in policies.UNGUARDED or label in FOREIGN_KEYS_OF_STAFF | FIGURES:
-            assert not getattr(model, "customer_by", ()) or label in THROUGH_ANOTHER_ROW, label
+            assert not getattr(model, "customer_through", ()) or label in THROUGH_ANOTHER_ROW, label
             continue
-        assert getattr(model, "customer_by", ()) or "user_point" in getattr(model, "guarded_by", ()), (
-            f"{label} has a key to a person: say by `customer_by` which of them is the customer whose row it is"
+        assert getattr(model, "customer_through", ()) or "user_point" in getattr(model, "brand_through", ()), (
+            f"{label} has a key to a person: say by `customer_through` which of them is the customer whose row it is"
         )
 
 

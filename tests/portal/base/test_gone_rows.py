@@ -13,7 +13,7 @@ from django.db.models import Model
 from django.test import Client
 
 from brands.models.tenants import Brand
-from campaigns.models.campaigns import Campaign, CampaignBudget
+from campaigns.models.campaigns import Campaign, CampaignBudgetUse
 from campaigns.models.replays import Replay
 from core.forms.digits import NUMERIC
 from loyalty.models.levels import BrandLevel
@@ -98,7 +98,7 @@ def forms_of(client: Client, rows: dict[str, Any]) -> Iterator[tuple[str, Any, d
 def delete(row: Any) -> None:
     """As a colleague does, when nothing hangs on the row."""
     if isinstance(row, Campaign):
-        CampaignBudget.objects.filter(campaign=row).delete()
+        CampaignBudgetUse.objects.filter(campaign=row).delete()
     type(row)._base_manager.filter(pk=row.pk)._raw_delete(connection.alias)  # type: ignore[attr-defined]
 
 

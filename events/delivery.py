@@ -35,7 +35,7 @@ from events.messages import (
     OnHold,
     RerouteEvent,
     RetryLater,
-    batch_settings_of,
+    batch_handler_of,
     delivery_handler_of,
 )
 from events.models import Event
@@ -106,12 +106,12 @@ def postpone(delivery: LeasedEvent) -> str:
 
 def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent]:
     """Those left to deliver one at a time: such as are refused, were overtaken, or spoilt it for the others."""
-    batch = batch_settings_of(kind)
-    if batch is None or len(several) == 1:
+    handle = batch_handler_of(kind)
+    if handle is None or len(several) == 1:
         return several
     began = time.perf_counter()
     try:
-        left = batch(several)
+        left = handle(several)
     except Exception as error:
         if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
             raise

@@ -137,7 +137,7 @@ class LeasedEvent:
 
 
 Handler = Callable[[LeasedEvent], None]
-EventBatch = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
+BatchHandler = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
 
 
 @cache
@@ -162,7 +162,7 @@ def _handler_of_own_kinds() -> Handler | None:
 
 
 @cache
-def batch_settings_of(kind: str) -> EventBatch | None:
+def batch_handler_of(kind: str) -> BatchHandler | None:
     """What settings.EVENT_BATCH_HANDLERS names for this detail-type: it finishes many deliveries at once.
 
     It returns those that it left alone. If it raises, each goes alone; what it did not finish may have left nothing.

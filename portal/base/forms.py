@@ -48,6 +48,13 @@ class TenantForm(AsciiDigits, VersionedForm):
         return excluded - {"brand"} if self.instance.pk else excluded
 
 
+class DomainErrorForm(AsciiDigits, forms.Form):
+    """A form of no single row that shows a rule's error at the field that it is about."""
+
+    def add_domain_error(self, error: DomainError) -> None:
+        add_domain_error(self, error)
+
+
 def add_domain_error(form: forms.BaseForm, error: DomainError) -> None:
     """Add a domain error to the form, at the field that it names, or above the form where that has no such field."""
     field = error.details.get("field")

@@ -11,21 +11,12 @@ from authcodes.imports import pasted_codes
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.scanned import MAX_CODE_LENGTH
-from core.errors import DomainError
-from core.forms.digits import AsciiDigits
 from portal.base.confirmation import reason_field
-from portal.base.forms import add_domain_error
+from portal.base.forms import DomainErrorForm
 from portal.unfold import NumberWidget, TextareaWidget, TextWidget
 
 # Characters of a pasted line: a code, or the address that holds it. One may be longer, all of them may not.
 MEAN_LINE_LENGTH = 200
-
-
-class DomainErrorForm(AsciiDigits, forms.Form):
-    """A form that shows a rule's error at the field that it is about."""
-
-    def add_domain_error(self, error: DomainError) -> None:
-        add_domain_error(self, error)
 
 
 class ChangeReasonForm(DomainErrorForm):

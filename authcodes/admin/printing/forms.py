@@ -230,7 +230,7 @@ class PrintForm(LayoutForm):
             self.add_error(name, _("This field is required."))
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show a refusal at the field that it names; a setting may be made of two of them."""
+        """Show a rule's error at the field that it names; a setting may be made of two of them."""
         field = error.details.get("field")
         if field in {"size_mm", "qr_mm"}:
             field = "size_amount" if self.cleaned_data.get("size") == CUSTOM else "size"

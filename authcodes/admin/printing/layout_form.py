@@ -9,11 +9,11 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.codes.bulk_forms import DomainErrorForm
 from authcodes.models.prints import LabelLayout
 from authcodes.printing import layouts
 from authcodes.printing.checks import format_length
 from authcodes.printing.labels.parts import ALWAYS, SLACK, SWITCHED, TEXTS, Part, PartName, Parts, least, problems
+from portal.base.forms import DomainErrorForm
 from portal.unfold import SelectWidget, TextWidget
 
 AUTOMATIC, BY_HAND = "", "own"

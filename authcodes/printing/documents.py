@@ -33,7 +33,7 @@ logging.getLogger("weasyprint").setLevel(logging.ERROR)
 
 FONTS = Path(__file__).parent / "labels" / "font_files"
 FONT = "DejaVuSans.ttf"
-OURS = "ours:"  # the scheme of the files that we give a document; no other address is answered
+FILE_SCHEME = "files:"  # the scheme of the files that we give a document; no other address is answered
 SPECIMEN = "SPECIMEN"
 SPECIMEN_MM = images.DEFAULT_SIZE_MM
 
@@ -70,8 +70,8 @@ def _fetcher_class() -> Any:
             self.files = files
 
         def fetch(self, url: str, headers: Any = None) -> Any:  # noqa: ARG002 - its base's signature
-            name = url.removeprefix(OURS)
-            if not url.startswith(OURS) or name not in self.files:
+            name = url.removeprefix(FILE_SCHEME)
+            if not url.startswith(FILE_SCHEME) or name not in self.files:
                 message = "this document may fetch nothing"
                 raise ValueError(message)
             return import_module("weasyprint.urls").URLFetcherResponse(url, self.files[name])
@@ -85,17 +85,17 @@ def _font() -> bytes:
 
 
 def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None = None) -> bytes:
-    """The template as a PDF; it may show `files` by their names, as `ours:<name>`. Raises LibrariesMissing."""
+    """The template as a PDF; it may show `files` by their names, as `files:<name>`. Raises LibrariesMissing."""
     return drawn(typeset(template, context), files)
 
 
 def typeset(template: str, context: dict[str, Any]) -> str:
     """The template with the fonts that its letters need."""
-    page_context = {"font": OURS + FONT, "ours": OURS, "sandbox_mark": selection.SANDBOX_MARK, **context}
-    more = next_to_dejavu(render_to_string(template, page_context))
-    return render_to_string(
-        template, {**page_context, "more_fonts": [(face.name, OURS + face.path.name) for face in more]}
-    )
+    addresses = {"font": FILE_SCHEME + FONT, "file_scheme": FILE_SCHEME}
+    context = {**addresses, "sandbox_mark": selection.SANDBOX_MARK, **context}
+    more = next_to_dejavu(render_to_string(template, context))
+    more_fonts = [(face.name, FILE_SCHEME + face.path.name) for face in more]
+    return render_to_string(template, {**context, "more_fonts": more_fonts})
 
 
 def drawn(text: str, files: dict[str, bytes] | None = None) -> bytes:

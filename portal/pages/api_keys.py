@@ -28,7 +28,7 @@ from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction, ReasonForm
 from portal.base.forms import LinesField, TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
-from portal.lists.code_text import display_code
+from portal.lists.bidi import display_code
 from portal.mixins.secret_page import RotateForm, SecretOnceAdmin, hours_field
 from portal.unfold import CheckboxesWidget, ChoicesFilter, action, display
 

@@ -15,7 +15,7 @@ from loyalty.models.notifications import Channel, NotificationDelivery
 from portal.base.badges import badge
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.code_text import display_code
+from portal.lists.bidi import display_code
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
 

@@ -12,7 +12,7 @@ from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.notifications import suppression
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.code_text import display_code
+from portal.lists.bidi import display_code
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
 

@@ -13,7 +13,7 @@ from loyalty.models.rewards import PoolCode
 from portal.base.badges import badge
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.import_export.importable import ImportingAdmin
-from portal.lists.code_text import display_code
+from portal.lists.bidi import display_code
 from portal.lists.filters import OwnRowsFilter
 from portal.unfold import display
 

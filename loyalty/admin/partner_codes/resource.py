@@ -22,7 +22,7 @@ from portal.import_export.cells import Cell
 from portal.import_export.plans import Outcome, Plan, PlannedRow
 from portal.import_export.resource import TenantResource
 from portal.import_export.tables import Table
-from portal.lists.code_text import isolated
+from portal.lists.bidi import isolated
 
 COLUMNS = ("reward", "code", "expires_at")
 CODE = re.compile(r"[\x21-\x7e]+( [\x21-\x7e]+)*")

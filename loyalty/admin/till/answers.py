@@ -18,7 +18,7 @@ from loyalty.rewards import codes
 from loyalty.rewards import till as redemptions
 from portal.base.badges import badge
 from portal.lists import local_time
-from portal.lists.code_text import display_code
+from portal.lists.bidi import display_code
 from portal.lists.number_columns import format_points
 
 COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": "", "blocked": "danger"}

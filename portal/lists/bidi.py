@@ -1,4 +1,4 @@
-"""Codes, keys and phone numbers, whole or masked: their signs stand in one order, whichever way the page runs."""
+"""Codes, keys and phone numbers read from left to right, also on pages that read from right to left."""
 
 from typing import Any
 
@@ -13,5 +13,5 @@ def display_code(text: Any) -> SafeString:
 
 
 def isolated(text: str) -> str:
-    """For plain text around which other words stand."""
+    """For text without HTML."""
     return f"{LEFT_TO_RIGHT}{text}{END}"

@@ -1,1 +1,1 @@
-"""What a member holds and hears: accounts and the ledger, levels, rewards, wallets, notifications and webhooks."""
+"""Member accounts and everything attached: the ledger, levels, rewards, wallets, notifications and webhooks."""

@@ -13,7 +13,7 @@ class LoyaltyConfig(AppConfig):
     verbose_name = _("Points and events")
 
     def ready(self) -> None:
-        """Say which files with wallet keys have to be moved; manage.py wallet_selfcheck knows the brands' ids too."""
+        """Log which wallet key files must be moved. manage.py wallet_selfcheck also names the brands' ids."""
         for file, slug, platform in key_files.named_by_slug():
             logger.warning(
                 "WALLET_KEYS_DIR: %s is not read, because the slug %s may change: move it to <brand id>/%s.json "

@@ -1,4 +1,4 @@
-"""Why a customer gets no points, or nothing for them."""
+"""Domain errors of loyalty: why a customer gets no points, or nothing for them."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -18,7 +18,7 @@ class MemberBlocked(DomainError):
 
 
 class MemberMerged(MemberBlocked):
-    """Of the code MEMBER_BLOCKED: what callers do about it is the same."""
+    """Keeps the code MEMBER_BLOCKED, because callers handle both in the same way."""
 
     default_message = _("This customer's account was merged into another account. Use that one.")
 

@@ -1,4 +1,4 @@
-"""What the programme knows of a person: notifications, wallet passes, webhook messages, consents, and the account."""
+"""A person's data in the programme: notifications, wallet passes, webhook deliveries, consents, and the account."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ from loyalty.wallets import passes
 
 
 def export_notifications(user_id: int, brand_id: int) -> dict[str, Any]:
-    """Wishes, devices, and what was sent when and by which channel."""
+    """Preferences, devices, and what was sent, when and by which channel."""
     choices = preferences.read(user_id, brand_id)
     own_rows = {"user_id": user_id, "brand_id": brand_id}
     return {
@@ -61,7 +61,7 @@ def export_notifications(user_id: int, brand_id: int) -> dict[str, Any]:
 
 
 def erase_notifications(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
-    """Call before the person's own e-mail address is taken away: what is stopped is found by it."""
+    """Call before the person's e-mail address is removed, because it finds the suppressed address."""
     with transaction.atomic():
         email = User.objects.values_list("email", flat=True).get(pk=user_id)
         phone = preferences.read(user_id, brand_id).phone
@@ -73,7 +73,7 @@ def erase_notifications(user_id: int, brand_id: int, *, to: int, at: datetime) -
 
 
 def export_wallets(user_id: int, brand_id: int) -> list[dict[str, Any]]:
-    """The passes, and how many devices want to hear of each."""
+    """The passes, and how many devices are registered for each."""
     rows = WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id).order_by("id")
     return [
         {
@@ -88,15 +88,15 @@ def export_wallets(user_id: int, brand_id: int) -> list[dict[str, Any]]:
 
 
 def erase_wallets(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
-    """Devices that hold the pass are turned away from now on; Google hears by an event that it is over."""
+    """Reject requests of devices with the pass from now on, and have an event expire Google's object."""
     rows = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
-    messages = passes.revoke(passes=rows, to=to)  # the passes first, as a device does that registers
+    messages = passes.revoke(passes=rows, to=to)  # locks the passes first, as a device registration does
     wallet_devices.delete_all(rows)
     publishing.publish(messages=messages, brand_id=brand_id, at=at)
 
 
 def export_webhooks(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
-    """What the log still holds of what the brand's own systems were told, newest first."""
+    """Webhook deliveries about the person that are still in the log, newest first."""
     customer_rows = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-id")
     return (
         {
@@ -110,7 +110,7 @@ def export_webhooks(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
 
 
 def erase_webhooks(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
-    """That something was told stays, and what it was goes; what was not told yet never will be."""
+    """Retain that something was sent, without its content. Unsent deliveries are dropped."""
     webhook_delivery.purge_answers(webhook_events.erase_user(user_id=user_id, brand_id=brand_id, at=at))
 
 
@@ -118,14 +118,14 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     """The person, the account at the brand, its ledger, orders and rewards."""
     at_brand = {"user_id": user_id, "brand_id": brand_id}
     own = accounts.account_of(brand_id=brand_id, user_id=user_id)
-    # With what accounts of theirs had that were merged into this one.
+    # Includes the accounts that were merged into this one.
     numbers = own.ledger_accounts if own else []
     here = {"user_point__in": numbers}
     users = UserPoints.objects.filter(pk__in=numbers).values("user_id") if own else [user_id]
     ordered = {"user_id__in": users, "brand_id": brand_id}
     merges = AccountMerge.objects.filter(Q(target__user=user_id) | Q(source__user=user_id), brand_id=brand_id)
-    # Not when they registered, logged in or confirmed their address, nor, where the brand calls them by other names,
-    # their own: that may have been at another brand.
+    # Leaves out when they registered, logged in or confirmed their address, and their own names if the brand corrected
+    # them, because all this may concern other brands.
     user = User.objects.get(pk=user_id)
     first_name, last_name = accounts.names_of(user, brand_id)
     account = UserPoints.objects.filter(**at_brand).values(
@@ -172,12 +172,12 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
 
 
 def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
-    """The account, with its ledger, orders and redemptions, is the pseudonym's, and closed."""
+    """Reassign the account, with its ledger, orders and redemptions, to the pseudonym, and close it."""
     confirmations.erase_user(user_id, brand_id)
     refresh.erase(user_id=user_id, brand_id=brand_id)
     merges = AccountMerge.objects.filter(Q(target__user=user_id) | Q(source__user=user_id), brand_id=brand_id)
     merges.update(note="")
-    # What staff wrote about the person, also before an account of theirs was merged into this one.
+    # Includes notes on accounts that were merged into this one.
     own = accounts.account_of(brand_id=brand_id, user_id=user_id)
     MemberNote.objects.filter(account__in=own.ledger_accounts if own else []).delete()
     opening_balances.erase(user_id=user_id, brand_id=brand_id)
@@ -186,7 +186,7 @@ def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None
 
 
 def export_referrals(user_id: int, brand_id: int) -> dict[str, Any]:
-    """The person's own code, and the friends they brought, or who brought them, without who these are."""
+    """The person's own code, the friends they referred, and their referrer, without the identities of these people."""
     fields = ("state", "created_at", "decided_at")
     brought = Referral.objects.filter(referrer__user_id=user_id, brand_id=brand_id).order_by("id")
     own = Referral.objects.filter(friend__user_id=user_id, brand_id=brand_id).order_by("id")
@@ -199,7 +199,7 @@ def export_referrals(user_id: int, brand_id: int) -> dict[str, Any]:
 
 
 def erase_referrals(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
-    """The code goes; referrals stay as the ledger does, between accounts that are the pseudonym's."""
+    """Delete the code. Referrals remain, like the ledger, between accounts of the pseudonym."""
     codes.erase(user_id=user_id, brand_id=brand_id)
 
 

@@ -1,4 +1,4 @@
-"""Celery tasks: release and expire points, find referrals, roll up the programme, check wallets, purge what is over."""
+"""Celery tasks: release and expire points, find referrals, roll up the programme, check wallets, purge old rows."""
 
 from datetime import timedelta
 
@@ -23,66 +23,66 @@ WEBHOOK_LOG_LASTS = timedelta(days=30)
 
 @shared_task
 def purge_webhook_messages() -> int:
-    """Every hour: delete from the webhooks' log what is older than WEBHOOK_LOG_LASTS."""
+    """Every hour: delete webhook deliveries older than WEBHOOK_LOG_LASTS from the log."""
     before = timezone.now() - WEBHOOK_LOG_LASTS
     return with_fresh_connection(lambda: webhook_events.purge(before=before))
 
 
 @shared_task
 def purge_confirmations() -> int:
-    """Every hour: delete codes that went to addresses and have ended, with what was registered with them."""
+    """Every hour: delete expired e-mail confirmations, with the data of their registrations."""
     return with_fresh_connection(lambda: confirmations.purge_ended(at=timezone.now()))
 
 
 @shared_task
 def release_opening_balances() -> int:
-    """Every hour: credit opening balances that waited for confirmed addresses, of brands that ask for none any more."""
+    """Every hour: credit waiting opening balances at brands that no longer require confirmed addresses."""
     return with_fresh_connection(lambda: opening_balances.release_where_not_needed(at=timezone.now()))
 
 
 @shared_task
 def check_wallets() -> int:
-    """Every day: say in the log which wallet certificates end soon or fail; returns how many."""
+    """Every day: log wallet certificates that end soon or fail. Returns how many."""
     return with_fresh_connection(lambda: selfcheck.report(at=timezone.now()))
 
 
 @shared_task
 def check_sender_domains() -> int:
-    """Every hour: have the proofs of senders' domains looked for that nobody looked at for a day."""
+    """Every hour: request checks of sender domains that were not checked for a day."""
     return with_fresh_connection(lambda: sender_domains.ask_for_old_ones(at=timezone.now()))
 
 
 @shared_task
 def expire_points() -> int:
-    """Every few minutes: the night's work of brands whose day has begun; returns how many accounts it changed."""
+    """Every few minutes: the nightly work of brands whose day has begun. Returns how many accounts it changed."""
     return with_fresh_connection(lambda: expiry.catch_up(at=timezone.now()))
 
 
 @shared_task
 def settle_levels() -> int:
-    """Every minute: levels that end, and the warnings before, where levels have periods; returns how many accounts."""
+    """Every minute: settle and warn about levels that end, at brands with level periods. Returns how many accounts."""
     return with_fresh_connection(lambda: run.catch_up(at=timezone.now()))
 
 
 @shared_task
 def refresh_member_lists() -> int:
-    """Every minute: what the lists of members are sorted by; returns how many members' changed."""
+    """Every minute: update the sort keys of member lists. Returns how many members changed."""
     return with_fresh_connection(lambda: refresh.refresh(at=timezone.now()))
 
 
 @shared_task
 def find_referrals() -> int:
-    """Twice a minute: publish events for referrals whose friend has acted, which pay both; returns how many."""
+    """Twice a minute: publish events for referrals whose friend has acted. Returns how many."""
     return with_fresh_connection(lambda: find.publish_first_actions(at=timezone.now()))
 
 
 @shared_task
 def release_points() -> int:
-    """Every minute: make pending points that are due part of the balance; returns how many orders' points."""
+    """Every minute: release pending points that are due. Returns how many orders."""
     return with_fresh_connection(lambda: releases.catch_up(at=timezone.now()))
 
 
 @shared_task
 def roll_up_programme() -> int:
-    """Every few minutes: what the programme page reads of days that have closed, and of late entries."""
+    """Every few minutes: roll up closed days and late entries, for the programme page."""
     return with_fresh_connection(lambda: rollups.catch_up_all(at=timezone.now()))

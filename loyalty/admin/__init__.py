@@ -1,4 +1,4 @@
-"""The portal's pages about points: who holds them and is told, wallets and integrations."""
+"""The portal's pages about members, points, notifications, wallets and integrations."""
 
 from loyalty.admin import (
     approvals,

@@ -1,4 +1,4 @@
-"""Page: requests for points above the brand's ceiling. A second person approves or rejects them."""
+"""Page: requests for points above the brand's ceiling. A second member of staff approves or rejects them."""
 
 from decimal import Decimal
 from functools import partial
@@ -85,7 +85,7 @@ class PointsApprovalAdmin(TenantAdmin):
         }
         return super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
 
-    def decide(self, request: HttpRequest, pk: int, approves: bool) -> HttpResponse:  # noqa: FBT001 - from the address
+    def decide(self, request: HttpRequest, pk: int, approves: bool) -> HttpResponse:  # noqa: FBT001 - from the URL
         approval = self.get_object(request, str(pk))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])

@@ -1,4 +1,4 @@
-"""Pages whose rows say what a scan earns: what lies above the brand's ceiling waits for a second person."""
+"""Model admins of rows that set what a scan earns. A value above the brand's ceiling needs a second approver."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ PENDING_APPROVAL = "_points_held_back"
 
 @dataclass(frozen=True, slots=True)
 class PendingApproval:
-    """What was asked for a field, and what the row has until a second person approves."""
+    """A field's requested value, and the value that the row keeps until a second person approves."""
 
     requested: Any
     current: Any
 
 
 class CeilingAdmin(TenantAdmin):
-    """Saves a row with what one person may set, and asks for the rest."""
+    """Saves the values that one person may set, and requests approval for the others."""
 
     points_fields: ClassVar[tuple[str, ...]] = ()
-    reward_type_field = ""  # where a value may be a percentage
+    reward_type_field = ""  # set where the value may be a percentage
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
         obj = super().save_form(request, form, change)
@@ -42,13 +42,13 @@ class CeilingAdmin(TenantAdmin):
         pending_approvals = self.pending_approvals(obj, before)
         for name, each in pending_approvals.items():
             setattr(obj, name, each.current)
-            if name not in form.changed_data:  # another type of reward made it too much
+            if name not in form.changed_data:  # a changed reward type put the value above the ceiling
                 form.changed_data.append(name)
         setattr(request, PENDING_APPROVAL, pending_approvals)
         return obj
 
     def pending_approvals(self, obj: Any, before: Any) -> dict[str, PendingApproval]:
-        """The fields of `obj` that are above the ceiling, and above what they were before."""
+        """Find the fields of `obj` whose values exceed both the ceiling and their previous values."""
         reward_type = getattr(obj, self.reward_type_field) if self.reward_type_field else RewardType.POINTS
         same_type = before is not None and (
             not self.reward_type_field or getattr(before, self.reward_type_field) == reward_type
@@ -62,8 +62,8 @@ class CeilingAdmin(TenantAdmin):
                 pending_approvals[name] = PendingApproval(value, type(value)(max(most, had)))
         return pending_approvals
 
-    def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:  # noqa: ARG002 - for those who override it
-        """Points at most, where the row says how many codes there are."""
+    def max_total(self, obj: Any, values: Mapping[str, Any]) -> int | None:  # noqa: ARG002 - for subclasses
+        """The maximum total of points, for a row with a known number of codes."""
         return None
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
@@ -84,7 +84,7 @@ class CeilingAdmin(TenantAdmin):
 
 
 def waiting_message(brand: Brand, postponed: Mapping[str, PendingApproval]) -> str:
-    """What the person who asked reads."""
+    """The message to the person who requested the change."""
     most = grouped(brand.max_points_per_scan)
     until = ", ".join("-" if it.current is None else grouped(it.current) for it in postponed.values())
     message = _(

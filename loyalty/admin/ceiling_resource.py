@@ -1,4 +1,4 @@
-"""Files of rows that say what is earned: nothing above the brand's ceiling comes in by a file."""
+"""Imports of rows that set what is earned. A file cannot set values above the brand's ceiling."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -15,13 +15,13 @@ from portal.import_export.resource import TenantResource
 
 
 class CeilingResource(TenantResource):
-    """A second person approves what lies above the ceiling, on the row's own page."""
+    """Rejects values above the ceiling. A second person approves these on the row's own page."""
 
     points_field: ClassVar[str]
-    reward_type_field: ClassVar[str] = ""  # where a value may be a percentage
+    reward_type_field: ClassVar[str] = ""  # set where the value may be a percentage
 
     def check_rows(self, rows: Sequence[PlannedRow]) -> None:
-        """What was above the ceiling before may stay as it is, or fall."""
+        """A value that is already above the ceiling may stay or decrease."""
         super().check_rows(rows)
         title = next(each.column_name for each in self.fields.values() if each.attribute == self.points_field)
         for row in rows:
@@ -39,7 +39,7 @@ class CeilingResource(TenantResource):
         return getattr(row, self.reward_type_field) if self.reward_type_field else RewardType.POINTS.value
 
     def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
-        """As on the row's page, a new value takes back the request that waits for a second person."""
+        """A new value withdraws the row's pending approval request, as on the row's page."""
         super().after_write(new, changed, context)
         if context.user is None:
             return

@@ -1,4 +1,4 @@
-"""Page: the loyalty system of a brand's own that is asked before points are credited."""
+"""Page: the brand's own loyalty system, which approves points before they are credited."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -73,7 +73,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             when_away=obj.when_away,
             is_active=obj.is_active,
         )
-        made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
+        made.text = text  # type: ignore[attr-defined] # only the response to this request shows it
         return made
 
     def store(self, obj: ExternalSystem, fields: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""Page: the ledger. For reading: its lines are never changed."""
+"""Page: the ledger. Read-only, because ledger entries never change."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -42,7 +42,7 @@ COLOURS = {
 
 
 class MovementFilter(StateFilter):
-    """As the books tell entries apart."""
+    """By movement, as in the accounting reports."""
 
     title = _("movement")
     parameter_name = "movement"
@@ -77,7 +77,7 @@ class LedgerAdmin(ExportingAdmin):
 
     @display(description=_("created at"), ordering="loyalty_transaction_id")
     def when(self, line: LoyaltyTransaction) -> SafeString:
-        """Lines are numbered as they come, so their key sorts them by time."""
+        """Sorted by primary key, because entries are numbered in the order they are created."""
         return local_time.display_moment(line.created_at, line.user_point.brand.zone)
 
     @display(description=_("customer"))
@@ -109,7 +109,7 @@ class LedgerAdmin(ExportingAdmin):
 
     @display(description=_("why so many"))
     def why(self, line: LoyaltyTransaction) -> SafeString | str:
-        """The share of each rule, as a customer reads it."""
+        """The share of each rule, as the customer sees it."""
         return format_html_join(SafeString("<br>"), "{}", ((text,) for text in why_of(line))) or "-"
 
     @display(description=_("points"))
@@ -118,19 +118,19 @@ class LedgerAdmin(ExportingAdmin):
 
 
 def state_of(line: LoyaltyTransaction) -> SafeString:
-    """What staff added or took by hand is told from what a scan earned."""
+    """Distinguishes staff adjustments from points that scans earned."""
     if is_adjustment(line):
         return badge("", gettext("Adjusted"))
     return badge(COLOURS[line.reason], line.get_reason_display())
 
 
 def why_of(line: LoyaltyTransaction) -> list[str]:
-    """Which rules gave the points, on what basis, and what cut them."""
+    """Which rules gave the points, on what basis, and which limits reduced them."""
     return explanations.texts_of(line.details, get_language() or settings.LANGUAGE_CODE)
 
 
 def note_of(line: LoyaltyTransaction) -> str:
-    """The system's own notes are stored in English and read in any language; what people wrote stays as it is."""
+    """Translates the system's own notes, which are stored in English. Notes typed by people are not translated."""
     names = (line.details or {}).get("names")
     return ledger_notes.text_in(line.note, get_language() or settings.LANGUAGE_CODE, names)
 
@@ -140,7 +140,7 @@ def is_adjustment(line: LoyaltyTransaction) -> bool:
 
 
 def adjusters(accounts: Sequence[int], lines: Sequence[LoyaltyTransaction]) -> dict[int, str]:
-    """By line of these accounts, who adjusted it, as the audit log has it."""
+    """For each entry of these accounts, who adjusted it, according to the audit log."""
     numbers = [line.pk for line in lines if is_adjustment(line)]
     if not numbers:
         return {}
@@ -152,6 +152,6 @@ def adjusters(accounts: Sequence[int], lines: Sequence[LoyaltyTransaction]) -> d
 
 
 def points_of(line: LoyaltyTransaction) -> Decimal:
-    """Negative where they went. Pending points are shown as they come and go, though they change no balance."""
+    """The signed points: negative when they leave the balance. Includes pending points, which change no balance."""
     sign = 1 if line.points_earned or line.points_pending else -1
     return sign * line.amount

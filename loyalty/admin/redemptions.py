@@ -1,4 +1,4 @@
-"""Page: what members took. Managers cancel, and take a mistaken use back; the till is a page beside it."""
+"""Page: redemptions. Managers cancel them and undo mistaken uses. The till is a page next to this one."""
 
 from typing import Any, ClassVar
 
@@ -56,11 +56,11 @@ class RedemptionAdmin(Till, ExportingAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Codes are found as they are read out."""
+        """Finds a code as customers read it out."""
         code = codes.read(search_term)
         return super().get_search_results(request, queryset, code or search_term)
 
-    # --- What managers put right
+    # --- Corrections by managers
 
     def has_put_right_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))

@@ -1,4 +1,4 @@
-"""Levels, rewards and notification templates as files."""
+"""Import and export of levels, rewards and notification templates."""
 
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ MOMENT = _("Such as 2026-12-31 18:00, in the brand's time zone.")
 
 
 class LevelResource(CeilingResource):
-    """Levels by their names, which therefore never change."""
+    """Levels by name. A name therefore never changes."""
 
     name = column(BrandLevel, "name")
     threshold = column(BrandLevel, "threshold")
@@ -50,7 +50,7 @@ class LevelResource(CeilingResource):
 
 
 class RewardResource(TenantResource):
-    """Rewards by their ids, or by names that only one has."""
+    """Rewards by id, or by a name that is unique."""
 
     name = column(Reward, "name")
     description = column(Reward, "description")
@@ -103,7 +103,7 @@ class RewardResource(TenantResource):
 
 
 class NotificationTemplateResource(TenantResource):
-    """A brand's own texts of notifications, by notification, channel and language, which never change."""
+    """A brand's notification texts by notification, channel and language, which never change."""
 
     template = column(NotificationTemplate, "template")
     channel = column(NotificationTemplate, "channel")
@@ -132,7 +132,7 @@ class NotificationTemplateResource(TenantResource):
         import_id_fields = ("template", "channel", "language")
 
     def import_more(self, planned: PlannedRow, row: dict[str, str]) -> None:
-        """The rules of the text's page."""
+        """Applies the rules of the text's page."""
         super().import_more(planned, row)
         it = planned.instance
         if not planned.errors and planned.changes:

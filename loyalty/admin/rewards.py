@@ -1,5 +1,4 @@
-"""Page: a brand's catalogue of rewards, for sale and to win. A corrected stock stands in the audit log like every other
-change."""
+"""Page: a brand's catalogue of rewards, for points and from campaigns. The audit log records stock corrections too."""
 
 from typing import Any, ClassVar
 
@@ -28,11 +27,11 @@ from portal.undo import switches
 from portal.undo.switches import SwitchUndoMixin
 from portal.unfold import display
 
-MAX_MILESTONES = 20  # that a reward's page names
+MAX_MILESTONES = 20  # shown on a reward's page
 
 
 class RewardForm(PictureForm):
-    """Members take from the stock while the form is open: left as it was shown it stays as it is."""
+    """Redemptions reduce the stock while the form is open, so an untouched stock field does not change it."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -52,7 +51,7 @@ class RewardForm(PictureForm):
         return cleaned
 
     def check_stock(self, left: int | None) -> None:
-        """Tell the figure that the person did not see; saved once more, theirs counts."""
+        """Report the current stock, which the user has not seen. Saving once more overwrites it."""
         now = _("unlimited") if left is None else left
         self.add_error("stock", _("The stock has changed in the meantime. It is now %(stock)s.") % {"stock": now})
         self.data = {**self.data.dict(), self.add_initial_prefix("stock"): left}  # type: ignore[attr-defined] # a QueryDict
@@ -105,7 +104,7 @@ class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdmin
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Each with the number of codes that its pool has left."""
+        """Annotates each reward with the number of available codes in its pool."""
         codes = PoolCode.objects.available(timezone.now()).filter(reward=OuterRef("pk")).order_by().values("reward")
         left = Subquery(codes.annotate(many=Count("pk")).values("many"))
         rows: QuerySet[Any] = super().get_queryset(request).annotate(left=Coalesce(left, 0))
@@ -117,7 +116,7 @@ class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdmin
 
     @display(description=gettext_lazy("won in"))
     def won_in(self, reward: Any) -> SafeString | str:
-        """The campaigns whose milestones give it; they live in a higher app."""
+        """The campaigns whose milestones give it. Uses the reverse relation, because campaigns is a higher app."""
         if not reward.pk:
             return "—"
         rows = reward.milestones.select_related("campaign").order_by("-campaign_id", "threshold")[:MAX_MILESTONES]
@@ -132,7 +131,7 @@ class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdmin
 
     @display(description=gettext_lazy("partner codes left"))
     def codes_left(self, reward: Any) -> SafeString | str:
-        """What the pool has; a pool that runs low is marked."""
+        """The number of available codes. A pool that runs low is highlighted."""
         if not (reward.pk and reward.uses_pool):
             return "—"
         number = format_number(reward.left)

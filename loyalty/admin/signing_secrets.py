@@ -1,4 +1,4 @@
-"""Pages whose rows sign what we send: a secret is shown once, when it is made or rotated; each act asks why."""
+"""Model admins of rows with a signing secret, shown only when created or rotated. Actions ask for a reason."""
 
 from datetime import timedelta
 from functools import partial
@@ -25,7 +25,7 @@ from portal.unfold import action
 
 
 class CalledForm(TenantForm):
-    """What has an address that we call."""
+    """A form with the URL of a server that the service calls."""
 
     def clean_url(self) -> str:
         try:
@@ -43,7 +43,7 @@ class RotateSecretForm(RotateForm):
 
 
 class SigningSecretAdmin(SecretOnceAdmin):
-    """What the pages of webhooks and of external systems share."""
+    """Shared by the model admins of webhooks and of external systems."""
 
     secret_title = gettext_lazy("Copy the secret")
 

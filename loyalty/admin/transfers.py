@@ -1,4 +1,4 @@
-"""Page: points that members gave to each other. For reading: the ledger has both sides."""
+"""Page: transfers of points between members. Read-only, because the ledger has both sides."""
 
 from typing import Any, ClassVar
 
@@ -36,6 +36,6 @@ class PointTransferAdmin(TenantAdmin):
         return made.receiver.user
 
     def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
-        """Of both sides."""
+        """Searches both sides."""
         chosen = self.customers(request, typed)
         return rows.filter(Q(sender__user__in=chosen) | Q(receiver__user__in=chosen))

@@ -1,4 +1,4 @@
-"""Page: a brand's certificates and keys for wallets. They are uploaded, held against each other, and never shown."""
+"""Page: a brand's certificates and keys for wallets. Uploads are checked against each other and never shown."""
 
 from typing import Any, ClassVar
 
@@ -28,7 +28,7 @@ from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, FileWidget, PasswordWidget, TextWidget, action, display
 
-MAX_FILE_BYTES = 100_000  # bytes; keys and certificates have a few thousand
+MAX_FILE_BYTES = 100_000  # bytes; keys and certificates take a few thousand
 
 
 def file_field(label: Any, text: Any) -> forms.FileField:
@@ -36,7 +36,7 @@ def file_field(label: Any, text: Any) -> forms.FileField:
 
 
 class IssuerForm(TenantForm):
-    """Everything a platform needs, in one go: old and new files do not mix."""
+    """Everything that a platform needs in one upload, because old and new files do not match."""
 
     certificate = file_field(
         gettext_lazy("Pass Type ID certificate"), gettext_lazy(".cer, .pem, or .p12 with its key.")
@@ -108,7 +108,7 @@ class IssuerForm(TenantForm):
 
 
 def content(cleaned: dict[str, Any], name: str) -> bytes:
-    """The bytes of an upload. Raises Invalid for one that can be no key or certificate."""
+    """The bytes of an upload. Raises Invalid for a file too large to be a key or certificate."""
     upload = cleaned.get(name)
     if not upload:
         return b""
@@ -138,11 +138,11 @@ class WalletIssuerAdmin(TenantAdmin):
     actions_detail = ("reissue",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WalletIssuer]:
-        """What is secret is not even decrypted to be listed."""
+        """The list does not even decrypt secrets."""
         return super().get_queryset(request).defer("private_key", "push_key")
 
     def get_fieldsets(self, request: HttpRequest, obj: WalletIssuer | None = None) -> Any:
-        """A new one has all files to choose from, another upload those of its platform; readers have none."""
+        """A new issuer offers all files, an existing one those of its platform. Read-only users see no file fields."""
         if obj is None:
             return [(None, {"fields": (("brand", "platform"),)}), self.apple_fields, self.google_fields]
         fieldsets = [self.fieldsets[0], *([self.fieldsets[1]] if obj.last_error else [])]
@@ -170,7 +170,7 @@ class WalletIssuerAdmin(TenantAdmin):
         return badge("success", _("Ready"))
 
     def save_model(self, request: HttpRequest, obj: WalletIssuer, form: Any, change: bool) -> None:  # noqa: FBT001
-        """Whatever waited for these keys is told to the wallets now."""
+        """Also notifies the wallets of passes that were waiting for these keys."""
         if not self.may(request, CHANGE if change else ADD, obj):
             raise PermissionDenied
         now = timezone.now()
@@ -179,7 +179,7 @@ class WalletIssuerAdmin(TenantAdmin):
         passes.refresh_all(brand_id=obj.brand_id, platform=obj.platform, behind=True, at=now)
 
     def extra_changes(self, form: Any) -> dict[str, tuple[Any, Any]]:
-        """Of new keys the audit log tells that they are new, and until when they are good."""
+        """The audit log records that the keys are new, and until when they are valid."""
         if form.before is None:
             return {}
         ends = tuple(None if at is None else str(at.date()) for at in (form.before[1], form.instance.expires_at))
@@ -198,7 +198,7 @@ class WalletIssuerAdmin(TenantAdmin):
         permissions=["reissue"],
     )
     def reissue(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """All passes get a new version."""
+        """Give all passes a new version."""
         row = self.get_object(request, object_id)
         own = WalletPass.objects.filter(brand=row.brand_id, platform=row.platform)
         count = own.exclude(state=WalletPass.State.REMOVED).count()

@@ -1,4 +1,4 @@
-"""Page: members' wallet passes. Which version a wallet holds, when it last heard and asked, and who is behind."""
+"""Page: members' wallet passes: the version in each wallet, the last notification and fetch, and which are outdated."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class WalletPassAdmin(TenantAdmin):
     actions = ("refresh",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WalletPass]:
-        """Tokens are nobody's business here, and need not be decrypted."""
+        """Leaves tokens out: this page does not need them, so they are not decrypted."""
         return super().get_queryset(request).defer("token")
 
     @display(description=gettext_lazy("customer"))
@@ -90,7 +90,7 @@ class WalletPassAdmin(TenantAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[WalletPass], search_term: str
     ) -> tuple[QuerySet[WalletPass], bool]:
-        """Django would compare serials as text, which no index serves."""
+        """Searches serials as UUIDs. Django would compare them as text, which no index supports."""
         if not search_term or "@" in search_term:
             return super().get_search_results(request, queryset, search_term)
         try:
@@ -100,7 +100,7 @@ class WalletPassAdmin(TenantAdmin):
 
     @admin.action(description=gettext_lazy("Send update to wallets"), permissions=["act"])
     def refresh(self, request: HttpRequest, queryset: QuerySet[WalletPass]) -> None:
-        """A new version of each, so that also a wallet that missed the last one fetches it."""
+        """Give each pass a new version, so that a wallet that missed the last one fetches it too."""
         chosen = self.chosen(request, queryset.defer(None))
         of_brand: dict[int, list[Any]] = defaultdict(list)
         for row in chosen:

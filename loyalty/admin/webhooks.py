@@ -1,4 +1,4 @@
-"""Pages: a brand's webhooks, and the log of what they were sent with each attempt and its answer."""
+"""Pages: a brand's webhook endpoints, and the log of their deliveries with each attempt and its response."""
 
 import json
 from datetime import timedelta
@@ -95,7 +95,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
         made, text = webhook_endpoints.create(
             brand=obj.brand, url=obj.url, types=obj.types, description=obj.description, at=timezone.now()
         )
-        made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
+        made.text = text  # type: ignore[attr-defined] # only the response to this request shows it
         return made
 
     def store(self, obj: WebhookEndpoint, fields: set[str]) -> None:
@@ -107,7 +107,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
         return [(_("Copied, now send a test"), reverse("admin:loyalty_webhookendpoint_ping", args=[row.pk]))]
 
     def has_stop_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        """Also one that the service switched off: staff say so that it stays so."""
+        """Also for an endpoint that the service stopped, so that staff can confirm the stop."""
         if not self.has_turn_permission(request, object_id):
             return False
         return bool(self.get_object(request, str(object_id)).state != WebhookEndpoint.State.DISABLED)
@@ -120,7 +120,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
 
     @action(description=gettext_lazy("Send a test"), url_path="ping", icon="send", permissions=["ping"])
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Posted, the message goes out, and its own page tells how it ends."""
+        """POST sends a test event. The page of its delivery shows the result."""
         row = self.get_object(request, object_id)
         action = ConfirmedAction(
             page=self,
@@ -217,7 +217,7 @@ class WebhookDeliveryAdmin(LiveAdmin):
 
     @display(description=gettext_lazy("attempts"))
     def calls(self, message: WebhookDelivery) -> SafeString:
-        """As many as the message knew of when it was read, so that its state fits."""
+        """Only the attempts that the delivery counted when it was read, so that they match its state."""
         calls = list(message.calls.all())[: message.attempts]
         return self.live(message, "calls", render_to_string("admin/loyalty/webhook_calls.html", {"calls": calls}))
 
@@ -268,7 +268,7 @@ class WebhookDeliveryAdmin(LiveAdmin):
 
 
 def is_under_way(message: WebhookDelivery) -> bool:
-    """Whether its first attempt, or its next one, is to be expected while somebody looks."""
+    """Whether its first or next attempt is due while the page is open."""
     soon = timezone.now() + timedelta(seconds=WAIT_SECONDS)
     is_new = soon - message.created_at < timedelta(seconds=2 * WAIT_SECONDS) and not message.attempts
     is_due = message.next_attempt_at is not None and message.next_attempt_at < soon

@@ -1,1 +1,1 @@
-"""The HTTP edge of loyalty: reads a request, makes one call, presents the answer."""
+"""The HTTP layer of loyalty: parses a request, makes one call, serialises the response."""

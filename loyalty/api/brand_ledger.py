@@ -1,4 +1,4 @@
-"""What the brand's members took for points, and its ledger over HTTP, for its own systems and staff."""
+"""The brand's redemptions and its ledger over HTTP, for its own systems and staff."""
 
 from typing import Any
 from uuid import uuid4
@@ -91,7 +91,7 @@ def redemptions_of(access: BrandAccess) -> QuerySet[Redemption]:
 
 
 class BrandRedemptions(BrandList):
-    """What members took for points."""
+    """The brand's redemptions."""
 
     filterset_class = BrandRedemptionFilter
     output = BrandRedemptionListOutput
@@ -110,7 +110,7 @@ class BrandRedemptions(BrandList):
 
 
 class BrandRedemption(BrandView):
-    """One of the things that members took for points."""
+    """One of the brand's redemptions."""
 
     @row_endpoint("read_brand_redemption", "Read a redemption", BrandRedemptionRowOutput, REDEMPTION)
     @for_brand(ApiKey.Scope.READ, "loyalty.redemption")
@@ -120,7 +120,7 @@ class BrandRedemption(BrandView):
 
 
 class UseBrandRedemption(BrandView):
-    """Hands a reward out."""
+    """Marks a redemption code as used."""
 
     @write_endpoint(
         "use_brand_redemption",
@@ -169,7 +169,7 @@ BrandTransactionRowOutput = row_output(BrandTransactionOutput)
 
 
 class BrandTransactionFilter(TenantFilterSet):
-    """By member, reason, and from a day to another, both included and by the brand's clock."""
+    """By member, by reason, and by first and last day, both inclusive and by the brand's clock."""
 
     user_id = IdFilter(description="Only lines of this member.")
     reason = ChoiceFilter(values=LoyaltyTransaction.Reason.values, description="Only lines of this reason.")
@@ -212,7 +212,7 @@ class BrandTransactions(BrandList):
 
 
 class BrandTransaction(BrandView):
-    """A line of the brand's ledger."""
+    """One entry of the brand's ledger."""
 
     @row_endpoint("read_brand_transaction", "Read a ledger line", BrandTransactionRowOutput, ENTRY)
     @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")

@@ -1,4 +1,4 @@
-"""The programme's books over HTTP: what points were earned, spent and outstanding, for the brand's own reports."""
+"""The programme's accounting over HTTP: points earned, spent and outstanding, for the brand's own reports."""
 
 from datetime import date
 from typing import Any
@@ -120,7 +120,7 @@ class ProgrammeFilter(TenantFilterSet):
 
     @classmethod
     def months(cls, request: Request, access: BrandAccess) -> tuple[date, date]:
-        """The first and the last month, each by its first day. Raises Invalid, which names the parameter."""
+        """The first day of the first and of the last month. Raises Invalid, naming the parameter."""
         cls.reject_unknown(request, {"from", "to"})
         requested = cls.of(request, PointsRollup.objects.none()).form.cleaned_data
         usual_first, usual_last = default_months(access.brand, timezone.now())
@@ -134,7 +134,7 @@ class ProgrammeFilter(TenantFilterSet):
 
 
 class BrandProgramme(BrandView):
-    """The brand's programme in figures."""
+    """The brand's programme figures."""
 
     @endpoint(
         "read_programme",

@@ -210,7 +210,7 @@ class BrandReward(BrandView):
 
 
 def check_references(brand_id: int, values: dict[str, Any]) -> None:
-    """Raises Invalid for a level or a segment that the brand does not have."""
+    """Raises Invalid if the brand does not have the level or the segment."""
     level_id = values.get("minimum_level_id")
     if level_id is not None and not BrandLevel.objects.filter(brand=brand_id, pk=level_id).exists():
         raise Invalid("This brand has no such level.", details={"field": "minimum_level_id"})

@@ -1,4 +1,4 @@
-"""The pages behind the links in notices: stop these messages, confirm a recall. The link's signature is the login."""
+"""Pages behind links in notifications: opt out, and confirm a recall. The link's signature replaces a login."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from loyalty.notifications.placeholders import Value
 from loyalty.notifications.rendering import ACKNOWLEDGE, OPT_OUT
 
 POLICY = (
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"  # no script
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"  # no scripts
 )
 
 
 class LinkedPage(View):
-    """GET shows what POST will do, because mail programmes open links by themselves. No cookie, so nothing to forge."""
+    """GET only shows what POST will do, because mail programs open links by themselves. Uses no cookies."""
 
     purpose = ""
     phrases = ""
@@ -58,7 +58,7 @@ class LinkedPage(View):
 
 
 class OptOut(LinkedPage):
-    """Stop a topic by a channel. Mail programmes post by themselves when their own button is pressed (RFC 8058)."""
+    """Opt out of a topic on a channel. The unsubscribe button of mail programs sends the POST (RFC 8058)."""
 
     purpose, phrases = OPT_OUT, "opt_out_page"
 
@@ -71,7 +71,7 @@ class OptOut(LinkedPage):
         return self.opt_out_page(request, claims, name="done")
 
     def check(self, claims: dict[str, Any]) -> None:
-        """What we signed may be gone since."""
+        """Raises Http404 if the user, brand, topic or channel of a signed link no longer exists."""
         there = User.objects.filter(pk=claims["u"]).exists() and Brand.objects.filter(pk=claims["b"]).exists()
         if not there or claims["t"] not in Topic.values or claims["c"] not in Channel.values:
             raise Http404
@@ -85,7 +85,7 @@ class OptOut(LinkedPage):
 
 
 class Acknowledge(LinkedPage):
-    """A customer confirms that they have read a recall."""
+    """A customer confirms having read a recall."""
 
     purpose, phrases = ACKNOWLEDGE, "acknowledge_page"
 

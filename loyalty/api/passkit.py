@@ -1,6 +1,6 @@
-"""Apple's PassKit web service: what devices call that hold a pass. Addresses and answers are Apple's, not ours.
+"""Apple's PassKit web service, which devices with a pass call. Apple defines the URLs and responses.
 
-A device proves with the pass's own token that it holds the pass; that a pass is unknown is told before that.
+The pass's own token authorises a device. An unknown pass is answered with 404 before the token is compared.
 """
 
 import hmac
@@ -30,7 +30,7 @@ from loyalty.wallets.errors import PassTokenInvalid, WalletUnavailable
 
 logger = logging.getLogger(__name__)
 
-MAX_BODY_BYTES = 50_000  # bytes; a registration has a hundred, a log some lines
+MAX_BODY_BYTES = 50_000  # bytes; a registration takes a hundred, a log a few lines
 LATER_SECONDS = 3600
 LINES, LINE_LENGTH = 20, 500
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -45,11 +45,11 @@ class LogInput(Input):
 
 
 class PassKit(FileView):
-    """What Apple's addresses share: no user is known here, only passes."""
+    """Shared by Apple's endpoints: they know passes, not users."""
 
     authentication_classes = ()
     permission_classes = ()
-    schema = None  # the protocol is Apple's
+    schema = None  # Apple defines the protocol
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         length = str(request.META.get("CONTENT_LENGTH") or 0)
@@ -57,12 +57,12 @@ class PassKit(FileView):
             raise RequestDataTooBig
         super().initial(request, *args, **kwargs)
         address = client_address.client_address(request)
-        rate_limits.hit("wallet_address", address)  # a device is whatever the caller says
+        rate_limits.hit("wallet_address", address)  # a device id is unverified, so the network counts too
         rate_limits.hit("wallet", kwargs.get("device") or address)
 
 
 def pass_of(request: Request, pass_type: str, serial: str) -> WalletPass:
-    """The pass that the address names, for a device that has its token. Raises PassTokenInvalid and NotFound."""
+    """The pass in the URL, for a device that has the pass's token. Raises PassTokenInvalid and NotFound."""
     scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
     if scheme.lower() != "applepass" or not token:
         raise PassTokenInvalid
@@ -80,7 +80,7 @@ def pass_of(request: Request, pass_type: str, serial: str) -> WalletPass:
 
 
 def unavailable(error: Exception) -> Unavailable:
-    """Staff must act; until then the device keeps what it has, and asks again later."""
+    """Staff must act. Until then the device keeps its pass and asks again later."""
     logger.error("A pass cannot be made: %s", error)
     return Unavailable(retry_after=LATER_SECONDS)
 
@@ -89,14 +89,14 @@ class Registration(PassKit):
     """POST and DELETE v1/devices/{device}/registrations/{pass type}/{serial}."""
 
     def post(self, request: Request, device: str, pass_type: str, serial: str) -> Response:
-        """201: registered; 200: it was already, and its push token is the new one from now on."""
+        """Return 201 for a new registration, and 200 for a known one, whose push token is replaced."""
         result = pass_of(request, pass_type, serial)
         token = RegistrationInput.parse(request.data)["pushToken"]
         is_new = devices.register(wallet_pass=result, device=device, push_token=token, at=timezone.now())
         return Response(status=201 if is_new else 200)
 
     def delete(self, request: Request, device: str, pass_type: str, serial: str) -> Response:
-        """200, also for a device that was not registered: it wants to be so no more, and is not."""
+        """Return 200 even if the device was not registered."""
         devices.unregister(wallet_pass=pass_of(request, pass_type, serial), device=device)
         return Response(status=200)
 
@@ -105,7 +105,7 @@ class Changes(PassKit):
     """GET v1/devices/{device}/registrations/{pass type}?passesUpdatedSince=..."""
 
     def get(self, request: Request, device: str, pass_type: str) -> Response:
-        """Serials of the device's passes that changed; 204 when none did. Apple sends no token here."""
+        """The serials of the device's changed passes, or 204 if none changed. Apple sends no token here."""
         requested = request.query_params.get("passesUpdatedSince", "")
         serials, tag = devices.changed_since(device=device, identifier=pass_type, tag=requested)
         if not serials:
@@ -117,7 +117,7 @@ class LatestPass(PassKit):
     """GET v1/passes/{pass type}/{serial}."""
 
     def get(self, request: Request, pass_type: str, serial: str) -> HttpResponse:
-        """The pass as it is now; 304 where the device has that one."""
+        """The current pass, or 304 if the device has this version."""
         result, now = pass_of(request, pass_type, serial), timezone.now()
         headers = {"Last-Modified": http_date(result.changed_at.timestamp()), "Cache-Control": "private, no-cache"}
         if is_known(request, result.changed_at):
@@ -137,10 +137,10 @@ def is_known(request: Request, changed_at: datetime) -> bool:
 
 
 class DeviceLog(PassKit):
-    """POST v1/log: what devices complain of."""
+    """POST v1/log: problems that devices report."""
 
     def post(self, request: Request) -> Response:
-        """Into our own log, a few short lines of it: anybody can send this."""
+        """Log a few short lines only, because anyone can send this."""
         for line in LogInput.parse(request.data)["logs"][:LINES]:
             logger.warning("A device says: %s", UNPRINTABLE.sub(" ", line)[:LINE_LENGTH])
         return Response(status=200)

@@ -1,4 +1,4 @@
-"""What a customer reads of their own account (spec 4.3, 4.4)."""
+"""What a customer reads about their own account (spec 4.3, 4.4)."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ class LevelEndOutput(Output):
 
 
 class BenefitsField(serializers.ListField):
-    """A level's benefits, one each, in the language of the answer."""
+    """The benefits of a level, one per item, in the language of the response."""
 
     child = serializers.CharField()
 
@@ -82,7 +82,7 @@ class ExpiringOutput(Output):
 
 
 class LevelField(serializers.CharField):
-    """The name of the customer's level, in the language of the answer if it still has that name; empty for none."""
+    """The name of the customer's level, or "" for none. Translated if the level still has that name."""
 
     def get_attribute(self, instance: PointsOverview) -> str:
         return in_language(instance.level, "name") if instance.level else instance.level_name
@@ -109,7 +109,7 @@ class PointsOutput(Output):
 
 
 class NoteField(serializers.CharField):
-    """The note of a line: the system's own in the language of the answer, what staff typed as they typed it."""
+    """The note of an entry. The system's notes are translated; notes typed by staff are not."""
 
     def get_attribute(self, instance: LoyaltyTransaction) -> str:
         if instance.reason_id.startswith(ADJUSTED) or not ledger_notes.parsed(instance.note):
@@ -118,7 +118,7 @@ class NoteField(serializers.CharField):
 
 
 class ExplanationField(serializers.ListField):
-    """Why a line has its points, in the language of the answer."""
+    """Why an entry has its points, in the language of the response."""
 
     child = serializers.CharField()
 
@@ -213,7 +213,7 @@ class Points(APIView):
 
 
 class TransactionFilter(TenantFilterSet):
-    """By what changed the balance, and from a day to another, both included and by the brand's clock."""
+    """By reason, and by first and last day, both inclusive and by the brand's clock."""
 
     reason = ChoiceFilter(values=LoyaltyTransaction.Reason.values, description="Only lines of this reason.")
     from_ = DayFilter(description="The first day, by the brand's clock.")
@@ -256,7 +256,7 @@ LIST_TRANSACTIONS_EXAMPLES = [
 
 
 class Transactions(ListView):
-    """4.4: the customer's ledger lines, newest first."""
+    """4.4: the customer's ledger entries, newest first."""
 
     filterset_class = TransactionFilter
     ordering = ("-loyalty_transaction_id",)

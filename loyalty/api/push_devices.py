@@ -1,4 +1,4 @@
-"""Devices: where an app asks for push messages, and takes that back."""
+"""Devices: apps register them for push messages, and unregister them."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class DeviceOutput(Output):
 
 
 class Devices(APIView):
-    """The devices of a customer's at the token's brand."""
+    """The customer's devices at the token's brand."""
 
     @endpoint(
         "register_device",

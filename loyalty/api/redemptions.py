@@ -1,4 +1,4 @@
-"""Taking rewards, by customers; and the codes of what was taken, for customers and for a shop's till."""
+"""Redemption by customers, and redemption codes for customers and for a shop's till."""
 
 from datetime import datetime
 from typing import Any
@@ -53,7 +53,7 @@ UNDONE = {"redemption_id": 4711, "points": 250, "new_balance": 320}
 
 
 class CodeField(serializers.CharField):
-    """A code for the brand's till, in groups, or a partner's as it is."""
+    """A code for the brand's till, in groups; a partner's code unchanged."""
 
     def get_attribute(self, instance: Redemption) -> str:
         return pools.code_of(instance) or codes.grouped(instance.code)
@@ -67,7 +67,7 @@ class PartnerCodeField(serializers.BooleanField):
 
 
 class StateField(serializers.ChoiceField):
-    """What a redemption's code is worth now."""
+    """The current state of a redemption."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(choices=STATES, source="*", **options)
@@ -77,7 +77,7 @@ class StateField(serializers.ChoiceField):
 
 
 class UndoUntilField(TimestampField):
-    """Until when a redemption can be given back."""
+    """Until when the customer can undo a redemption."""
 
     def get_attribute(self, instance: Redemption) -> datetime | None:
         return undo.undo_until(instance, timezone.now())
@@ -99,7 +99,7 @@ class RedeemedOutput(Output):
 
 
 class NameField(serializers.CharField):
-    """What a redemption's reward was called. In the language of the answer, unless it is called otherwise by now."""
+    """The name of the reward at its redemption. Translated unless the reward was renamed since."""
 
     def get_attribute(self, instance: Redemption) -> str:
         reward = instance.reward
@@ -128,7 +128,7 @@ class RedemptionsOutput(Output):
 
 
 class Redeem(APIView):
-    """Take a reward for points."""
+    """Redeem a reward for points."""
 
     @endpoint(
         "redeem_reward",
@@ -180,7 +180,7 @@ class UndoneOutput(Output):
 
 
 class Undo(APIView):
-    """Give back a reward that was taken by mistake."""
+    """Undo a redemption made by mistake."""
 
     @endpoint(
         "undo_redemption",
@@ -238,7 +238,7 @@ class RedemptionFilter(TenantFilterSet):
 
 
 class Redemptions(ListView):
-    """What the customer took, with the codes."""
+    """The customer's redemptions, with their codes."""
 
     filterset_class = RedemptionFilter
     ordering = ("-id",)

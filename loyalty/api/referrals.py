@@ -1,4 +1,4 @@
-"""A customer's code for friends, and the code of a friend."""
+"""A customer's referral code, and the code of the customer's referrer."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ class FriendReferralOutput(Output):
 
 
 class Referrals(APIView):
-    """The customer's own code, and a friend's."""
+    """The customer's own code, and their referrer's."""
 
     @endpoint(
         "read_referral",

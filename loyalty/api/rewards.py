@@ -1,4 +1,4 @@
-"""What customers can take for their points."""
+"""The rewards that customers can redeem for points."""
 
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -90,7 +90,7 @@ class RewardsOutput(Output):
 
 
 class Rewards(ListView):
-    """The catalogue of the token's brand, as the customer finds it."""
+    """The catalogue of the token's brand, with the customer's eligibility."""
 
     filterset_class = NoFilter
     ordering = ("-id",)

@@ -34,7 +34,7 @@ class TillInput(Input):
 
 
 class MaskedMemberField(serializers.CharField):
-    """A member's name and address, enough of them to know them by."""
+    """A member's name and address, masked but recognisable."""
 
     def to_representation(self, value: Any) -> str:
         return masked(value)
@@ -57,7 +57,7 @@ class TillOutput(Output):
 
 
 class CheckRedemption(APIView):
-    """What a code is worth."""
+    """Whether a code is valid, and for what."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -88,7 +88,7 @@ class CheckRedemption(APIView):
 
 
 class UseRedemption(APIView):
-    """Hand the reward out: the code is used."""
+    """Hand the reward over: mark the code as used."""
 
     authentication_classes = ()
     permission_classes = ()

@@ -1,4 +1,4 @@
-"""Points that customers give to each other."""
+"""Transfers of points between customers."""
 
 from decimal import Decimal
 
@@ -57,7 +57,7 @@ class TransferOutput(Output):
 
 
 class Transfers(APIView):
-    """Give points to another member."""
+    """Transfer points to another member."""
 
     @endpoint(
         "give_points",

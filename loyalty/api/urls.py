@@ -1,4 +1,4 @@
-"""The API's addresses of customers, points and rewards: first what is asked for most."""
+"""The API's routes for customers, points and rewards. The most requested routes come first."""
 
 from django.urls import path
 
@@ -78,7 +78,7 @@ urlpatterns = [
     path("brand/transactions/<id:transaction_id>", brand_ledger.BrandTransaction.as_view()),
 ]
 
-# Apple's addresses: a pass names the place before v1, the rest is Apple's.
+# Apple's routes: a pass sets the prefix before v1, Apple sets the rest.
 passkit_service = [
     path("devices/<code:device>/registrations/<code:pass_type>/<code:serial>", passkit.Registration.as_view()),
     path("devices/<code:device>/registrations/<code:pass_type>", passkit.Changes.as_view()),

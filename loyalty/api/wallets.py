@@ -1,4 +1,4 @@
-"""What a customer asks for to put their card into a wallet, and the logo that Google fetches for it."""
+"""A customer's card for a wallet, and the logo that Google fetches for it."""
 
 from datetime import datetime
 
@@ -33,12 +33,12 @@ from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import links
 from loyalty.wallets.passes import Changed
 
-FOR_EVER = "public, max-age=31536000, immutable"  # another logo has another address
+FOR_EVER = "public, max-age=31536000, immutable"  # a new logo has a new URL
 
 
 @raises(NotFound, UserNotEnrolled, MemberBlocked)
 def member_of(request: Request) -> UserPoints:
-    """The customer's account at the token's brand; who wants a card joins, where the brand lets everybody in."""
+    """The customer's account at the token's brand. Enrols the customer if the brand enrols automatically."""
     principal = principal_of(request)
     rate_limits.hit("read", principal.brand_id, principal.user_id)
     brand = get_object_or_404(Brand, pk=principal.brand_id)
@@ -63,7 +63,7 @@ class WalletsOutput(Output):
 
 
 class Wallets(APIView):
-    """For which wallets there are cards."""
+    """The wallets for which the brand makes passes."""
 
     @endpoint(
         "list_wallets",
@@ -164,7 +164,7 @@ class GooglePass(APIView):
         account, now = member_of(request), timezone.now()
         issuer = issuers.usable(brand_id=account.brand_id, platform=Platform.GOOGLE, at=now)
         issued, is_new = passes.issue(account=account, platform=Platform.GOOGLE, at=now)
-        if is_new:  # Google is told without the customer waiting for it
+        if is_new:  # the customer does not wait for the call to Google
             changed = Changed(issued.pk, account.user_id, issued.version, is_first=True)
             message = passes.refresh(changed, account.brand_id, wait_seconds=0)
             publishing.publish(messages=[message], brand_id=account.brand_id, at=now, once=True)
@@ -177,7 +177,7 @@ class GooglePass(APIView):
 
 
 class GoogleLogo(View):
-    """A brand's logo as Google Wallet shows it: a square whose middle survives a round mask."""
+    """A brand's logo for Google Wallet: a square whose centre fits in a round mask."""
 
     http_method_names = ["get", "head"]
 

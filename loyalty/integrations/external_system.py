@@ -1,6 +1,6 @@
-"""The loyalty system of a brand's own, if it has one: asked before points are credited (spec section 1, step 6).
+"""A brand's own loyalty system, which approves points before they are credited (spec section 1, step 6).
 
-Its settings are written here too, and nowhere else.
+Only this module writes its settings.
 """
 
 import json
@@ -30,11 +30,11 @@ from loyalty.models.external_system import ExternalSystem
 logger = logging.getLogger(__name__)
 
 BUDGET_SECONDS = 2.0
-# What fails at once is asked once more, if that leaves time for an answer.
+# A request that fails at once is retried once, if there is time left for a response.
 SECOND_TRY_AFTER_SECONDS, SECOND_TRY_NEEDS_SECONDS = 0.1, 0.5
 MOMENTARY = {502, 503, 504}
 RETRY_HOURS = 72
-LAST_TRY = timedelta(minutes=1)  # before the event's own end
+LAST_TRY = timedelta(minutes=1)  # before the event expires
 MAX_ANSWER_BYTES = 20_000
 MAX_REASON_LENGTH = 500
 MAX_SLOW = 2
@@ -48,7 +48,7 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """An accrual that is about to be made; `points` are before any limit. `event_id` is the idempotency key."""
+    """An accrual that waits for approval. `points` are before any limits; `event_id` is the idempotency key."""
 
     event_id: UUID
     kind: str
@@ -66,7 +66,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """What it said. `decision` None: it did not answer, and `reason` says why; `cooldown` is to be waited at least."""
+    """The answer. `decision` is None if there was none; `reason` then says why. `cooldown` is the minimum wait."""
 
     decision: Decision | None
     reason: str = ""
@@ -75,21 +75,21 @@ class ApprovalDecision:
 
 
 def request_approval(*, system_id: int, delivery: LeasedEvent, question: ApprovalRequest) -> None:
-    """Ask, outside of any transaction; returns if the points may be credited.
+    """Ask for approval, outside any transaction. Returns if the points may be credited.
 
-    What an event's worker of the points' lane would have to wait for goes to a lane of its own first. Raises
-    RerouteEvent for that, RetryLater where the event is held, ExternallyRejected for a final no.
+    Workers of the points lane must not wait for it. Raises RerouteEvent to move the event to its own lane, RetryLater
+    if the brand holds the points, ExternallyRejected if they are finally rejected.
     """
     if delivery.lane == messages.POINTS and not delivery.is_inline:
         raise messages.RerouteEvent(messages.EXTERNAL, retry_hours=RETRY_HOURS)
     system = ExternalSystem.objects.filter(pk=system_id, is_active=True).first()
-    if system is None:  # switched off meanwhile
+    if system is None:  # switched off in the meantime
         return
     apply_decision(system, delivery, decision_of(system, delivery, question))
 
 
 def apply_decision(system: ExternalSystem, delivery: LeasedEvent, decision: ApprovalDecision) -> None:
-    """What the brand chose for this decision. Raises as `request_approval` does."""
+    """Apply what the brand configured for this decision. Raises RetryLater and ExternallyRejected."""
     if decision.decision == Decision.PROCEED:
         return
     rejected = decision.decision == Decision.REJECT
@@ -105,14 +105,14 @@ def apply_decision(system: ExternalSystem, delivery: LeasedEvent, decision: Appr
 
 
 def postponement(delivery: LeasedEvent, decision: ApprovalDecision) -> timedelta:
-    """Growing pauses, with one attempt just before the event's end."""
+    """Growing pauses, with one attempt just before the event expires."""
     left = delivery.give_up_at - LAST_TRY - timezone.now()
     delay = max(messages.pause(delivery.attempts), decision.cooldown)
     return min(delay, left) if left > timedelta() else delay
 
 
 def decision_of(system: ExternalSystem, delivery: LeasedEvent, question: ApprovalRequest) -> ApprovalDecision:
-    """Within the budget in any case: while the breaker is open nobody is asked."""
+    """Never exceeds the time budget. Sends no request while the circuit breaker is open."""
     breaker = breaker_of(system)
     cooldown = breaker.wait()
     if cooldown:
@@ -121,7 +121,7 @@ def decision_of(system: ExternalSystem, delivery: LeasedEvent, question: Approva
         )
     max_slots = MAX_SLOW if breaker.is_slow() and not delivery.is_inline else None
     with worker_signals.acquire_slot(lane=f"external:{system.brand_id}", count=max_slots) as slot:
-        if not slot:  # another brand's is not to wait for this one's
+        if not slot:  # other brands must not wait for this one
             raise RetryLater(_("Held: the external loyalty system is slow."), after=messages.pause(delivery.attempts))
         decision = ask(system, message_id=str(question.event_id), kind="accrual.requested", data=asdict(question))
     note(breaker, decision)
@@ -137,7 +137,7 @@ def note(breaker: CircuitBreaker, decision: ApprovalDecision) -> None:
 
 
 def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, Any]) -> ApprovalDecision:
-    """One question, once more if it fails at once; two seconds in all. Never raises for what the other side does."""
+    """Send a request, and retry once if it fails at once; two seconds in total. Never raises for server errors."""
     body = json_values.ENCODER.encode(
         {"type": kind, "timestamp": json_values.iso(timezone.now()), "data": data}
     ).encode()
@@ -151,7 +151,7 @@ def ask(system: ExternalSystem, *, message_id: str, kind: str, data: dict[str, A
 
 
 def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -> tuple[ApprovalDecision, bool]:
-    """The decision, and whether another try may do better."""
+    """The decision, and whether a retry might succeed."""
     at = timezone.now()
     signed = webhook_signatures.signed_headers(
         message_id=message_id, at=at, body=body, secrets_in_use=system.secrets_in_use(at)
@@ -176,7 +176,7 @@ def _try(system: ExternalSystem, message_id: str, body: bytes, seconds: float) -
 
 
 def read(body: bytes) -> ApprovalDecision:
-    """{"decision": "proceed" | "refuse", "reason": "..."}; whatever else stands there is not for us."""
+    """Parse {"decision": "proceed" | "refuse", "reason": "..."}, and ignore other keys."""
     try:
         data = json.loads(body)
         decision = Decision(data["decision"])
@@ -187,7 +187,7 @@ def read(body: bytes) -> ApprovalDecision:
 
 
 def test(*, system: ExternalSystem) -> ApprovalDecision:
-    """Ask something that is about nobody, at once; a good answer closes the breaker."""
+    """Send a test request without personal data. A valid response closes the circuit breaker."""
     decision = ask(system, message_id=str(uuid4()), kind="external.test", data={"message": "Hello."})
     if decision.decision is not None:
         note(breaker_of(system), decision)
@@ -195,7 +195,7 @@ def test(*, system: ExternalSystem) -> ApprovalDecision:
 
 
 def breaker_of(system: ExternalSystem) -> CircuitBreaker:
-    """Shared by all workers and requests."""
+    """All workers and requests share its state."""
     return CircuitBreaker(
         name=f"external:{system.brand_id}", cooldown_seconds=5, max_cooldown_seconds=60, probe_seconds=5
     )
@@ -203,7 +203,7 @@ def breaker_of(system: ExternalSystem) -> CircuitBreaker:
 
 @dataclass(frozen=True, slots=True)
 class Postponed:
-    """Events that wait for the external system; `since` is when the first of them came."""
+    """Events that wait for the external system. `since` is when the oldest of them was created."""
 
     number: int
     since: datetime | None
@@ -218,7 +218,7 @@ def postponed(*, brand_id: int) -> Postponed:
 def create(
     *, brand: Brand, url: str, when_rejected: str, when_away: str, is_active: bool
 ) -> tuple[ExternalSystem, str]:
-    """A brand's system and its secret, which nobody is shown again. Raises Invalid, naming the field."""
+    """Create a brand's system and its secret, which is never shown again. Raises Invalid, naming the field."""
     secret = webhook_signatures.new_secret()
     made = ExternalSystem.objects.create(
         brand=brand,
@@ -233,6 +233,6 @@ def create(
 
 
 def change(*, system: ExternalSystem, fields: set[str]) -> None:
-    """Store what staff changed; a new address begins with a clean slate."""
+    """Store what staff changed. A new URL resets the circuit breaker."""
     system.save(update_fields=fields)
     breaker_of(system).succeeded()

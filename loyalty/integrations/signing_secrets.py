@@ -1,4 +1,4 @@
-"""Rotation: gives a new secret to a receiver that knows us by one."""
+"""Rotation of the signing secrets that receivers share with this service."""
 
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ from loyalty.models.signing_secret import SigningSecretModel
 
 @sensitive_variables("secret")
 def rotate(*, row: SigningSecretModel, at: datetime, grace: timedelta) -> str:
-    """A new secret, shown once; what it is sent is signed with the old one too for `grace`."""
+    """A new secret, which is shown once. For `grace`, requests are also signed with the old one."""
     secret = webhook_signatures.new_secret()
     with transaction.atomic():
         locked = type(row)._default_manager.select_for_update(no_key=True).get(pk=row.pk)  # noqa: SLF001

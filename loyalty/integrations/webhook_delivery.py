@@ -1,4 +1,4 @@
-"""Calls to webhooks: the only code that sends messages to endpoints and writes what came of it."""
+"""Webhook calls: the only code that sends deliveries to endpoints and stores the results."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -23,23 +23,23 @@ from loyalty.models.webhooks import WebhookAttempt, WebhookDelivery, WebhookEndp
 
 State = WebhookDelivery.State
 
-# After the first failure, the second, and so on; the last again and again until three days are over.
+# After the first failure, the second, and so on. The last pause repeats until three days are over.
 PAUSES = [
     *(timedelta(seconds=seconds) for seconds in (5, 30)),
     *(timedelta(minutes=minutes) for minutes in (2, 10, 30)),
     *(timedelta(hours=hours) for hours in (1, 2, 4, 8, 12)),
 ]
 MAX_RETRY_AFTER = timedelta(hours=12)
-LAST_CALL = timedelta(minutes=5)  # before the event's own end
+LAST_CALL = timedelta(minutes=5)  # before the event expires
 ANSWER_BYTES = 2_000
-# How many senders a slow or failing receiver may keep waiting.
+# The maximum number of senders that wait for a slow or failing receiver.
 MAX_SLOW = 2
 USER_AGENT = "loyalty-webhooks/1"
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """What came of one call."""
+    """The result of one call."""
 
     at: datetime
     milliseconds: int
@@ -58,7 +58,7 @@ class AttemptResult:
 
 
 def on_call_webhook(delivery: LeasedEvent) -> None:
-    """Send one message once. What fails is tried again with growing pauses; a receiver that is gone is left alone."""
+    """Attempt a delivery once. A failed one is retried with growing pauses; an inactive endpoint's is dropped."""
     rows = WebhookDelivery.objects.select_related("endpoint").filter(pk=delivery.payload["message"])
     message = rows.first()
     if message is None or message.state in {State.DELIVERED, State.DROPPED} or not message.body:
@@ -74,7 +74,7 @@ def on_call_webhook(delivery: LeasedEvent) -> None:
 
 @contextmanager
 def concurrency_slot(delivery: LeasedEvent, message: WebhookDelivery) -> Iterator[None]:
-    """Raises RetryLater while the endpoint is left alone, or while it is slow and enough senders wait for it."""
+    """Raises RetryLater while the circuit breaker is open, or while enough senders wait for a slow endpoint."""
     breaker = webhook_endpoints.breaker_of(message.endpoint)
     cooldown = breaker.wait()
     if cooldown:
@@ -92,9 +92,9 @@ def concurrency_slot(delivery: LeasedEvent, message: WebhookDelivery) -> Iterato
 
 
 def wait_for_quota(delivery: LeasedEvent, message: WebhookDelivery) -> None:
-    """Count a message when it is first sent. Raises RetryLater until tomorrow above the brand's quota.
+    """Count a delivery at its first attempt. Above the brand's quota, raises RetryLater until tomorrow.
 
-    Nothing is lost: a message that cannot wait until tomorrow is sent.
+    No delivery is lost: one that cannot wait until tomorrow is sent.
     """
     if message.attempts or quotas.take(message.brand_id, BrandQuota.Resource.WEBHOOKS):
         return
@@ -104,12 +104,12 @@ def wait_for_quota(delivery: LeasedEvent, message: WebhookDelivery) -> None:
 
 
 def backlog_pause(delivery: LeasedEvent) -> timedelta:
-    """Grows with how often the event came by in vain, so that a long queue does not keep itself busy."""
+    """Grows with the number of attempts, so that a long queue does not keep itself busy."""
     return messages.pause(min(delivery.attempts, 9))
 
 
 def postpone(delivery: LeasedEvent, message: WebhookDelivery, wait: timedelta, why: str) -> None:
-    """Try later without an attempt. Raises RetryLater."""
+    """Postpone without an attempt. Raises RetryLater."""
     wait = min(wait, max(delivery.give_up_at - LAST_CALL - timezone.now(), timedelta(seconds=30)))
     note_next(message, timezone.now() + wait)
     raise RetryLater(why, after=wait)
@@ -120,7 +120,7 @@ def note_next(message: WebhookDelivery, at: datetime) -> None:
 
 
 def call(message: WebhookDelivery) -> AttemptResult:
-    """One POST. Never raises for what the receiver does."""
+    """Send one POST. Never raises for errors of the receiver."""
     at, began, body = timezone.now(), monotonic(), message.body.encode()
     signed = webhook_signatures.signed_headers(
         message_id=message.message_id, at=at, body=body, secrets_in_use=message.endpoint.secrets_in_use(at)
@@ -154,7 +154,7 @@ def since(began: float) -> int:
 
 
 def readable(body: bytes) -> str:
-    """Text for PostgreSQL and people, whatever the bytes are."""
+    """Decode arbitrary bytes to text that PostgreSQL accepts and people can read."""
     return body.decode("utf-8", errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
@@ -166,7 +166,7 @@ def redirected(answer: client.Answer) -> str:
 
 
 def write(delivery: LeasedEvent, message: WebhookDelivery, made: AttemptResult) -> None:
-    """Keep the attempt and what follows from it. Raises RetryLater when there is another."""
+    """Store the attempt and what follows from it. Raises RetryLater if there is a next attempt."""
     endpoint = message.endpoint
     note_health(endpoint, made)
     if made.succeeded:
@@ -191,7 +191,7 @@ def write(delivery: LeasedEvent, message: WebhookDelivery, made: AttemptResult) 
 def end(
     delivery: LeasedEvent, message: WebhookDelivery, state: WebhookDelivery.State, made: AttemptResult | None = None
 ) -> None:
-    """The message's end and the event's, together."""
+    """End the webhook delivery and the event in one transaction."""
     now = timezone.now()
     with transaction.atomic():
         leases.finish(delivery, outcome={"state": state.value, "status": made.status if made else None})
@@ -203,10 +203,9 @@ def end(
 
 
 def record_attempt(message: WebhookDelivery, made: AttemptResult | None, **changes: object) -> None:
-    """Add the attempt to the log, and change the message with it. Call in a transaction.
+    """Add the attempt to the log, and update the webhook delivery. Call in a transaction.
 
-    Raises LeaseLostError where the message's person was erased meanwhile: what a receiver answers may say who they
-    were.
+    Raises LeaseLostError if the person was erased in the meantime, because a response may contain personal data.
     """
     if made:
         changes |= {"attempts": F("attempts") + 1, "last_status": made.status}
@@ -224,18 +223,18 @@ def record_attempt(message: WebhookDelivery, made: AttemptResult | None, **chang
 
 
 def purge_answers(messages: Sequence[int]) -> None:
-    """For the erasure of a person's data: what came back may repeat what was sent."""
+    """For the erasure of personal data: delete responses, because they may repeat what was sent."""
     WebhookAttempt.objects.filter(delivery__in=messages).update(answer="", error="")
 
 
 def failures_before(delivery: LeasedEvent, message: WebhookDelivery) -> int:
-    """How often it failed before this call, since it was sent, sent again or delivered again by staff."""
+    """The failures before this call, since the event was published or staff last sent it again."""
     since_sent = message.calls.filter(at__gte=delivery.time).count()
     return min(since_sent, delivery.attempts - 1)
 
 
 def next_pause(failures: int, made: AttemptResult, give_up_at: datetime) -> timedelta | None:
-    """How long to wait, at least what the receiver asked for; None when the three days are over."""
+    """The pause, not less than the receiver's Retry-After. None if the three days are over."""
     planned = PAUSES[min(failures, len(PAUSES) - 1)] * random.uniform(1, 1.1)  # noqa: S311 - jitter
     left = give_up_at - LAST_CALL - timezone.now()
     if left < timedelta(minutes=1):
@@ -248,10 +247,10 @@ def attempt_summary(made: AttemptResult) -> str:
 
 
 def note_health(endpoint: WebhookEndpoint, made: AttemptResult) -> None:
-    """For the next callers: whether it answers, and whether it is slow."""
+    """Record for later calls whether the endpoint responds, and whether it is slow."""
     breaker = webhook_endpoints.breaker_of(endpoint)
     if made.status is not None and made.status < 500 and made.status != 429:
-        breaker.succeeded()  # it is there, whatever it thinks of this message
+        breaker.succeeded()  # it responds, even if it rejects this delivery
     else:
         breaker.failed()
     breaker.took(made.milliseconds / 1000)

@@ -1,4 +1,4 @@
-"""Webhook endpoints: the only code that makes, changes, stops and starts them."""
+"""Webhook endpoints: the only code that creates, changes, stops and starts them."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -18,17 +18,17 @@ from core.redis.circuit_breaker import CircuitBreaker
 from loyalty.models.webhooks import WebhookEndpoint
 
 State = WebhookEndpoint.State
-MAX_FAILING = timedelta(hours=120)  # one that only fails for so long is stopped
-MAX_ACTIVE = 20  # of one brand: each is called for each event
+MAX_FAILING = timedelta(hours=120)  # an endpoint that fails for this long is stopped
+MAX_ACTIVE = 20  # per brand, because each is called for each event
 
 
 @sensitive_variables("secret")
 def create(
     *, brand: Brand, url: str, types: Sequence[str], description: str = "", at: datetime
 ) -> tuple[WebhookEndpoint, str]:
-    """A new endpoint and its secret, which nobody is shown again. Raises Invalid, naming the field."""
+    """A new endpoint and its secret, which is never shown again. Raises Invalid, naming the field."""
     with transaction.atomic():
-        # Those of a brand are made one after the other, or two calls would both count one too few.
+        # Locks the brand: concurrent requests would otherwise both pass the limit.
         Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
         check_limit(brand)
         secret = webhook_signatures.new_secret()
@@ -51,9 +51,9 @@ def check_limit(brand: Brand) -> None:
 
 
 def change(*, endpoint: WebhookEndpoint, fields: set[str]) -> None:
-    """Store what staff changed of its address, description and types."""
+    """Store what staff changed: the URL, description or types."""
     endpoint.save(update_fields=fields)
-    if "url" in fields:  # what is known of the old one says nothing about the new one
+    if "url" in fields:  # the old URL's history does not apply to the new one
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=None)
         breaker_of(endpoint).succeeded()
 
@@ -61,13 +61,13 @@ def change(*, endpoint: WebhookEndpoint, fields: set[str]) -> None:
 def stop(
     *, endpoint: WebhookEndpoint, state: WebhookEndpoint.State, at: datetime, audit_context: AuditContext | None = None
 ) -> bool:
-    """Call it no more. What the service does by itself stands in the audit log too. False: it is so already."""
+    """Stop calling the endpoint. The audit log also records stops by the service. Returns False if already stopped."""
     by_service = audit_context is None
     return _switch(endpoint, state, at, audit_context or AuditContext(None, at), by_service=by_service)
 
 
 def start(*, endpoint: WebhookEndpoint, at: datetime, audit_context: AuditContext) -> bool:
-    """Call it again, from the next event on; what was not sent meanwhile can be sent again. Raises Invalid."""
+    """Resume calls with the next event. Missed deliveries can be sent again. Raises Invalid above the limit."""
     with transaction.atomic():
         Brand.objects.select_for_update(no_key=True).get(pk=endpoint.brand_id)
         check_limit(endpoint.brand)
@@ -85,7 +85,7 @@ def _switch(
 ) -> bool:
     with transaction.atomic():
         locked = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
-        # What the service finds out it says once, and it does not overrule staff.
+        # The service stops an endpoint once, and does not override a state set by staff.
         if locked.state == state or (by_service and not locked.is_active):
             return False
         changes = {"state": (locked.get_state_display(), state.label)}
@@ -98,7 +98,7 @@ def _switch(
 
 
 def note_failure(*, endpoint: WebhookEndpoint, at: datetime) -> None:
-    """The first failure since a success begins its failing; after too long a time of that it is stopped."""
+    """Record when the endpoint began to fail. Stop it if it has failed for MAX_FAILING."""
     if endpoint.failing_since is None:
         rows = WebhookEndpoint.objects.filter(pk=endpoint.pk, failing_since=None)
         rows.update(failing_since=at)
@@ -107,11 +107,11 @@ def note_failure(*, endpoint: WebhookEndpoint, at: datetime) -> None:
 
 
 def note_success(*, endpoint: WebhookEndpoint) -> None:
-    """Writes only where it changes something: every scan reads this table."""
+    """Writes only on a change, because every scan reads this table."""
     if endpoint.failing_since is not None:
         WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=None)
 
 
 def breaker_of(endpoint: WebhookEndpoint) -> CircuitBreaker:
-    """What leaves an endpoint alone while it does not answer."""
+    """Pauses calls to an endpoint that does not respond."""
     return CircuitBreaker(name=f"webhook:{endpoint.pk}", probe_seconds=settings.WEBHOOK_TIMEOUT_SECONDS + 5)

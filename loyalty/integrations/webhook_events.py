@@ -1,4 +1,4 @@
-"""What brands' webhooks are told: announcements, and their way to each endpoint that wants to hear them."""
+"""Webhook events of brands: publishes them, and creates a delivery for each subscribed endpoint."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ WEBHOOK_EVENT, CALL = "announce", "call-webhook"
 PING = "webhook.test"
 RETRY_HOURS = 72
 
-# The types that a brand's active webhooks want to hear, for the statement that reads whatever else is needed of it.
+# SQL for the types that a brand's active webhooks subscribe to, to embed in a larger statement.
 SUBSCRIBED_TYPES = """
     ARRAY(SELECT DISTINCT unnest(w.types) FROM loyalty_webhookendpoint w
            WHERE w.brand_id = {brand} AND w.state = 'active')
@@ -35,13 +35,13 @@ def webhook_event(
     event_id: UUID | None = None,
     at: datetime | None = None,
 ) -> NewEvent:
-    """An event that tells the brand's webhooks of `kind`; publish it in the transaction of what it tells.
+    """An event for the brand's webhooks about `kind`. Publish it in the transaction of the change it reports.
 
-    Anybody may call this: `following=[..., webhook_event(WebhookType.REWARD_REDEEMED, {"redemption_id": 7,
-    "reward_id": 3, "points": 500, "new_balance": 120}, brand_id=..., user_id=..., event_id=...)]`. The `user_id` is
-    put into the data, and leads to what was told of a person when they are erased. `event_id`, derived from what caused
-    it, makes it be told once. If nobody listens it comes to nothing; where that would be too often, ask `listens`
-    first, or let SUBSCRIBED_TYPES come along in your own statement.
+    Any app may call this: `following=[..., webhook_event(WebhookType.REWARD_REDEEMED, {"redemption_id": 7, "reward_id":
+    3, "points": 500, "new_balance": 120}, brand_id=..., user_id=..., event_id=...)]`. `user_id` is added to the data,
+    and finds the person's deliveries for an erasure. An `event_id` derived from the cause makes the event unique.
+    Without subscribers the event does nothing. Where that is frequent, check `listens` first, or embed SUBSCRIBED_TYPES
+    in your own statement.
     """
     customer = {"user_id": user_id} if user_id is not None else {}
     return NewEvent(
@@ -61,7 +61,7 @@ def events_for_subscribers(kind: WebhookType, data: dict[str, Any], *, brand_id:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """Points that a customer was credited, as webhooks are told of them. `cause`: an event's id, or what else."""
+    """Points credited to a customer, as webhooks report them. `cause` is an event's id, or another cause."""
 
     brand_id: int
     user_id: int
@@ -78,7 +78,7 @@ class Credit:
 
 
 def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str], UUID]) -> list[NewEvent]:
-    """points.earned, if there were any, and level.reached, if that is where it took the customer; to who listens."""
+    """points.earned if there are points, and level.reached if the level changed, for the subscribed types."""
     level = {"current_level": credit.current_level, "lifetime_points": credit.lifetime_points}
     bodies: dict[WebhookType, dict[str, Any]] = {}
     if credit.points_earned:
@@ -102,13 +102,13 @@ def of_credit(credit: Credit, *, listened: Collection[str], ids: Callable[[str],
 
 
 def listened_at(brand_id: int) -> set[str]:
-    """What the brand's active webhooks want to hear."""
+    """The types that the brand's active webhooks subscribe to."""
     endpoints = WebhookEndpoint.objects.active().filter(brand_id=brand_id)
     return {kind for types in endpoints.values_list("types", flat=True) for kind in types}
 
 
 def listens(*, brand_id: int, kind: WebhookType) -> bool:
-    """Whether an active webhook of the brand wants to hear of it."""
+    """Whether an active webhook of the brand subscribes to `kind`."""
     return listening(brand_id, kind).exists()
 
 
@@ -117,7 +117,7 @@ def listening(brand_id: int, kind: str) -> WebhookEndpointQuerySet:
 
 
 def on_webhook_event(delivery: LeasedEvent) -> None:
-    """One message, and one event that carries it, for each endpoint that listens now."""
+    """Create a webhook delivery and its event for each endpoint that is subscribed now."""
     body, user_id = body_of(delivery.payload), delivery.arguments.get("user_id")
     message_id = f"msg_{delivery.event_id.hex}"
     with transaction.atomic():
@@ -129,7 +129,7 @@ def on_webhook_event(delivery: LeasedEvent) -> None:
 
 
 def body_of(fields: dict[str, Any]) -> str:
-    """The body as it is sent and signed, each time the same."""
+    """The body that is sent and signed. It is the same for each attempt."""
     return json_values.ENCODER.encode(
         {"type": fields["type"], "timestamp": fields["timestamp"], "data": fields["data"]}
     )
@@ -144,7 +144,7 @@ def message_to(
 
 
 def call_of(message: WebhookDelivery) -> NewEvent:
-    """The event that carries a message to its endpoint, for three days."""
+    """The event that attempts a delivery, for up to three days."""
     return NewEvent(
         kind=CALL,
         payload={"message": message.pk},
@@ -154,7 +154,7 @@ def call_of(message: WebhookDelivery) -> NewEvent:
 
 
 def ping(*, endpoint: WebhookEndpoint, at: datetime) -> WebhookDelivery:
-    """Send an endpoint a test message, by the way that all messages take; its log tells how it ended."""
+    """Send a test event to an endpoint like any other event. Its delivery log shows the result."""
     bodies = {"type": PING, "timestamp": json_values.iso(at), "data": {"webhook": endpoint.pk, "message": "Hello."}}
     with transaction.atomic():
         message = message_to(endpoint, PING, f"msg_{uuid4().hex}", body_of(bodies))
@@ -164,9 +164,9 @@ def ping(*, endpoint: WebhookEndpoint, at: datetime) -> WebhookDelivery:
 
 
 def resend(*, message: WebhookDelivery, at: datetime) -> bool:
-    """Send a message again that is no longer waiting, under the same id.
+    """Send a delivery again under the same id, unless it is still waiting.
 
-    False: it waits, nobody would get it, or its person was erased.
+    Returns False if it is waiting, its endpoint is not active, or its person was erased.
     """
     again = WebhookDelivery.objects.filter(pk=message.pk, endpoint__state=WebhookEndpoint.State.ACTIVE).exclude(
         Q(state=WebhookDelivery.State.WAITING) | Q(body="")
@@ -179,8 +179,8 @@ def resend(*, message: WebhookDelivery, at: datetime) -> bool:
 
 
 def purge(*, before: datetime, most: int = 10_000) -> int:
-    """Delete messages older than `before` from the log, `most` at a time; returns how many."""
-    # Nothing waits longer than it is tried, whatever its state says.
+    """Delete deliveries older than `before`, at most `most` at a time. Returns how many."""
+    # Whatever its state, no delivery waits longer than its retry period.
     lost = before - timedelta(hours=2 * RETRY_HOURS)
     over = ~Q(state=WebhookDelivery.State.WAITING) | Q(created_at__lt=lost)
     old = WebhookDelivery.objects.filter(over, created_at__lt=before).order_by("created_at")
@@ -190,7 +190,7 @@ def purge(*, before: datetime, most: int = 10_000) -> int:
 
 
 def erase_user(*, user_id: int, brand_id: int, at: datetime) -> list[int]:
-    """For the erasure of a person's data: their messages say nothing and are not sent any more; returns which."""
+    """For the erasure of personal data: empty the person's deliveries and drop the waiting ones. Returns their keys."""
     rows = WebhookDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
     keys = list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     messages = WebhookDelivery.objects.filter(pk__in=keys)

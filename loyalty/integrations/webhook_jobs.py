@@ -1,4 +1,4 @@
-"""job.finished: what webhooks are sent when a job ends."""
+"""job.finished: the webhook event when a job ends."""
 
 from uuid import UUID, uuid5
 
@@ -9,15 +9,15 @@ from jobs.models import Job
 from loyalty.integrations import webhook_events
 from loyalty.models.webhooks import WebhookType
 
-# Any constant UUID: a name space of its own for what follows from jobs.
+# An arbitrary constant UUID: the namespace of event ids derived from jobs.
 EVENT_ID_NAMESPACE = UUID("6d6ff6a0-0a53-4a0d-9df1-9f0d7d3c6b52")
 
 
 def on_job_end(job: Job) -> None:
     """Publish job.finished in the transaction in which a job ends.
 
-    Of the jobs in the brand's API alone: exports of customers' data are the customers'. The title stays here, as it may
-    name somebody.
+    Only for jobs in the brand's API: data exports belong to the customers. Leaves the title out, because it may contain
+    a name.
     """
     if job.kind in kinds.names(lambda kind: kind.for_customer) or job.finished_at is None:
         return

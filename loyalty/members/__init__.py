@@ -1,1 +1,1 @@
-"""Registering, logging in, profiles, and a person's data."""
+"""Registration, login, profiles, and personal data."""

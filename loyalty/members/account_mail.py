@@ -1,6 +1,6 @@
-"""Mails about the account itself: to an address, be there an account with it or not, so without a notice's record.
+"""Mails about the account itself. They go to an address with or without an account, so no notification is stored.
 
-Which of them goes out is decided here, in a worker: whoever asked had the same answer at the same time for any address.
+A worker decides which mail is sent, so the API's response and its timing are the same for any address.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def on_account_mail(delivery: LeasedEvent) -> None:
 
 
 def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
-    """Tell somebody that nobody may try passwords for their account from new devices today."""
+    """Notify a customer that their account accepts no password attempts from new devices today."""
     message = NewEvent(
         kind=confirmations.MAIL,
         payload={"template": Template.LOGIN_PAUSED.value},
@@ -52,10 +52,10 @@ def login_paused(*, user: User, brand: Brand, at: datetime) -> None:
 
 
 def _attempt(delivery: LeasedEvent) -> str:
-    """What became of it. Raises as mail.send does."""
+    """The outcome of one attempt. Raises as mail.send does."""
     if "confirmation_id" in delivery.payload:
         rows = EmailConfirmation.objects.filter(pk=delivery.payload["confirmation_id"]).select_related("user")
-        if delivery.payload.get("is_notification"):  # also of a change that is confirmed by now
+        if delivery.payload.get("is_notification"):  # also sent for a change that is already confirmed
             changed = rows.first()
             return _change_notification(delivery, changed) if changed else "gone"
         row = rows.filter(expires_at__gt=timezone.now(), confirmed_at=None).first()
@@ -92,7 +92,7 @@ def _change_notification(delivery: LeasedEvent, confirmation: EmailConfirmation)
 
 
 def _is_within_bound(delivery: LeasedEvent, email: str) -> bool:
-    """Whether the mailbox may have another mail of the brand's. A retry is no other mail."""
+    """Whether the mailbox may receive another mail from the brand. A retry does not count again."""
     if delivery.attempts > 1:
         return True
     try:

@@ -1,4 +1,4 @@
-"""Blocking members, and letting them in again: their wallet passes hear of it too."""
+"""Blocking and unblocking members. Their wallet passes are updated too."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -20,10 +20,10 @@ BRAND = attrgetter("brand_id")
 
 
 def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
-    """Block accounts, or let them in again. Returns those that this changed. Owns the transaction."""
+    """Block or unblock accounts. Returns those that this changed. Owns the transaction."""
     with transaction.atomic():
         changed = members.set_status(accounts=accounts, status=status, at=at)
-        # Looked for after the accounts' rows have changed: a pass that is made meanwhile waits for us.
+        # Read after the accounts' rows have changed: making a pass waits for their locks.
         passes = WalletPass.objects.filter(account__in=changed).values("account")
         holders = UserPoints.objects.filter(pk__in=passes).order_by("brand_id", "pk")
         for brand_id, several in groupby(holders, key=BRAND):
@@ -39,7 +39,7 @@ def webhook_events_of(
 ) -> list[messages.NewEvent]:
     """member.blocked or member.unblocked for each of a brand's accounts, if a webhook subscribes to it.
 
-    Their ids are new ones: the accounts are locked, and only those that the caller changed are among them.
+    Event ids are random: the accounts are locked, and the caller passes only those that it changed.
     """
     kind = WebhookType.MEMBER_BLOCKED if status == UserPoints.Status.BLOCKED else WebhookType.MEMBER_UNBLOCKED
     if not webhook_events.listens(brand_id=brand_id, kind=kind):
@@ -51,7 +51,7 @@ def webhook_events_of(
 
 
 def balance_event(account: UserPoints) -> messages.NewEvent:
-    """What a pass says is something else, though the points are the same."""
+    """An update for the account's passes: their content changes, though the points do not."""
     return balance_changed(
         brand_id=account.brand_id,
         user_id=account.user_id,

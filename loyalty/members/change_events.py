@@ -1,4 +1,4 @@
-"""member.changed: what webhooks are sent when somebody changes what a brand knows of a member."""
+"""member.changed: the webhook event when a member's data at a brand changes."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,7 +9,7 @@ from loyalty.models.webhooks import WebhookType
 
 
 def publish(*, user_id: int, brand_id: int, changed: Sequence[str], at: datetime) -> None:
-    """Names of fields only, as in the brand's API: receivers read there what they may know.
+    """Publish the names of the changed fields, as in the brand's API. Receivers read the values there.
 
     Joins the caller's transaction; call after its rows are written.
     """

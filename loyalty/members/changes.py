@@ -1,4 +1,4 @@
-"""What the brand's own systems change of a member: names, address, external id, birthday, and being blocked."""
+"""Changes to members by the brand's own systems: names, address, external id, birthday, and blocking."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ NAMES = ("first_name", "last_name")
 def change_identity(*, member: UserPoints, values: Mapping[str, Any], audit_context: AuditContext) -> UserPoints:
     """Correct the names among `values`, and have the member confirm a new `email`. Owns the transaction.
 
-    Raises UserNotFound for who was erased, Invalid, and RateLimited for too many mails or corrections.
+    Raises UserNotFound for an erased member, Invalid, and RateLimited for too many mails or corrections.
     """
     with transaction.atomic():
         if email := values.get("email"):
@@ -38,12 +38,12 @@ def change_identity(*, member: UserPoints, values: Mapping[str, Any], audit_cont
 
 
 def set_external_id(*, member: UserPoints, external_id: str, audit_context: AuditContext) -> None:
-    """Note the member's number in the brand's own systems; empty for none. Raises Invalid for another member's."""
+    """Store the member's id in the brand's own systems, or "" for none. Raises Invalid if another member has it."""
     if member.external_id == external_id:
         return
     with transaction.atomic():
         accounts.set_external_id(account=member, external_id=external_id, at=audit_context.at)
-        # Not which: an erased person's number must not stay in the audit log.
+        # Without the value: an erased person's id must not remain in the audit log.
         record(member, gettext_noop("External id changed"), audit_context)
         change_events.publish(
             user_id=member.user_id, brand_id=member.brand_id, changed=["external_id"], at=audit_context.at
@@ -51,21 +51,21 @@ def set_external_id(*, member: UserPoints, external_id: str, audit_context: Audi
 
 
 def set_birthday(*, member: UserPoints, birthday: str, audit_context: AuditContext) -> None:
-    """Note a member's birthday, as `MM-DD`; empty for none. Raises Invalid for what is no day."""
+    """Store a member's birthday as `MM-DD`, or "" for none. Raises Invalid if it is not a valid day."""
     with transaction.atomic():
         before = birthdays.read(member.user_id, member.brand_id)
         after = birthdays.change(member.user_id, member.brand_id, text=birthday, at=audit_context.at)
         if after == before:
             return
         accounts.touch(account=member.pk, at=audit_context.at)
-        record(member, gettext_noop("Birthday changed"), audit_context)  # not to which day: entries stay
+        record(member, gettext_noop("Birthday changed"), audit_context)  # without the value, because log entries remain
         change_events.publish(
             user_id=member.user_id, brand_id=member.brand_id, changed=["birthday"], at=audit_context.at
         )
 
 
 def set_status(*, member: UserPoints, status: str, audit_context: AuditContext) -> None:
-    """Block a member, who then earns and redeems nothing, or let them in again. Raises MemberMerged."""
+    """Block a member, who then earns and redeems nothing, or unblock them. Raises MemberMerged."""
     if member.status == UserPoints.Status.MERGED:
         raise MemberMerged
     with transaction.atomic():

@@ -1,7 +1,7 @@
-"""Proving an e-mail address: the only code that writes EmailConfirmation, and that says an address is verified.
+"""E-mail confirmation: the only code that writes EmailConfirmation and marks addresses as verified.
 
-A code of six digits and a link go to the address. Both follow from the confirmation's id and the installation's
-secret, so nothing that is stored confirms anything.
+A six-digit code and a link are sent to the address. Both are derived from the confirmation's id and the installation's
+secret, so stored data alone cannot confirm an address.
 """
 
 import uuid
@@ -36,15 +36,15 @@ from loyalty.points import accounts
 from loyalty.referrals import referrals
 
 LIFE = timedelta(minutes=30)
-GRACE = timedelta(days=1)  # whoever comes a little late is answered like whoever comes too late
-TRIES = 5  # of a million codes
+GRACE = timedelta(days=1)  # expired confirmations are kept this long and get the same answer as deleted ones
+TRIES = 5  # guesses at a code, out of a million codes
 MAIL = "account-mail"
 RESERVE_USER = "SELECT nextval(pg_get_serial_sequence('brands_user', 'id'))"
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A registration that waits for its code; `user_id` is what the account's id will be."""
+    """A registration that waits for its code. `user_id` is the future account's id."""
 
     confirmation_id: uuid.UUID
     user_id: int
@@ -54,13 +54,13 @@ class Begun:
 def begin_registration(
     *, email: str, password: str, brand: Brand, at: datetime, consent: dict[str, Any] | None = None, **names: str
 ) -> Begun:
-    """Keep what somebody wants to register with until they confirm the address. The password passed the validators.
-    `consent`: as consents.requested_consent says.
+    """Store a registration until the address is confirmed. The caller has validated the password.
 
-    Nothing here asks whether the address is known, so neither the answer nor its time can tell.
+    `consent` is what consents.requested_consent returns. This does not check whether the address is known, so neither
+    the response nor its timing reveals it.
     """
     reserved = sql.row(RESERVE_USER, {})
-    assert reserved is not None  # noqa: S101 - a sequence always answers
+    assert reserved is not None  # noqa: S101 - a sequence always returns a value
     hashed = make_password(password)
     with transaction.atomic():
         made = EmailConfirmation.objects.create(
@@ -78,7 +78,7 @@ def begin_registration(
 
 
 def begin_verification(*, user: User, brand: Brand, at: datetime) -> EmailConfirmation:
-    """Have a code sent to the address of a customer who is logged in."""
+    """Send a code to the address of a logged-in customer."""
     with transaction.atomic():
         made = EmailConfirmation.objects.create(
             brand=brand, email=user.email, user=user, created_at=at, expires_at=at + LIFE
@@ -88,11 +88,11 @@ def begin_verification(*, user: User, brand: Brand, at: datetime) -> EmailConfir
 
 
 def begin_change(*, user: User, brand: Brand, email: str, at: datetime) -> EmailConfirmation:
-    """Have a link sent to the address that a customer is to have from now on, and a notice to the one they have.
+    """Send a link to the customer's new address, and a notification to the current one.
 
-    Nothing here asks whether the address is taken, or who else knows the customer: the answer is the same for all.
-    An earlier change that still waits at the brand ends. Joins or owns a transaction. Raises Invalid for the address
-    that the customer has.
+    Does not check whether the address is taken or which brands know the customer: the answer is always the same. Ends
+    an earlier pending change at the brand. Joins or owns a transaction. Raises Invalid for the customer's current
+    address.
     """
     if email == user.email:
         raise Invalid(_("This is already the customer's address."), details={"field": "email"})
@@ -107,13 +107,13 @@ def begin_change(*, user: User, brand: Brand, email: str, at: datetime) -> Email
 
 
 def waiting_change(*, user_id: int, brand_id: int, at: datetime) -> QuerySet[EmailConfirmation]:
-    """Changes of a customer's address that were asked for at a brand and that nobody has confirmed yet."""
+    """A customer's pending address changes at a brand."""
     rows = EmailConfirmation.objects.filter(user=user_id, brand=brand_id, confirmed_at=None, expires_at__gt=at)
     return rows.exclude(previous_email="")
 
 
 class WrongPassword(Invalid):
-    """The link is good, and the password is not."""
+    """The link is valid, but the password is wrong."""
 
     def __init__(self) -> None:
         message = _("The password of the account is wrong.")
@@ -121,10 +121,10 @@ class WrongPassword(Invalid):
 
 
 def finish_change(*, token: str, password: str, at: datetime, request_id: str = "") -> User:
-    """Give a customer the address that the link was sent to. Raises Invalid, and WrongPassword.
+    """Change a customer's address to the one that the link was sent to. Raises Invalid and WrongPassword.
 
-    Whoever asked for it may be staff of one brand, and the account opens others too. So it takes the customer's
-    password besides the link; an account that opens the portal is never changed this way.
+    Staff of one brand may have requested it, but the account opens other brands too. So it also needs the customer's
+    password. It never changes an account that can sign in to the portal.
     """
     result = _tried(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at, error=link_ended)
     with transaction.atomic():
@@ -133,14 +133,14 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
             raise link_ended()
         if not user.check_password(password):
             raise WrongPassword
-        if user.is_staff or user.is_superuser or has_role(user):  # only who knows the password hears of it
+        if user.is_staff or user.is_superuser or has_role(user):  # last, to reveal it only with the password
             raise link_ended()
         _close(result, at, error=link_ended)
         user.email, user.email_verified_at = result.email, at
         try:
             with transaction.atomic():
                 user.save(update_fields=["email", "email_verified_at"])
-        except IntegrityError as error:  # somebody has the address; that it is so, nobody is told
+        except IntegrityError as error:  # another account has the address, which must not be revealed
             raise link_ended() from error
         release_points(user_id=user.pk)
         tokens.revoke_all(user=user, at=at)
@@ -154,7 +154,7 @@ def finish_change(*, token: str, password: str, at: datetime, request_id: str = 
         )
         if row is not user:
             change_events.publish(user_id=user.pk, brand_id=result.brand_id, changed=["email"], at=at)
-    # Not before the end: elsewhere the account is locked before the person.
+    # Last, because other code locks the account before the person.
     accounts.touch_member(user_id=user.pk, brand_id=result.brand_id, at=at)
     return user
 
@@ -165,7 +165,7 @@ def has_role(user: User) -> bool:
 
 
 def open_change(token: str, *, at: datetime) -> EmailConfirmation:
-    """The change that a link may still finish, for counting tries of its account's password. Raises Invalid."""
+    """The pending change of a link, for limiting the password attempts on its account. Raises Invalid."""
     result = _left(_of_link(rendering.CHANGE_EMAIL, token).exclude(previous_email=""), at).select_related("brand")
     change = result.first()
     if change is None:
@@ -174,7 +174,7 @@ def open_change(token: str, *, at: datetime) -> EmailConfirmation:
 
 
 def finish_registration(*, confirmation_id: uuid.UUID, code: str, at: datetime) -> tuple[User, Brand]:
-    """The account of somebody who was sent `code`, made now. Raises Invalid, the same for every reason there is."""
+    """Create the account for a registration by its mailed code. Raises the same Invalid for every reason."""
     rows = _tried(EmailConfirmation.objects.filter(pk=confirmation_id, user=None), at)
     if not constant_time_compare(code_of(rows.pk), code):
         raise wrong_code()
@@ -182,10 +182,10 @@ def finish_registration(*, confirmation_id: uuid.UUID, code: str, at: datetime) 
 
 
 def finish_registration_by_link(*, token: str, password: str, at: datetime) -> tuple[User, Brand]:
-    """As finish_registration, for whoever opens the link and knows the password that the account was wanted with.
+    """Like finish_registration, with the link's token and the password of the registration.
 
-    Without that, somebody who opens the link of a registration that was not theirs would give a stranger an account
-    in their name. Raises Invalid.
+    Without the password, a person who opens the link of a stranger's registration would give the stranger an account
+    under their own address. Raises Invalid.
     """
     rows = _tried(_of_link(rendering.CONFIRM_REGISTRATION, token).filter(user=None), at)
     if not check_password(password, rows.password):
@@ -195,7 +195,7 @@ def finish_registration_by_link(*, token: str, password: str, at: datetime) -> t
 
 
 def confirm(*, user: User, brand_id: int, code: str, at: datetime) -> User:
-    """Verify the address of a customer who is logged in, by the mailed code. Raises Invalid."""
+    """Verify the address of a logged-in customer by the mailed code. Raises Invalid."""
     rows = EmailConfirmation.objects.filter(user=user, brand_id=brand_id, email=user.email)
     result = _tried(rows, at)
     if not constant_time_compare(code_of(result.pk), code):
@@ -204,7 +204,7 @@ def confirm(*, user: User, brand_id: int, code: str, at: datetime) -> User:
 
 
 def confirm_by_link(*, token: str, at: datetime) -> User:
-    """As confirm, for whoever opens the link. Raises Invalid."""
+    """Like confirm, with the link's token. Raises Invalid."""
     return _verified(_tried(_of_link(rendering.CONFIRM_EMAIL, token).exclude(user=None), at), at)
 
 
@@ -214,7 +214,7 @@ def code_of(confirmation_id: uuid.UUID) -> str:
 
 
 def verify_address(*, user: User, at: datetime) -> None:
-    """The user has just shown that mail to their address reaches them; points that waited for it follow at all brands.
+    """Mark the address as verified after its user proved that mail reaches it. Credits held points at all brands.
 
     Joins the caller's transaction.
     """
@@ -224,8 +224,10 @@ def verify_address(*, user: User, at: datetime) -> None:
 
 
 def release_points(*, user_id: int) -> None:
-    """Have what waited for the confirmed address of a person credited now, at all brands. settings.ADDRESS_CONFIRMED
-    names it. Joins the transaction that confirms."""
+    """Credit what was held until the person's address is confirmed, at all brands.
+
+    Joins the transaction of the confirmation. Named by settings.ADDRESS_CONFIRMED.
+    """
     holds.release(user_id=user_id)
     opening_balances.release(user_id=user_id, at=timezone.now())
 
@@ -241,13 +243,13 @@ def wrong_code() -> Invalid:
 
 
 def purge_ended(*, at: datetime) -> int:
-    """Delete what nobody can confirm any more. Returns how many."""
+    """Delete confirmations that expired at least GRACE ago. Returns how many."""
     deleted, _by_model = EmailConfirmation.objects.filter(expires_at__lte=at - GRACE).delete()
     return deleted
 
 
 def erase_user(user_id: int, brand_id: int) -> None:
-    """For the erasure of a person's data; call before their address is taken away."""
+    """For the erasure of personal data. Call before the person's address is removed."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
     EmailConfirmation.objects.filter(Q(email=email) | Q(user=user_id), brand_id=brand_id).delete()
 
@@ -277,8 +279,10 @@ def _left(rows: QuerySet[EmailConfirmation], at: datetime) -> QuerySet[EmailConf
 def _tried(
     rows: QuerySet[EmailConfirmation], at: datetime, *, error: Callable[[], Invalid] = wrong_code
 ) -> EmailConfirmation:
-    """The one in `rows`, with one try fewer left. Counted before it is looked at: parallel tries are as many as serial
-    ones. Raises Invalid where there is none to be had."""
+    """The newest open confirmation in `rows`, with one try used up.
+
+    Counts the try before the check, so parallel tries cannot exceed the limit. Raises `error` if there is none.
+    """
     left = _left(rows, at)
     ids = list(left.values_list("pk", flat=True)[:1])  # the newest
     if not ids or not left.filter(pk__in=ids).update(tries=F("tries") + 1):
@@ -306,7 +310,7 @@ def _account_of(confirmation: EmailConfirmation, at: datetime) -> User:
                 referrals.begin_at_registration(
                     brand_id=confirmation.brand_id, user_id=user.pk, code=confirmation.referral_code, at=at
                 )
-    except AddressTakenError as error:  # the mail said so, and held no code
+    except AddressTakenError as error:  # the mail said so and contained no code
         raise wrong_code() from error
     return user
 
@@ -323,6 +327,6 @@ def _verified(confirmation: EmailConfirmation, at: datetime) -> User:
 
 
 def _close(confirmation: EmailConfirmation, at: datetime, *, error: Callable[[], Invalid] = wrong_code) -> None:
-    """Good once: of two at the same time one is too late. Raises Invalid."""
+    """Close the confirmation once: of two concurrent calls, the second raises Invalid."""
     if not EmailConfirmation.objects.filter(pk=confirmation.pk, confirmed_at=None).update(confirmed_at=at, password=""):
         raise error()

@@ -1,4 +1,4 @@
-"""Consents of customers to a brand's terms, privacy notice and own words.
+"""Consents of customers to a brand's terms, privacy notice and own texts.
 
 personal_data.py writes Consent as well.
 """
@@ -26,9 +26,9 @@ class Agreement:
 
 
 def requested_consent(*, brand: Brand, text_ids: Sequence[int] | None, language: str, at: datetime) -> dict[str, Any]:
-    """What somebody who registers with the brand consents to; nothing where it asks for nothing.
+    """What a customer who registers consents to. Has no texts if the brand has none.
 
-    `text_ids`: the ids of the texts that they were shown; None stands for those in force in `language`. Raises Invalid.
+    `text_ids` are the ids of the texts shown; None means those in force in `language`. Raises Invalid.
     """
     if text_ids is None:
         ids = [row.pk for row in legal_texts.in_force(brand=brand, language=language, at=at)]
@@ -40,7 +40,7 @@ def requested_consent(*, brand: Brand, text_ids: Sequence[int] | None, language:
 def record(
     *, user_id: int, brand_id: int, terms_url: str, privacy_url: str, legal_texts: Sequence[int], at: datetime
 ) -> None:
-    """Keep that a customer consented to these; nothing where the brand asks for nothing. Joins a transaction."""
+    """Record a customer's consent. Does nothing if the brand asks for none. Joins a transaction."""
     if terms_url or privacy_url or legal_texts:
         Consent.objects.create(
             user_id=user_id,
@@ -53,7 +53,7 @@ def record(
 
 
 def agreements(*, user_id: int, brand: Brand, language: str, at: datetime) -> list[Agreement]:
-    """Each text in force, with the moment when the customer first agreed to it in whatever language."""
+    """Each text in force, with the time when the customer first agreed to this version in any language."""
     texts = legal_texts.in_force(brand=brand, language=language, at=at)
     rows = Consent.objects.filter(user=user_id, brand=brand).order_by("-consented_at") if texts else []
     moments = {pk: row.consented_at for row in rows for pk in row.legal_texts}
@@ -65,10 +65,7 @@ def agreements(*, user_id: int, brand: Brand, language: str, at: datetime) -> li
 
 
 def give(*, user_id: int, brand: Brand, text_ids: Sequence[int], at: datetime) -> None:
-    """A customer who is there already agrees to the texts in force; to those that they agreed to, no more than once.
-
-    Raises Invalid for any others. Owns the transaction.
-    """
+    """Record that an existing customer agrees to the texts in force, unless they have agreed to all of them."""
     consent = requested_consent(brand=brand, text_ids=text_ids, language="", at=at)
     with transaction.atomic():
         users.lock_user(user_id=user_id)
@@ -77,7 +74,7 @@ def give(*, user_id: int, brand: Brand, text_ids: Sequence[int], at: datetime) -
 
 
 def export(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
-    """As JSON: what the person consented to at the brand, and when."""
+    """What the person consented to at the brand, and when, as JSON."""
     rows = list(Consent.objects.filter(user=user_id, brand=brand_id).order_by("consented_at", "id"))
     ids = {pk for row in rows for pk in row.legal_texts}
     texts = LegalText.objects.in_bulk(ids) if ids else {}

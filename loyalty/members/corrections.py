@@ -1,7 +1,7 @@
-"""What staff or the brand's own systems correct about a member: the name at once, the address once it is confirmed.
+"""Corrections of a member by staff or the brand's own systems: the name at once, the address after confirmation.
 
-A name corrected here is what this brand calls the member; other brands, and the customer's own entry, keep theirs.
-So the same is done, and the same answered, whether or not other brands know the customer.
+A corrected name applies at this brand only. Other brands, and the name that the customer entered, are unchanged. So the
+effect and the response are the same whether or not other brands know the customer.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ NAMES = ("first_name", "last_name")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """How a brand calls a member, and where it writes to; `unconfirmed_email` is an address that they may confirm."""
+    """The member's name and address at a brand. `unconfirmed_email` waits for the member's confirmation."""
 
     user_id: int
     first_name: str
@@ -44,7 +44,7 @@ def identity_of(member: UserPoints, *, at: datetime) -> Identity:
 
 @raises(UserNotFound)
 def correct_name(*, account: UserPoints, first_name: str, last_name: str, audit_context: AuditContext) -> UserPoints:
-    """Call a member by another name, at this brand. Owns the transaction. Raises UserNotFound for who was erased."""
+    """Change a member's name at this brand. Owns the transaction. Raises UserNotFound for an erased member."""
     with transaction.atomic():
         member = locked(account)
         after = (first_name.strip(), last_name.strip())
@@ -70,7 +70,7 @@ def correct_name(*, account: UserPoints, first_name: str, last_name: str, audit_
 
 @raises(UserNotFound)
 def request_email_change(*, account: UserPoints, email: str, audit_context: AuditContext) -> EmailConfirmation:
-    """Have a member confirm `email` as their address from now on; until then nothing changes. Owns the transaction.
+    """Request that a member confirms `email` as the new address. Owns the transaction.
 
     Raises Invalid for the brand's own staff, who change their address themselves, and UserNotFound.
     """
@@ -80,7 +80,7 @@ def request_email_change(*, account: UserPoints, email: str, audit_context: Audi
             raise Invalid(_("This account belongs to a colleague. Only its owner can change the e-mail address."))
         email = email.strip().lower()
         made = confirmations.begin_change(user=member.user, brand=member.brand, email=email, at=audit_context.at)
-        # Not which one: the change itself is written down when it is confirmed.
+        # Without the address: the change itself is logged when it is confirmed.
         audit_log.record(
             audit_context=audit_context,
             action=gettext_noop("New e-mail address requested"),
@@ -90,7 +90,7 @@ def request_email_change(*, account: UserPoints, email: str, audit_context: Audi
 
 
 def locked(account: UserPoints) -> UserPoints:
-    """The account as it is now; an erasure that was faster leaves none."""
+    """The current account, locked. Raises UserNotFound if it was erased in the meantime."""
     rows = UserPoints.objects.select_for_update(of=("self",), no_key=True).select_related("user", "brand")
     member = rows.filter(pk=account.pk, user__is_active=True).first()
     if member is None:

@@ -1,7 +1,7 @@
-"""Enrolment by hand: staff, a file or the hub make customers of the brand members, once each, with an audit entry.
+"""Enrolment by staff, a file or the hub: makes customers of the brand members, once each, with an audit log entry.
 
-Only people who registered with the brand can be enrolled. Anybody else's address is unknown, whether or not another
-brand has a customer with it.
+Only people who registered with the brand can be enrolled. Any other address counts as unknown, even if another brand
+has a customer with it.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ MAX_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Members enrolled now, how many were members before, and the addresses of no customer of the brand."""
+    """The members enrolled now, the number of existing members, and the addresses without a customer of the brand."""
 
     enrolled: list[UserPoints]
     already: int
@@ -49,7 +49,7 @@ def enrol_addresses(*, brand: Brand, addresses: Iterable[str], audit_context: Au
 def enrol_one(
     *, brand: Brand, audit_context: AuditContext, user_id: int | None = None, address: str = ""
 ) -> tuple[UserPoints, bool]:
-    """The member, and whether this made the customer one. Raises UserNotFound. Owns the transaction."""
+    """The member, and whether this call enrolled them. Raises UserNotFound. Owns the transaction."""
     chosen = Q(pk=user_id) if user_id is not None else Q(email=address.strip().lower())
     with transaction.atomic():
         user = customers_of(brand).filter(chosen).first()
@@ -60,13 +60,13 @@ def enrol_one(
 
 
 def customers_of(brand: Brand) -> QuerySet[User]:
-    """Whoever registered with the brand or is its member already."""
+    """Users who registered with the brand or are its members."""
     is_customer = Q(registered_brand=brand) | Q(pk__in=UserPoints.objects.filter(brand=brand).values("user"))
     return User.objects.filter(is_customer, is_active=True)
 
 
 def enrol_users(brand: Brand, users: Iterable[User], audit_context: AuditContext) -> tuple[list[UserPoints], int]:
-    """Those who were no members yet, and how many were. Each person is locked, so that two enrolments take turns."""
+    """Enrol the users. Returns the new members and the number of existing ones. Locks the users."""
     ids = sorted(user.pk for user in users)
     locked = User.objects.select_for_update(no_key=True).filter(pk__in=ids, is_active=True).order_by("pk")
     rows = list(locked.values_list("pk", flat=True))

@@ -1,7 +1,7 @@
 """The erasure of a person's data at a brand, in every topic of core.personal_data, in one transaction.
 
-What the brand must keep, the ledger above all, stays under a pseudonym: the person's own row, emptied, or another one
-where the person is a customer elsewhere too.
+What the brand must retain, above all the ledger, stays under a pseudonym. That is the person's own emptied row, or a
+new row if the person is also a customer elsewhere.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from loyalty.models.webhooks import WebhookType
 from loyalty.notifications import preferences
 from loyalty.points import accounts, ledger
 
-# Why a scan was refused through whichever brand's app it came: it makes nobody a customer of the code's brand.
+# Scans rejected for these reasons do not make the user a customer of the code's brand: any brand's app could scan it.
 THROUGH_ANY_BRAND = ("bad_tag", "other_brand")
 
 
@@ -41,7 +41,7 @@ class PasswordWrong(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Who stands for the person now, and whether the person still is a customer of other brands."""
+    """The pseudonym's user, and whether the person is still a customer of other brands."""
 
     pseudonym_id: int
     stays_elsewhere: bool
@@ -49,20 +49,20 @@ class Erased:
 
 @raises(PasswordWrong, StaffNotErased, UserNotFound)
 def erase_own(*, user_id: int, brand_id: int, password: str, audit_context: AuditContext) -> Erased:
-    """As `erase`, on the wish of the person, who knows their password. Raises PasswordWrong."""
+    """Like `erase`, at the person's own request, with their password. Raises PasswordWrong."""
     if not User.objects.get(pk=user_id).check_password(password):
         raise PasswordWrong
     return erase(user_id=user_id, brand_id=brand_id, audit_context=audit_context)
 
 
 def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased:
-    """Take a person out of all that the brand holds. Raises StaffNotErased and UserNotFound.
+    """Erase a person from everything that the brand holds. Raises StaffNotErased and UserNotFound.
 
-    Accounts of theirs that were merged into this one are erased with it.
+    Accounts of theirs that were merged into this one are erased too.
 
-    Locks are taken in one order: the account, as accruals do, then the person, then their events that wait, then all
-    else of theirs, before which handlers take the event too. So whatever one of them was about to write is there to be
-    erased, or will never be written; and rows that name the person wait for none of this until the very end.
+    The lock order is: the account, as in accruals; the person; their waiting events; everything else. Event handlers
+    also lock the event before anything else. So what a handler was about to write is either erased here or never
+    written, and inserts of rows that reference the person are blocked only at the very end.
     """
     with row_guard.disabled("whether a person stays elsewhere decides what is erased"), transaction.atomic():
         account = accounts.account_of(brand_id=brand_id, user_id=user_id)
@@ -92,7 +92,7 @@ def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased
             own_rows=own_rows, mentions=mentions, brand_id=None if not other else brand_id, pseudonym=heir.email
         )
         note(heir, brand_id, audit_context)
-        # Last: what comes after the erasure's own event is left alone by it.
+        # Last, because the erasure event does not touch later events.
         following = [
             erasure.later(user_id=user_id, brand_id=brand_id, to=heir.pk),
             *erased_event(user_id=user_id, brand_id=brand_id, at=audit_context.at),
@@ -102,21 +102,23 @@ def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased
 
 
 def erased_event(*, user_id: int, brand_id: int, at: datetime) -> list[NewEvent]:
-    """member.erased for webhooks, so that the brand's other systems can follow: the id, and nothing that leads from it
-    to a row of ours."""
+    """The webhook event member.erased, for the brand's other systems.
+
+    It has only the id, which leads to no row here any longer.
+    """
     kind = WebhookType.MEMBER_ERASED
     return webhook_events.events_for_subscribers(kind, {"user_id": user_id}, brand_id=brand_id, at=at)
 
 
 def mentions_of(user: User, brand_id: int) -> Mentions:
-    """By which words staff may have written of the person. Call before any of them is gone."""
+    """The names and addresses by which staff may have mentioned the person. Call before they are erased."""
     phone = preferences.read(user.pk, brand_id).phone
     corrected = accounts.names_of(user, brand_id)
     return Mentions(user.email, user.first_name, user.last_name, phone, corrected)
 
 
 def elsewhere(user: User, brand_id: int) -> int | None:
-    """A brand of which the person is a customer besides this one."""
+    """The id of another brand at which the person is a customer."""
     brands = Brand.objects.exclude(pk=brand_id)
     scanned = user.scans.exclude(reason__in=THROUGH_ANY_BRAND)
     result = (
@@ -128,7 +130,7 @@ def elsewhere(user: User, brand_id: int) -> int | None:
 
 
 def note(heir: User, brand_id: int, audit_context: AuditContext) -> None:
-    """The audit log says that somebody was erased, when and by whom, and not who."""
+    """Log the erasure, its time and its author in the audit log, without the person's identity."""
     row = accounts.account_of(brand_id=brand_id, user_id=heir.pk) or heir
     audit_log.record(
         audit_context=audit_context, action=gettext_noop("Personal data erased"), rows=[AuditedChange(row, brand_id)]

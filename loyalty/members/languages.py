@@ -1,4 +1,4 @@
-"""The language of a customer: what their profile says, else their brand's."""
+"""The language of a customer: from their profile, else from their brand."""
 
 from django.conf import settings
 from django.db.models import OuterRef, Subquery
@@ -9,7 +9,7 @@ from loyalty.models.notifications import NotificationPreference
 
 
 def language_of(brand_id: int, user_id: int | None) -> str:
-    """One statement. settings.CUSTOMER_LANGUAGE names it."""
+    """Takes one statement. Named by settings.CUSTOMER_LANGUAGE."""
     preferences = NotificationPreference.objects.filter(brand=OuterRef("pk"), user__pk=user_id or 0)
     own = preferences.values("language")[:1]
     with row_guard.brand_wide("customers do not see their brand's settings, of which this is the language"):

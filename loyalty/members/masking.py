@@ -1,4 +1,4 @@
-"""Names a person or an address without telling it: enough to ask "is this you?", too little to look them up."""
+"""Masks a person's name and address: enough for "is this you?", too little to find them."""
 
 from typing import Any
 
@@ -15,10 +15,10 @@ def masked(member: UserPoints) -> str:
 
 
 def sees_members(viewer: Any, brand_id: int) -> bool:
-    """Whether `viewer`, of the brand's staff, may see who its members are; every page of the portal asks this."""
+    """Whether `viewer`, a user of the portal, may see the brand's members. All pages of the portal use this check."""
     return brand_id in brand_scope(viewer, VIEW, "loyalty.userpoints")
 
 
 def displayed_to(viewer: Any, member: UserPoints) -> str:
-    """A member as a page shows them to `viewer`: the address for staff who may see members, else masked."""
+    """The member as `viewer` may see them: the address for staff who may view members, else masked."""
     return str(member.user) if sees_members(viewer, member.brand_id) else masked(member)

@@ -1,4 +1,4 @@
-"""Membership numbers: what a wallet pass shows as a barcode, and what a till or the portal reads of it."""
+"""Membership numbers: shown as barcodes on wallet passes, and read by tills and the portal."""
 
 from django.core import signing
 
@@ -6,17 +6,17 @@ SALT = "loyalty.members.numbers"
 
 
 def number(account: int) -> str:
-    """As people read it; it proves nothing."""
+    """For people to read. It is not signed, so it proves nothing."""
     return f"{account:010d}"
 
 
 def barcode(account: int) -> str:
-    """What the barcode holds: the number, and a signature so that nobody can make one for another member."""
+    """The number with a signature, so that nobody can forge another member's barcode."""
     return signing.Signer(salt=SALT, sep=".").sign(number(account))
 
 
 def read(text: str) -> int | None:
-    """The account (user_point_id) that a scanned barcode names; None for anything else."""
+    """The account (user_point_id) of a scanned barcode, or None for any other text."""
     try:
         result = signing.Signer(salt=SALT, sep=".").unsign(text.strip())
     except signing.BadSignature:

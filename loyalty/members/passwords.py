@@ -1,6 +1,7 @@
-"""A forgotten password: asked for by e-mail address, and set anew by whoever opens the link that is sent there.
+"""A forgotten password: a link is requested by e-mail address, and sets a new password.
 
-The link proves the address too."""
+The link also proves the address.
+"""
 
 from datetime import datetime, timedelta
 
@@ -22,14 +23,14 @@ from loyalty.members import confirmations
 from loyalty.models.notifications import Template
 from loyalty.notifications import rendering
 
-LINK_LIFE = timedelta(minutes=30)  # from the moment when the mail is written
+LINK_LIFE = timedelta(minutes=30)  # from when the mail is written
 
 
 def forgot(*, email: str, brand: Brand, at: datetime) -> None:
-    """Have a link sent to a customer of the brand. Joins or owns a transaction.
+    """Send a link to a customer of the brand. Joins or owns a transaction.
 
-    For an address that the brand does not know, the same is done and comes to nothing, so that neither the answer nor
-    its time tells which are known.
+    An unknown address takes the same steps without effect, so neither the response nor its timing reveals whether the
+    address is known.
     """
     known = customers().filter(Q(registered_brand=brand) | Q(points_rows__brand=brand), email=email)
     user_id = known.values_list("pk", flat=True).first() or 0
@@ -43,9 +44,9 @@ def forgot(*, email: str, brand: Brand, at: datetime) -> None:
 
 
 def reset(*, token: str, password: str, at: datetime) -> User:
-    """Set the password of whose link `token` is from, and end all their sessions. The link is good once.
+    """Set the password of the link's user, and end all their sessions. The link works once.
 
-    Raises Invalid for a link that has ended or was used, and for a password that is too weak.
+    Raises Invalid for an expired or used link, and for a weak password.
     """
     claims = rendering.read_link(rendering.NEW_PASSWORD, token, max_age=LINK_LIFE) or {}
     with transaction.atomic():
@@ -60,7 +61,7 @@ def reset(*, token: str, password: str, at: datetime) -> User:
 
 
 def check(password: str, user: User) -> None:
-    """Raises Invalid, in the words of Django's validators."""
+    """Raises Invalid with the messages of Django's validators."""
     if complaints(password, user):
         languages.decide()
         result = complaints(password, user)
@@ -68,7 +69,7 @@ def check(password: str, user: User) -> None:
 
 
 def complaints(password: str, user: User) -> list[str]:
-    """What the validators have against a password."""
+    """The validators' messages about a password."""
     try:
         validate_password(password, user)
     except ValidationError as error:
@@ -77,5 +78,5 @@ def complaints(password: str, user: User) -> list[str]:
 
 
 def customers() -> QuerySet[User]:
-    """Who may set a password by mail. Staff may not: an owner or the operator gives them theirs."""
+    """Users who may set a password by mail. Staff may not: an owner or the operator sets theirs."""
     return User.objects.filter(is_active=True, is_staff=False, is_superuser=False)

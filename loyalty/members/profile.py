@@ -1,7 +1,6 @@
-"""A customer's own profile: the only code that changes a person's name on their own wish, and tells what it completes.
+"""A customer's own profile: the only code that changes names at the customer's request. Publishes completed fields.
 
-Names belong to the person, wherever they are a customer; language, phone, birthday and
-what they want to hear to one brand.
+Names belong to the person, at all brands. Language, phone, birthday and notification preferences belong to one brand.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from loyalty.points.accounts import clear_names, lock_named, names_of, touch_mem
 from loyalty.points.balance_events import update_passes
 
 NAMES = ("first_name", "last_name")
-ON_PASSES = (*NAMES, "language")  # of this brand; what others' passes say follows with their next change
+ON_PASSES = (*NAMES, "language")  # of this brand; other brands' passes follow with their next change
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Profile:
 
     @property
     def fields(self) -> dict[str, str]:
-        """What can be filled in, and so completed."""
+        """The fields that can be filled in, and so completed."""
         return {
             "first_name": self.names[0],
             "last_name": self.names[1],
@@ -57,10 +56,10 @@ def as_known(user: User, preferences: Preferences, brand_id: int) -> Profile:
 def change(
     *, user_id: int, brand_id: int, fields: Mapping[str, str], switches: Switches | None, at: datetime
 ) -> Profile:
-    """Change the `fields` given and keep the rest; a field that was empty and is not any more may earn points.
+    """Change only the given `fields`. Filling a field that was empty may earn points.
 
-    Raises Invalid, and TokenInvalid for who is not active. Owns the transaction: the profile and the event about it,
-    or neither. Locks accounts before the person, as corrections and erasures do.
+    Raises Invalid, and TokenInvalid for an inactive user. Owns the transaction of the profile and its event. Locks
+    accounts before the person, as corrections and erasures do.
     """
     with transaction.atomic():
         names = new_names(user_id=user_id, brand_id=brand_id, fields=fields)
@@ -96,8 +95,8 @@ def change(
 def new_names(*, user_id: int, brand_id: int, fields: Mapping[str, str]) -> dict[str, str]:
     """The names in `fields` that differ from those that this brand shows.
 
-    Forms and apps send back the whole profile. A name that the brand's staff corrected is then not the customer's own
-    entry, and must not become their name at other brands.
+    Forms and apps send back the whole profile. Without this check, a name corrected by the brand's staff would become
+    the customer's own name, also at other brands.
     """
     names = {name: fields[name].strip() for name in NAMES if name in fields}
     user = User.objects.filter(pk=user_id).first() if names else None
@@ -108,7 +107,7 @@ def new_names(*, user_id: int, brand_id: int, fields: Mapping[str, str]) -> dict
 
 
 def publish_changes(before: Mapping[str, str], after: Profile, brand_id: int, at: datetime, *, is_member: bool) -> None:
-    """Names of fields only: what a customer wrote in them is nobody's business."""
+    """Publish the names of changed fields, without their values, which are private."""
     changed = [name for name, value in after.fields.items() if value != before[name]]
     if not changed:
         return

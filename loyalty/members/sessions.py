@@ -1,4 +1,4 @@
-"""Logging in and registering at a brand: the token, and the event that a login is."""
+"""Login and registration at a brand: issues tokens and publishes the login event."""
 
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ from loyalty.referrals import referrals
 
 
 class LoginRejected(DomainError):
-    """One answer for an unknown address, a wrong password, a switched-off user and a member of staff."""
+    """The same error for an unknown address, a wrong password, an inactive user and a member of staff."""
 
     code = "AUTHENTICATION_REQUIRED"
     status = 401
@@ -32,7 +32,7 @@ class LoginRejected(DomainError):
 
 
 class AccountMerged(DomainError):
-    """For who knows the password: it is the other account's login that works."""
+    """Raised only after the correct password: the other account's login must be used."""
 
     code = "ACCOUNT_MERGED"
     status = 403
@@ -43,8 +43,10 @@ class AccountMerged(DomainError):
 
 @raises(LoginRejected)
 def check_password(*, email: str, password: str) -> User:
-    """Which customer's address and password these are. Raises LoginRejected, also for who works in the portal: they log
-    in there, and nobody can try their passwords here."""
+    """The customer with this address and password. Raises LoginRejected.
+
+    Also rejects staff, who log in at the portal only, so nobody can try their passwords here.
+    """
     user = authenticate(username=email.lower(), password=password)
     if not isinstance(user, User) or user.is_staff or user.is_superuser or user.staff_roles.exists():
         raise LoginRejected
@@ -53,10 +55,10 @@ def check_password(*, email: str, password: str) -> User:
 
 @raises(AccountMerged)
 def log_in(*, user: User, brand: Brand, channel: str, at: datetime) -> TokenPair:
-    """Begin a session of a customer whose password was right, and publish log-user-login: one commit.
+    """Begin a session of an authenticated customer, and publish log-user-login in the same transaction.
 
-    Raises AccountMerged where their account at the brand was merged into another one: this brand's staff did that, and
-    cannot give anybody a session of somebody else by it, not even by mistake.
+    Raises AccountMerged if the account at the brand was merged. Otherwise the brand's staff could, with a merge, give a
+    customer a session of another person.
     """
     with transaction.atomic():
         check_not_merged(user, brand)
@@ -99,7 +101,7 @@ def begin_registration(
     referral_code: str = "",
     **names: str,
 ) -> Begun:
-    """Keep what somebody registers with until they confirm the address. `consent`: as consents.requested_consent says.
+    """Store a registration until the address is confirmed. `consent` is what consents.requested_consent returns.
 
     Raises Invalid for a weak password.
     """
@@ -121,9 +123,9 @@ def register(
     referral_code: str = "",
     **names: Any,
 ) -> User:
-    """A new customer of the brand whose address nobody has confirmed, enrolled if the brand enrols by itself.
+    """Create a customer with an unconfirmed address, and enrol them if the brand enrols automatically.
 
-    Raises Invalid, also for an address that is known: settings.REGISTRATION_CONFIRMS_EMAIL is the way not to tell.
+    Raises Invalid, also for a known address. settings.REGISTRATION_CONFIRMS_EMAIL avoids revealing that.
     """
     user = User(email=email.lower(), registered_brand=brand, **names)
     passwords.check(password, user)

@@ -1,1 +1,1 @@
-"""Two accounts of one person made one, and the undo of it."""
+"""Merges of two accounts of one person, and their undo."""

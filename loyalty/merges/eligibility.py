@@ -7,7 +7,7 @@ from loyalty.models.accounts import OpeningBalance, UserPoints
 
 
 def merge_error(target: UserPoints, source: UserPoints) -> str | None:
-    """Why these two accounts cannot be merged, and what to do about it; None if they can."""
+    """Why these two accounts cannot be merged, and what to do about it. None if they can."""
     if target.pk == source.pk:
         return _("This is the same account. Choose another one.")
     if target.brand_id != source.brand_id:
@@ -16,7 +16,7 @@ def merge_error(target: UserPoints, source: UserPoints) -> str | None:
 
 
 def account_error(account: UserPoints) -> str | None:
-    """What keeps an account out of any merge."""
+    """Why an account cannot be part of any merge."""
     named, user = {"member": f"#{account.user_id}"}, account.user
     if not user.is_active:
         return _("The data of member %(member)s was erased.") % named
@@ -25,12 +25,12 @@ def account_error(account: UserPoints) -> str | None:
     if account.status == UserPoints.Status.BLOCKED:
         return _("Member %(member)s is blocked. Unblock the member first.") % named
     if user.is_staff or user.is_superuser or user.staff_roles.exists():
-        return _("The account of member %(member)s cannot be merged.") % named  # who works where is told to nobody
+        return _("The account of member %(member)s cannot be merged.") % named  # staff roles are not disclosed
     return None
 
 
 def source_error(source: UserPoints) -> str | None:
-    """What keeps an account from being the one that ends."""
+    """Why an account cannot be the source of a merge."""
     named = {"member": f"#{source.user_id}"}
     if source.merged_from:
         message = _("Other accounts were merged into member %(member)s. Keep this account, and let the other one end.")

@@ -1,6 +1,6 @@
-"""Levels of merged accounts at brands whose levels have periods: the points of both count, and the better level stays.
+"""Levels of merged accounts, for brands with level periods: the points of both count, and the better level stays.
 
-What counts is read anew from both accounts' entries; the account that ends follows no period any more.
+What counts is read again from both accounts' entries. The source no longer follows any period.
 """
 
 from datetime import date, datetime
@@ -15,7 +15,7 @@ from loyalty.points.level_periods.raising import raise_level, set_end, set_level
 from loyalty.points.level_periods.rules import rule_of
 from loyalty.points.level_periods.settle import free, settle
 
-Moved = dict[str, str | None]  # the last days of both levels before the merge, for its undo
+Moved = dict[str, str | None]  # the end dates of both levels before the merge, for its undo
 
 
 def has_periods(brand: Brand) -> bool:
@@ -23,7 +23,7 @@ def has_periods(brand: Brand) -> bool:
 
 
 def after_merge(*, target: UserPoints, source: UserPoints, at: datetime) -> Moved:
-    """Settle the account that goes on; `source` is as it was before the merge. Call with the merge written."""
+    """Settle the target's level. `source` is the account before the merge. Call after writing the merge."""
     moved: Moved = {"target": _iso(target.level_until), "source": _iso(source.level_until)}
     free([MemberLevel.of(UserPoints.objects.get(pk=source.pk))], at)
     ladder = levels.levels_of(target.brand)
@@ -38,17 +38,17 @@ def after_merge(*, target: UserPoints, source: UserPoints, at: datetime) -> Move
 def after_undo(
     *, target: UserPoints, source: UserPoints, moved: Moved, level_before: str, level_after: str, at: datetime
 ) -> None:
-    """A level that only the merge gave is left again, and the other account has its own. Call with the undo written."""
+    """Remove a level that only the merge gave, and restore the source's level. Call after writing the undo."""
     row = _settled(target, at)
     if level_before != level_after and row.current_level == level_after:
         set_level(row, level_before, until=_day(moved.get("target")), reason=Reason.LOWERED, at=at)
-        _settled(target, at)  # its own points of the period may be enough for more
+        _settled(target, at)  # the target's own points in the period may be enough for a higher level
     set_end(source, until=_day(moved.get("source")))
     _settled(source, at)
 
 
 def _settled(member: UserPoints, at: datetime) -> UserPoints:
-    """The row after its points of the period were read anew, with the level that they reach."""
+    """Read the points of the period again, and return the row with the level that they reach."""
     row = UserPoints.objects.select_related("brand").get(pk=member.pk)
     now = settle(brand=row.brand, accounts=[row.pk], at=at)[row.pk]
     raise_level(

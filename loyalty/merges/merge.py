@@ -1,7 +1,7 @@
-"""Merges: the account of a person ends, and another account of theirs at the brand goes on with all that it had.
+"""Merges: a person's source account ends, and its target account at the same brand takes over everything.
 
-All of it happens in one transaction, or nothing. The ledger carries the totals over; orders, scans and earlier entries
-stay where they happened, and lead to the account that goes on (loyalty/points/accounts.py).
+One transaction does it all. The ledger carries the totals over. Orders, scans and earlier entries stay with the source,
+and lead to the target (loyalty/points/accounts.py).
 """
 
 import uuid
@@ -37,13 +37,13 @@ from loyalty.points import accounts, ledger, levels
 from loyalty.points.balance_events import balance_changed, with_pass
 from loyalty.rewards import reassignment
 
-# Any constant UUID: a name space of its own for what follows from merges.
+# An arbitrary constant UUID: the namespace of event ids derived from merges.
 EVENT_ID_NAMESPACE = uuid.UUID("9c1b7f52-8f0b-4a35-8f70-3a6c1f6d2f4e")
 
 
 @dataclass(frozen=True, slots=True)
 class MergePreview:
-    """What a merge would come to: the kept member's points and level after it, and what else goes over."""
+    """The result of a merge: the target's points and level after it, and what else is carried over."""
 
     balance: Decimal
     lifetime: Decimal
@@ -58,7 +58,7 @@ class MergePreview:
 def preview(*, target: UserPoints, source: UserPoints) -> MergePreview:
     totals = Totals.of(source)
     settled = totals.settled_with(target)
-    # What is settled was owed: it is off the lifetime points already.
+    # Settled points were owed, so they are already subtracted from the lifetime points.
     lifetime = target.lifetime + totals.lifetime
     sides = sides_of(target, source)
     return MergePreview(
@@ -75,11 +75,11 @@ def preview(*, target: UserPoints, source: UserPoints) -> MergePreview:
 
 @raises(IdempotencyKeyReused, MergeNotPossible)
 def merge(*, target: UserPoints, source: UserPoints, key: uuid.UUID, audit_context: AuditContext) -> AccountMerge:
-    """Merge the account `source` into `target`; the same `key` again finds what it made. Owns the transaction.
+    """Merge the account `source` into `target`. The same `key` returns the earlier merge. Owns the transaction.
 
-    Both accounts are locked in the order of their ids, in which everybody locks several: whatever is about to change
-    one of them comes before, and goes over, or after, and finds the account merged. Raises Invalid without a reason,
-    MergeNotPossible with what stands in the way, and IdempotencyKeyReused where the key merged others.
+    Locks both accounts in the order of their ids, like all code that locks several. A concurrent change of an account
+    either commits first and is carried over, or runs later and finds the account merged. Raises Invalid without a
+    reason, MergeNotPossible with the obstacle, and IdempotencyKeyReused if the key belongs to another merge.
     """
     if not audit_context.reason.strip():
         raise Invalid(_("Enter a reason for the merge."), details={"field": "reason"})
@@ -103,7 +103,7 @@ def merge(*, target: UserPoints, source: UserPoints, key: uuid.UUID, audit_conte
 
 
 def make(target: UserPoints, source: UserPoints, key: uuid.UUID, audit_context: AuditContext) -> AccountMerge:
-    """Write it, with both accounts locked."""
+    """Write the merge. Both accounts are locked."""
     at, totals, past = audit_context.at, Totals.of(source), Past.of(source)
     sides = sides_of(target, source)
     made = AccountMerge.objects.create(
@@ -143,7 +143,7 @@ def make(target: UserPoints, source: UserPoints, key: uuid.UUID, audit_context: 
 
 
 def move_pending(source: UserPoints, target: UserPoints) -> list[int]:
-    """Pending points that are not over are the kept account's, which is released what is left of them."""
+    """Move the source's pending points to the target, which receives what is released."""
     rows = PendingPoints.objects.filter(user_point=source)
     entries = list(rows.values_list("pk", flat=True))
     rows.update(user_point=target)
@@ -151,7 +151,7 @@ def move_pending(source: UserPoints, target: UserPoints) -> list[int]:
 
 
 def move_referrals(source: UserPoints, target: UserPoints) -> list[int]:
-    """The points for friends who have not acted yet are the kept member's, unless that is the friend."""
+    """Move the source's waiting referrals to the target, except one whose friend is the target."""
     rows = Referral.objects.filter(referrer=source, state=Referral.State.WAITING).exclude(friend=target)
     ids = list(rows.values_list("pk", flat=True))
     rows.update(referrer=target)
@@ -159,7 +159,7 @@ def move_referrals(source: UserPoints, target: UserPoints) -> list[int]:
 
 
 def redemptions_to_move(target: UserPoints, source: UserPoints) -> QuerySet[Redemption]:
-    """All but the things of milestones that the kept member has too: their codes stay good where they are."""
+    """The source's redemptions, except those of milestones that the target has too, whose codes stay valid there."""
     own = Redemption.objects.filter(
         user_point=target, milestone_id=OuterRef("milestone_id"), milestone_round=OuterRef("milestone_round")
     )
@@ -181,7 +181,7 @@ def sides_of(target: UserPoints, source: UserPoints) -> Sides:
 
 
 def sides_now(made: AccountMerge) -> list[CarriedSide]:
-    """Both accounts as they are after it, the kept one first."""
+    """Both accounts after the merge or its undo, the target first."""
     rows = UserPoints.objects.in_bulk([made.target_id, made.source_id])
     return [
         CarriedSide(row.pk, row.user_id, row.points, row.lifetime, row.current_level, made.settled)
@@ -190,7 +190,7 @@ def sides_now(made: AccountMerge) -> list[CarriedSide]:
 
 
 def consequences(made: AccountMerge, sides: list[CarriedSide], *, at: datetime) -> list[NewEvent]:
-    """For the wallets of both members, and for webhooks."""
+    """Events for the wallets of both members, and for webhooks."""
     cause = f"merge:{made.pk}" if made.undone_at is None else f"merge:{made.pk}:undo"
     passes = with_pass([side.account for side in sides])
     balances = [
@@ -228,7 +228,7 @@ def consequences(made: AccountMerge, sides: list[CarriedSide], *, at: datetime) 
 
 
 def log(made: AccountMerge, target: UserPoints, source: UserPoints, audit_context: AuditContext) -> None:
-    """In the audit log of both members, by their numbers."""
+    """Log the merge in the audit log of both members, by account number."""
     after = UserPoints.objects.get(pk=target.pk)
     changes = {"points": (target.points, after.points), "merge": (None, f"#{source.pk} → #{target.pk}")}
     rows = [

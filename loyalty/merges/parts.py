@@ -1,4 +1,4 @@
-"""What other apps carry over in a merge, as settings.ACCOUNT_MERGES names it."""
+"""What other apps carry over in a merge (settings.ACCOUNT_MERGES)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.conf import settings
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The two members of a merge at a brand, by their users."""
+    """The user ids of the two members of a merge at a brand."""
 
     brand_id: int
     target: int
@@ -20,9 +20,9 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`merge` carries over and returns what its undo needs to know, as JSON; `preview` says in sentences what it would.
+    """`merge` carries rows over and returns JSON data for the undo; `preview` describes it in sentences.
 
-    `undo_error`: why what was carried over cannot go back; None if it can. All but `preview` are called with both
+    `undo_error` returns why the rows cannot go back, or None if they can. All but `preview` are called with both
     accounts locked.
     """
 

@@ -17,13 +17,13 @@ from loyalty.points.point_limits import NO_ACTIONS
 
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason
-# The most that an entry of the ledger can say.
+# The maximum of a ledger entry's columns.
 MAX_AMOUNT = Decimal("99999999.99")
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What an account has added up to, in points; `points` is its balance, which follows from the others."""
+    """An account's totals, in points. `points` is its balance, which follows from the others."""
 
     earned: Decimal
     redeemed: Decimal
@@ -58,11 +58,11 @@ class Totals:
         return all(value <= MAX_AMOUNT for value in asdict(self).values())
 
     def settled_with(self, account: UserPoints) -> Decimal:
-        """What the account would owe no more, if these came to it."""
+        """The points owed that would be settled if these totals moved to `account`."""
         return min(account.points + self.points, account.points_owed + self.owed)
 
     def can_leave(self, account: UserPoints) -> bool:
-        """Whether the account would be one without these."""
+        """Whether `account` would remain valid without these totals."""
         remaining = Totals.of(account).minus(self)
         parts_are_left = all(value >= ZERO for value in asdict(remaining).values()) and remaining.points >= ZERO
         return (
@@ -77,8 +77,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What conditions of earning rules ask about an account's past: how many orders and scans earned, and when
-    anything did last. It goes over with the totals, for replays, which have the ledger alone."""
+    """The past of an account for conditions of earning rules: how many orders and scans earned, and the last activity.
+
+    It is carried over with the totals, for replays, which read only the ledger.
+    """
 
     orders: int
     scans: int
@@ -98,7 +100,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class CarriedSide:
-    """One side of a merge or its undo: what the account holds after it, and what it settled of the points it owed."""
+    """One side of a merge or its undo: the account's balance and level after it, and the owed points it settled."""
 
     account: int
     user_id: int
@@ -114,9 +116,9 @@ CARRY_OVER = query("loyalty/points/sql/carry_over.sql", returns=CarriedSide, lif
 def carry_over(
     totals: Totals, past: Past, *, source: int, target: int, reason: str, notes: tuple[str, str], at: datetime
 ) -> dict[int, CarriedSide]:
-    """Move `totals` and `past` from one account to the other, with a note for either. Returns both sides.
+    """Move `totals` and `past` from one account to the other, with a note for each. Returns both sides.
 
-    Call inside the action's transaction, with both accounts locked in the order of their ids.
+    Call in the caller's transaction, with both accounts locked in the order of their ids.
     """
     parameters: dict[str, Any] = asdict(totals)
     sides = CARRY_OVER.all(

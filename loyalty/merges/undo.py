@@ -1,4 +1,4 @@
-"""The undo of a merge, within a day: both accounts have again what they had, and what came since is the kept one's."""
+"""Undo of a merge, within a day: restores both accounts. What came since the merge stays with the target."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -29,20 +29,20 @@ from loyalty.rewards import reassignment
 
 
 def current_merge(*, source: UserPoints) -> AccountMerge | None:
-    """The merge that ended this account, if it was not undone."""
+    """The merge that ended this account, unless it was undone."""
     return AccountMerge.objects.filter(source=source, undone_at=None).first()
 
 
 def undo_until(made: AccountMerge, at: datetime) -> datetime | None:
-    """Until when it can be undone; None: no more."""
+    """Until when the merge can be undone, or None if it no longer can."""
     return made.undo_ends_at if made.undone_at is None and at < made.undo_ends_at else None
 
 
 @raises(MergeUndoNotPossible)
 def undo(*, made: AccountMerge, audit_context: AuditContext) -> AccountMerge:
-    """Undo it; asked again, the same. Owns the transaction.
+    """Undo the merge. A second call returns the same. Owns the transaction.
 
-    Raises Invalid without a reason, and MergeUndoNotPossible with what stands in the way; nothing has changed then.
+    Raises Invalid without a reason, and MergeUndoNotPossible with the obstacle, without any change.
     """
     if not audit_context.reason.strip():
         raise Invalid(_("Enter a reason for undoing the merge."), details={"field": "reason"})
@@ -64,7 +64,7 @@ def undo(*, made: AccountMerge, audit_context: AuditContext) -> AccountMerge:
 
 
 def undo_error(made: AccountMerge, target: UserPoints, source: UserPoints, at: datetime) -> str | None:
-    """What makes it impossible to give both accounts back what they had."""
+    """Why the accounts cannot be restored, or None if they can."""
     if undo_until(made, at) is None:
         return _("A merge can be undone for one day; this one is older.")
     if not (target.user.is_active and source.user.is_active):
@@ -99,7 +99,7 @@ def rows_error(made: AccountMerge, source: UserPoints, totals: Totals) -> str | 
 
 
 def take_apart(made: AccountMerge, target: UserPoints, source: UserPoints, at: datetime) -> None:
-    """Write it, with both accounts locked."""
+    """Write the undo. Both accounts are locked."""
     accounts.set_separate(source=source, target=target)
     carry_over(
         Totals.from_json(made.carried),
@@ -135,7 +135,7 @@ def take_apart(made: AccountMerge, target: UserPoints, source: UserPoints, at: d
 
 
 def restore_level(made: AccountMerge, account: int, at: datetime) -> None:
-    """A level that only the merge reached is left again."""
+    """Remove a level that only the merge reached."""
     target = UserPoints.objects.select_related("brand").get(pk=account)
     if made.level_before == made.level_after or target.current_level != made.level_after:
         return

@@ -1,4 +1,4 @@
-"""What a customer holds: points, level, ledger, passes; and the events that carry it all."""
+"""What a customer has: points, level, ledger and passes; and the events about them."""
 
 from loyalty.models import (
     accounts,

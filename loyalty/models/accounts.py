@@ -1,4 +1,4 @@
-"""A customer's account at a brand: balance, totals and level; and opening balances that wait."""
+"""A customer's account at a brand: balance, totals and level; and waiting opening balances."""
 
 from decimal import Decimal
 
@@ -17,7 +17,7 @@ ZERO = Decimal(0)
 
 
 class UserPoints(models.Model):
-    """A customer's account at a brand; having one is being enrolled. Only the ledger changes its numbers."""
+    """A customer's account at a brand. Having one means being enrolled. Only the ledger changes its numbers."""
 
     customer_through = ("user",)
 
@@ -82,7 +82,7 @@ class UserPoints(models.Model):
     current_level = models.CharField(
         _("current level"), max_length=60, blank=True, help_text=_("Name of the level. Empty means the lowest level.")
     )
-    # Of brands with level periods; see loyalty/points/level_periods.
+    # For brands with level periods; see loyalty/points/level_periods.
     points_before_period = models.DecimalField(
         _("points before the period"),
         max_digits=14,
@@ -112,12 +112,12 @@ class UserPoints(models.Model):
         db_default="",
         help_text=_("The member's number in the brand's own systems."),
     )
-    # As the brand's staff corrected them, for this brand alone; null: as the customer wrote them.
+    # As corrected by the brand's staff, for this brand only. Null: the name that the customer entered.
     first_name = models.CharField(_("first name"), max_length=150, null=True, blank=True)  # noqa: DJ001
     last_name = models.CharField(_("last name"), max_length=150, null=True, blank=True)  # noqa: DJ001
     enrolled_at = MomentField(_("enrolled at"), default=timezone.now, editable=False)
     updated_at = MomentField(_("updated at"), default=timezone.now, db_column="updatedAt", editable=False)
-    # Neither has an index: every accrual would have to write it.
+    # No index on either, because every accrual would have to write it.
     merged_into = models.ForeignKey(
         "self",
         on_delete=models.PROTECT,
@@ -140,12 +140,12 @@ class UserPoints(models.Model):
         verbose_name = _("member")
         verbose_name_plural = _("members")
         ordering = ["-user_point_id"]
-        # Finds what changed lately. One that names each row would have to be written by every accrual.
+        # Finds recent changes. An index that names each row would be written by every accrual.
         indexes = [
             models.Index(fields=["brand", "-user_point_id"], name="members_newest_first"),
             models.Index(fields=["brand", "-user_point_id"], name="blocked_members", condition=Q(status="blocked")),
             BrinIndex(fields=["updated_at"], name="members_by_change", pages_per_range=4, autosummarize=True),
-            # An accrual changes none of these columns: where its row stays in its page, it writes nothing here.
+            # Accruals change none of these columns, so a HOT update does not write this index.
             models.Index(fields=["brand", "enrolled_at"], name="members_by_enrolment"),
             models.Index(fields=["brand", "level_due_at"], name="levels_due", condition=Q(level_due_at__isnull=False)),
         ]
@@ -192,7 +192,7 @@ class UserPoints(models.Model):
 
     @property
     def audit_name(self) -> str:
-        """Without the address, which the audit log could not forget."""
+        """Without the address, which could not be erased from the audit log."""
         return f"#{self.pk} at {self.brand}"
 
     @property
@@ -202,7 +202,7 @@ class UserPoints(models.Model):
 
     @property
     def ledger_accounts(self) -> list[int]:
-        """Whose ledger entries are the member's: this account's, and those of the accounts merged into it."""
+        """The accounts with the member's ledger entries: this one, and those merged into it."""
         return [self.pk, *(self.merged_from or ())]
 
     @property
@@ -219,26 +219,28 @@ class UserPoints(models.Model):
 
     @property
     def lifetime(self) -> Decimal:
-        """What was earned in all, and what levels count: without what came back, which was earned before, without
-        what other members gave, and without what returned orders had earned."""
+        """Points earned in all, which levels count.
+
+        Without points given back after a redemption, received from other members, or reversed with returned orders.
+        """
         not_earned = self.points_received + self.points_returned
         return self.points_earned - not_earned - self.points_reversed - self.points_owed
 
     @property
     def period_points(self) -> Decimal:
-        """What levels count at a brand with level periods: what was earned in the period. All of it elsewhere."""
+        """The points that levels count: those of the period, or all lifetime points at brands without level periods."""
         return self.lifetime - self.points_before_period
 
     @property
     def redeemed(self) -> Decimal:
-        """What was spent in all and did not come back."""
+        """Points redeemed in all, without those given back."""
         return self.points_redeemed - self.points_returned
 
 
 class OpeningBalance(models.Model):
-    """Points that a member brought along, kept until the member confirms the address or logs in; then a ledger entry.
+    """Imported points, stored until the member confirms the address or logs in, then credited by a ledger entry.
 
-    Only where the brand gives points to confirmed addresses alone.
+    Only at brands that require confirmed addresses for points.
     """
 
     customer_through = ("user",)

@@ -1,4 +1,4 @@
-"""Points above a brand's ceiling: what somebody asks for, and what a second person decides."""
+"""Requests for points above a brand's ceiling, and the second person's decision."""
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -12,7 +12,7 @@ from core.moments import MomentField
 
 
 class PointsApproval(models.Model):
-    """A change of what scans earn that waits for, or had, the decision of somebody other than who asked."""
+    """A change of what scans earn, above the ceiling. A person other than the requester decides on it."""
 
     class Status(models.TextChoices):
         PENDING = "pending", _("Waiting for approval")

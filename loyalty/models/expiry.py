@@ -1,4 +1,4 @@
-"""How far the nightly work on expiring points has come, and of what members were warned."""
+"""Progress of the nightly work on expiring points, and the warnings sent to members."""
 
 from django.db import models
 from django.utils import timezone
@@ -10,7 +10,7 @@ from loyalty.models.accounts import UserPoints
 
 
 class ExpiryRun(models.Model):
-    """One night's work of one kind for a brand. It goes on behind the account that it reached."""
+    """One night's work of one kind for a brand. It resumes after the account `reached`."""
 
     class Kind(models.TextChoices):
         EXPIRE = "expire", _("Expire points")
@@ -38,7 +38,7 @@ class ExpiryRun(models.Model):
 
 
 class ExpiryWarning(models.Model):
-    """Until which day's expiry a member was warned last."""
+    """The last day covered by a member's latest expiry warning."""
 
     brand_through = ("user_point",)
 

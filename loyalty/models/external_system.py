@@ -1,4 +1,4 @@
-"""The loyalty system of a brand's own that is asked before points are credited."""
+"""A brand's own loyalty system, which approves points before they are credited."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from loyalty.models.signing_secret import SigningSecretModel
 
 
 class ExternalSystem(SigningSecretModel):
-    """Where it is, and what becomes of an accrual that it refuses or does not answer."""
+    """Its URL, and what happens to an accrual that it rejects or does not answer."""
 
     class WhenRejected(models.TextChoices):
         HOLD = "hold", _("Hold the event and try again later")

@@ -1,4 +1,4 @@
-"""The ledger's lines, what members gave to each other, and accounts that were merged."""
+"""Ledger entries, transfers between members, and merges of accounts."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -15,7 +15,7 @@ from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
 ZERO = Decimal(0)
-UNDO_WITHIN = timedelta(days=1)  # a merge of accounts
+UNDO_WITHIN = timedelta(days=1)  # for a merge of accounts
 
 
 AMOUNTS = (
@@ -29,20 +29,19 @@ AMOUNTS = (
 
 
 def without(*amounts: str) -> dict[str, int]:
-    """That all the other amounts are 0."""
+    """Require that all other amounts are 0."""
     return {amount: 0 for amount in AMOUNTS if amount not in amounts}
 
 
 class LoyaltyTransaction(models.Model):
-    """A line of the ledger. Lines are added, never changed: a database trigger refuses UPDATE and DELETE.
+    """A ledger entry. Entries are never changed: a database trigger rejects UPDATE and DELETE.
 
-    `points_pending` are those that an order will bring; `points_cleared` those of them that came to an end, because
-    they were released, which earns them, or because the order was returned. The database fills in `brand`, the
-    account's.
+    `points_pending` are points that an order will bring. `points_cleared` are pending points that ended, because they
+    were released, which earns them, or because the order was returned. The database sets `brand` from the account.
     """
 
     customer_through = ("user_point",)
-    append_only = ("note",)  # which an erasure rewrites
+    append_only = ("note",)  # an erasure rewrites it
 
     class Reason(models.TextChoices):
         EARNED = "earned", _("Earned")
@@ -55,7 +54,7 @@ class LoyaltyTransaction(models.Model):
         MERGED = "merged", _("Merged")
 
     loyalty_transaction_id = models.BigAutoField(primary_key=True)
-    # For the brand's lists. Not a reference of its own: each new entry would lock the brand's row.
+    # For the brand's lists. No foreign key of its own, because each new entry would lock the brand's row.
     brand = models.ForeignKey(
         Brand,
         on_delete=models.PROTECT,
@@ -94,11 +93,11 @@ class LoyaltyTransaction(models.Model):
             models.Index(fields=["reason_id"], name="ledger_reason_id"),
             models.Index(fields=["brand", "-loyalty_transaction_id"], name="ledger_of_brand"),
             models.Index(fields=["user_point", "-loyalty_transaction_id"], name="ledger_newest_first"),
-            # Lists of a reason that is rare beside what is earned, which pays nothing for it.
+            # For lists of the rarer reasons. Entries that are earned do not write this index.
             models.Index(
                 fields=["reason", "-loyalty_transaction_id"], name="ledger_of_reason", condition=~Q(reason="earned")
             ),
-            # Entries come in the order of their moments: summaries of pages find a day, and a new entry writes none.
+            # Entries are inserted in time order. Page summaries find a day, and a new entry does not write this index.
             BrinIndex(fields=["created_at"], name="ledger_by_moment", pages_per_range=16, autosummarize=True),
         ]
         constraints = [
@@ -128,17 +127,17 @@ class LoyaltyTransaction(models.Model):
 
     @property
     def change(self) -> Decimal:
-        """Of the balance; negative where points went."""
+        """The change of the balance, negative when points leave it."""
         return self.points_earned - self.points_redeemed - self.points_expired - self.points_reversed
 
     @property
     def amount(self) -> Decimal:
-        """Points, always positive; `reason` tells the direction."""
+        """Points, always positive. `reason` determines the direction."""
         return abs(self.change) or self.points_pending or self.points_cleared
 
 
 class PointTransfer(models.Model):
-    """One gift of points; the ledger has an entry of it on either side, `transfer:<id>`."""
+    """A transfer of points. The ledger has an entry on either side, `transfer:<id>`."""
 
     customer_through = ("sender", "receiver")
 
@@ -173,10 +172,10 @@ class PointTransfer(models.Model):
 
 
 class AccountMerge(models.Model):
-    """Two accounts of one person made one: `source` leads to `target` from then on, until the merge is undone.
+    """A merge of two accounts of one person: `source` leads to `target` until the merge is undone.
 
-    The ledger has an entry of it on either side. `carried` are the totals that went over, as text; `moved` is what the
-    undo needs to know of rows that changed hands.
+    The ledger has an entry on either side. `carried` has the carried totals as text; `moved` has what the undo needs to
+    know about rows that changed owners.
     """
 
     customer_through = ("target", "source")

@@ -1,4 +1,4 @@
-"""A brand's levels, what scans earn in them; and of levels that end, how they changed."""
+"""A brand's levels and what scans earn in them; and the history of levels that end."""
 
 from decimal import Decimal
 
@@ -23,7 +23,7 @@ class RewardType(models.TextChoices):
 
 
 class BrandLevel(models.Model):
-    """A tier of a brand: from how many lifetime points it holds, and what a scan earns in it."""
+    """A brand's level: the lifetime points it takes, and what a scan earns in it."""
 
     visible_to_customers = True
 
@@ -71,7 +71,7 @@ class BrandLevel(models.Model):
 
 
 class LevelChange(models.Model):
-    """A change of a member's level, or its renewal, at a brand with level periods. Written once, and stays."""
+    """A change or renewal of a member's level, at a brand with level periods. Rows are never changed."""
 
     customer_through = ("user_point",)
 
@@ -117,9 +117,9 @@ class LevelChange(models.Model):
 
 
 class LevelPeriodState(models.Model):
-    """How far a brand's accounts follow its setting of level periods. Written by the job of level periods alone.
+    """How far a brand's accounts follow its level period setting. Only the job of level periods writes it.
 
-    `setting` is the one that accounts up to `reached` follow, all of them where that is null.
+    Accounts up to `reached` follow `setting`. If `reached` is null, all accounts do.
     """
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")

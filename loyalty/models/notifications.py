@@ -1,4 +1,4 @@
-"""What customers are told: what each wants to hear by which channel, and what became of every notice."""
+"""Notifications: customers' preferences by channel, and the result of each notification."""
 
 import uuid
 
@@ -23,7 +23,7 @@ class Channel(models.TextChoices):
 
 
 class Topic(models.TextChoices):
-    """What a notice is about, as customers choose: their own points, what a brand offers, and their safety."""
+    """What a notification is about, as customers choose: their own points, a brand's offers, or their safety."""
 
     POINTS = "points", _("Points and levels")
     OFFERS = "offers", _("Rewards and reminders")
@@ -40,7 +40,7 @@ PHONE = RegexValidator(r"^\+[1-9][0-9]{6,14}\Z", _("Enter the number with its co
 
 
 class NotificationPreference(models.Model):
-    """What a customer wants to hear from a brand. Without a row: everything, by e-mail and push, in its language."""
+    """A customer's preferences at a brand. Without a row: all topics by e-mail and push, in the brand's language."""
 
     customer_through = ("user",)
 
@@ -94,7 +94,7 @@ class Device(models.Model):
 
 
 class Template(models.TextChoices):
-    """The notices there are, as events name them."""
+    """The templates of notifications, by the names that events use."""
 
     POINTS_EARNED = "NOTIFY_CAMPAIGN_SUCCESS", _("Points earned")
     LEVEL_REACHED = "NOTIFY_LEVEL_REACHED", _("Level reached")
@@ -114,7 +114,7 @@ class Template(models.TextChoices):
 
 
 class NotificationSettings(models.Model):
-    """Whether and how a brand writes to its customers. Accruals read `is_active` and `merge_seconds`."""
+    """Whether and how a brand sends notifications. Accruals read `is_active` and `merge_seconds`."""
 
     brand = models.OneToOneField(
         Brand, on_delete=models.CASCADE, related_name="notice_settings", verbose_name=_("brand")
@@ -191,7 +191,7 @@ class NotificationSettings(models.Model):
 
 
 class NotificationTemplate(models.Model):
-    """A brand's own words for a notice, in place of those that are shipped."""
+    """A brand's own text of a notification, instead of the default one."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
@@ -225,7 +225,7 @@ class NotificationTemplate(models.Model):
 
 
 class Notification(models.Model):
-    """Something that a customer is told once, by whichever channels; `covers` lists the events that it tells of."""
+    """A notification that a customer gets once, on any channels. `covers` lists the events that it is about."""
 
     customer_through = ("user",)
 
@@ -261,9 +261,9 @@ class Notification(models.Model):
 
 
 class NotificationDelivery(models.Model):
-    """A notice on its way to one address, which is read from the customer at each attempt.
+    """A notification to one address. Each attempt reads the customer's current address.
 
-    `address` holds, encrypted and until it is done, where a test is to go.
+    `address` is only for tests: the encrypted target, until the delivery is done.
     """
 
     customer_through = ("user",)

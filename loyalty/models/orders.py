@@ -1,4 +1,4 @@
-"""What a brand takes for an order's money, whom each order was credited to, and what was returned of it."""
+"""Exchange rates for orders, the customer credited for each order, and returns."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -13,7 +13,7 @@ from core.moments import MomentField
 
 
 class CurrencyRate(models.Model):
-    """What a brand counts another currency for. An order in a currency without a rate earns nothing."""
+    """A brand's rate for another currency. An order in a currency without a rate earns nothing."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
@@ -43,7 +43,7 @@ class CurrencyRate(models.Model):
 
 
 class CreditedOrder(models.Model):
-    """An order of a brand's shop, and the one customer whom it was credited to."""
+    """An order of a brand's shop, and the one customer to whom it was credited."""
 
     customer_through = ("user",)
 
@@ -51,7 +51,7 @@ class CreditedOrder(models.Model):
     order_id = models.CharField(_("order id"), max_length=200)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     credited_at = MomentField(_("credited at"), default=timezone.now)
-    # As the shop reported them, for what is returned later. Null: the order was credited before this was kept.
+    # As the shop reported them, for later returns. Null for orders credited before these columns existed.
     amount = models.DecimalField(_("amount"), max_digits=12, decimal_places=2, null=True)
     currency = models.CharField(_("currency"), max_length=3, blank=True, default="", db_default="")
     items = models.JSONField(_("items"), default=list, db_default=[])
@@ -68,7 +68,7 @@ class CreditedOrder(models.Model):
 
 
 class OrderReturn(models.Model):
-    """What a shop reported as returned of an order, and how many of its points that took back."""
+    """A return of an order that a shop reported, and the number of points that it reversed."""
 
     customer_through = ("user",)
 

@@ -11,7 +11,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 
 
 class PendingPoints(models.Model):
-    """What is still pending of a line of the ledger, and when it is released; null: when the delivery is confirmed."""
+    """What is still pending from a ledger entry, and when it is released. Null: when the delivery is confirmed."""
 
     brand_through = ("user_point",)
 

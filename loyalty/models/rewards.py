@@ -1,4 +1,4 @@
-"""A brand's catalogue of rewards, what became of each one that a customer bought or won, and the codes of partners."""
+"""A brand's catalogue of rewards, the redemptions that customers bought or won, and partner codes."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -27,20 +27,20 @@ MAX_PARTNER_CODE_LENGTH = 200
 
 class RewardQuerySet(models.QuerySet["Reward"]):
     def offered(self, at: datetime) -> Self:
-        """For points: switched on, and not over at the moment `at`; one that is not yet to be had is offered too."""
+        """Active rewards for points that have not ended at `at`, including those that have not begun yet."""
         return self.filter(Q(valid_until__isnull=True) | Q(valid_until__gt=at), is_active=True, cost__isnull=False)
 
     def for_customer(self, *, user_id: int, brand_id: int) -> Self:
-        """Those for everybody, and those for segments that the customer is in; nobody hears of the others."""
+        """Rewards for everyone or for the customer's segments. Customers never see the others."""
         members = SegmentMember.objects.filter(brand=brand_id, account__user=user_id)
         return self.filter(Q(segment__isnull=True) | Q(segment__in=members.values("segment")))
 
 
 class Reward(models.Model):
-    """Something that customers of a brand take for points or win at a milestone; without a cost it is only won.
+    """A reward that customers redeem for points or win at a milestone. Without a cost it can only be won.
 
-    Stock and partner codes are one for both. Dates, level, segment and the limit per member are for buying alone:
-    what a milestone promises does not depend on them.
+    Stock and partner codes are shared by both. Dates, level, segment and the limit per member apply only to buying: a
+    milestone's promise does not depend on them.
     """
 
     visible_to_customers = True
@@ -140,7 +140,7 @@ class Reward(models.Model):
 
 
 class Redemption(models.Model):
-    """A reward that a customer took, for points or at a milestone, and the code that a till takes for it."""
+    """A reward that a customer redeemed for points or won at a milestone, with the code for the till."""
 
     customer_through = ("user_point",)
 
@@ -158,7 +158,7 @@ class Redemption(models.Model):
     reward = models.ForeignKey(
         Reward, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions", verbose_name=_("reward")
     )
-    # The id of the milestone that gave it. Campaigns stand on loyalty, so the foreign key is theirs to add.
+    # The id of the milestone that gave it. Campaigns depend on loyalty, so that app adds the foreign key.
     milestone_id = models.BigIntegerField(null=True, blank=True, editable=False, db_index=True)
     milestone_round = models.PositiveIntegerField(
         default=1, db_default=1, editable=False, help_text=_("The round of a repeatable campaign.")
@@ -200,7 +200,7 @@ class Redemption(models.Model):
         indexes = [
             models.Index(fields=["brand", "-id"], name="redemptions_of_a_brand"),
             models.Index(fields=["user_point", "-id"], name="redemptions_of_a_member"),
-            # What somebody handed over today, and a moment ago.
+            # Finds hand-overs by one user, today and recently.
             models.Index(fields=["used_by", "used_at"], name="hand_overs", condition=Q(used_by__isnull=False)),
         ]
         constraints = [
@@ -230,14 +230,14 @@ class Redemption(models.Model):
 
 class PoolCodeQuerySet(models.QuerySet["PoolCode"]):
     def available(self, at: object) -> "PoolCodeQuerySet":
-        """Those that a member could get at the moment `at`."""
+        """Codes that a member could get at `at`."""
         return self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=at), redemption__isnull=True)
 
 
 class PoolCode(models.Model):
-    """A code that a partner made, such as a voucher, in the pool of a reward; handed out once.
+    """A code from a partner, such as a voucher, in the pool of a reward. It is handed out once.
 
-    Who got one keeps it, whatever becomes of the redemption: a code that somebody has seen is never handed out again.
+    The member retains it, whatever happens to the redemption: a code that was shown is never handed out again.
     """
 
     customer_through = ("redemption",)
@@ -249,7 +249,7 @@ class PoolCode(models.Model):
         Reward, on_delete=models.CASCADE, related_name="pool_codes", db_index=False, verbose_name=_("reward")
     )
     code = EncryptedTextField(editable=False)
-    # Finds the code without telling it: a digest with the installation's secret.
+    # Finds the code without revealing it: a digest with the installation's secret.
     digest = models.CharField(max_length=64, db_collation="C", editable=False)
     ending = models.CharField(_("code"), max_length=4, editable=False, help_text=_("Its last characters."))
     expires_at = MomentField(_("expires"), null=True, blank=True)
@@ -275,7 +275,7 @@ class PoolCode(models.Model):
         ]
         indexes = [
             models.Index(fields=["brand", "-id"], name="pool_codes_of_a_brand"),
-            # The next one to hand out: the one that expires first.
+            # Finds the next code to hand out: the one that expires first.
             models.Index(
                 fields=["reward", "expires_at", "id"], name="pool_codes_left", condition=Q(redemption__isnull=True)
             ),

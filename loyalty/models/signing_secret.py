@@ -1,4 +1,4 @@
-"""Receivers that know us by a secret: the one in use, and for a while the one before it."""
+"""Signing secrets shared with receivers: the current one, and for a grace period the previous one."""
 
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from core.moments import MomentField
 
 
 class SigningSecretModel(models.Model):
-    """A row whose requests are signed. Both secrets are kept encrypted, and shown to nobody again."""
+    """A row whose requests are signed. Both secrets are encrypted and never shown again."""
 
     secret = EncryptedTextField(editable=False)
     previous_secret = EncryptedTextField(blank=True, editable=False)
@@ -20,12 +20,12 @@ class SigningSecretModel(models.Model):
         abstract = True
 
     def secrets_in_use(self, at: datetime) -> list[str]:
-        """The newest first; the one before it too, while its time lasts."""
+        """Newest first. Includes the previous secret during its grace period."""
         ends_at = self.previous_secret_ends_at
         before = [self.previous_secret] if self.previous_secret and ends_at and ends_at > at else []
         return [self.secret, *before]
 
     def rotate(self, *, secret: str, at: datetime, grace: timedelta) -> None:
-        """The new secret takes the place of the one in use, which is good for `grace` longer. Saves nothing."""
+        """Replace the current secret, which stays valid for `grace`. Does not save."""
         self.previous_secret, self.previous_secret_ends_at = self.secret, at + grace
         self.secret = secret

@@ -1,4 +1,4 @@
-"""Wallet passes: which a member was given, on which devices they are, and with whose certificate they are made."""
+"""Wallet passes of members, the devices with them, and the certificates that sign them."""
 
 import uuid
 from datetime import timedelta
@@ -14,7 +14,7 @@ from core.encryption import EncryptedTextField
 from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
-# A wallet that has not taken a change for so long is behind, not merely on its way.
+# A wallet that has not fetched a change for this long is stale, not merely in transit.
 STALE_AFTER = timedelta(hours=1)
 
 
@@ -24,7 +24,7 @@ class Platform(models.TextChoices):
 
 
 class WalletIssuer(models.Model):
-    """A brand's standing with a wallet platform: its certificate or account, and the keys that nobody is shown."""
+    """A brand's account with a wallet platform: its certificate or service account, and keys, which are never shown."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="wallet_issuers", verbose_name=_("brand"))
     platform = models.CharField(_("platform"), max_length=6, choices=Platform.choices)
@@ -68,7 +68,7 @@ class WalletIssuer(models.Model):
 
 
 def stale() -> Q:
-    """In a wallet, and behind for longer than a change takes."""
+    """In a wallet, and outdated for longer than an update takes."""
     return Q(current_version__lt=F("version"), changed_at__lt=timezone.now() - STALE_AFTER, state="held")
 
 
@@ -78,7 +78,7 @@ class WalletPassQuerySet(models.QuerySet["WalletPass"]):
 
 
 class WalletPass(models.Model):
-    """A member's pass on one platform. Its version grows when something on it changes."""
+    """A member's pass on one platform. Its version increases when its content changes."""
 
     customer_through = ("account",)
 
@@ -143,13 +143,13 @@ class WalletPass(models.Model):
 
     @property
     def is_stale(self) -> bool:
-        """As `stale`."""
+        """Like `stale`."""
         behind = self.current_version < self.version and self.changed_at < timezone.now() - STALE_AFTER
         return behind and self.state == self.State.IN_WALLET
 
 
 class WalletDevice(models.Model):
-    """An Apple device that holds a pass and wants to hear of its changes."""
+    """An Apple device that has a pass and receives its updates."""
 
     brand_through = ("wallet_pass",)
 

@@ -1,4 +1,4 @@
-"""Where a brand wants to hear of what happens, and what was said to whom with which answer."""
+"""Webhook endpoints of brands, and the log of deliveries and responses."""
 
 from typing import Self
 
@@ -49,7 +49,7 @@ class WebhookEndpointQuerySet(models.QuerySet["WebhookEndpoint"]):
 
 
 class WebhookEndpoint(SigningSecretModel):
-    """An address that is told what happens at its brand."""
+    """A URL that receives the webhook events of its brand."""
 
     class State(models.TextChoices):
         ACTIVE = "active", _("Active")
@@ -103,7 +103,7 @@ class WebhookEndpoint(SigningSecretModel):
 
 
 class WebhookDelivery(models.Model):
-    """One message to one endpoint: what is said, the same bytes at each attempt, and how it ended."""
+    """One webhook event for one endpoint: the body, the same bytes at each attempt, and the result."""
 
     customer_through = ("user",)
 
@@ -163,7 +163,7 @@ class WebhookDelivery(models.Model):
 
 
 class WebhookAttempt(models.Model):
-    """One call and what came of it. `status` null: there was no answer, and `error` says why."""
+    """One call and its result. `status` is null without a response; `error` then says why."""
 
     brand_through = ("delivery",)
 

@@ -1,1 +1,1 @@
-"""Notices: telling customers by e-mail, SMS and push what happened to their points, and what is recalled."""
+"""Notifications to customers by e-mail, SMS and push, about their points and about recalls."""

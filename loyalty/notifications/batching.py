@@ -1,7 +1,7 @@
-"""Gathering: turns `notify` events into notices, merging points earned close together; the only writer of Notification.
+"""Turns `notify` events into notifications, and merges points earned close together. Only writer of Notification.
 
-A notice is told once. What has a key is told once of what the key names; points have none while they gather, and
-close when they are sent. All of it is SQL: whoever is slow comes later, with an event of its own.
+A notification is sent once. One with a key is unique for what the key names. Point notifications have no key while they
+gather points; sending closes them. Everything is SQL, so points that come too late open a new notification.
 """
 
 import json
@@ -24,14 +24,14 @@ from events.models import Event
 from loyalty.models.notifications import Notification, NotificationSettings, Template
 
 SEND, SEND_BROADCAST = "send-notice", "send-broadcast"
-# Between the key of a notification and the day on which customers got it again. It stands for the same.
+# Separates a notification's key from the day of a reminder, which is about the same.
 REMINDER = ":reminder:"
 EVENT_ID_NAMESPACE = uuid.UUID("7d3f6f3e-5a0c-4a57-9f29-4a1c4c9f3b11")
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The notice that points were added to, and whether they opened it."""
+    """The notification to which points were added, and whether this call opened it."""
 
     notification_id: int
     is_new: bool
@@ -39,7 +39,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A new notice, and whose it is."""
+    """A new notification and its user."""
 
     notification_id: int
     user_id: int
@@ -47,7 +47,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class GatheredMembers:
-    """A portion of members: up to which account, and their notifications. `last_account` None: there are no more."""
+    """A portion of members: its last account, and the notifications. `last_account` is None after the last portion."""
 
     last_account: int | None
     members: int
@@ -68,8 +68,9 @@ class UnknownNotification(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class NotificationRequest:
-    """A notification that a customer gets once: `key` names its subject, `values` fill the texts, `covers` are event
-    ids.
+    """A notification that a customer gets once.
+
+    `key` names its subject, `values` fill the texts, `covers` are event ids.
     """
 
     template: str
@@ -89,11 +90,11 @@ NEEDED = {
     Template.POINTS_RECEIVED: {"points", "new_balance"},
     Template.PASSWORD_RESET: set(),
 }
-PASSWORD_PAUSE_SECONDS = 300  # however often somebody asks for a new password, one mail in so long
+PASSWORD_PAUSE_SECONDS = 300  # at most one mail in this time, however often a new password is requested
 
 
 def on_notify(delivery: LeasedEvent) -> None:
-    """The handler of `notify`: opens a notice, or adds to the one that still gathers; owns its transaction."""
+    """The handler of `notify`: opens a notification, or adds to the open one. Owns its transaction."""
     payload, template = delivery.payload, delivery.payload.get("template")
     if template not in NEEDED or NEEDED[Template(template)] - set(payload):
         raise UnknownNotification
@@ -118,7 +119,7 @@ def on_notify(delivery: LeasedEvent) -> None:
 
 
 def on_password_reset_requested(delivery: LeasedEvent) -> None:
-    """Sent whatever the brand's settings are, like a recall; nobody's id is asked for where nobody has the address."""
+    """Sent whatever the brand's settings are, like a recall. Ignored without a user, for an unknown address."""
     user_id, at = delivery.arguments["user_id"], timezone.now()
     if not user_id:
         leases.finish(delivery, status=Event.Status.IGNORED)
@@ -132,7 +133,7 @@ def on_password_reset_requested(delivery: LeasedEvent) -> None:
 
 
 def gather(delivery: LeasedEvent, merge_seconds: int, *, at: datetime) -> list[NewEvent]:
-    """Add points to the customer's open notice; a new one is sent when the time for more is over."""
+    """Add points to the customer's open notification. A new one is sent after `merge_seconds`."""
     payload = delivery.payload
     covered = {
         "event": str(delivery.event_id),
@@ -156,7 +157,7 @@ def gather(delivery: LeasedEvent, merge_seconds: int, *, at: datetime) -> list[N
 
 
 def other_notifications(delivery: LeasedEvent, *, at: datetime) -> list[NewEvent]:
-    """The news that came with points: a new level, rewards to be claimed, things that were won."""
+    """Notifications that accompany points: a new level, and rewards that were won or can be claimed."""
     payload, user_id = delivery.payload, delivery.arguments["user_id"]
     covers = [str(delivery.event_id)]
     requests = []
@@ -183,7 +184,7 @@ def _key_of(reward: Mapping[str, Any]) -> str:
 
 
 def open_for(brand_id: int, *, user_id: int, notification: NotificationRequest, at: datetime) -> list[NewEvent]:
-    """The message that sends a new notice; none where the customer was told of it. Joins the transaction."""
+    """The event that sends a new notification. Empty if the customer already has it. Joins the transaction."""
     return [
         to_send(opened.notification_id, opened.user_id, brand_id)
         for opened in _open(brand_id, [user_id], notification, at)
@@ -193,9 +194,9 @@ def open_for(brand_id: int, *, user_id: int, notification: NotificationRequest, 
 def notify_many(
     *, brand_id: int, user_ids: Sequence[int], notification: NotificationRequest, at: datetime, retry_hours: int = 72
 ) -> int:
-    """Tell many customers; who has been told of it is left out, so it can be done again. Owns its transaction.
+    """Notify many customers. Skips those who have the notification, so it can be repeated. Owns its transaction.
 
-    Returns how many are told by this call. Two statements, however many customers there are.
+    Returns how many are notified by this call. Takes two statements for any number of customers.
     """
     with transaction.atomic():
         opened = _open(brand_id, user_ids, notification, at)
@@ -210,8 +211,9 @@ def notify_many(
 def open_for_members(
     *, brand_id: int, segment_id: int | None, after: int, notification: NotificationRequest, at: datetime, limit: int
 ) -> GatheredMembers:
-    """Give the next members after an account a notification that nobody sends yet: those who were in the segment, or
-    members of the brand, at the moment. Joins the transaction.
+    """Create unsent notifications for the next members after the account `after`, of the segment or of the brand.
+
+    Joins the transaction.
     """
     portion = GATHER_MEMBERS.first(
         brand_id=brand_id,
@@ -228,18 +230,18 @@ def open_for_members(
 
 
 def notified_users(*, brand_id: int, key: str) -> Iterator[int]:
-    """Who was told of something, by id."""
+    """The ids of the users who have a notification with this key."""
     return Notification.objects.filter(brand_id=brand_id, key=key).values_list("user_id", flat=True).iterator()
 
 
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
-    """Stop what has not been handed to a channel yet, reminders too. Returns how many notices that spares customers."""
+    """Stop notifications that are not sent yet, including reminders. Returns how many."""
     rows = Notification.objects.filter(of_thing(key), brand_id=brand_id, closed_at__isnull=True)
     return rows.update(closed_at=at)
 
 
 def acknowledge(*, notification: Notification, at: datetime) -> None:
-    """The customer has read it; the first time counts. Whoever reads a reminder knows, and needs no other."""
+    """Record that the customer has read it; the first time counts. Reading a reminder also acknowledges the others."""
     key = notification.key.partition(REMINDER)[0]
     its = Q(pk=notification.pk) if REMINDER not in notification.key else of_thing(key)
     same = {name: getattr(notification, name) for name in ("brand_id", "user_id", "template")}
@@ -247,12 +249,12 @@ def acknowledge(*, notification: Notification, at: datetime) -> None:
 
 
 def of_thing(key: str) -> Q:
-    """The notifications of what `key` names, and the reminders of it."""
+    """The notifications with this key, and their reminders."""
     return Q(key=key) | Q(key__startswith=f"{key}{REMINDER}")
 
 
 def close(*, notification_id: int, at: datetime) -> Notification | None:
-    """Take a notice to send it: nothing is merged into it from now on. None: it was taken. Call in a transaction."""
+    """Close a notification for sending: nothing more is merged into it. None if closed. Call in a transaction."""
     notification = (
         Notification.objects.select_for_update(of=("self",))
         .select_related("brand", "user")
@@ -267,7 +269,7 @@ def close(*, notification_id: int, at: datetime) -> Notification | None:
         {name: value for name, value in notification.payload.items() if name != "to"},
     )
     notification.save(update_fields=["closed_at", "payload"])
-    notification.payload = saved  # a test's address goes to its delivery, which keeps it encrypted
+    notification.payload = saved  # the delivery stores a test's address, encrypted
     return notification
 
 
@@ -304,7 +306,7 @@ def to_send(
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
-    """For the erasure of a person's data: what was told goes, and what was not told yet never will be."""
+    """For the erasure of personal data: clear the contents, and never send what is unsent."""
     rows = Notification.objects.filter(user_id=user_id, brand_id=brand_id)
     rows.filter(closed_at__isnull=True).update(closed_at=at)
     rows.update(payload={}, user_id=to)

@@ -1,4 +1,4 @@
-"""The notices there are: what each is about, which names its words may hold, and the words we ship."""
+"""The kinds of notifications: the topic of each, the placeholders that its texts may use, and the default texts."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from loyalty.notifications.placeholders import BadText
 
 TEXTS = Path(__file__).parent / "texts"
 RIGHT_TO_LEFT = frozenset({Language.ARABIC.value})
-MAX_LENGTHS = {  # characters: of the subject or title, and of the body
+MAX_LENGTHS = {  # in characters: of the subject or title, and of the body
     Channel.EMAIL: (200, 10_000),
     Channel.SMS: (0, 480),
     Channel.PUSH: (100, 500),
@@ -25,7 +25,7 @@ MAX_LENGTHS = {  # characters: of the subject or title, and of the body
 
 @dataclass(frozen=True, slots=True)
 class MessageText:
-    """A subject (e-mail) or title (push), empty for SMS; and a body."""
+    """A subject (e-mail) or title (push; empty for SMS), and a body."""
 
     subject: str
     body: str
@@ -33,8 +33,9 @@ class MessageText:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A notice: its topic, its names with what they mean and an example, the names that must not be left out, and
-    the channels that it may take. `is_written_each_time`: staff write each anew, so there are no words to ship.
+    """A kind of notification: its topic, its placeholders with descriptions and examples, and its channels.
+
+    `needed` placeholders must not be left out. `is_written_each_time`: staff write every text, so there is no default.
     """
 
     topic: Topic
@@ -193,7 +194,7 @@ def language_file(language: str) -> dict[str, Any]:
 
 
 def shipped(template: str, channel: str, language: str) -> MessageText:
-    """The words that come with the platform."""
+    """The default text of the platform."""
     result = language_file(language)[template][channel]
     return MessageText(result.get("subject", ""), result["body"])
 
@@ -204,13 +205,15 @@ def phrase(language: str, name: str, *, of: str = "phrases") -> str:
 
 
 def direction(language: str) -> str:
-    """As HTML's `dir`."""
+    """The value of HTML's `dir`."""
     return "rtl" if language in RIGHT_TO_LEFT else "ltr"
 
 
 def text_problems(template: str, channel: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a brand's own `subject` and `body`, as far as given, for a template and channel that exist:
-    the field's name and what to do."""
+    """Errors in a brand's own `subject` and `body`, for an existing template and channel.
+
+    Yields the field's name and what to do. Checks only the texts that are passed.
+    """
     kind = KINDS[template]
     if kind.is_written_each_time:
         yield "template", gettext("The text of a broadcast is written with each broadcast.")

@@ -1,7 +1,7 @@
-"""Sending: which channels a notice takes, and one delivery after another; the only writer of NotificationDelivery.
+"""Sends notifications: chooses the channels and attempts each delivery. The only writer of NotificationDelivery.
 
-A delivery is an event of its own, in its channel's lane, so it is retried alone. What a crash between the channel's
-answer and our commit repeats has the same id: the Message-ID of an e-mail, the tag of a push message.
+A delivery is an event of its own in its channel's lane, so it is retried separately. A crash between the channel's
+response and our commit repeats a message with the same id: an e-mail's Message-ID, a push message's tag.
 """
 
 import uuid
@@ -53,9 +53,9 @@ CHANNELS: dict[str, Callable[[OutboundMessage], str]] = {
     Channel.SMS: sms.send,
     Channel.PUSH: push.send,
 }
-# How many senders one brand's slow service may keep waiting.
+# The maximum number of senders that wait for a brand's slow service.
 MAX_SLOW = 2
-# Why nothing was sent: stored in English, counted by, and translated where it is shown.
+# Reasons for not sending: stored in English, used for counting, and translated for display.
 OPTED_OUT = gettext_noop("The customer has opted out.")
 CANCELLED = gettext_noop("Cancelled.")
 ADDRESS_SUPPRESSED = gettext_noop("This address is suppressed.")
@@ -68,7 +68,7 @@ RETRY_HOURS = {Template.RECALL.value: 72, Template.BROADCAST.value: 72, Template
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTarget:
-    """One address that a notification could go to; `reason` says why it does not."""
+    """One address for a notification. `reason` says why it is not sent there, if it is not."""
 
     channel: str
     address: str
@@ -77,13 +77,13 @@ class DeliveryTarget:
 
 
 def settings_of(brand_id: int) -> NotificationSettings:
-    """A brand that never set anything up sends nothing but recalls, from the installation's address."""
+    """The brand's settings. A brand without any sends only recalls, from the installation's address."""
     row = NotificationSettings.objects.filter(brand_id=brand_id).first()
     return row or NotificationSettings(brand_id=brand_id, is_active=False)
 
 
 def on_send_notification(delivery: LeasedEvent) -> None:
-    """The handler of `send-notice` and `send-broadcast`: closes the notice and hands it to the customer's channels."""
+    """The handler of `send-notice` and `send-broadcast`: closes the notification and queues its deliveries."""
     at = timezone.now()
     with transaction.atomic():
         leases.finish(delivery)
@@ -96,7 +96,7 @@ def on_send_notification(delivery: LeasedEvent) -> None:
 
 
 def queue(notification: Notification, event_id: uuid.UUID, *, at: datetime) -> list[NotificationDelivery]:
-    """A delivery for each target; those that are refused are written down too, for whoever asks why nothing came."""
+    """Create a delivery for each target. Suppressed ones are stored too, to explain why nothing arrived."""
     own, choices = settings_of(notification.brand_id), preferences.read(notification.user_id, notification.brand_id)
     broadcast = broadcasts.of(notification)
     if notification.is_test:
@@ -141,9 +141,7 @@ def _rejection(target: DeliveryTarget, suppressed: set[tuple[str, str]]) -> str:
 def targets_of(
     notification: Notification, own: NotificationSettings, preferences: Preferences, broadcast: Broadcast | None
 ) -> Iterator[DeliveryTarget]:
-    """Every address that the brand could write to, with the customer's wishes. What is about safety is e-mailed at
-    any rate.
-    """
+    """Every address of the customer, with the reason not to send there. Safety notifications always go by e-mail."""
     topic = topic_of(notification.template)
     on = channels_of(own) | ({Channel.EMAIL.value} if topic == Topic.SAFETY else set())
     if not (own.is_active or topic == Topic.SAFETY):
@@ -157,7 +155,7 @@ def targets_of(
 
 
 def channels_of(own: NotificationSettings) -> set[str]:
-    """What the brand has switched on and set up."""
+    """The channels that the brand has switched on and set up."""
     ready = {
         Channel.EMAIL: own.email_on,
         Channel.SMS: own.sms_on and own.twilio_account_sid and own.twilio_auth_token and own.sms_sender,
@@ -179,7 +177,7 @@ def addresses_of(
 
 
 def test_target(notification: Notification) -> DeliveryTarget:
-    """Where a member of staff has a test sent: to their own address, or to the number that they gave."""
+    """The target of a test send: the staff member's own address, or the number that they entered."""
     channel, device_id = notification.payload["channel"], notification.payload.get("device_id")
     return DeliveryTarget(channel, notification.payload.get("to") or notification.user.email, device_id)
 
@@ -199,7 +197,7 @@ def to_deliver(row: NotificationDelivery, retry_hours: int) -> NewEvent:
 
 
 def on_deliver(delivery: LeasedEvent) -> None:
-    """The handler of `send-email`, `broadcast-sms` and the like: one attempt, outside of any transaction."""
+    """The handler of `send-email`, `broadcast-sms` and similar kinds: one attempt, outside any transaction."""
     row = pending(delivery)
     if row is None:
         leases.finish(delivery)
@@ -221,7 +219,7 @@ def on_deliver(delivery: LeasedEvent) -> None:
 
 
 def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
-    """What the channel calls the message. Raises as it does; RetryLater while enough senders wait for the brand's."""
+    """Returns the channel's id of the message. Raises like the channel, and RetryLater if its slow service is busy."""
     breaker = breaker_of(row)
     max_slots = MAX_SLOW if breaker.is_slow() else None
     with worker_signals.acquire_slot(lane=breaker.name, count=max_slots) as slot:
@@ -237,9 +235,9 @@ def attempt(delivery: LeasedEvent, row: NotificationDelivery) -> str:
 
 
 def wait_for_quota(delivery: LeasedEvent, row: NotificationDelivery) -> None:
-    """Count a mail when it is first sent. Raises RetryLater until tomorrow above the brand's quota.
+    """Count a mail when it is first sent. Above the brand's quota, raises RetryLater until tomorrow.
 
-    What is about safety or a password waits for nothing, and a mail that cannot wait until tomorrow is sent.
+    Safety and password mails never wait. A mail that cannot wait until tomorrow is sent.
     """
     urgent = topic_of(row.template) == Topic.SAFETY or row.template == Template.PASSWORD_RESET
     if row.channel != Channel.EMAIL or row.attempts or urgent:
@@ -252,12 +250,12 @@ def wait_for_quota(delivery: LeasedEvent, row: NotificationDelivery) -> None:
 
 
 def breaker_of(row: NotificationDelivery) -> CircuitBreaker:
-    """Remembers that a brand's service is slow, for all workers."""
+    """Shares among all workers whether a brand's service is slow."""
     return CircuitBreaker(name=f"{row.channel}:{row.brand_id}")
 
 
 def later(delivery: LeasedEvent, problem: NotSent) -> RetryLater:
-    """Somebody else's trouble is no error of ours."""
+    """A failure of an external service is retried without being logged as an error."""
     return RetryLater(str(problem), after=messages.pause(delivery.attempts))
 
 
@@ -267,7 +265,7 @@ def pending(delivery: LeasedEvent) -> NotificationDelivery | None:
 
 
 def message_of(row: NotificationDelivery) -> OutboundMessage:
-    """Read anew at each attempt: the address may be a new one, and the customer may have opted out. Raises Failed."""
+    """Built again at each attempt, because the address or the customer's opt-outs may have changed. Raises Failed."""
     own, choices = settings_of(row.brand_id), preferences.read(row.user_id, row.brand_id)
     if not row.notification.is_test and not choices.allows(topic_of(row.template), row.channel):
         raise Failed(OPTED_OUT)
@@ -307,7 +305,7 @@ def conclude(
     error: str = "",
     stops: str = "",
 ) -> None:
-    """Write down how it ended and finish the event, or neither."""
+    """Store the result and finish the event, in one transaction."""
     at = timezone.now()
     outcome: dict[str, Any] = {"delivery_id": str(row.delivery_id), "status": str(status)}
     with transaction.atomic():
@@ -328,7 +326,7 @@ def conclude(
 
 
 def masked(channel: str, address: str) -> str:
-    """Enough to recognise one's own address by."""
+    """Enough for customers to recognise their own address."""
     if channel == Channel.EMAIL:
         return masked_mail(address)[:120]
     if channel == Channel.SMS:
@@ -337,14 +335,14 @@ def masked(channel: str, address: str) -> str:
 
 
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
-    """Stop deliveries of what `key` names, and of reminders of it, that no channel has taken yet. Returns how many."""
+    """Stop queued deliveries of the notifications with this key and of their reminders. Returns how many."""
     rows = Notification.objects.filter(batching.of_thing(key), brand=brand_id)
     stopped = {"status": Status.SUPPRESSED, "last_error": CANCELLED, "finished_at": at, "address": ""}
     return NotificationDelivery.objects.filter(notification__in=rows, status=Status.QUEUED).update(**stopped)
 
 
 def erase(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
-    """For the erasure of a person's data: that something was sent stays, and to which address goes."""
+    """For the erasure of personal data: retains that something was sent, without the address."""
     rows = NotificationDelivery.objects.filter(user_id=user_id, brand_id=brand_id)
     rows.filter(status=Status.QUEUED).update(status=Status.SUPPRESSED, last_error="", finished_at=at)
     rows.update(address="", masked_address="", provider_id="", last_error="", user_id=to)

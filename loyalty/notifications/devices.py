@@ -1,4 +1,4 @@
-"""The devices that push messages go to: the only code that writes Device."""
+"""Devices for push messages: the only code that writes Device."""
 
 from datetime import datetime
 
@@ -11,10 +11,10 @@ MAX_PER_CUSTOMER = 20
 
 
 def register(*, user_id: int, brand_id: int, token: str, platform: str, at: datetime) -> Device:
-    """Send this customer's push messages to the device from now on; another's, who used it before, no more.
+    """Send this customer's push messages to the device, and no longer those of a previous user.
 
-    A customer with too many devices loses the ones that were registered longest ago. Raises TokenInvalid for who is not
-    active.
+    Above the limit of devices per customer, the oldest registrations are removed. Raises TokenInvalid for an inactive
+    user.
     """
     with transaction.atomic():
         users.lock_user(user_id=user_id)
@@ -27,7 +27,7 @@ def register(*, user_id: int, brand_id: int, token: str, platform: str, at: date
 
 
 def remove(*, user_id: int, brand_id: int, token: str) -> bool:
-    """False: the customer has no such device."""
+    """Returns False if the customer has no such device."""
     deleted, _each = Device.objects.filter(user_id=user_id, brand_id=brand_id, token=token).delete()
     return bool(deleted)
 
@@ -37,10 +37,10 @@ def alive(*, user_id: int, brand_id: int) -> list[Device]:
 
 
 def mark_dead(*, device: Device, at: datetime) -> None:
-    """The push service knows the token no more; a new registration of the same token revives it."""
+    """The push service no longer knows the token. A new registration of the same token revives it."""
     Device.objects.filter(pk=device.pk, registered_at=device.registered_at).update(died_at=at)
 
 
 def erase(user_id: int, brand_id: int) -> None:
-    """For the erasure of a person's data."""
+    """For the erasure of personal data."""
     Device.objects.filter(user_id=user_id, brand_id=brand_id).delete()

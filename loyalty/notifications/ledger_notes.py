@@ -1,4 +1,4 @@
-"""What customers read of ledger lines: the system's own notes are stored in English and read in any language."""
+"""Notes of ledger entries: the system's own notes are stored in English and displayed in any language."""
 
 import re
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import pgettext
 
-# The texts as their writers have them (campaigns.accrual, authcodes.scanning, loyalty.rewards, loyalty.points.expiry,
-# loyalty.members.moving_in.opening_balances).
+# The texts as in the code that writes them (campaigns.accrual, authcodes.scanning, loyalty.rewards,
+# loyalty.points.expiry, loyalty.members.moving_in.opening_balances).
 SYSTEM_NOTES = (
     "Points for scanning %(product)s",
     "Points for order %(order)s",
@@ -42,7 +42,7 @@ CONTEXT = "ledger"
 
 
 def pattern_of(note: str) -> re.Pattern[str]:
-    """Finds the values in a note that was written from this text."""
+    """A pattern that extracts the values from a note with this text."""
     parts = re.split(r"%\((\w+)\)s", note)
     return re.compile("".join(f"(?P<{each}>.+)" if at % 2 else re.escape(each) for at, each in enumerate(parts)), re.S)
 
@@ -51,7 +51,7 @@ PATTERNS = [(note, pattern_of(note)) for note in SYSTEM_NOTES]
 
 
 def parsed(note: str) -> tuple[str, Mapping[str, str]] | None:
-    """The system's text that a note was written from, and its values; None for what people wrote."""
+    """The system's text of a note and its values, or None for a note that a person wrote."""
     for text, pattern in PATTERNS:
         if result := pattern.fullmatch(note):
             return text, result.groupdict()
@@ -59,7 +59,7 @@ def parsed(note: str) -> tuple[str, Mapping[str, str]] | None:
 
 
 def text_in(note: str, language: str, names: Mapping[str, Mapping[str, str]] | None = None) -> str:
-    """The note in a language, if it is the system's own. `names`: what its values are called there, by language."""
+    """Translate the note if it is the system's own. `names` has the translations of its values, by language."""
     result = parsed(note)
     if result is None or language == settings.LANGUAGE_CODE:
         return note

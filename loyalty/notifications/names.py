@@ -1,4 +1,4 @@
-"""What levels, campaigns, rewards and products are called in the language of a message, where the brand wrote it."""
+"""Translated names of levels, campaigns, rewards and products in messages, if the brand has translations."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -12,12 +12,12 @@ from loyalty.models.levels import BrandLevel
 from loyalty.notifications import ledger_notes
 
 LEVELS = ("level_name", "current_level", "level_before")
-# Of the brand's rows that the values name, what they are called in the language, by the name of the value.
+# Returns the translated names of the brand's rows that the values refer to, by the name of the value.
 Translate = Callable[[int, Mapping[str, Any], str], Mapping[str, str]]
 
 
 def in_language(values: Mapping[str, Any], *, brand_id: int, language: str) -> dict[str, Any]:
-    """The values of a message with its names in the language; a name that has no translation stays as it is."""
+    """The values of a message with translated names. A name without a translation stays unchanged."""
     if language == settings.LANGUAGE_CODE:
         return dict(values)
     result = {name: level_in(values[name], brand_id, language) for name in LEVELS if values.get(name)}
@@ -29,7 +29,7 @@ def in_language(values: Mapping[str, Any], *, brand_id: int, language: str) -> d
 
 
 def level_in(name: str, brand_id: int, language: str) -> str:
-    """A level is found by its name, which its members have."""
+    """Finds the level by its name, which is what its members' accounts store."""
     texts = BrandLevel.objects.filter(brand_id=brand_id, name=name).values_list("translations", flat=True).first()
     return text_of(texts, "name", name, language)
 

@@ -1,4 +1,4 @@
-"""The small language of notices: text with {names} in it. Names are looked up and nothing is ever evaluated."""
+"""The placeholder language of notifications: text with {names}. Names are looked up; nothing is evaluated."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-# First strong isolate, pop directional isolate: a Latin name does not turn the Arabic around it.
+# First strong isolate, pop directional isolate: keeps a Latin name from reordering the Arabic text around it.
 ISOLATE, END = "\u2068", "\u2069"
 
 
 class BadText(ValueError):
-    """A text that cannot be filled in; the message tells its author what to do."""
+    """A text with invalid placeholders. The message says what its author should do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What stands for a name: as text, and where it is a link the words on it; `href` makes the text itself one.
+    """The value of a placeholder. `label` makes `text` a link with this label; `href` makes the text itself a link.
 
-    `is_cut`: there was no room for all of it.
+    `is_cut`: the text was shortened to fit.
     """
 
     text: str
@@ -33,7 +33,7 @@ Values = Mapping[str, Value]
 
 
 def pieces(text: str) -> Iterator[tuple[str, str | None]]:
-    """Literal text, and the name that follows it, if one does. Raises BadText."""
+    """Pairs of literal text and the name that follows it, or None. Raises BadText."""
     try:
         for literal, name, spec, conversion in Formatter().parse(text):
             if name is not None and (spec or conversion):
@@ -50,7 +50,7 @@ def names(text: str) -> set[str]:
 
 
 def check(text: str, *, known: Collection[str], needed: Collection[str] = ()) -> None:
-    """Raises BadText where it names what there is not, asks for more than a name, or lacks what is needed."""
+    """Raises BadText if a name is unknown, has a format or conversion, or a needed name is missing."""
     result = names(text)
     if unknown := sorted(result - set(known)):
         message = _("{%(name)s} is not available here. Use one of: %(known)s.")
@@ -61,7 +61,7 @@ def check(text: str, *, known: Collection[str], needed: Collection[str] = ()) ->
 
 
 def fill(text: str, values: Values, *, isolated: bool = False) -> str:
-    """As plain text. `isolated`: for a language that is written from right to left."""
+    """Fill in the text as plain text. `isolated` is for right-to-left languages."""
 
     def display(name: str) -> str:
         value = values[name]
@@ -71,7 +71,7 @@ def fill(text: str, values: Values, *, isolated: bool = False) -> str:
 
 
 def fill_html(text: str, values: Values) -> SafeString:
-    """As paragraphs of HTML: everything is escaped, each value is isolated, links become buttons."""
+    """Fill in the text as HTML paragraphs: everything is escaped, values are isolated, links become buttons."""
     blocks = [block.strip("\n") for block in text.replace("\r\n", "\n").split("\n\n")]
     return mark_safe("\n".join(f"<p>{_block(block, values)}</p>" for block in blocks if block.strip()))  # noqa: S308
 

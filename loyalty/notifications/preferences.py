@@ -1,4 +1,4 @@
-"""What a customer wants to hear from a brand: the only code that writes NotificationPreference."""
+"""A customer's notification preferences at a brand: the only code that writes NotificationPreference."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,33 +16,33 @@ from loyalty.models.notifications import PHONE, Channel, Language, NotificationP
 
 INSERT_PREFERENCES = command("loyalty/notifications/sql/insert_preferences.sql")
 
-Switches = Mapping[str, Mapping[str, bool]]  # topic -> channel -> whether it is wanted
+Switches = Mapping[str, Mapping[str, bool]]  # topic -> channel -> whether it is switched on
 
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """A customer's wishes at a brand; `opted_out` holds topic/channel. An empty language is the brand's own."""
+    """A customer's preferences at a brand. `opted_out` has topic/channel; an empty language means the brand's."""
 
     language: str = ""
     phone: str = ""
     opted_out: frozenset[str] = field(default_factory=frozenset)
 
     def allows(self, topic: str, channel: str) -> bool:
-        """Recalls are about safety: they always go out by e-mail."""
+        """Recalls are about safety, so they always go out by e-mail."""
         return is_forced(topic, channel) or f"{topic}/{channel}" not in self.opted_out
 
     def switches(self) -> dict[str, dict[str, bool]]:
-        """As the API shows them: topic -> channel -> wanted."""
+        """For the API: topic -> channel -> whether it is switched on."""
         return {topic.value: {channel.value: self.allows(topic, channel) for channel in Channel} for topic in Topic}
 
 
 def is_forced(topic: str, channel: str) -> bool:
-    """What a customer cannot switch off."""
+    """Whether customers cannot switch it off."""
     return topic == Topic.SAFETY and channel == Channel.EMAIL
 
 
 def read(user_id: int, brand_id: int) -> Preferences:
-    """One query; the defaults for a customer who never said anything."""
+    """One query. Returns the defaults for a customer without stored preferences."""
     return of_rows(NotificationPreference.objects.filter(user_id=user_id, brand_id=brand_id).first())
 
 
@@ -59,9 +59,9 @@ def change(
     phone: str | None = None,
     switches: Switches | None = None,
 ) -> Preferences:
-    """Change what is given and keep the rest; "" takes a language or phone number away. Joins or owns a transaction.
+    """Change only the arguments given; "" removes a language or phone number. Joins or owns a transaction.
 
-    Raises Invalid, which names the field: unknown language, topic or channel, a number without its country, or
+    Raises Invalid, naming the field: unknown language, topic or channel, a number without its country code, or
     switching off what is always sent.
     """
     fields: dict[str, Any] = {"updated_at": at}
@@ -84,7 +84,7 @@ def change(
 
 @dataclass(frozen=True, slots=True)
 class BroughtAlong:
-    """What another system knew of a customer; who wanted no notices gets none here, but for what is always sent."""
+    """Imported preferences of a customer. One who opted out elsewhere gets only what is always sent."""
 
     user_id: int
     language: str
@@ -93,7 +93,7 @@ class BroughtAlong:
 
 
 def add_many(*, brand_id: int, rows: Sequence[BroughtAlong], at: datetime) -> None:
-    """Keep the checked preferences of customers who said nothing here yet. Joins a transaction."""
+    """Store the validated preferences of customers who have none yet. Joins a transaction."""
     everything = [f"{topic.value}/{channel.value}" for topic in Topic for channel in Channel]
     INSERT_PREFERENCES.run(
         brand_id=brand_id,
@@ -107,13 +107,13 @@ def add_many(*, brand_id: int, rows: Sequence[BroughtAlong], at: datetime) -> No
 
 
 def opt_out(user_id: int, brand_id: int, *, channel: str, topics: list[str], at: datetime) -> Preferences:
-    """Stop these topics by this channel, but for what is always sent."""
+    """Opt out of these topics on this channel, except what is always sent."""
     switches = {topic: {channel: False} for topic in topics if not is_forced(topic, channel)}
     return change(user_id, brand_id, switches=switches, at=at)
 
 
 def erase(user_id: int, brand_id: int) -> None:
-    """For the erasure of a person's data."""
+    """For the erasure of personal data."""
     NotificationPreference.objects.filter(user_id=user_id, brand_id=brand_id).delete()
 
 
@@ -125,7 +125,7 @@ def checked_language(language: str) -> str:
 
 
 def checked_phone(phone: str) -> str:
-    """Without spaces and other ornaments."""
+    """Remove spaces and separators, and check the number."""
     bare = "".join(letter for letter in phone if letter not in " -()./\t")
     if bare:
         try:
@@ -136,7 +136,7 @@ def checked_phone(phone: str) -> str:
 
 
 def checked_switches(switches: Switches) -> dict[str, bool]:
-    """`topic/channel` -> whether it is wanted."""
+    """`topic/channel` -> whether it is switched on."""
     result = {}
     for topic, channels in switches.items():
         for channel, is_on in channels.items():

@@ -1,4 +1,4 @@
-"""Composing: from a notice's facts to the words that one customer reads, in their language."""
+"""Composes the text of a notification for one customer, in their language."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from loyalty.notifications.placeholders import Value, Values
 
 OPT_OUT, ACKNOWLEDGE, NEW_PASSWORD = "notices.opt-out", "notices.acknowledge", "password.new"
 CONFIRM_EMAIL, CONFIRM_REGISTRATION, CHANGE_EMAIL = "email.confirm", "register.confirm", "email.change"
-# Characters of one value. A mail has room for all that staff write; the others say where the rest is.
+# Maximum characters of one value. An e-mail has room for all that staff write; other channels link to the rest.
 MAX_VALUE_LENGTHS = {Channel.EMAIL.value: 5000, Channel.SMS.value: 320, Channel.PUSH.value: 240}
 ELLIPSIS = "\u2026"
 WHY = {
@@ -43,7 +43,7 @@ WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """What goes out. `html` is empty but for e-mail; `opt_out` is the address of the link, where there is one."""
+    """The composed message. `html` is only for e-mail; `opt_out` is the URL for opting out, or empty."""
 
     subject: str
     text: str
@@ -53,7 +53,7 @@ class Composed:
 
 @dataclass(frozen=True, slots=True)
 class MessageRequest:
-    """Which text is asked for. `values` come from the event; a customer without a name is greeted without one."""
+    """Which text to compose. `values` come from the event; without `customer_name` the greeting has no name."""
 
     brand: Brand
     template: str
@@ -66,7 +66,7 @@ class MessageRequest:
 
 
 def compose(request: MessageRequest, texts: MessageText | None = None) -> Composed:
-    """In the brand's own words if it has some, else in ours; `texts` given: in those."""
+    """Compose the message from `texts`, else from the brand's own text, else from the default text."""
     texts = texts or terms_of(request.brand, request.template, request.channel, request.language)
     values = values_of(request)
     isolated = catalogue.direction(request.language) == "rtl"
@@ -95,14 +95,14 @@ def compose(request: MessageRequest, texts: MessageText | None = None) -> Compos
 
 
 def with_link(text: str, texts: MessageText, values: Values) -> str:
-    """A text in which a message was cut leads to all of it; some do so anyway."""
+    """Append a link to the full message if a value was cut, unless the text has the link already."""
     link, named = values.get("acknowledge_link"), placeholders.names(texts.body)
     is_cut = any(value.is_cut for name, value in values.items() if name in named)
     return f"{text} {link.text}" if is_cut and link and "acknowledge_link" not in named else text
 
 
 def footer_of(request: MessageRequest, values: Values, opt_out: str) -> list[tuple[str, ...]]:
-    """Why they get it, whom to ask, and how to stop it."""
+    """Why the customer gets the message, whom to contact, and how to opt out."""
     why = WHY.get(request.template, "why")
     lines = [(placeholders.fill(catalogue.phrase(request.language, name), values),) for name in (why, "questions")]
     return [*lines, *([(opt_out, "")] if opt_out else [])]
@@ -116,7 +116,7 @@ def terms_of(brand: Brand, template: str, channel: str, language: str) -> Messag
 
 
 def values_of(request: MessageRequest) -> Values:
-    """Every name that this notice's words may hold."""
+    """The values of all placeholders that the notification's text may use."""
     name = one_line(request.customer_name)[:60]
     named = names.in_language(request.values, brand_id=request.brand.pk, language=request.language)
     values = {"customer_name": name, "brand_name": request.brand.name, "support_email": request.brand.support_email}
@@ -151,11 +151,11 @@ def values_of(request: MessageRequest) -> Values:
 
 
 def password_link(request: MessageRequest) -> str:
-    """The link to set a new password, which counts at every brand of the person's: it leads to the hostname of the
-    brand where they registered. Any other could have its hostname lead to a server that reads the link: whoever
-    registered nowhere, because a brand brought them along, gets one to the portal's own address.
+    """The link to set a new password. It leads to the hostname of the brand where the user registered.
 
-    It names the password that it is to replace and the address: when either has changed, the link is used up.
+    The password is valid at all of the user's brands, and another brand could point its hostname at a server that reads
+    the link. A user without a brand of registration, because a brand imported them, gets a link to the portal's own
+    URL. The link contains a mark of the old password and the address, so changing either invalidates it.
     """
     user = User.objects.filter(pk=request.user_id).first()
     if user is None:
@@ -167,12 +167,12 @@ def password_link(request: MessageRequest) -> str:
 
 
 def password_mark(user: User) -> str:
-    """What a link to set a new password replaces: good until the password or the address is another one."""
+    """Identifies the current password and address: a link is valid until either changes."""
     return salted_hmac("password.link", f"{tokens.fingerprint(user)} {user.email}", algorithm="sha256").hexdigest()
 
 
 def display_value(value: Any, language: str) -> str:
-    """Numbers and days as the language writes them."""
+    """Format numbers and days for the language."""
     with translation.override(language):
         if isinstance(value, bool) or value is None:
             return ""
@@ -184,7 +184,7 @@ def display_value(value: Any, language: str) -> str:
 
 
 def shortened(text: str, channel: str) -> Value:
-    """A value as a channel has room for it: what is too long ends after a word, with an ellipsis."""
+    """Shorten a value to the channel's limit, after a whole word and with an ellipsis."""
     longest = MAX_VALUE_LENGTHS[channel]
     if len(text) <= longest:
         return Value(text)
@@ -209,7 +209,7 @@ def opt_out_link(request: MessageRequest) -> str:
 
 
 def address_of(brand: Brand, purpose: str, claims: Mapping[str, Any]) -> str:
-    """A page that needs no login: who holds the link holds a signature over what it is for."""
+    """The URL of a page without login. The link's signature proves its purpose and claims."""
     return f"{site_of(brand)}{path_of(purpose, claims)}"
 
 
@@ -222,8 +222,9 @@ def site_of(brand: Brand) -> str:
 
 
 def read_link(purpose: str, token: str, *, max_age: timedelta | None = None) -> dict[str, Any] | None:
-    """What a link's token says; None for one that we did not sign, or longer than `max_age` ago. Without that links
-    do not expire: mail is read late.
+    """The claims of a link's token. None if it was not signed here, or longer than `max_age` ago.
+
+    Without `max_age` links do not expire, because mail is read late.
     """
     try:
         result: dict[str, Any] = signing.loads(token, salt=purpose, max_age=max_age)
@@ -233,6 +234,6 @@ def read_link(purpose: str, token: str, *, max_age: timedelta | None = None) -> 
 
 
 def sample(brand: Brand, template: str, channel: str, language: str) -> MessageRequest:
-    """Made-up facts, for previews and tests."""
+    """Sample values, for previews and tests."""
     values = {name: example for name, (_description, example) in KINDS[template].slots.items() if example is not None}
     return MessageRequest(brand, template, channel, language, values, "Ada")

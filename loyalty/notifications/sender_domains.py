@@ -1,7 +1,7 @@
-"""Sender domains: the only code that writes SenderDomain. A brand sends from a domain once its DNS says that it may.
+"""Sender domains: the only code that writes SenderDomain. A brand sends from a domain once its DNS proves ownership.
 
-The proof is a TXT record below the domain, with a token of the brand's own. It is looked for by a worker, each day
-again; a domain whose record is gone for longer than GRACE is not sent from any more.
+The proof is a TXT record below the domain, with the brand's token. A worker checks it daily. A domain whose record is
+missing for longer than GRACE is no longer used.
 """
 
 import re
@@ -27,7 +27,7 @@ from events.messages import LeasedEvent, NewEvent
 from loyalty.models.messages.addresses import SenderDomain
 
 KIND = "check-sender-domain"
-LABEL = "_loyalty-sender"  # below the domain, where a company may delegate it to whoever runs its mail
+LABEL = "_loyalty-sender"  # below the domain, where a company can delegate it to its mail provider
 PREFIX = "loyalty-sender="
 MAX_PER_BRAND = 20
 LOOKUP_SECONDS = 4
@@ -37,11 +37,11 @@ SHAPE = re.compile(r"(?=.{4,253}\Z)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][
 
 
 class NoAnswerNow(Exception):
-    """The DNS gave no answer to be believed, neither yes nor no."""
+    """The DNS gave no reliable answer, neither yes nor no."""
 
 
 def create(*, brand: Brand, domain: str, at: datetime) -> SenderDomain:
-    """A domain that the brand wants to send from; a worker looks for its proof. Raises Invalid."""
+    """Add a domain for the brand. A worker checks its proof. Raises Invalid."""
     name = readable(domain)
     if name is None:
         raise Invalid(_("Enter a domain such as example.com."), details={"field": "domain"})
@@ -59,7 +59,7 @@ def create(*, brand: Brand, domain: str, at: datetime) -> SenderDomain:
 
 
 def readable(domain: str) -> str | None:
-    """A domain as DNS writes it; None for what is none."""
+    """The domain in DNS notation, or None if it is not valid."""
     try:
         name = domain.strip().rstrip(".").lower().encode("idna").decode()
     except UnicodeError:
@@ -76,7 +76,7 @@ def record_value(domain: SenderDomain) -> str:
 
 
 def ask(*, domains: Sequence[SenderDomain], at: datetime) -> None:
-    """Have a worker look for the proofs, in the caller's transaction; once a minute, however often it is asked for."""
+    """Have a worker check the proofs, at most once a minute per domain. Joins the caller's transaction."""
     for domain in domains:
         message = NewEvent(
             kind=KIND,
@@ -89,7 +89,7 @@ def ask(*, domains: Sequence[SenderDomain], at: datetime) -> None:
 
 
 def ask_for_old_ones(*, at: datetime) -> int:
-    """Have those looked at again that were proven once and not looked at for a day; returns how many."""
+    """Request checks of verified domains that were not checked for a day. Returns how many."""
     waits = Coalesce(F("checked_at"), F("created_at"))
     with transaction.atomic():
         old = SenderDomain.objects.select_for_update(skip_locked=True).filter(verified_at__isnull=False)
@@ -103,7 +103,7 @@ def remove(*, domain: SenderDomain) -> None:
 
 
 def on_check(delivery: LeasedEvent) -> None:
-    """The handler of `check-sender-domain`. The look-up is outside of any transaction."""
+    """The handler of `check-sender-domain`. The DNS look-up is outside any transaction."""
     domain = SenderDomain.objects.filter(pk=delivery.payload["domain_id"], brand_id=delivery.brand_id).first()
     if domain is None:
         leases.finish(delivery)
@@ -120,7 +120,7 @@ def on_check(delivery: LeasedEvent) -> None:
 
 
 def note(*, domain: SenderDomain, is_verified: bool, at: datetime) -> None:
-    """Write down what the DNS said."""
+    """Store the result of a check."""
     row = SenderDomain.objects.filter(pk=domain.pk)
     if is_verified:
         row.update(verified_at=Coalesce(F("verified_at"), at), missing_since=None, checked_at=at, last_error="")
@@ -131,7 +131,7 @@ def note(*, domain: SenderDomain, is_verified: bool, at: datetime) -> None:
 
 
 def records(name: str) -> list[str]:
-    """The TXT records of a name; none where there is no such name. Raises NoAnswerNow."""
+    """The TXT records of a name. Empty if the name does not exist. Raises NoAnswerNow."""
     try:
         answer = resolver().resolve(name, "TXT", lifetime=LOOKUP_SECONDS, search=False)
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
@@ -142,7 +142,7 @@ def records(name: str) -> list[str]:
 
 
 def resolver() -> dns.resolver.Resolver:
-    """Of the servers that settings.DNS_SERVERS names, else of the machine's own."""
+    """A resolver for the servers in settings.DNS_SERVERS, else for the machine's own."""
     servers: list[tuple[str, int]] = settings.DNS_SERVERS
     made = dns.resolver.Resolver(configure=not servers)
     if servers:
@@ -152,12 +152,12 @@ def resolver() -> dns.resolver.Resolver:
 
 
 def proven(*, brand_id: int) -> "QuerySet[SenderDomain]":
-    """The domains that the brand may send from."""
+    """The domains from which the brand may send."""
     gone = Q(missing_since__lte=timezone.now() - GRACE)
     return SenderDomain.objects.filter(brand_id=brand_id, verified_at__isnull=False).exclude(gone)
 
 
 def may_send_from(*, brand_id: int, address: str) -> bool:
-    """Whether the brand has proven the domain of an e-mail address, exactly that one."""
+    """Whether the brand has proven exactly the domain of an e-mail address."""
     domain = readable(address.rpartition("@")[2]) if address else None
     return domain is not None and proven(brand_id=brand_id).filter(domain=domain).exists()

@@ -1,4 +1,4 @@
-"""How far something that many customers are told of has come."""
+"""Progress of a notification to many customers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Status = NotificationDelivery.Status
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Customers: told, reached by at least one channel, reached by none that is still trying, and who confirmed."""
+    """Numbers of customers: notified, reached by a channel, reached by none with none still trying, and confirmed."""
 
     notified: int
     delivered: int
@@ -23,7 +23,7 @@ class Figures:
 
 
 def notified(*, brand_id: int, key: str) -> QuerySet[Notification]:
-    """One row for each customer: `reached` by it or a reminder of it, `waiting` while a channel still tries."""
+    """One row per customer: `reached` by it or by a reminder, `waiting` while a channel still tries."""
     deliveries = NotificationDelivery.objects.filter(notification=OuterRef("pk"))
     reminded = NotificationDelivery.objects.filter(
         user=OuterRef("user"),
@@ -41,7 +41,7 @@ UNREACHED = Q(reached=False, waiting=False, closed_at__isnull=False)
 
 
 def of(*, brand_id: int, key: str) -> Figures:
-    """One query."""
+    """Takes one query."""
     counts = notified(brand_id=brand_id, key=key).aggregate(
         notified=Count("pk"),
         delivered=Count("pk", filter=Q(reached=True)),
@@ -52,19 +52,19 @@ def of(*, brand_id: int, key: str) -> Figures:
 
 
 def unreached(*, brand_id: int, key: str) -> QuerySet[Notification]:
-    """Those whom no channel reached, and who have not said that they know."""
+    """Notifications of customers whom no channel reached and who have not confirmed it."""
     rows = notified(brand_id=brand_id, key=key).filter(UNREACHED, acknowledged_at__isnull=True)
     return rows.select_related("user").order_by("pk")
 
 
 def not_acknowledged(*, brand_id: int, key: str) -> list[int]:
-    """The customers who were notified and have not confirmed it, by id."""
+    """The ids of customers who were notified and have not confirmed it."""
     rows = Notification.objects.filter(brand_id=brand_id, key=key, acknowledged_at__isnull=True)
     return list(rows.order_by("user_id").values_list("user_id", flat=True))
 
 
 def still_to_remind(*, brand_id: int, key: str, user_ids: Sequence[int], since: datetime) -> list[int]:
-    """Of these customers, those who have not confirmed it by now and got nothing of it after `since`."""
+    """Those of `user_ids` who have not confirmed it and got no notification or reminder of it after `since`."""
     later = Notification.objects.filter(
         of_thing(key), brand_id=brand_id, user=OuterRef("user"), template=OuterRef("template"), opened_at__gt=since
     )

@@ -1,4 +1,4 @@
-"""Addresses that take nothing for good: the only code that writes SuppressedAddress."""
+"""Suppressed addresses: the only code that writes SuppressedAddress."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,7 +8,7 @@ from loyalty.models.messages.addresses import SuppressedAddress
 
 
 def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str, at: datetime) -> None:
-    """Send nothing more to this address; a second reason replaces the first."""
+    """Suppress this address. A second reason replaces the first."""
     SuppressedAddress.objects.update_or_create(
         brand_id=brand_id,
         channel=channel,
@@ -18,14 +18,14 @@ def stop(*, brand_id: int, channel: str, address: str, masked: str, reason: str,
 
 
 def among(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of these pairs of channel and address that are stopped."""
+    """Those of the pairs of channel and address that are suppressed."""
     digests = {digest(channel, address): (channel, address) for channel, address in addresses}
     rows = SuppressedAddress.objects.filter(brand_id=brand_id, digest__in=digests).values_list("digest", flat=True)
     return {digests[each] for each in rows}
 
 
 def let_try_again(*, address: SuppressedAddress) -> None:
-    """Staff know better: the mailbox is back, the number was ported."""
+    """For staff who know that the address works again, such as a ported number."""
     SuppressedAddress.objects.filter(pk=address.pk).delete()
 
 
@@ -34,6 +34,6 @@ def digest(channel: str, address: str) -> str:
 
 
 def erase(*, brand_id: int, addresses: Iterable[tuple[str, str]]) -> None:
-    """For the erasure of a person's data; each address with its channel."""
+    """For the erasure of personal data. `addresses` are pairs of channel and address."""
     digests = [digest(channel, address) for channel, address in addresses]
     SuppressedAddress.objects.filter(brand_id=brand_id, digest__in=digests).delete()

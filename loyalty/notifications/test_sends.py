@@ -1,4 +1,4 @@
-"""Trials: a notice with made-up facts, sent to a member of staff the way customers get theirs."""
+"""Test sends: a notification with sample values, sent to staff in the same way as to customers."""
 
 import uuid
 from collections.abc import Mapping
@@ -27,10 +27,10 @@ def send(
     more: Mapping[str, Any] | None = None,
     at: datetime,
 ) -> None:
-    """By e-mail to their own address, by SMS to the number given, by push to their own newest device.
-    `more`: values beside the made-up ones.
+    """By e-mail to their own address, by SMS to `phone`, by push to their own newest device.
 
-    Raises Invalid where the channel is not set up, or there is nowhere to send it, and RateLimited.
+    `more` are values in addition to the sample ones. Raises Invalid if the channel is not set up or there is no
+    address, and RateLimited.
     """
     rate_limits.hit("test_message", to.pk)
     values: dict[str, Any] = dict(rendering.sample(brand, template, channel, language).values)

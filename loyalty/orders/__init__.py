@@ -1,1 +1,1 @@
-"""What becomes of credited orders: returns, and points that are pending until they are released."""
+"""Credited orders: their returns, and points that are pending until they are released."""

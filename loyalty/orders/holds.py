@@ -1,4 +1,4 @@
-"""Pending points: what orders earned and the balance does not hold yet. releases.py makes them part of it."""
+"""Pending points: earned by orders, and not yet in the balance. releases.py releases them."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ from brands.models.tenants import Brand
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """How long points are pending: so many days; None: until the delivery is confirmed, however long that takes."""
+    """How long points are pending, in days. None: until the delivery is confirmed, however long that takes."""
 
     days: int | None
 
@@ -17,7 +17,7 @@ class Hold:
 
 
 def hold_of_orders(brand: Brand) -> Hold | None:
-    """As the brand has set it; None: points of orders are credited at once."""
+    """The brand's setting. None: points of orders are credited at once."""
     if brand.order_points == Brand.OrderPoints.AT_ONCE:
         return None
     return Hold(brand.order_points_days or None)

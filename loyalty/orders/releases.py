@@ -1,4 +1,4 @@
-"""Releases of pending points: by the clock, or when a delivery is confirmed. Each happens once, whoever comes twice."""
+"""Releases of pending points: when they are due, or when a delivery is confirmed. Each happens exactly once."""
 
 import logging
 import uuid
@@ -27,9 +27,9 @@ from loyalty.points.level_periods.raising import raise_level
 
 logger = logging.getLogger(__name__)
 
-# Any constant UUID: a name space of its own for what follows from releases.
+# An arbitrary constant UUID: the namespace of event ids derived from releases.
 EVENT_ID_NAMESPACE = uuid.UUID("7a53d5f0-6b8f-4a55-9d1e-30b0a0a3bb2e")
-# What a call looks at, and how long it works; beat calls for one each minute.
+# Limits of one call. Celery beat makes one call a minute.
 MAX_LINES = 10_000
 TURN_SECONDS = 30
 TRIED_AGAIN_AFTER = timedelta(hours=1)
@@ -37,7 +37,7 @@ TRIED_AGAIN_AFTER = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class DuePending:
-    """Pending points that are due: their line of the ledger, and whose they are."""
+    """Pending points that are due: their ledger entry and account."""
 
     entry: int
     account: int
@@ -47,9 +47,9 @@ FETCH_DUE = query("loyalty/orders/sql/fetch_due_pending.sql", returns=DuePending
 
 
 def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
-    """Release what is due, a line of each brand and then the next of each, for so long; returns how many lines.
+    """Release what is due, one entry of each brand in turn, for at most `seconds`. Returns how many entries.
 
-    Stopped anywhere, the next call goes on.
+    The next call continues where this one stops.
     """
     ends_at, released = monotonic() + seconds, 0
     for due in FETCH_DUE.all(at=at, limit=MAX_LINES):
@@ -60,8 +60,7 @@ def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
 
 
 def _is_released(due: DuePending, *, at: datetime) -> bool:
-    """A line at which it fails, such as one that its account has no room for, is due again some time later: neither the
-    brand's other lines nor anybody else's wait for it."""
+    """A failed entry, such as one that would overflow its account, is due again later. No other entry waits for it."""
     try:
         return release(due, at=at) is not None
     except Exception as error:
@@ -73,7 +72,7 @@ def _is_released(due: DuePending, *, at: datetime) -> bool:
 
 
 def release(due: DuePending, *, at: datetime) -> Release | None:
-    """Make pending points part of the balance, in a transaction of its own; None: nothing of them is due any more."""
+    """Release pending points in a transaction of its own. Returns None if nothing is due any longer."""
     with transaction.atomic():
         accounts.lock(account=due.account)
         released = ledger.release(account=due.account, entry=due.entry, note=note_of(due.entry), at=at)
@@ -89,7 +88,7 @@ def note_of(entry: int) -> str:
 
 
 def followups_of(due: DuePending, released: Release, at: datetime) -> list[messages.NewEvent]:
-    """The level is reached now; wallets and webhooks hear of it."""
+    """Raise the level if it is reached now, and return the events for wallets and webhooks."""
     level, is_new = raise_level(
         brand=Brand.objects.get(pk=released.brand_id),
         account=due.account,
@@ -140,9 +139,9 @@ def followups_of(due: DuePending, released: Release, at: datetime) -> list[messa
 
 
 def confirm_delivery(*, brand_id: int, user_id: int, order_id: str, at: datetime) -> Release | None:
-    """Release what is pending of an order now. None: nothing was pending, or the member is blocked and it waits.
+    """Release an order's pending points now. Returns None if nothing was pending, or if the member is blocked.
 
-    Raises OrderUnknown and OrderOfAnother. Owns the transaction, in which the order's account is locked first.
+    Raises OrderUnknown and OrderOfAnother. Owns the transaction, which locks the order's account first.
     """
     order = CreditedOrder.objects.filter(brand=brand_id, order_id=order_id).first()
     if order is None:

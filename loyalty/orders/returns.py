@@ -1,4 +1,4 @@
-"""Returns of orders: the points they take back. The only code that writes OrderReturn."""
+"""Returns of orders, and the points they reverse. The only code that writes OrderReturn."""
 
 import uuid
 from collections.abc import Sequence
@@ -29,28 +29,28 @@ from loyalty.points.level_periods.rules import rule_of
 from loyalty.points.levels import levels_of
 
 ZERO = Decimal(0)
-# Any constant UUID: a name space of its own for what follows from returns.
+# An arbitrary constant UUID: the namespace of event ids derived from returns.
 EVENT_ID_NAMESPACE = uuid.UUID("0d3a2b63-2f62-4f0f-9a0e-0f5cbe7c9a41")
 WHOLE = "whole"
 
 
 @dataclass(frozen=True, slots=True)
 class OrderReturnRequest:
-    """A return as a shop reported it. `event` is the row of the event that brought it."""
+    """A return as a shop reported it. `event` is the primary key of its event."""
 
     brand_id: int
     user_id: int
     order_id: str
     return_id: str
     kind: str
-    currency: str  # empty: the order's
+    currency: str  # empty: the order's currency
     requested: ReturnRequest
     event: int
     at: datetime
 
     @classmethod
     def of(cls, event: messages.LeasedEvent, *, at: datetime) -> "OrderReturnRequest":
-        """Of the payload of `order-returned` and `order-cancelled` (docs/events.md)."""
+        """Parse the payload of `order-returned` and `order-cancelled` (docs/events.md)."""
         payload = event.payload
         amount = payload.get("amount")
         return cls(
@@ -69,7 +69,7 @@ class OrderReturnRequest:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What another return with the same id must say too."""
+        """What a repeated return with the same id must match."""
         amount = str(self.requested.amount) if self.requested.amount is not None else None
         content: dict[str, Any] = json_safe({"amount": amount, "items": list(self.requested.items)})
         return content
@@ -77,9 +77,9 @@ class OrderReturnRequest:
 
 @dataclass(frozen=True, slots=True)
 class AppliedReturn:
-    """What a return came to. `is_replay`: it was applied before, and nothing changed now.
+    """The result of a return. `is_replay`: it was applied before, and nothing changed now.
 
-    `returned_before` and `returned`: of what was `paid` for the order, without this return and with it.
+    `returned_before` and `returned` are the parts of `paid` that are returned, without and with this return.
     """
 
     answer: dict[str, Any]
@@ -90,11 +90,11 @@ class AppliedReturn:
     returned_before: Decimal = ZERO
     returned: Decimal = ZERO
     is_replay: bool = False
-    user_id: int | None = None  # whose account it was
+    user_id: int | None = None  # the account's user
 
 
 def note_waiting(request: OrderReturnRequest) -> None:
-    """Remember a return whose order is not known yet, so that the order finds it."""
+    """Store a return whose order is not known yet, so that the order finds it."""
     fields = {
         "user_id": request.user_id,
         "kind": request.kind,
@@ -108,13 +108,13 @@ def note_waiting(request: OrderReturnRequest) -> None:
 
 
 def events_waiting_for(*, brand_id: int, order_id: str) -> list[int]:
-    """The events whose returns wait for this order."""
+    """The events of returns that wait for this order."""
     waiting = OrderReturn.objects.filter(brand=brand_id, order_id=order_id, status=OrderReturn.Status.WAITING)
     return list(waiting.values_list("event", flat=True))
 
 
 def reject_waiting(request: OrderReturnRequest) -> None:
-    """Nothing comes of a return that waited for its order, or that asks for what cannot be."""
+    """Reject a return that waits for its order, because the order never came or the return is not possible."""
     waiting = OrderReturn.objects.filter(
         brand=request.brand_id, order_id=request.order_id, return_id=request.return_id, event=request.event
     )
@@ -122,10 +122,10 @@ def reject_waiting(request: OrderReturnRequest) -> None:
 
 
 def apply(request: OrderReturnRequest, *, cause: str) -> AppliedReturn:
-    """Take back what the returned part of the order earned: pending points first, then from the balance.
+    """Reverse what the returned part of the order earned: pending points first, then the balance.
 
     Call in a transaction: the account stays locked until it ends. Raises OrderUnknown, OrderOfAnother,
-    ReturnExceedsOrder and ReturnIdReused; nothing has changed then.
+    ReturnExceedsOrder and ReturnIdReused, without any change.
     """
     order = CreditedOrder.objects.filter(brand=request.brand_id, order_id=request.order_id).first()
     if order is None:
@@ -145,7 +145,7 @@ def apply(request: OrderReturnRequest, *, cause: str) -> AppliedReturn:
 
 
 def is_order_of(account: UserPoints, order: CreditedOrder) -> bool:
-    """Whether the member ordered, or the account of theirs that was merged into this one."""
+    """Whether the order belongs to this account, or to one that was merged into it."""
     if order.user_id == account.user_id:
         return True
     return accounts.is_merged(brand_id=account.brand_id, user_id=order.user_id, into=account.pk)
@@ -217,10 +217,10 @@ def write(
 
 
 def pending_of(entry: LoyaltyTransaction | None, points: Decimal) -> Decimal:
-    """How many of the points are still pending, which go first."""
+    """How many of the points are still pending. Those are reversed first."""
     if entry is None or entry.reason != LoyaltyTransaction.Reason.PENDING:
         return ZERO
-    # The row is locked: a release in this very moment comes before or after.
+    # The lock orders this before or after a concurrent release.
     rows = PendingPoints.objects.select_for_update(no_key=True).filter(entry=entry)
     remaining = rows.values_list("remaining", flat=True).first() or ZERO
     return min(points, remaining)
@@ -229,7 +229,7 @@ def pending_of(entry: LoyaltyTransaction | None, points: Decimal) -> Decimal:
 def write_entries(
     row: OrderReturn, account: UserPoints, entry: LoyaltyTransaction | None, cause: str
 ) -> list[messages.NewEvent]:
-    """The lines of the ledger, the level, and what others hear of it."""
+    """Write the ledger entries and the level. Returns the events for wallets and webhooks."""
     assert row.applied_at is not None  # noqa: S101 - the caller has set it
     at = row.applied_at
     if row.kind == OrderReturn.Kind.CANCELLED:
@@ -251,7 +251,7 @@ def write_entries(
 def level_after_return(
     account: UserPoints, entry: LoyaltyTransaction | None, points: Decimal, at: datetime
 ) -> tuple[str, list[messages.NewEvent]]:
-    """The level, which a return lowers only where the brand says so; and what follows where levels have periods."""
+    """The level after a return, which lowers it only if the brand says so; and events of brands with level periods."""
     brand = Brand.objects.get(pk=account.brand_id)
     if rule_of(brand):
         return raising.after_return(brand=brand, account=account.pk, entry=entry, points=points, at=at)
@@ -267,7 +267,7 @@ def level_after_return(
 
 
 def events_of(row: OrderReturn, account: UserPoints, note: str, cause: str) -> list[messages.NewEvent]:
-    assert row.applied_at is not None  # noqa: S101 - it is applied
+    assert row.applied_at is not None  # noqa: S101 - the return is applied
     balance = balance_changed(
         brand_id=row.brand_id,
         user_id=row.user_id,
@@ -304,7 +304,7 @@ def events_of(row: OrderReturn, account: UserPoints, note: str, cause: str) -> l
 
 
 def answer_of(row: OrderReturn) -> dict[str, Any]:
-    """What stands on the event as its outcome."""
+    """The outcome stored on the event."""
     return {
         "order_id": row.order_id,
         "return_id": row.return_id,

@@ -1,4 +1,4 @@
-"""What part of an order a return is, in money and in points. Plain functions: they read and write nothing."""
+"""Which share of an order a return is, in money and in points. Pure functions without I/O."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Item = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ReturnRequest:
-    """What a shop says is returned: `amount` in the order's currency, or `items`, or with neither all that is left."""
+    """What a shop says is returned: `amount` in the order's currency, or `items`. With neither: all that is left."""
 
     amount: Decimal | None = None
     items: tuple[Item, ...] = ()
@@ -32,7 +32,7 @@ class ReturnRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReturnedBefore:
-    """What earlier returns of the order came to, in its currency and in points; `items` of those that named some."""
+    """The sums of earlier returns of the order, in its currency and in points, and the `items` they named."""
 
     amount: Decimal = ZERO
     points: Decimal = ZERO
@@ -43,10 +43,10 @@ class ReturnedBefore:
 def amount_returned(
     request: ReturnRequest, *, paid: Decimal | None, items: Sequence[Item], before: ReturnedBefore
 ) -> Decimal:
-    """How much of what was `paid` the request returns. Raises ReturnExceedsOrder, which says what is left.
+    """How much of `paid` the request returns. Raises ReturnExceedsOrder, which says what is left.
 
-    What items cost is what they cost of the order after its discount. Of an order whose amount is not known only the
-    whole can be returned.
+    Items count at their share of the discounted order. An order whose amount is not known can only be returned as a
+    whole.
     """
     left = (paid or ZERO) - before.amount
     if before.is_complete:
@@ -64,7 +64,7 @@ def amount_returned(
 
 
 def cost_of(returned: Sequence[Item], paid: Decimal, bought: Sequence[Item], before: ReturnedBefore) -> Decimal:
-    """What the returned items cost of what was paid: by their prices, or by their number where they cost nothing."""
+    """The returned items' share of `paid`: by price, or by quantity if the prices are zero."""
     total = sum((worth_of(item) for item in bought), ZERO)
     cost = ZERO
     for name, quantity in quantities(returned).items():
@@ -92,12 +92,12 @@ def worth_of(item: Item) -> Decimal:
 
 
 def names_of(item: Item) -> set[tuple[str, str]]:
-    """By what a return may name an item: its product's id, its SKU."""
+    """The identifiers by which a return may name an item: its product's id, its SKU."""
     return {(name, str(item[name])) for name in ("productId", "sku") if item.get(name) is not None}
 
 
 def quantities(items: Sequence[Item]) -> dict[tuple[str, str], int]:
-    """How many of each item, which is named by its product's id if it has one."""
+    """The quantity of each item. An item is identified by its product's id if it has one."""
     result: dict[tuple[str, str], int] = {}
     for item in items:
         name = min(names_of(item))
@@ -108,9 +108,9 @@ def quantities(items: Sequence[Item]) -> dict[tuple[str, str], int]:
 def points_back(
     *, awarded: Decimal, paid: Decimal | None, returned: Decimal, before: ReturnedBefore, is_last: bool
 ) -> Decimal:
-    """The points that this return takes back, where `returned` is all that was returned of the order, this included.
+    """The points that this return reverses. `returned` is the total returned of the order, including this return.
 
-    In proportion, in whole points with halves up; what is left of the order's points goes with the last return.
+    Proportional, in whole points with halves rounded up. The last return takes the rest of the order's points.
     """
     if is_last or not paid:
         return awarded - before.points if is_last else ZERO

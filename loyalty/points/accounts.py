@@ -1,4 +1,4 @@
-"""Membership of a brand's programme: who its customers are, and enrolling them."""
+"""Membership of a brand's programme: finding customers and enrolling them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ GOOD_STANDING_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class Enrolment:
-    """An account, and whether member.enrolled was published of it."""
+    """An account, and whether member.enrolled was published for it."""
 
     account: int
     is_published: bool
@@ -46,7 +46,7 @@ SET_EXTERNAL_IDS = command("loyalty/points/sql/set_external_ids.sql")
 
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """Somebody to enrol, by the address of a user, and what the brand calls them."""
+    """A person to enrol, by the user's address, with their names at the brand."""
 
     address: str
     external_id: str
@@ -55,7 +55,7 @@ class Newcomer:
 
 
 def enrol(*, user_id: int, brand_id: int, at: datetime) -> int:
-    """The customer's account at the brand, made now if there was none. Returns its user_point_id.
+    """Return the customer's user_point_id at the brand. Creates the account if there is none.
 
     One statement, which publishes member.enrolled too.
     """
@@ -77,9 +77,9 @@ def enrol(*, user_id: int, brand_id: int, at: datetime) -> int:
 
 
 def enrol_many(*, brand_id: int, newcomers: Sequence[Newcomer], at: datetime) -> list[int]:
-    """Accounts for people who have none at the brand, in one statement that publishes nothing. Returns them.
+    """Create accounts for people without one at the brand, in one statement that publishes nothing. Returns the ids.
 
-    Call in a transaction, outside of the guard: whoever registered elsewhere is enrolled too.
+    Call in a transaction, without the row guard: the people may have registered elsewhere.
     """
     rows: list[int] = ENROL_MANY.all(
         brand_id=brand_id,
@@ -93,22 +93,22 @@ def enrol_many(*, brand_id: int, newcomers: Sequence[Newcomer], at: datetime) ->
 
 
 def set_external_ids(*, external_ids: Mapping[int, str], at: datetime) -> None:
-    """Note the numbers of these accounts in the brand's own systems, where none is noted."""
+    """Set the external ids of those of these accounts that have none."""
     SET_EXTERNAL_IDS.run(accounts=list(external_ids), external_ids=list(external_ids.values()), at=at)
 
 
 def lock(*, account: int) -> None:
-    """Make every other change of the account wait for the end of the caller's transaction."""
+    """Block other changes of the account until the end of the caller's transaction."""
     UserPoints.objects.select_for_update(no_key=True).only("pk").get(pk=account)
 
 
 def lock_many(*, accounts: Sequence[int]) -> None:
-    """Lock these accounts in the order of their ids, in which everybody locks several."""
+    """Lock these accounts in the order of their ids, like all code that locks several."""
     LOCK_ACCOUNTS.all(accounts=list(accounts))
 
 
 def current_account(*, brand_id: int, user_id: int) -> UserPoints | None:
-    """The customer's account; where it was merged into another one, that one, which was merged into none."""
+    """The customer's account, or the account into which it was merged, which is never merged itself."""
     account = account_of(brand_id=brand_id, user_id=user_id)
     if account is not None and account.merged_into_id is not None:
         return UserPoints.objects.get(pk=account.merged_into_id)
@@ -116,7 +116,7 @@ def current_account(*, brand_id: int, user_id: int) -> UserPoints | None:
 
 
 def lock_current(*, brand_id: int, user_id: int) -> UserPoints | None:
-    """As current_account, locked as `lock` does: it goes on until the end of the caller's transaction."""
+    """Like current_account, and locked until the end of the caller's transaction."""
     while account := current_account(brand_id=brand_id, user_id=user_id):
         lock(account=account.pk)
         account.refresh_from_db()
@@ -131,26 +131,26 @@ def is_merged(*, brand_id: int, user_id: int, into: int) -> bool:
 
 
 def users_merged_into(*, account: UserPoints) -> list[int]:
-    """Whose accounts were merged into this one, and are not erased."""
+    """The users whose accounts were merged into this one, except erased ones."""
     rows = UserPoints.objects.filter(pk__in=account.merged_from or (), user__is_active=True)
     return list(rows.order_by("pk").values_list("user", flat=True))
 
 
 def set_merged(*, source: UserPoints, target: UserPoints) -> None:
-    """The account `source` ends and leads to `target`. Called by merges, with both locked."""
+    """End the account `source` and lead it to `target`. Called by merges, with both locked."""
     UserPoints.objects.filter(pk=source.pk).update(status=UserPoints.Status.MERGED, merged_into=target)
     UserPoints.objects.filter(pk=target.pk).update(merged_from=[*(target.merged_from or ()), source.pk])
 
 
 def set_separate(*, source: UserPoints, target: UserPoints) -> None:
-    """Both go on by themselves. Called by the undo of a merge, with both locked."""
+    """Separate both accounts again. Called by the undo of a merge, with both locked."""
     remaining = [account for account in target.merged_from or () if account != source.pk]
     UserPoints.objects.filter(pk=target.pk).update(merged_from=remaining or None)
     UserPoints.objects.filter(pk=source.pk).update(status=UserPoints.Status.ACTIVE, merged_into=None)
 
 
 def reject_closed(status: str) -> None:
-    """Raises MemberBlocked for an account that is blocked, MemberMerged for one that was merged."""
+    """Raises MemberBlocked for a blocked account, and MemberMerged for a merged one."""
     if status == UserPoints.Status.MERGED:
         raise MemberMerged
     if status == UserPoints.Status.BLOCKED:
@@ -158,10 +158,10 @@ def reject_closed(status: str) -> None:
 
 
 def lock_named(*, user_id: int, brand_id: int) -> list[int]:
-    """Lock the person's account at this brand, and at every other brand that corrected their name. Returns the ids.
+    """Lock the person's accounts at this brand and at every brand that corrected their name. Returns the ids.
 
-    Call in a transaction, before the person is locked: corrections lock an account first too. A first correction that
-    another brand makes after this counts as later than what the customer writes.
+    Call in a transaction, before locking the person: corrections lock an account first too. If another brand makes its
+    first correction after this, it counts as later than the customer's own change.
     """
     with row_guard.disabled("a customer's own name holds at every brand"):
         corrected = Q(first_name__isnull=False) | Q(last_name__isnull=False) | Q(brand=brand_id)
@@ -170,13 +170,13 @@ def lock_named(*, user_id: int, brand_id: int) -> list[int]:
 
 
 def lock_unconfirmed(*, user_id: int) -> bool:
-    """Whether the person's e-mail address is not confirmed; it stays so until the end of the caller's transaction."""
+    """Whether the person's address is unconfirmed. Locks it in this state until the end of the caller's transaction."""
     unconfirmed = User.objects.select_for_update(no_key=True).filter(pk=user_id, email_verified_at=None)
     return bool(unconfirmed.values_list("pk"))
 
 
 def find(*, brand: Brand, user_id: int) -> User | None:
-    """The brand's customer with this id: enrolled there or registered there. Others' customers are nobody."""
+    """The brand's customer with this id, enrolled or registered there. Never finds customers of other brands."""
     here = Q(points_rows__brand=brand) | Q(registered_brand=brand)
     return User.objects.filter(here, pk=user_id, is_active=True).distinct().first()
 
@@ -195,13 +195,13 @@ def names_of(user: User, brand_id: int) -> tuple[str, str]:
 
 
 def set_names(*, account: UserPoints, first_name: str, last_name: str, at: datetime) -> None:
-    """What this brand calls a member from now on. Called by corrections, in its transaction."""
+    """Set a member's name at this brand. Called by corrections, in its transaction."""
     rows = UserPoints.objects.filter(pk=account.pk)
     rows.update(first_name=first_name, last_name=last_name, updated_at=at)
 
 
 def clear_names(*, accounts: Collection[int], names: Iterable[str], at: datetime) -> None:
-    """The customer wrote these `names` themselves: that holds in these locked `accounts`, whatever staff corrected."""
+    """Clear staff corrections of these `names` in the locked `accounts`, because the customer entered the names."""
     with row_guard.disabled("a customer's own name holds at every brand"):
         for name in names:
             corrected = UserPoints.objects.filter(pk__in=accounts).exclude(**{name: None})
@@ -209,19 +209,19 @@ def clear_names(*, accounts: Collection[int], names: Iterable[str], at: datetime
 
 
 def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at: datetime) -> list[UserPoints]:
-    """Block accounts, or let them in again. Returns those that this changed. Called by blocking, in its transaction."""
+    """Block or unblock accounts. Returns those that this changed. Called by blocking, in its transaction."""
     chosen = {account.pk: account for account in accounts}
     remaining = UserPoints.objects.filter(pk__in=chosen).exclude(status=status)
     with transaction.atomic():
-        # In the order in which accruals and the expiry of points lock several. Whoever was faster is not done again.
-        remaining = remaining.exclude(status=UserPoints.Status.MERGED)  # the undo of its merge opens it again
+        # Locks in the same order as accruals and the expiry of points. Skips accounts that others have changed already.
+        remaining = remaining.exclude(status=UserPoints.Status.MERGED)  # undoing the merge reopens it
         changed = list(remaining.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
         UserPoints.objects.filter(pk__in=changed).update(status=status, updated_at=at)
     return [chosen[pk] for pk in changed]
 
 
 def set_external_id(*, account: UserPoints, external_id: str, at: datetime) -> None:
-    """Note the member's number in the brand's own systems; empty for none. Raises Invalid for one that another has."""
+    """Store the member's id in the brand's own systems, or "" for none. Raises Invalid if another member has it."""
     try:
         with transaction.atomic():
             UserPoints.objects.filter(pk=account.pk).update(external_id=external_id, updated_at=at)
@@ -231,20 +231,20 @@ def set_external_id(*, account: UserPoints, external_id: str, at: datetime) -> N
 
 
 def touch(*, account: int, at: datetime) -> None:
-    """Make whoever read the account before this, and would write what follows from it, read again."""
+    """Force accruals that read the account earlier to read it again before they write."""
     UserPoints.objects.filter(pk=account).update(updated_at=at)
 
 
 def touch_member(*, user_id: int, brand_id: int, at: datetime) -> bool:
-    """Note that what the brand knows of the person changed, for whoever keeps a copy. Locks the account.
+    """Mark the person's data at the brand as changed, for systems with a copy. Locks the account.
 
-    False: the person is no member.
+    Returns False if the person is not a member.
     """
     return bool(UserPoints.objects.filter(user_id=user_id, brand_id=brand_id).update(updated_at=at))
 
 
 def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
-    """For the erasure of a person's data: the account is the pseudonym's, and earns and redeems nothing any more."""
+    """For the erasure of personal data: reassign the account to the pseudonym, which earns and redeems nothing."""
     rows = UserPoints.objects.filter(user_id=user_id, brand_id=brand_id)
     rows.exclude(status=UserPoints.Status.MERGED).update(status=UserPoints.Status.BLOCKED)
     rows.update(
@@ -257,7 +257,7 @@ def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int, at: datetime)
 
 
 def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:
-    """Whether the brand has credited the customer anything by then; what other members gave proves nothing."""
+    """Whether the brand had credited the customer by then. Points from other members do not count."""
     lines = LoyaltyTransaction.objects.filter(user_point__user_id=user_id, user_point__brand_id=brand_id)
     earned = (LoyaltyTransaction.Reason.EARNED, LoyaltyTransaction.Reason.RELEASED)
     own = lines.exclude(reason_id__startswith=TRANSFERRED)
@@ -265,7 +265,7 @@ def has_earned(*, user_id: int, brand_id: int, before: datetime) -> bool:
 
 
 def is_established(*, user_id: int, brand_id: int, at: datetime) -> bool:
-    """Whether the customer is no longer new: registered GOOD_STANDING_DAYS ago, or with points of the day before."""
+    """Whether the customer is no longer new: registered GOOD_STANDING_DAYS ago, or earned points over a day ago."""
     joined = at - timedelta(days=GOOD_STANDING_DAYS)
     if User.objects.filter(pk=user_id, date_joined__lte=joined).exists():
         return True

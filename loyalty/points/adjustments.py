@@ -1,4 +1,4 @@
-"""Adjustments: points that staff add or take by hand. Each says why, is made once, and stands in the audit log."""
+"""Adjustments: points that staff add or deduct by hand. Each has a reason, is made once, and is in the audit log."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,14 +30,14 @@ from loyalty.points.ledger import Credit
 from loyalty.points.level_periods.raising import raise_level
 
 ZERO = Decimal(0)
-LINE = "ledger line"  # in the audit log, of adjustments and opening balances alone
-WAITING = "opening balance"  # in the audit log, of one that waits for a confirmed address
-MAX_SCANS = 100  # at the brand's ceiling: what anybody but the operator adds in a day
+LINE = "ledger line"  # key in the audit log, only for adjustments and opening balances
+WAITING = "opening balance"  # key in the audit log, for one that waits for a confirmed address
+MAX_SCANS = 100  # at the brand's ceiling: the daily maximum for anyone but the operator
 
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """What an adjustment came to, in points."""
+    """The result of an adjustment, in points."""
 
     points: Decimal
     new_balance: Decimal
@@ -47,12 +47,11 @@ class Adjustment:
 
 
 def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: AuditContext) -> Adjustment:
-    """Add `points` to an account or, where they are negative, take them; once per `key`, however often it is called.
+    """Add `points` to an account, or deduct them if negative; once per `key`. Owns the transaction.
 
-    `audit_context.reason` is for staff and customer to read. A blocked member can only lose points. Raises Invalid
-    without a reason or points or for more than the user may add in a day, MemberBlocked, NotEnoughPoints where the
-    balance would be negative, and PointsAlreadyClaimed where this key's adjustment is made already. Owns the
-    transaction.
+    Staff and the customer read `audit_context.reason`. A blocked member can only lose points. Raises Invalid without a
+    reason or points, or above the user's daily limit; MemberBlocked; NotEnoughPoints if the balance would become
+    negative; and PointsAlreadyClaimed if this key's adjustment exists already.
     """
     check_adjustment(account=account, points=points, reason=audit_context.reason)
     is_bounded = points > 0 and not (audit_context.user is not None and audit_context.user.is_superuser)
@@ -64,7 +63,7 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: Au
         line = write(
             account=account.pk, points=abs(points), reason_id=reason_id, note=audit_context.reason, at=audit_context.at
         )
-        if is_bounded:  # after the ledger, which knows an adjustment that is made already
+        if is_bounded:  # after the ledger, which rejects an adjustment that was already made
             check_limit(account=account, points=points, audit_context=audit_context)
         level, updated = raise_level(
             brand=account.brand,
@@ -102,13 +101,15 @@ def check_adjustment(*, account: UserPoints, points: Decimal, reason: str) -> No
 
 
 def take_turn(*, brand_id: int, by: User | None) -> None:
-    """One addition by a person for a brand at a time is decided: two at once would pass the day's ceiling together."""
+    """Serialise additions by one user for a brand: two at once could exceed the daily limit together."""
     lock_text(LockOfText.ADJUSTMENTS, f"adjustments:{brand_id}:{by.pk if by else 0}")
 
 
 def check_limit(*, account: UserPoints, points: Decimal, audit_context: AuditContext) -> None:
-    """Of what one person adds for a brand in a day (UTC), however many times. The operator, who sets the ceiling, is
-    not bound by it."""
+    """Check what one user adds for a brand in a day (UTC), in all adjustments.
+
+    It does not apply to the operator, who sets the ceiling.
+    """
     most = max_a_day(account.brand)
     before = added_today(brand_id=account.brand_id, by=audit_context.user, at=audit_context.at)
     if before + points <= most:
@@ -121,12 +122,12 @@ def check_limit(*, account: UserPoints, points: Decimal, audit_context: AuditCon
 
 
 def max_a_day(brand: Brand) -> int:
-    """Of points that anybody but the operator adds for a brand in a day, one by one or with a file."""
+    """The points that anyone but the operator may add for a brand in a day, singly or with files."""
     return MAX_SCANS * brand.max_points_per_scan
 
 
 def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
-    """As the audit log has it; what was taken gives nothing back."""
+    """According to the audit log. Deductions do not increase what is left."""
     day = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     made = AuditLogEntry.objects.filter(
         user=by, brand=brand_id, kind="loyalty.userpoints", at__gte=day, changes__has_any_keys=[LINE, WAITING]
@@ -139,7 +140,7 @@ def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
 def events_of(
     account: UserPoints, made: Adjustment, line: Credit, key: UUID, audit_context: AuditContext
 ) -> list[messages.NewEvent]:
-    """For webhooks: the adjustment, and as after an accrual the points earned and the level reached by it."""
+    """Events for webhooks: the adjustment, the points earned and the level reached, as after an accrual."""
     listened = webhook_events.listened_at(account.brand_id)
     cause = f"{ledger.ADJUSTED}{key}"
     credit = webhook_events.Credit(

@@ -1,7 +1,7 @@
-"""The ceiling of points: the only code that asks for more than a brand allows one person to set, and decides on it.
+"""Approvals of points above the ceiling: the only code that requests and decides them.
 
-Whoever asks cannot approve. Nothing is written onto the row before: until then it earns the ceiling, or what it did.
-A trigger holds the same rule for whatever writes such a row in any other way.
+The requester cannot approve. Until then the row keeps its old value, or the ceiling. A trigger enforces the same rule
+for all other writes of such rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ from loyalty.models.levels import RewardType
 
 LABEL = "loyalty.pointsapproval"
 MAX_PERCENT = Decimal(100)
-MULTIPLIER, MAX_TIMES = "multiplier", Decimal(10)  # what earning rules multiply points by
-# For the trigger: which approval the transaction carries out.
+MULTIPLIER, MAX_TIMES = "multiplier", Decimal(10)  # earning rules multiply points by it
+# Set for the trigger: the approval that the transaction applies.
 CARRY_OUT = "SELECT set_config('loyalty.points_approval', %s, true)"
 Status = PointsApproval.Status
 
 
 def ceiling(*, brand: Brand, reward_type: str = RewardType.POINTS) -> Decimal:
-    """The most that one person may set: points, percent of a price, or how many times."""
+    """The maximum that one person may set: points, percent of a price, or a multiplier."""
     if reward_type == MULTIPLIER:
         return MAX_TIMES
     return MAX_PERCENT if reward_type == RewardType.PERCENTAGE else Decimal(brand.max_points_per_scan)
@@ -42,7 +42,7 @@ def ceiling(*, brand: Brand, reward_type: str = RewardType.POINTS) -> Decimal:
 def request_approval(
     *, row: Any, brand: Brand, values: Mapping[str, Any], max_total: int | None, by: User, at: datetime
 ) -> PointsApproval:
-    """Ask a second person for `values` of `row`; what was asked for it before is withdrawn. Call in a transaction."""
+    """Request approval of `values` of `row`, and withdraw its earlier requests. Call in a transaction."""
     withdraw(row=row, by=by, at=at)
     return PointsApproval.objects.create(
         brand=brand,
@@ -57,13 +57,13 @@ def request_approval(
 
 
 def withdraw(*, row: Any, by: User, at: datetime) -> int:
-    """Take back what waits for a decision on `row`. Returns how many."""
+    """Withdraw the pending requests of `row`. Returns how many."""
     waiting = PointsApproval.objects.filter(kind=row._meta.label_lower, row_id=row.pk, status=Status.PENDING)  # noqa: SLF001
     return waiting.update(status=Status.WITHDRAWN, decided_by=by, decided_at=at)
 
 
 def waiting_for(rows: Sequence[Any]) -> list[Any]:
-    """Those of `rows`, all of one model, for which a request waits."""
+    """Those of `rows` with a pending request. All must be of one model."""
     if not rows:
         return []
     kind = rows[0]._meta.label_lower  # noqa: SLF001 - Django's public API of models
@@ -81,9 +81,9 @@ def may_decide(approval: PointsApproval, by: User) -> bool:
 
 
 def approve(*, approval: PointsApproval, by: User, at: datetime) -> Model:
-    """Write the approved values onto the row, which is returned. Raises Forbidden, or Invalid if it cannot be any more.
+    """Write the approved values to the row, and return it. Raises Forbidden, or Invalid if it is no longer possible.
 
-    The row is locked first, as whoever edits it does.
+    The row is locked first, as when it is edited.
     """
     _check_role(approval, by)
     with transaction.atomic(), connection.cursor() as cursor:
@@ -102,7 +102,7 @@ def approve(*, approval: PointsApproval, by: User, at: datetime) -> Model:
 
 
 def reject(*, approval: PointsApproval, by: User, at: datetime) -> None:
-    """Leave the row as it is. Raises Forbidden or Invalid."""
+    """Reject the request. The row does not change. Raises Forbidden or Invalid."""
     _check_role(approval, by)
     _decide(approval, Status.REJECTED, by, at)
 
@@ -115,12 +115,12 @@ def _check_role(approval: PointsApproval, by: User) -> None:
 
 
 def _decide(approval: PointsApproval, status: PointsApproval.Status, by: User, at: datetime) -> None:
-    """Store the decision, unless there is one already. Raises Invalid."""
+    """Store the decision. Raises Invalid if there is one already."""
     waiting = PointsApproval.objects.filter(pk=approval.pk, status=Status.PENDING).exclude(requested_by=by)
     if not waiting.update(status=status, decided_by=by, decided_at=at):
         raise Invalid(_("This request has already been decided or withdrawn."))
 
 
 def set_value(*, row: Any, values: Mapping[str, Any], max_total: Decimal | None, by: User, at: datetime) -> None:  # noqa: ARG001
-    """Write approved values onto a level or an earning rule; settings.APPROVED_POINTS names it."""
+    """Write approved values to a level or an earning rule. Named by settings.APPROVED_POINTS."""
     type(row).objects.filter(pk=row.pk).update(**{name: Decimal(value) for name, value in values.items()})

@@ -1,4 +1,4 @@
-"""What wallets hear of an account: one message, whatever changed it."""
+"""Events that update an account's wallet passes, whatever changed the account."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -23,9 +23,9 @@ def balance_changed(
     has_consumer: bool | None = None,
     event_id: UUID | None = None,
 ) -> messages.NewEvent:
-    """Balance and level as they are from now on. `has_consumer`: the account has a wallet pass; looked up where None.
+    """An event with the new balance and level. `has_consumer`: the account has a wallet pass; None looks it up.
 
-    Call with the account locked, or unchanged since `has_consumer` was read: a pass made in the meantime waits for us.
+    Call with the account locked, or unchanged since `has_consumer` was read: creating a pass waits for the lock.
     """
     if has_consumer is None:
         has_consumer = bool(with_pass([account]))
@@ -45,12 +45,12 @@ def balance_changed(
 
 
 def with_pass(accounts: Iterable[int]) -> set[int]:
-    """Those of the accounts that have a wallet pass: of many, asked once."""
+    """Those of the accounts that have a wallet pass, in one query."""
     return set(WalletPass.objects.filter(account__in=accounts).values_list("account_id", flat=True))
 
 
 def update_passes(*, member: UserPoints, what: str, at: datetime) -> None:
-    """Have the member's passes made anew, if there are any, because of something on them that is no balance: `what`.
+    """Update the member's passes, if any, because something other than the balance changed: `what`.
 
     Call with the account locked.
     """

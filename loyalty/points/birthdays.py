@@ -1,4 +1,4 @@
-"""Birthdays: the only code that writes Birthday. A date in, day and month stored: nobody's age is kept."""
+"""Birthdays: the only code that writes Birthday. Stores day and month without the year, so no age is stored."""
 
 import re
 from calendar import monthrange
@@ -28,7 +28,7 @@ class MonthDay:
 
 
 def parsed(text: str) -> MonthDay | None:
-    """`MM-DD`, or a whole date `YYYY-MM-DD` whose year is left out; None for an empty text. Raises Invalid."""
+    """Parse `MM-DD`, or `YYYY-MM-DD` without its year. Returns None for an empty text. Raises Invalid."""
     if not text:
         return None
     parts = WRITTEN.fullmatch(text)
@@ -40,15 +40,15 @@ def parsed(text: str) -> MonthDay | None:
 
 
 def read(user_id: int, brand_id: int) -> str:
-    """As `MM-DD`; empty where the brand knows none."""
+    """As `MM-DD`, or "" if the brand knows none."""
     row = Birthday.objects.filter(user_id=user_id, brand_id=brand_id).first()
     return str(row) if row else ""
 
 
 def change(user_id: int, brand_id: int, *, text: str, at: datetime) -> str:
-    """Set the birthday, or take it away by an empty text. The same day again changes nothing. Raises Invalid.
+    """Set the birthday, or remove it with an empty text. The same day again changes nothing. Raises Invalid.
 
-    Returns it as it is stored. Call inside the action's transaction.
+    Returns the stored text. Call in the caller's transaction.
     """
     birthday = parsed(text)
     rows = Birthday.objects.filter(user_id=user_id, brand_id=brand_id)
@@ -62,7 +62,7 @@ def change(user_id: int, brand_id: int, *, text: str, at: datetime) -> str:
 
 
 def add_many(*, brand_id: int, birthdays: Sequence[tuple[int, str]], at: datetime) -> None:
-    """Of people who are brought along, by their ids; one that is known stays as it is. Joins a transaction."""
+    """Add birthdays of imported people, by user id. A known birthday is not replaced. Joins a transaction."""
     rows = [
         Birthday(brand_id=brand_id, user_id=user_id, month=day.month, day=day.day, set_at=at)
         for user_id, text in birthdays

@@ -1,4 +1,4 @@
-"""Proves that balances, ledger and events tell the same story; changes nothing."""
+"""Checks that balances, ledger and events agree. Changes nothing."""
 
 from django.conf import settings
 

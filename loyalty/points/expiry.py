@@ -1,7 +1,7 @@
-"""Expiring points: the nightly work that takes what is past its time, warns before, and can be stopped anywhere.
+"""Expiry of points: the nightly work that expires points and warns beforehand. It can be stopped at any point.
 
-First earned is first spent, so what is left of what was earned before a moment is the balance less what was earned
-since. No line need say which points it spent, and nothing but the balance and the newer lines is read.
+Points are spent first in, first out. What is left of the points earned before a moment is the balance minus what was
+earned since. So entries need not record which points they spent, and only the balance and newer entries are read.
 """
 
 import uuid
@@ -34,7 +34,7 @@ from loyalty.points.balance_events import balance_changed, with_pass
 from loyalty.points.expiry_rules import Rule
 from loyalty.points.ledger import Expired
 
-# Any constant UUID: a name space of its own for what follows from expiry.
+# An arbitrary constant UUID: the namespace of event ids derived from expiry.
 EVENT_ID_NAMESPACE = uuid.UUID("b1d7e1b0-5f0f-4e0c-8a3c-6a0b7c1f9f2e")
 TEMPLATE = "NOTIFY_POINTS_EXPIRING"
 DAY = timedelta(days=1)
@@ -42,7 +42,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class CheckedAccount:
-    """An account, and whether it holds points that a run is about."""
+    """An account, and whether it has points that a run expires or warns of."""
 
     account: int
     is_due: bool
@@ -50,7 +50,7 @@ class CheckedAccount:
 
 @dataclass(frozen=True, slots=True)
 class EarnedLot:
-    """What is left of one earned line, as the ledger has it."""
+    """What is left of one earning entry, from the ledger."""
 
     account: int
     user_id: int
@@ -64,7 +64,7 @@ FETCH_LOTS = query("loyalty/points/sql/fetch_point_lots.sql", returns=EarnedLot)
 
 @dataclass(frozen=True, slots=True)
 class PointLot:
-    """What is left of one earned line: `points` that are gone `on` that day."""
+    """What is left of one earning entry: `points` that are gone from the day `on`."""
 
     account: int
     user_id: int
@@ -73,7 +73,7 @@ class PointLot:
 
 
 def rule_of(brand: Brand) -> Rule | None:
-    """The brand's rule, or None where points stay."""
+    """The brand's rule, or None if points do not expire."""
     never = brand.points_expire == Brand.Expiry.NEVER
     return None if never else Rule(brand.points_expire, brand.points_expire_after)
 
@@ -83,10 +83,9 @@ def today(brand: Brand, at: datetime) -> date:
 
 
 def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
-    """The work of the day that it is at each brand, as far as it is not done and the time reaches, a chunk of each
-    brand in turns; returns how many accounts it changed.
+    """Do the current day's work of all brands, a chunk of each in turn. Returns how many accounts it changed.
 
-    A brand at which it fails is told in the log and tried again the next time; the others have their night.
+    Stops after `seconds`. A brand that fails is logged and tried again in the next call; the others go on.
     """
     brands = Brand.objects.exclude(points_expire=Brand.Expiry.NEVER)
     failure = "the points of the brand %s could not expire"
@@ -94,15 +93,15 @@ def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
 
 
 def run(*, brand: Brand, at: datetime) -> int:
-    """Expire what is gone today, then warn of what soon will be; again, it goes on where it stopped.
+    """Expire the points that are due today, then warn of those that are due soon. A repeated call resumes.
 
-    Several workers share the work. Returns how many accounts this call took points from.
+    Several workers share the work. Returns how many accounts lost points in this call.
     """
     return sum(chunks(brand, at=at))
 
 
 def chunks(brand: Brand, *, at: datetime) -> Iterator[int]:
-    """A chunk of what `run` does at each step: how many accounts it took points from. A warning takes none."""
+    """Do the work of `run` chunk by chunk. Yields how many accounts lost points, which is 0 for warnings."""
     rule = rule_of(brand)
     if rule is None:
         return
@@ -115,7 +114,7 @@ def chunks(brand: Brand, *, at: datetime) -> Iterator[int]:
 
 
 def run_of_day(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int:
-    """The id of the day's run, made by whoever comes first. What it does is settled then."""
+    """The id of the day's run. The first worker creates it, which fixes the settings for the day."""
     ahead = brand.expiry_warning_days if kind == ExpiryRun.Kind.WARN else 0
     retained_from = local_time.midnight(rule.retained_from(day + ahead * DAY), brand.zone)
     made, _new = ExpiryRun.objects.get_or_create(
@@ -126,13 +125,13 @@ def run_of_day(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """How many accounts a chunk changed; there may be more."""
+    """How many accounts a chunk changed. More chunks may follow."""
 
     members: int
 
 
 def take_chunk(run_id: int, *, at: datetime) -> Chunk | None:
-    """Expire the points of the next accounts in one transaction; None: there are no more."""
+    """Expire the points of the next accounts in one transaction. None if there are no more."""
     with transaction.atomic():
         locked = ExpiryRun.objects.select_for_update().get(pk=run_id)
         seen = None if locked.finished_at else check_balances(locked)
@@ -147,7 +146,7 @@ def take_chunk(run_id: int, *, at: datetime) -> Chunk | None:
 
 
 def check_balances(run: ExpiryRun) -> list[CheckedAccount]:
-    """The next accounts, and whether each holds points that the run is about."""
+    """The next accounts, and whether each has points for this run."""
     return FETCH_ACCOUNTS.all(
         brand_id=run.brand_id, after=run.reached, retained_from=run.retained_from, limit=settings.EXPIRY_CHUNK
     )
@@ -164,7 +163,7 @@ def save_progress(run: ExpiryRun, *, reached: int, members: int, points: Decimal
 
 
 def expire(run: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Expired]:
-    """Lock the accounts, look again, write: from here to the commit an accrual of theirs waits."""
+    """Lock the accounts, check again and write. Their accruals wait until the commit."""
     if not accounts:
         return []
     lock_many(accounts=accounts)
@@ -178,7 +177,7 @@ def expire(run: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Exp
 
 
 def expired_events(run: ExpiryRun, gone: Sequence[Expired], *, note: str, at: datetime) -> list[messages.NewEvent]:
-    """points.expired for webhooks, one for each account, where one subscribes."""
+    """The webhook events points.expired, one per account, if a webhook subscribes."""
     kind, cause = WebhookType.POINTS_EXPIRED, f"expire:{run.day}"
     if not gone or not webhook_events.listens(brand_id=run.brand_id, kind=kind):
         return []
@@ -203,7 +202,7 @@ def expired_events(run: ExpiryRun, gone: Sequence[Expired], *, note: str, at: da
 
 
 def changes(run: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
-    """For wallets, as after an accrual."""
+    """Events for wallets, as after an accrual."""
     passes = with_pass([each.account for each in gone])
     cause = f"expire:{run.day}"
     return [
@@ -225,7 +224,7 @@ def changes(run: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
 
 
 def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk | None:
-    """Warn the next accounts of what expires soon, each of it once; None: there are no more."""
+    """Warn the next accounts of what expires soon, once each. None if there are no more."""
     with transaction.atomic():
         locked = ExpiryRun.objects.select_for_update().get(pk=run_id)
         seen = None if locked.finished_at else check_balances(locked)
@@ -240,7 +239,7 @@ def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk 
 
 
 def warnings(run: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.NewEvent]:
-    """A warning tells of twice as many days as it comes ahead: where points expire every day, not every day warns."""
+    """A warning covers twice the warning days. If points expire daily, members are not warned daily."""
     last = run.day + 2 * brand.expiry_warning_days * DAY
     until = dict(ExpiryWarning.objects.filter(user_point__in=accounts).values_list("user_point_id", "until"))
     soon = run.day + brand.expiry_warning_days * DAY
@@ -273,7 +272,7 @@ def warning(run: ExpiryRun, account: int, new: Sequence[PointLot]) -> messages.N
 
 
 def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> list[PointLot]:
-    """What of these accounts is gone on `day` or before, by account and oldest first."""
+    """Points of these accounts that are gone by `day`, by account and oldest first."""
     if not accounts:
         return []
     before = local_time.midnight(rule.retained_from(day), brand.zone)
@@ -285,16 +284,16 @@ def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> lis
 
 @dataclass(frozen=True, slots=True)
 class NextExpiry:
-    """The next points to expire: so many are gone `on` that day."""
+    """The next points to expire: `points` are gone from the day `on`."""
 
     points: Decimal
     on: date
 
 
 def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> NextExpiry | None:
-    """The next points of an account to expire within the days in which the brand warns. None: none will.
+    """The next points of an account to expire within the brand's warning days, or None.
 
-    Points that came back after their time are gone by the next night: `on` is never before today.
+    Points that were given back after their expiry date are gone by the next night: `on` is never before today.
     """
     rule = rule_of(brand)
     if rule is None or not account.points:

@@ -1,4 +1,4 @@
-"""When points expire: pure rules about days by the brand's clock."""
+"""When points expire: pure rules about days in the brand's time zone."""
 
 from calendar import monthrange
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A brand's rule: `kind` as Brand.Expiry names it, `after` so many days, months or years."""
+    """A brand's rule: `kind` is a Brand.Expiry, `after` a number of days, months or years."""
 
     kind: str
     after: int
 
     def gone_on(self, earned: date) -> date:
-        """The first day on which points of the day `earned` are gone; never earlier for what is earned later."""
+        """The first day without the points earned on `earned`. It never decreases for later days."""
         if self.kind == "days":
             return earned + (self.after + 1) * DAY
         if self.kind == "months":
@@ -25,7 +25,7 @@ class Rule:
         return date(earned.year + self.after + 1, 1, 1)
 
     def retained_from(self, day: date) -> date:
-        """The first day whose points are not gone on `day`."""
+        """The first day whose points are not yet gone on `day`."""
         first = self._guess(day)
         while self.gone_on(first) > day:
             first -= DAY
@@ -42,6 +42,6 @@ class Rule:
 
 
 def months_later(day: date, months: int) -> date:
-    """The same day so many months later, or the month's last where it has no such day."""
+    """The same day a number of months later, or the last day of that month if it is shorter."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))

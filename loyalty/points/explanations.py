@@ -1,6 +1,6 @@
-"""Why a ledger entry has its points: the shares of rules and levels, as the entry keeps them, and in words.
+"""Why a ledger entry has its points: the shares of rules and levels, as stored and as text.
 
-Only what a rule was called and what it calculated with is kept, nothing about a person; so an erasure leaves it alone.
+Stores only a rule's name and the numbers of its calculation, no personal data. An erasure need not change it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from core.numbers import half_up, plural_number
 from core.translations import text_of
 
 LEVEL, OVERRIDE, DEFAULT, REWARD, RULE = "level", "override", "default", "reward", "rule"
-# What rules are called that nobody named: the titles of their kinds, in English. Only these are translated.
+# Default names of rules: the titles of their kinds, in English. Only these are translated.
 KIND_TITLES = {
     "Product scanned",
     "Order completed",
@@ -29,7 +29,7 @@ KIND_TITLES = {
 
 
 class Cut(NamedTuple):
-    """What kept a share from being more: a limit of the rule's (`per` member or rule), or the brand's (`per` brand)."""
+    """The limit that reduced a share: the rule's (`per` member or rule), or the brand's (`per` brand)."""
 
     per: str
     what: str
@@ -41,9 +41,9 @@ class Cut(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What one rule or level gave of an entry's points. `basis`: the amount or points that its effect was applied to.
+    """What one rule or level gave of an entry's points. `basis` is the amount or points to which its effect applied.
 
-    `source` says what it comes from. `name`: as the rule or level was called then; `names` in other languages.
+    `source` says what gave it. `name` is the rule's or level's name at that time; `names` are its translations.
     """
 
     source: str
@@ -77,7 +77,7 @@ class Share(NamedTuple):
         return result | {name: value for name, value in more.items() if value}
 
     def text(self, language: str) -> str:
-        """In the language that is active; `language` says which of the rule's own names to use."""
+        """The share as text in the active language. `language` selects among the rule's translated names."""
         own = languages.translated(self.name) if self.source == RULE and self.name in KIND_TITLES else self.name
         name = text_of(self.names, "name", own, language)
         calculated = self._calculated()
@@ -105,7 +105,7 @@ class Share(NamedTuple):
 
 
 def cut_text(cut: Cut) -> str:
-    """Which limit cut it."""
+    """Names the limit that reduced the share."""
     places = {"most": _display(cut.most)}
     if cut.per == "brand":
         message = {"day": _("the programme's daily limit"), "month": _("the programme's monthly limit")}
@@ -132,16 +132,16 @@ def cut_text(cut: Cut) -> str:
 def details_of(
     shares: Sequence[Share], *, rules_version: int, names: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, Any]:
-    """As a ledger entry keeps it: with which version of the brand's rules it was decided, and each share.
+    """The details that a ledger entry stores: the version of the brand's rules, and each share.
 
-    `names`: what values of the entry's note are called in other languages.
+    `names` are translations of the values in the entry's note.
     """
     details = {"rules": rules_version, "shares": [share.as_json() for share in shares]}
     return {**details, "names": names} if names else details
 
 
 def shares_of(details: Mapping[str, Any] | None) -> list[Share]:
-    """What an entry keeps; nothing for entries from before, and for those that no rule decided."""
+    """The stored shares. Empty for older entries and for those that no rule decided."""
     return [_share(each) for each in (details or {}).get("shares", ())]
 
 
@@ -168,10 +168,10 @@ def _share(data: Mapping[str, Any]) -> Share:
 
 
 def plain_text(number: Decimal) -> str:
-    """Without zeros behind that say nothing: 10 and 49.9."""
+    """Without trailing zeros, such as 10 and 49.9."""
     return f"{number.normalize():f}"
 
 
 def _display(number: Decimal) -> str:
-    """As a customer reads it, in the active language: whole, or with two places."""
+    """For customers, in the active language: whole, or with two decimals."""
     return number_format(half_up(number, 2), decimal_pos=0 if number == number.to_integral_value() else 2)

@@ -16,18 +16,17 @@ from loyalty.errors import NotEnoughPoints, PointsAlreadyClaimed
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 
-# What reason_ids begin with: of points that came back, that staff added or took, that a milestone paid, and that
-# members brought along from another programme.
+# Prefixes of reason ids: returned points, adjustments, milestone points, and opening balances.
 RETURNED, ADJUSTED, WON, OPENING = "redeem-undo:", "adjust:", "milestone:", "opening:"
-# Of a reward that was taken, followed by the redemption.
+# For a redeemed reward, followed by the redemption's id.
 TAKEN = "redeem:"
-# Of what a brand's own event earned, followed by its kind; and of what one member gave to another, on both sides.
+# For a brand's own event kind, followed by the kind; and for a transfer between members, on both sides.
 OWN_EVENT, TRANSFERRED = "event:", "transfer:"
-# Of what went from an account to the one that it was merged into, or came back by the undo: on either side.
+# For a merge of accounts, or its undo, on either side.
 MERGED_IN, MERGED_OUT = "merge-in:", "merge-out:"
-# Of what points that came in settled, and of what orders' returns took: from the balance, and from pending points.
+# For points owed that new points settled, and for returned orders: from the balance, and from pending points.
 SETTLED, REVERSED, CANCELLED = "owed:", "return:", "cancel:"
-# Of what a brand gives for a friend who joined, on both sides; and of what goes back when the friend's order does.
+# For a referral, on both sides; and for its reversal when the friend's order is returned.
 REFERRED, REFERRAL_REVERSED = "referral:", "referral-return:"
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason
@@ -35,10 +34,10 @@ Reason = LoyaltyTransaction.Reason
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A line to write: `points` are hundredths at most and never negative, `reason_id` counts once per account.
+    """An entry to write. `points` have at most two decimals and are never negative; `reason_id` is unique per account.
 
-    `release_at` is of pending points; None there: when the delivery is confirmed.
-    `details` say why it has its points: see loyalty/points/explanations.py.
+    `release_at` is for pending points; None means when the delivery is confirmed. `details` say why the entry has its
+    points: see loyalty/points/explanations.py.
     """
 
     number: int
@@ -52,7 +51,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """A line just written and what the account holds after it, in points."""
+    """A new entry and the account's state after it, in points."""
 
     loyalty_transaction_id: int
     balance: Decimal
@@ -62,7 +61,7 @@ class Credit:
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """Points that an account just lost, and what it holds after it."""
+    """Points that an account lost by expiry, and the account's state after it."""
 
     account: int
     user_id: int
@@ -74,7 +73,7 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class OpeningCredit:
-    """An opening balance that an account was just credited, and what it holds after it."""
+    """An opening balance that was credited, and the account's state after it."""
 
     account: int
     user_id: int
@@ -84,7 +83,7 @@ class OpeningCredit:
     lifetime: Decimal
     current_level: str
     level_before: str
-    counted: Decimal  # of the lifetime points, towards a level
+    counted: Decimal  # the part of the lifetime points that counts towards a level
 
     @property
     def level_updated(self) -> bool:
@@ -93,7 +92,7 @@ class OpeningCredit:
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """What a return took: `taken` from the balance by this line, if it had any; the account owes `owed` in all."""
+    """The result of a return: this entry took `taken` from the balance, if any; the account owes `owed` in all."""
 
     loyalty_transaction_id: int | None
     balance: Decimal
@@ -105,7 +104,7 @@ class Reversal:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Pending points that became the member's, and what the account holds after it."""
+    """Pending points that were released, and the account's state after it."""
 
     loyalty_transaction_id: int
     balance: Decimal
@@ -118,7 +117,7 @@ class Release:
 
 
 def lifetime_of(alias: str) -> str:
-    """What an account has earned in all, as UserPoints.lifetime, for statements that call the account `alias`."""
+    """SQL for the lifetime points of the account `alias`, like UserPoints.lifetime."""
     return " - ".join(f"{alias}.points_{part}" for part in ("earned", "received", "returned", "reversed", "owed"))
 
 
@@ -141,7 +140,7 @@ RELEASE_POINTS = query(
 )
 EXPIRE_POINTS = query("loyalty/points/sql/expire_points.sql", returns=Expired)
 REWORD_NOTES = command("loyalty/points/sql/reword_notes.sql")
-# The trigger lets an entry's note change while the transaction says that it erases a person, and nothing else ever.
+# The trigger allows updates of an entry's note only in a transaction that erases a person.
 ERASING = "SELECT set_config('ledger.erasing', %(on)s::text, true)"
 
 
@@ -150,8 +149,7 @@ def settlement_note() -> str:
 
 
 def posting(items: Sequence[tuple[Sequence[LedgerEntry], Decimal, str]]) -> dict[str, str]:
-    """Parameters of write_accruals.sql: for each item its entries, what they settle of the points owed, and the level
-    after them."""
+    """Parameters of write_accruals.sql for each item: its entries, the points owed that they settle, and the level."""
     lines: list[dict[str, Any]] = [
         {
             "item": item,
@@ -192,10 +190,10 @@ def posting(items: Sequence[tuple[Sequence[LedgerEntry], Decimal, str]]) -> dict
 
 
 def credit(*, account: int, points: Decimal, reason_id: str, note: str, at: datetime) -> Credit:
-    """Add `points` (hundredths at most, never negative) for `reason_id`, once per account.
+    """Add `points` (at most two decimals, never negative) for `reason_id`, once per account.
 
-    What the account owes is settled from them. Raises PointsAlreadyClaimed when this reason already earned there. Call
-    inside the action's transaction: the account stays locked until it ends.
+    They settle points owed first. Raises PointsAlreadyClaimed if this reason already earned there. Call in the caller's
+    transaction: the account stays locked until it ends.
     """
     credited = CREDIT_POINTS.first(
         account=account, points=points, reason_id=reason_id, note=note, settlement_note=settlement_note(), at=at
@@ -208,9 +206,10 @@ def credit(*, account: int, points: Decimal, reason_id: str, note: str, at: date
 def credit_opening_balances(
     *, accounts: Sequence[int], points: Sequence[Decimal], reason_id: str, note: str, at: datetime
 ) -> list[OpeningCredit]:
-    """Add to each of a brand's accounts the points at its place, above 0, once for a `reason_id`; levels follow.
+    """Add points above 0 to each of a brand's accounts, once per `reason_id`, and update the levels.
 
-    Returns what is new. Call inside the action's transaction, with the accounts locked or made in it.
+    `points` are in the order of `accounts`. Returns the new credits. Call in the caller's transaction, with the
+    accounts locked or created in it.
     """
     return CREDIT_OPENING_BALANCES.all(
         accounts=list(accounts),
@@ -223,15 +222,15 @@ def credit_opening_balances(
 
 
 def promote(*, account: int, level: str, at: datetime) -> None:
-    """Move the account into `level`. Call inside the transaction that credited it."""
+    """Move the account to `level`. Call in the transaction that credited it."""
     UserPoints.objects.filter(pk=account).update(current_level=level, updated_at=at)
 
 
 def debit(*, account: int, points: Decimal, reason_id: str, note: str, at: datetime) -> Credit:
-    """Take `points` (hundredths at most, above 0) for `reason_id`, once per account.
+    """Deduct `points` (at most two decimals, above 0) for `reason_id`, once per account.
 
-    Raises PointsAlreadyClaimed when this reason already has a line there, and NotEnoughPoints when the balance is
-    smaller. Call inside the action's transaction: the account stays locked until it ends.
+    Raises PointsAlreadyClaimed if this reason already has an entry there, and NotEnoughPoints if the balance is
+    smaller. Call in the caller's transaction: the account stays locked until it ends.
     """
     debited = DEBIT_POINTS.first(account=account, points=points, reason_id=reason_id, note=note, at=at)
     if debited is None:
@@ -242,9 +241,9 @@ def debit(*, account: int, points: Decimal, reason_id: str, note: str, at: datet
 
 
 def return_points(*, account: int, points: Decimal, redemption_id: int, note: str, at: datetime) -> Credit:
-    """Return what a redemption cost, once; the line says 'earned', but it counts for no level and no limit.
+    """Return the cost of a redemption, once. The entry is 'earned', but counts towards no level and no limit.
 
-    Raises PointsAlreadyClaimed. Call inside the action's transaction: the account stays locked until it ends.
+    Raises PointsAlreadyClaimed. Call in the caller's transaction: the account stays locked until it ends.
     """
     reason_id = f"{RETURNED}{redemption_id}"
     returned = RETURN_POINTS.first(
@@ -256,37 +255,37 @@ def return_points(*, account: int, points: Decimal, redemption_id: int, note: st
 
 
 def reverse(*, account: int, points: Decimal, reason_id: str, note: str, at: datetime) -> Reversal:
-    """Take back what a returned order earned (`points` above 0): what the balance does not reach is owed.
+    """Take back what a returned order earned (`points` above 0). What exceeds the balance is owed.
 
-    Call inside the action's transaction, with the account locked; the caller knows that the return is new.
+    Call in the caller's transaction, with the account locked. The caller ensures that the return is new.
     """
     reversal = REVERSE_POINTS.first(account=account, points=points, reason_id=reason_id, note=note, at=at)
-    assert reversal is not None  # noqa: S101 - the account is locked, so it is there
+    assert reversal is not None  # noqa: S101 - the account is locked, so it exists
     return reversal
 
 
 def cancel_pending(*, entry: int, points: Decimal, reason: str, note: str, at: datetime) -> int:
-    """Cancel `points` (above 0) of the pending points of the line `entry`; returns the new line.
+    """Cancel `points` (above 0) of the pending points of `entry`. Returns the new entry.
 
-    Call inside the action's transaction, with the account locked.
+    Call in the caller's transaction, with the account locked.
     """
     reason_id = f"{CANCELLED}{entry}:{reason}"
     line: int | None = CANCEL_PENDING.first(entry=entry, points=points, reason_id=reason_id, note=note, at=at)
-    assert line is not None  # noqa: S101 - the caller read what is left, under the account's lock
+    assert line is not None  # noqa: S101 - the caller read what is left under the account's lock
     return line
 
 
 def release(*, account: int, entry: int, note: str, at: datetime) -> Release | None:
-    """Earn what is left of pending points that are due; once, and None the second time. Locks the account."""
+    """Earn the rest of pending points that are due. Returns None if they were released before. Locks the account."""
     return RELEASE_POINTS.first(account=account, entry=entry, note=note, settlement_note=settlement_note(), at=at)
 
 
 def expire(
     *, accounts: Sequence[int], retained_from: datetime, reason_id: str, note: str, at: datetime
 ) -> list[Expired]:
-    """Take from each account what was earned before `retained_from` and is still there; once for a `reason_id`.
+    """Expire what is left of points earned before `retained_from`, once per `reason_id`.
 
-    Call inside the action's transaction, with the accounts locked.
+    Call in the caller's transaction, with the accounts locked.
     """
     return EXPIRE_POINTS.all(
         accounts=list(accounts), retained_from=retained_from, reason_id=reason_id, note=note, at=at
@@ -294,9 +293,9 @@ def expire(
 
 
 def erase_user(*, account: int, mentions: Mentions, pseudonym: str) -> int:
-    """For the erasure of a person's data: their lines name them no more, whatever staff wrote; returns how many did.
+    """For the erasure of personal data: remove the person's names from their entries' notes. Returns how many changed.
 
-    Call inside the transaction that erases, which holds the account's lock.
+    Call in the transaction of the erasure, which holds the account's lock.
     """
     entries = LoyaltyTransaction.objects.filter(user_point=account)
     notes = [

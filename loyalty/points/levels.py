@@ -1,4 +1,4 @@
-"""Which level a number of lifetime points reaches."""
+"""The levels that lifetime points reach."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,18 +11,18 @@ from loyalty.models.levels import BrandLevel
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A brand's tier: `threshold` in lifetime points; the reward of a scan in points or percent."""
+    """A brand's level: `threshold` in lifetime points, and the reward of a scan in points or percent."""
 
     name: str
     threshold: Decimal
     scan_reward_type: str
     scan_reward_value: Decimal
-    translations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # of name and benefits
-    benefits: str = field(default="", compare=False)  # one on a line
+    translations: Mapping[str, Any] = field(default_factory=dict, compare=False)  # translations of name and benefits
+    benefits: str = field(default="", compare=False)  # one benefit per line
 
 
 def current_level(*, levels: Sequence[Level], name: str) -> Level | None:
-    """The level a customer scans in: the named one, else the lowest; None where the brand has none."""
+    """The level that counts for a customer's scans: the named one, else the lowest. None if the brand has none."""
     for level in levels:
         if level.name == name:
             return level
@@ -30,12 +30,12 @@ def current_level(*, levels: Sequence[Level], name: str) -> Level | None:
 
 
 def level_named(*, levels: Sequence[Level], name: str) -> Level | None:
-    """The brand's level of that name; None for one that it no longer has."""
+    """The brand's level of that name, or None if it no longer exists."""
     return next((level for level in levels if level.name == name), None)
 
 
 def reached(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
-    """The highest level whose threshold `lifetime` points take; `levels` come lowest first."""
+    """The highest level that `lifetime` points reach. `levels` must be sorted, lowest first."""
     for level in reversed(levels):
         if level.threshold <= lifetime:
             return level
@@ -48,7 +48,7 @@ def following(*, levels: Sequence[Level], lifetime: Decimal) -> Level | None:
 
 
 def level_after(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> str:
-    """The name of the level that a customer of the level `name` is in with so many points. Levels never go down."""
+    """The name of the customer's level with so many points, starting from the level `name`. Levels never go down."""
     top = reached(levels=levels, lifetime=lifetime)
     if top is None or top.name == name:
         return name
@@ -57,7 +57,7 @@ def level_after(*, levels: Sequence[Level], name: str, lifetime: Decimal) -> str
 
 
 def newly_reached(*, levels: Sequence[Level], name: str, before: Decimal, after: Decimal) -> bool:
-    """Whether these points took the customer to the level `name`, rather than a threshold lowered meanwhile."""
+    """Whether these points reached the level `name`, rather than a threshold that was lowered in the meantime."""
     return any(level.name == name and before < level.threshold <= after for level in levels)
 
 

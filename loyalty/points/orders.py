@@ -1,4 +1,4 @@
-"""Orders: what an order's money is worth to a brand, and whose order it is. The only code that writes CreditedOrder."""
+"""Orders: their value for points, and their customer. The only code that writes CreditedOrder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ class Order:
 
     order_id: str
     basis: Decimal  # subtotal minus discount, in `currency`
-    currency: str  # empty: the brand's own
+    currency: str  # empty: the brand's own currency
     items: tuple[dict[str, Any], ...] = ()
 
     @classmethod
     def of(cls, payload: dict[str, Any]) -> "Order":
-        """Of the payload of `order-complete` (spec section 6)."""
+        """Parse the payload of `order-complete` (spec section 6)."""
         order = payload["order"]
         basis = max(ZERO, Decimal(str(order["subtotal"])) - Decimal(str(order.get("discount") or 0)))
         return cls(order["orderId"], basis, order.get("currency") or "", tuple(order.get("items") or ()))
@@ -42,14 +42,14 @@ class Order:
 
 
 def amount(order: Order, *, brand_id: int) -> Decimal:
-    """What was paid for goods, in the brand's currency. Raises CurrencyNotAccepted."""
+    """The amount paid for goods, in the brand's currency. Raises CurrencyNotAccepted."""
     own = Brand.objects.values_list("currency", flat=True).get(pk=brand_id)
     rates = CurrencyRate.objects.filter(brand_id=brand_id).values_list("rate", flat=True)
     return converted(order, own=own, rate_of=lambda currency: rates.filter(currency=currency).first())
 
 
 def converted(order: Order, *, own: str, rate_of: Callable[[str], Decimal | None]) -> Decimal:
-    """The same, where the brand's `own` currency and its rates are known. Raises CurrencyNotAccepted."""
+    """Like `amount`, with the brand's `own` currency and its rates. Raises CurrencyNotAccepted."""
     if order.currency in {"", own}:
         return order.basis
     if stated := rate_of(order.currency):
@@ -60,7 +60,7 @@ def converted(order: Order, *, own: str, rate_of: Callable[[str], Decimal | None
 
 
 def hold(order: Order, *, brand_id: int, user_id: int, event_id: UUID, at: datetime) -> None:
-    """Make the order this customer's, in the caller's transaction. Raises OrderOfAnother."""
+    """Assign the order to this customer, in the caller's transaction. Raises OrderOfAnother."""
     claimed = HOLD_ORDER.first(
         brand_id=brand_id,
         order_id=order.order_id,
@@ -78,6 +78,6 @@ def hold(order: Order, *, brand_id: int, user_id: int, event_id: UUID, at: datet
 
 
 def reassign_to_pseudonym(*, user_id: int, brand_id: int, to: int) -> None:
-    """For the erasure of a person's data: their orders are the pseudonym's, and stay credited or returned."""
+    """For the erasure of personal data: reassign orders to the pseudonym. They stay credited or returned."""
     CreditedOrder.objects.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)
     OrderReturn.objects.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)

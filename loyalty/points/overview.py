@@ -1,4 +1,4 @@
-"""What a customer holds at a brand, for pages and apps that show it."""
+"""A customer's points and level at a brand, for pages and apps."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class NextLevel:
-    """The level above a customer's: its `threshold`, the `points` that count, and how many are `missing`."""
+    """The level above a customer's: its `threshold`, the `points` that count, and the `missing` points."""
 
     level: Level
     threshold: Decimal
@@ -25,7 +25,7 @@ class NextLevel:
 
 @dataclass(frozen=True, slots=True)
 class PointsOverview:
-    """A customer's points at a brand; zeros for one who is not enrolled."""
+    """A customer's points at a brand. Zeros for a customer who is not enrolled."""
 
     points: Decimal
     pending: Decimal
@@ -33,12 +33,12 @@ class PointsOverview:
     lifetime: Decimal
     redeemed: Decimal
     expired: Decimal
-    level_name: str  # as it was called when the customer reached it
-    level: Level | None  # the one of that name, if there still is one
+    level_name: str  # its name when the customer reached it
+    level: Level | None  # the level of that name, if it still exists
     next_level: NextLevel | None
     expiring_soon: NextExpiry | None
     enrolled: bool
-    level_end: LevelEnd | None  # where levels have periods
+    level_end: LevelEnd | None  # if levels have periods
     levels: list[Level]
 
 

@@ -1,4 +1,4 @@
-"""Daily and monthly point limits: how much a customer may still earn, counted in the brand's time zone."""
+"""Daily and monthly point limits: how much a customer may still earn, in the brand's time zone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from loyalty.points.ledger import ADJUSTED, OPENING, REFERRED, RETURNED, TRANSFE
 
 ZERO = Decimal(0)
 Reason = LoyaltyTransaction.Reason
-# What such reasons bring is limited by nothing, and uses no limit up.
+# Points with these reasons are unlimited and use up no limit.
 UNLIMITED = (RETURNED, ADJUSTED, WON, OPENING, TRANSFERRED, REFERRED)
 
 
 def beginning_with(*prefixes: str) -> str:
-    """A pattern of the reasons that begin with one of these, as a part of statements."""
+    """A regular expression for reasons with one of these prefixes, for SQL statements."""
     return f"^({'|'.join(prefix.removesuffix(':') for prefix in prefixes)}):"
 
 
-# Of entries that came by no action of the member's, in statements.
+# Matches entries that no action of the member caused, in SQL statements.
 NO_ACTIONS = beginning_with(*UNLIMITED)
 
 
 @dataclass(frozen=True, slots=True)
 class RemainingLimit:
-    """A limit that cut an award: `max` and `used` in points, `resets_at` the first moment of the next period."""
+    """A limit that reduced an award: `max` and `used` in points; `resets_at` is the start of the next period."""
 
     period: str
     max: Decimal
@@ -44,9 +44,9 @@ class RemainingLimit:
 def most_restrictive(
     *, account: int, zone: ZoneInfo, daily: Decimal | None, monthly: Decimal | None, at: datetime
 ) -> RemainingLimit | None:
-    """The limit that leaves least, or None where the brand sets none.
+    """The limit that leaves the fewest points, or None if the brand has none.
 
-    Call with the account locked, or two awards at once could both use what is left.
+    Call with the account locked. Otherwise two concurrent awards could both use what is left.
     """
     return remaining(
         zone=zone, daily=daily, monthly=monthly, at=at, used=lambda _period, start: _earned(account, since=start)
@@ -61,7 +61,7 @@ def remaining(
     at: datetime,
     used: Callable[[str, datetime], Decimal],
 ) -> RemainingLimit | None:
-    """The same, of points that `used` tells by the name and the start of a period."""
+    """Like `most_restrictive`, with a function `used` of a period's name and start."""
     if daily is None and monthly is None:
         return None
     day = midnight(at.astimezone(zone).date(), zone)
@@ -79,7 +79,7 @@ def remaining(
 
 
 def _earned(account: int, *, since: datetime) -> Decimal:
-    """What is not limited uses no limit up: only what actions earned counts, pending points when they were earned."""
+    """Points from actions since `since`. Unlimited reasons do not count; pending points count when they are earned."""
     lines = LoyaltyTransaction.objects.filter(
         user_point_id=account, reason__in=[Reason.EARNED, Reason.PENDING], created_at__gte=since
     )

@@ -1,4 +1,4 @@
-"""Transfers: points that one member gives to another of the same brand, on both sides at once or not at all."""
+"""Transfers of points between two members of a brand. Both sides change in one transaction."""
 
 import uuid
 from collections.abc import Mapping
@@ -37,13 +37,13 @@ from loyalty.points.balance_events import balance_changed, with_pass
 from loyalty.points.ledger import LIFETIME
 
 ZERO = Decimal(0)
-# Any constant UUID: a name space of its own for what follows from transfers.
+# An arbitrary constant UUID: the namespace of event ids derived from transfers.
 EVENT_ID_NAMESPACE = uuid.UUID("7d0f7a43-6c31-4a57-9a39-0f2c9c4be1c8")
 
 
 @dataclass(frozen=True, slots=True)
 class TransferSide:
-    """One side of a gift of points: its entry, and what the account holds after it."""
+    """One side of a transfer: its entry, and the account's state after it."""
 
     account: int
     user_id: int
@@ -55,7 +55,7 @@ class TransferSide:
 
 @dataclass(frozen=True, slots=True)
 class TransferRequest:
-    """A wish to give `points` to the member whose number `receiver` is, None for what is no number; once for a key."""
+    """A member's request to transfer `points`, once per `key`. `receiver` is None for an invalid number."""
 
     brand_id: int
     user_id: int
@@ -80,11 +80,11 @@ FETCH_RECEIVED = query_values("loyalty/points/sql/fetch_received.sql", "received
     UserNotEnrolled,
 )
 def transfer(request: TransferRequest) -> PointTransfer:
-    """Move the points; the same request again finds what it made. Owns the transaction.
+    """Move the points. The same request again returns the earlier transfer. Owns the transaction.
 
-    Both accounts are locked in the order of their ids, in which everybody locks several: two who give to each other at
-    once wait for one another, and what a member gives in a day is counted exactly. A number that is nobody's, another
-    brand's, or a blocked member's gets the same answer.
+    Locks both accounts in the order of their ids, like all code that locks several. Two members who transfer to each
+    other at once wait for one another, and the daily limit is exact. An unknown number, another brand's, and a blocked
+    member's get the same answer.
     """
     sender = accounts.account_of(brand_id=request.brand_id, user_id=request.user_id)
     if sender is None:
@@ -105,7 +105,7 @@ def transfer(request: TransferRequest) -> PointTransfer:
 
 
 def receiver_of(request: TransferRequest) -> int | None:
-    """The account at this brand that the number is of. Raises Invalid for the sender's own."""
+    """The account with the number at this brand, if any. Raises Invalid for the sender's own."""
     number = request.receiver
     row = UserPoints.objects.filter(pk=number, brand=request.brand_id).first() if number else None
     if row is not None and row.user_id == request.user_id:
@@ -119,7 +119,7 @@ def can_receive(account: int) -> bool:
 
 
 def check_sender(account: int, brand: Brand, request: TransferRequest) -> None:
-    """What keeps the member from giving so many points now. Call with the account locked."""
+    """Raises an error if the member cannot give so many points now. Call with the account locked."""
     sender = UserPoints.objects.get(pk=account)
     if not brand.loyalty_active:
         raise LoyaltyDisabled
@@ -138,13 +138,13 @@ def check_sender(account: int, brand: Brand, request: TransferRequest) -> None:
 
 
 def check_receiver(account: int, brand: Brand, request: TransferRequest) -> None:
-    """The limit of a day is also the receiver's: many accounts of one person gather no more in one of them."""
+    """Apply the daily limit to the receiver too, so that one person's many accounts cannot collect more in one."""
     if request.points > brand.transfer_daily_limit - moved_today("points_earned", account, brand, request.at):
         raise TransferLimitReached(_("This member cannot receive so many points today. Try again tomorrow."))
 
 
 def moved_today(side: str, account: int, brand: Brand, at: datetime) -> Decimal:
-    """What the member gave (`points_redeemed`) or got (`points_earned`) since the day began by the brand's clock."""
+    """Points given (`points_redeemed`) or received (`points_earned`) today, by the brand's clock."""
     midnight = local_time.midnight(at.astimezone(brand.zone).date(), brand.zone)
     entries = LoyaltyTransaction.objects.filter(
         user_point=account, reason_id__startswith=ledger.TRANSFERRED, created_at__gte=midnight
@@ -154,7 +154,7 @@ def moved_today(side: str, account: int, brand: Brand, at: datetime) -> Decimal:
 
 
 def move(sender: int, receiver: int, request: TransferRequest) -> PointTransfer:
-    """Write it, and what follows from it. Call with both accounts locked."""
+    """Write the transfer, and publish its events. Call with both accounts locked."""
     made = PointTransfer.objects.create(
         brand_id=request.brand_id,
         sender_id=sender,
@@ -190,10 +190,10 @@ def write_sides(
     receiver_note: str,
     at: datetime,
 ) -> dict[int, TransferSide]:
-    """Move `points` (hundredths at most, above 0) from one account to another. Returns both sides by their account.
+    """Move `points` (at most two decimals, above 0) from one account to another. Returns both sides by account.
 
-    What the receiver owes is settled from them. Call inside the action's transaction, with both accounts locked in the
-    order of their ids; the caller knows that the sender has enough.
+    They settle what the receiver owes. Call in the caller's transaction, with both accounts locked in the order of
+    their ids. The caller ensures that the sender has enough.
     """
     sides = TRANSFER_POINTS.all(
         sender=sender,
@@ -209,13 +209,13 @@ def write_sides(
 
 
 def received_left(*, account: int) -> Decimal:
-    """What an account still has of points that other members gave it."""
+    """How many points from other members an account still has."""
     left: Decimal = FETCH_RECEIVED.first(account=account) or ZERO
     return left
 
 
 def consequences(made: PointTransfer, sides: Mapping[int, TransferSide], *, at: datetime) -> list[NewEvent]:
-    """For wallets and webhooks, of each side, and the receiver's notification."""
+    """Events for wallets and webhooks, for each side, and the receiver's notification."""
     cause = f"{ledger.TRANSFERRED}{made.pk}"
     passes = with_pass(sides)
     result = [
@@ -259,7 +259,7 @@ def webhook_event_of(made: PointTransfer, side: TransferSide, cause: str, *, at:
 
 
 def notification_of(made: PointTransfer, side: TransferSide, cause: str) -> messages.NewEvent:
-    """Who gave them is the sender's to say."""
+    """Leaves out the sender's name: only the sender may reveal it."""
     return messages.NewEvent(
         kind="notify",
         arguments={"brand_id": made.brand_id, "user_id": side.user_id},

@@ -1,1 +1,1 @@
-"""What the programme costs and brings: figures by month, the roll-forward, liability and breakage."""
+"""Costs and results of the programme: figures by month, the roll-forward, liability and breakage."""

@@ -1,4 +1,4 @@
-"""Proves that the programme's rollups say what the ledger and the accounts say; changes nothing."""
+"""Checks that the programme's rollups match the ledger and the accounts. Changes nothing."""
 
 from collections.abc import Iterator
 
@@ -27,10 +27,10 @@ EXPIRING = "points to expire are not what the ledger says"
 
 
 def differences() -> Iterator[Difference]:
-    """Every row of a rollup that the ledger contradicts, and every entry that no rollup knows of."""
+    """Rollup rows that do not match the ledger, and entries that no rollup includes."""
     yield from consistency.differences(CHECKS)
     for mark in ProgrammeWatermark.objects.filter(counted_until__isnull=False).select_related("brand"):
-        if mark.counted_until == mark.until:  # else they are just being counted again
+        if mark.counted_until == mark.until:  # otherwise they are being counted right now
             yield from _expiring(mark.brand, mark)
 
 

@@ -29,7 +29,7 @@ MAX_MONTHS = 60
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The members of a month. `lapsed`: by its end, or by the last closed day."""
+    """Member counts of a month. `lapsed` is as of its end, or of the last closed day."""
 
     month: date
     enrolled: int
@@ -39,7 +39,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """Those who enrolled in a month, and how many of them were active in each month since, its own first."""
+    """Members who enrolled in a month, and how many were active in each month from then on."""
 
     month: date
     enrolled: int
@@ -52,7 +52,7 @@ class Cohort:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """How many members hold a level; its name is empty for those who have reached none."""
+    """The number of members in a level. The name is empty for members without a level."""
 
     level: str
     members: int
@@ -60,10 +60,10 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the page shows of a brand's months, of which there is at least one.
+    """What the page displays for a brand's months. There is at least one.
 
-    `until`: the last closed day, None where none is rolled up yet; `counted_at`: when levels and owed points were
-    counted. `expires`: whether the brand's points expire at all; `expiring`: by month, as of the end of that day.
+    `until` is the last closed day, or None before the first rollup; `counted_at` is when levels and owed points were
+    counted. `expires`: whether the brand's points expire; `expiring`: points by month, as of the end of that day.
     """
 
     months: tuple[Month, ...]
@@ -85,27 +85,27 @@ class Figures:
 
     @property
     def redeemed(self) -> Decimal:
-        """Of the months that are shown, less what was refunded in them."""
+        """Points redeemed in the displayed months, minus refunds."""
         return max(self.total(REDEEMED) - self.total(REFUNDED), ZERO)
 
     @property
     def earned(self) -> Decimal:
-        """Of the months that are shown, with what was released, less what returned orders took back."""
+        """Points earned in the displayed months, including releases, minus those reversed by returned orders."""
         return max(self.total(EARNED) + self.total(RELEASED) - self.total(RETURNED), ZERO)
 
     @property
     def redemption_rate(self) -> float | None:
-        """Percent of the points earned; None where nothing was."""
+        """Percent of the points earned, or None if there were none."""
         return _percent(self.redeemed, self.earned)
 
     @property
     def breakage(self) -> float | None:
-        """Percent: of the points that members redeemed or lost, those that they lost. None where neither happened."""
+        """Of the points that were redeemed or expired, the percentage that expired. None if there were none."""
         return _percent(self.total(EXPIRED), self.redeemed + self.total(EXPIRED))
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has ever happened here."""
+        """Whether the brand has no activity at all."""
         return not (self.last.closing or any(month.entries or month.opening for month in self.months) or self.levels)
 
 
@@ -114,13 +114,13 @@ def _percent(part: Decimal, whole: Decimal) -> float | None:
 
 
 def default_months(brand: Brand, at: datetime) -> tuple[date, date]:
-    """The last twelve, this one included."""
+    """The last twelve months, including the current one."""
     last = month_of(local_day(brand, at))
     return months_later(last, 1 - DEFAULT_MONTHS), last
 
 
 def figures(*, brand: Brand, first: date, last: date, at: datetime) -> Figures:
-    """Of the months from `first` to `last`, each named by its first day; none after today's is shown."""
+    """Figures of the months `first` to `last`, each given by its first day. Leaves future months out."""
     last = min(last, month_of(local_day(brand, at)))
     first = min(first, last)
     mark = ProgrammeWatermark.objects.filter(brand=brand, time_zone=brand.time_zone).first()
@@ -145,7 +145,7 @@ def figures(*, brand: Brand, first: date, last: date, at: datetime) -> Figures:
 
 
 def _levels(brand: Brand) -> list[Holders]:
-    """The lowest first, then levels that are no more."""
+    """Lowest first, then deleted levels."""
     rows = dict(LevelRollup.objects.filter(brand=brand).values_list("level", "members"))
     names = ["", *BrandLevel.objects.filter(brand=brand).order_by("threshold").values_list("name", flat=True)]
     ordered = [name for name in names if name in rows] + sorted(set(rows) - set(names))

@@ -1,4 +1,4 @@
-"""What Home shows of the programme: points and new members by day, over several brands at once."""
+"""What Home displays about the programme: points and new members by day, over several brands."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ MONTHS = 12
 
 @dataclass(frozen=True, slots=True)
 class DayPoints:
-    """Points of a movement, of a day, a month, or a brand."""
+    """Points of a movement, by day, by month, or by brand."""
 
     day: date | None
     month: date | None
@@ -38,7 +38,7 @@ class DayPoints:
 
 @dataclass(frozen=True, slots=True)
 class MemberCount:
-    """A number of members, or a price; `kind` says which."""
+    """A number of members, or a cost, depending on `kind`."""
 
     kind: str
     day: date | None
@@ -49,7 +49,7 @@ class MemberCount:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What the points on all balances of the brands with this currency cost, where a cost per point is set."""
+    """The cost of all outstanding points of the brands with this currency that have a cost per point."""
 
     amount: Decimal
     currency: str
@@ -57,12 +57,12 @@ class Worth:
 
 @dataclass
 class Movements:
-    """The points of a day or a month. `earned` with those released, `spent` without those refunded."""
+    """Points of a day or a month. `earned` includes releases; `spent` excludes refunds."""
 
     earned: Decimal = ZERO
     spent: Decimal = ZERO
     expired: Decimal = ZERO
-    balance: Decimal = ZERO  # what it did to the balances
+    balance: Decimal = ZERO  # the change of the balances
 
     def add(self, movement: str, points: Decimal) -> None:
         if movement in {EARNED, RELEASED}:
@@ -76,7 +76,7 @@ class Movements:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """`days` and `enrolled`: from the day asked for; `months`: the last twelve. `outstanding`: on all balances now."""
+    """`days` and `enrolled` begin at the first requested day; `months` are the last twelve. `outstanding` is now."""
 
     outstanding: Decimal = ZERO
     worth: tuple[Worth, ...] = ()
@@ -90,7 +90,7 @@ class Home:
         return self.days.get(day) or Movements()
 
     def balances_after(self, days: Iterable[date]) -> list[Decimal]:
-        """On all balances at the end of each of these days, the first one first; they are among those asked for."""
+        """The balances at the end of each of these days, earliest first. All must be among the requested days."""
         latest_first = sorted(days, reverse=True)
         moved = sorted(self.days.items(), key=lambda each: each[0])
         result, balance = [], self.outstanding
@@ -106,7 +106,7 @@ FETCH_MEMBERS = query("loyalty/programme/sql/fetch_members.sql", returns=MemberC
 
 
 def home(*, brands: Sequence[Brand], first: date, last: date, at: datetime) -> Home:
-    """Of the days from `first` to `last`, and of the twelve months up to now. Three statements."""
+    """Data for the days `first` to `last`, and for the last twelve months. Takes three statements."""
     if not brands:
         return Home()
     marks = {mark.brand_id: mark for mark in ProgrammeWatermark.objects.filter(brand__in=brands)}
@@ -130,7 +130,7 @@ def home(*, brands: Sequence[Brand], first: date, last: date, at: datetime) -> H
 
 
 def _rows(statement: Any, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Bound by the client: the planner sees how few days are read live."""
+    """Binds on the client, so that the planner sees how few days are read live."""
     with connection.cursor() as cursor:
         cursor.execute(statement.text, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -180,7 +180,7 @@ def _cohorts(members: Sequence[MemberCount], last: date) -> list[Cohort]:
 
 
 def _levels(members: Sequence[MemberCount]) -> list[tuple[str, int]]:
-    """The lowest first; an empty name is no level."""
+    """Lowest first. An empty name means no level."""
     order = {row.name: row.number for row in members if row.kind == "threshold"}
     rows = [(row.name, int(row.number)) for row in members if row.kind == "level"]
     return sorted(rows, key=lambda each: (bool(each[0]), order.get(each[0], Decimal("Infinity")), each[0]))

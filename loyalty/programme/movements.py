@@ -1,6 +1,6 @@
-"""The movements of points that the books tell apart, each derived from an entry's reason and the prefix of its id.
+"""The movements of points in the accounting, each defined by an entry's reason and the prefix of its reason id.
 
-A new movement is one line of MOVEMENTS: the rollups, the roll-forward, the list's filter and the checks follow it.
+A new movement is one line in MOVEMENTS: rollups, the roll-forward, the list's filter and the checks follow it.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from loyalty.points import ledger
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-# A movement's name in a column, so that another app may read it without this table.
+# Names of movements as column values, so that other apps can read them without this table.
 BROUGHT_ALONG, EARNED, RELEASED, REFUNDED = "brought_along", "earned", "released", "refunded"
 REDEEMED, EXPIRED, RETURNED, ADJUSTED_UP, ADJUSTED_DOWN = (
     "redeemed",
@@ -31,9 +31,9 @@ MERGED_IN, MERGED_OUT = "merged_in", "merged_out"
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """One kind of ledger entry. `sign`: what it does to the balance; `prefix`: of the ids, empty for all others.
+    """One kind of ledger entry. `sign` is its effect on the balance; `prefix` of the reason id is empty for all others.
 
-    `pending`: what it does to the pending points; `is_activity`: the member did it, so that it makes them active.
+    `pending` is its effect on the pending points; `is_activity` marks actions that make a member active.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Movement:
 
     @property
     def condition(self) -> Q:
-        """The entries, for the ORM."""
+        """A filter for the movement's entries."""
         rows = Q(reason=self.reason)
         if self.prefix:
             return rows & Q(reason_id__startswith=self.prefix)
@@ -56,7 +56,7 @@ class Movement:
         return rows
 
 
-# In the order of the roll-forward. One with a prefix goes before the others of its reason, whatever the order here.
+# In the order of the roll-forward. A prefix always takes precedence over the same reason without one.
 MOVEMENTS = (
     Movement(BROUGHT_ALONG, _("Brought along"), 1, "earned", ledger.OPENING),
     Movement(EARNED, _("Earned"), 1, "earned", is_activity=True),
@@ -67,37 +67,37 @@ MOVEMENTS = (
     Movement(RETURNED, _("Returned"), -1, "reversed"),
     Movement(ADJUSTED_UP, _("Adjusted up"), 1, "earned", ledger.ADJUSTED),
     Movement(ADJUSTED_DOWN, _("Adjusted down"), -1, "redeemed", ledger.ADJUSTED),
-    # Every gift is both, on two accounts of the brand at the same moment: together they are nothing.
+    # Each transfer appears as both, on two accounts of the brand, so the two cancel out.
     Movement(RECEIVED, _("Received from members"), 1, "earned", ledger.TRANSFERRED),
     Movement(SENT, _("Given to members"), -1, "redeemed", ledger.TRANSFERRED, is_activity=True),
-    # Likewise: what an account that ends had, and the account that goes on has.
+    # Likewise for merges: the source's points move to the target.
     Movement(MERGED_IN, _("Merged in"), 1, "merged", ledger.MERGED_IN),
     Movement(MERGED_OUT, _("Merged out"), -1, "merged", ledger.MERGED_OUT),
     Movement(PENDING, _("Pending"), 0, "pending", pending=1, is_activity=True),
     Movement(CANCELLED, _("Pending, cancelled"), 0, "cancelled", pending=-1),
 )
-# Those of a roll-forward's line.
+# The movements in a line of the roll-forward.
 OF_BALANCE = tuple(each for each in MOVEMENTS if each.sign)
-# An entry has one amount, or the same one twice; but that of a merge is what it does to the balance.
+# An entry has one amount, or the same amount twice. For a merge, it is the change of the balance.
 AMOUNT_SQL = (
     f"CASE t.reason WHEN 'merged' THEN abs(t.points_earned - t.points_redeemed - t.points_expired - t.points_reversed) "
     f"ELSE greatest({', '.join(f't.{name}' for name in AMOUNTS)}) END"
 )
 BY_NAME = {each.name: each for each in MOVEMENTS}
 CHOICES = {each.name: each.label for each in MOVEMENTS}
-# Of entries that are earned although the member did nothing for them: a birthday makes nobody active.
+# Earned without an action of the member: a birthday makes no member active.
 WITHOUT_ACTIVITY = ("birthday:",)
 
 
 def case_sql() -> str:
-    """The name of the movement of a ledger entry `t`, as a part of statements."""
+    """SQL for the name of the movement of a ledger entry `t`."""
     ordered = sorted(MOVEMENTS, key=lambda each: not each.prefix)
     lines = [f"WHEN {_when(each)} THEN '{each.name}'" for each in ordered]
     return f"CASE {' '.join(lines)} END"
 
 
 def activity_sql() -> str:
-    """Whether a ledger entry `t` makes its member active."""
+    """SQL for whether a ledger entry `t` makes its member active."""
     active = ", ".join(f"'{each.name}'" for each in MOVEMENTS if each.is_activity)
     idle = "".join(f" AND NOT starts_with(t.reason_id, '{prefix}')" for prefix in WITHOUT_ACTIVITY)
     return f"{case_sql()} IN ({active}){idle}"

@@ -30,7 +30,7 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class MonthPoints:
-    """What one movement came to in a month."""
+    """The sum of one movement in a month."""
 
     month: date
     movement: str
@@ -47,7 +47,7 @@ FETCH_POINTS = query(
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """A month's line. `last_day`: of the month, or today while it lasts; `cost`: per point on that day, if set."""
+    """One month. `last_day` is its last day, or today in the current month; `cost` is per point on that day, if set."""
 
     month: date
     last_day: date
@@ -55,13 +55,13 @@ class Month:
     points: Mapping[str, Decimal]  # by movement, never negative
     entries: int
     closing: Decimal
-    pending: Decimal  # at the end, and no part of the balance
+    pending: Decimal  # at the end of the month, not part of the balance
     cost: Decimal | None
     currency: str
 
     @property
     def liability(self) -> Decimal | None:
-        """What the closing balance costs, rounded as the currency is."""
+        """The cost of the closing balance, rounded to the currency's decimals."""
         if self.cost is None:
             return None
         return half_up(self.closing * self.cost, decimals_of(self.currency))
@@ -72,7 +72,7 @@ class Month:
 
 
 def months(*, brand: Brand, first: date, last: date, at: datetime) -> list[Month]:
-    """The lines of the months from `first` to `last`, each named by its first day; none after today's."""
+    """The months `first` to `last`, each given by its first day. Leaves future months out."""
     today = local_day(brand, at)
     until = closed_until(brand)
     rows = FETCH_POINTS.all(
@@ -112,7 +112,7 @@ def months(*, brand: Brand, first: date, last: date, at: datetime) -> list[Month
 
 
 def closed_until(brand: Brand) -> date | None:
-    """The last day that is rolled up; None where all is read live, as in a zone whose days were not cut yet."""
+    """The last day that is rolled up. None if all is read live, as after a change of the time zone."""
     marks = ProgrammeWatermark.objects.filter(brand=brand, time_zone=brand.time_zone)
     until: date | None = marks.aggregate(until=Max("until"))["until"]
     return until
@@ -130,7 +130,7 @@ def _moved_pending(points: Mapping[str, MonthPoints]) -> Decimal:
 
 
 def as_csv(lines: Sequence[Month]) -> bytes:
-    """One line for each month. Movements that take points away are negative, so that a line adds up."""
+    """One row per month. Movements that reduce the balance are negative, so that a row adds up."""
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(
@@ -166,7 +166,7 @@ def as_csv(lines: Sequence[Month]) -> bytes:
 
 
 def as_pdf(*, brand: Brand, lines: Sequence[Month], at: datetime) -> bytes:
-    """For people who check it. Raises the DomainError of a server that cannot make documents."""
+    """The roll-forward as a document. Raises a DomainError if the server cannot make documents."""
     make: object = import_string(settings.DOCUMENTS)
     assert callable(make)  # noqa: S101 - settings.DOCUMENTS names a function
     context = {

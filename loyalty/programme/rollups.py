@@ -1,7 +1,7 @@
-"""Rollups of the programme: the only code that writes what the ledger's closed days add up to.
+"""Rollups of the programme: the only code that writes the sums of the ledger's closed days.
 
-An accrual writes nothing for them. Entries are found by their moment, in a BRIN index that costs a new entry next to
-nothing; one that is committed after its day was rolled up is found by its number, and its day made again.
+Accruals write nothing for them. A BRIN index, which costs a new entry almost nothing, finds entries by time. An entry
+committed after its day was rolled up is found by its number, and the day is rolled up again.
 """
 
 from collections.abc import Iterable
@@ -34,10 +34,10 @@ from loyalty.points import expiry
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme.movements import AMOUNT_SQL, activity_sql, case_sql
 
-# Neither earned nor redeemed in so many months: lapsed.
+# A member who neither earned nor redeemed in so many months has lapsed.
 LAPSED_MONTHS = 6
 EXPIRING_MONTHS = 12
-# Of the numbers given last, some may belong to entries that are not committed yet.
+# Among the latest entry numbers, some may belong to uncommitted entries.
 UNSETTLED_NUMBERS = 10_000
 ROLLED: tuple[Any, ...] = (
     PointsRollup,
@@ -53,7 +53,7 @@ ROLLED: tuple[Any, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ExpiringPart:
-    """Points that lie after so many of the bounds."""
+    """Points in one interval between the bounds, by its index."""
 
     part: int
     points: Decimal
@@ -74,7 +74,7 @@ MOVE_SETTLED = query_values("loyalty/programme/sql/move_settled.sql", "settled")
 
 
 def month_of(day: date) -> date:
-    """A month is named by its first day."""
+    """The first day of the month, which stands for the month."""
     return day.replace(day=1)
 
 
@@ -93,7 +93,7 @@ def _stale(brand: Brand, before: date) -> Iterable[date]:
 
 
 def _write(brand: Brand, first: date, last: date) -> None:
-    """A stale day is taken off the list before the ledger is read: an entry that comes later puts it there again."""
+    """Removes stale days before it reads the ledger, so that a later entry marks them stale again."""
     StaleDay.objects.filter(brand=brand, day__range=(first, last)).delete()
     PointsRollup.objects.filter(brand=brand, day__range=(first, last)).delete()
     parameters: dict[str, Any] = {"brand": brand.pk, "zone": brand.time_zone, "first": first, "last": last}
@@ -116,7 +116,7 @@ def _months(first: date, last: date) -> list[date]:
 
 
 def _count(brand: Brand, at: datetime, days: int) -> None:
-    """What holds at the end of the last closed day: members, levels and points that will expire."""
+    """Count what is valid at the end of the last closed day: members, levels, and points that will expire."""
     rule = _rule_text(brand)
     mark = ProgrammeWatermark.objects.filter(brand=brand).first()
     if mark is None or mark.until is None:
@@ -153,9 +153,9 @@ def _rule_text(brand: Brand) -> str:
 
 
 def expiring(brand: Brand, until: date) -> dict[date, Decimal]:
-    """By month, the points that expire in it if nobody redeems them, as of the end of the day `until`.
+    """The points that expire in each month unless redeemed, as of the end of the day `until`.
 
-    Of the month that lasts and the eleven after it, those in which some do. Empty where points stay.
+    Covers the current month and the next eleven, where any expire. Empty if points do not expire.
     """
     rule = expiry.rule_of(brand)
     if rule is None:
@@ -173,27 +173,27 @@ DAYS = ClosedDays(ProgrammeWatermark, _first_day, _write, _clear, _stale, finish
 
 
 def catch_up_all(*, at: datetime) -> int:
-    """Roll up each brand's days that have closed, and those that late entries changed; returns how many days."""
+    """Roll up each brand's newly closed and stale days. Returns how many days."""
     _begin(Brand.objects.all())
     note_late_entries()
     return DAYS.catch_up_all(at=at)
 
 
 def catch_up(*, brand: Brand, at: datetime) -> int:
-    """The same for one brand."""
+    """Like `catch_up_all`, for one brand."""
     _begin([brand])
     note_late_entries()
     return DAYS.catch_up(brand=brand, at=at)
 
 
 def rebuild(*, brand: Brand, at: datetime) -> int:
-    """Make everything anew from the ledger; returns how many days."""
+    """Rebuild all rollups from the ledger. Returns how many days."""
     _begin([brand])
     return DAYS.rebuild(brand=brand, at=at)
 
 
 def _begin(brands: Iterable[Brand]) -> None:
-    """Watermarks of brands that have none. The first of all says from which number on late entries are looked for."""
+    """Create missing watermarks. The first one sets the entry number from which late entries are checked."""
     known = ProgrammeWatermark.objects
     missing = [each for each in brands if each.pk not in set(known.values_list("brand", flat=True))]
     if not missing:
@@ -209,10 +209,10 @@ def _begin(brands: Iterable[Brand]) -> None:
 
 
 def note_late_entries() -> None:
-    """Mark the closed days stale to which entries were added since anybody looked."""
+    """Mark closed days stale if entries were added since the last check."""
     with transaction.atomic():
         settled = MOVE_SETTLED.first()
         if settled is not None:
-            # Bound by the client: the planner sees that few numbers are above this one.
+            # Binds on the client, so that the planner sees that few numbers are above this one.
             with connection.cursor() as cursor:
                 cursor.execute(NOTE_STALE_DAYS.text, {"settled": settled})

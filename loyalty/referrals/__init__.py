@@ -1,1 +1,1 @@
-"""Referrals: members bring friends by a code, and both get points after the friend's first action."""
+"""Referrals: members refer friends with a code, and both get points after the friend's first action."""

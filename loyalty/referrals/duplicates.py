@@ -1,4 +1,4 @@
-"""Whether a member and the friend they refer are one person, by what the brand holds of both anyway."""
+"""Whether a member and their friend are the same person, from data that the brand already has."""
 
 from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import NotificationPreference
@@ -6,7 +6,7 @@ from loyalty.models.programme.referrals import Referral
 from loyalty.models.wallets import WalletDevice
 
 Why = Referral.Why
-# One mailbox under several names: at these providers whatever follows a plus sign, and at Google's any dot, is ignored.
+# Several addresses of one mailbox: these providers ignore what follows a plus sign, and Google ignores dots.
 WITHOUT_DOTS = {"gmail.com": "gmail.com", "googlemail.com": "gmail.com"}
 WITH_TAGS = {
     *WITHOUT_DOTS,
@@ -29,7 +29,7 @@ WITH_TAGS = {
 
 
 def mailbox(email: str) -> str:
-    """The mailbox that an address leads to, however it is written."""
+    """The canonical address of a mailbox. At Yahoo, a hyphen begins a tag."""
     local, _at, domain = email.strip().lower().rpartition("@")
     if domain in WITH_TAGS:
         local = local.partition("+")[0]
@@ -41,7 +41,7 @@ def mailbox(email: str) -> str:
 
 
 def why_same(referrer: UserPoints, friend: UserPoints) -> Referral.Why:
-    """What the two share; NONE where nothing says that they are one person."""
+    """What the two accounts share, or NONE without a sign that they are one person."""
     if mailbox(referrer.user.email) == mailbox(friend.user.email):
         return Why.EMAIL
     if _shares_phone(referrer, friend):
@@ -58,6 +58,6 @@ def _shares_phone(referrer: UserPoints, friend: UserPoints) -> bool:
 
 
 def _shares_device(referrer: UserPoints, friend: UserPoints) -> bool:
-    """A phone that holds the passes of both. A push token cannot tell: it is one customer's, whoever logged in last."""
+    """Whether a phone has both passes. Push tokens prove nothing: each belongs to the customer who last logged in."""
     own = WalletDevice.objects.filter(wallet_pass__account=referrer).values("device")
     return WalletDevice.objects.filter(wallet_pass__account=friend, device__in=own).exists()

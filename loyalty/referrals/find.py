@@ -1,7 +1,7 @@
-"""Finds the friends who have acted, from the ledger and long after they were answered: accruals know no referrals.
+"""Finds friends who have acted, from the ledger and outside accruals, which know no referrals.
 
-A beat publishes an event for each, whose handler decides. An event has the id of its referral and entry, and a referral
-is decided once: whoever is killed in between, or comes twice, pays once.
+A beat publishes an event for each, and its handler decides. The event's id is derived from the referral and the entry,
+and a referral is decided once. So neither a crash nor a duplicate event pays twice.
 """
 
 import random
@@ -20,10 +20,9 @@ from events import messages, publishing
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
 
 KIND = "referral-action"
-# Any constant UUID: a name space of its own for what follows from referrals.
+# An arbitrary constant UUID: the namespace of event ids derived from referrals.
 EVENT_ID_NAMESPACE = uuid.UUID("2f7b1c36-52a5-4d0b-8d57-5d5c7a0c0c41")
-# Of one brand in a call: events to publish, and waiting referrals to look at. Whoever has more waiting is begun at
-# another one each time.
+# Per brand and call: events to publish, and waiting referrals to check. A brand with more starts at a random one.
 MAX_PUBLISHED, MAX_SCANNED = 500, 20_000
 MAX_LAPSED = 5_000
 TURN_SECONDS = 15
@@ -32,7 +31,7 @@ FIRST_ACTION = part("loyalty/referrals/sql/first_action.sql")
 
 @dataclass(frozen=True, slots=True)
 class FirstAction:
-    """A waiting referral, and the friend's ledger entry by which it counts."""
+    """A waiting referral, and the friend's ledger entry that fulfils it."""
 
     referral: int
     entry: int
@@ -48,10 +47,10 @@ FETCH_FIRST_ACTION = query(
 
 
 def publish_first_actions(*, at: datetime) -> int:
-    """Publish an event for each referral whose friend has acted; returns how many are new. Old ones lapse.
+    """Publish an event for each referral whose friend has acted, and let old ones lapse. Returns how many are new.
 
-    The brands come in any order, as far as the time of a call reaches; the next call goes on. One at which it fails is
-    logged, and keeps no other waiting.
+    Takes the brands in any order until the time is up; the next call goes on. A failing brand is logged and does not
+    block the others.
     """
     programmes = ReferralProgramme.objects.filter(is_active=True)
     brands = Brand.objects.filter(pk__in=programmes.values("brand"), loyalty_active=True)
@@ -61,7 +60,7 @@ def publish_first_actions(*, at: datetime) -> int:
 
 def _check_waiting(brand: Brand, *, at: datetime) -> int:
     programme = ReferralProgramme.objects.select_related("brand").filter(brand=brand, is_active=True).first()
-    if programme is None:  # switched off in this moment
+    if programme is None:  # just switched off
         return 0
     published = _publish(programme, at)
     lapse(programme, at)
@@ -94,16 +93,16 @@ def _publish(programme: ReferralProgramme, at: datetime) -> int:
 
 
 def _start(brand_id: int) -> int:
-    """After which waiting referral a turn begins: 0 where it reaches all of them."""
+    """The referral id after which a turn begins: 0 if one turn can check all."""
     waiting = Referral.objects.filter(brand=brand_id, state=Referral.State.WAITING).order_by("id")
     if waiting[: MAX_SCANNED + 1].count() <= MAX_SCANNED:
         return 0
     ends = waiting.aggregate(first=Min("id"), last=Max("id"))
-    return random.randint(ends["first"] - MAX_SCANNED, ends["last"])  # noqa: S311 - nobody has to guess it
+    return random.randint(ends["first"] - MAX_SCANNED, ends["last"])  # noqa: S311 - need not be unpredictable
 
 
 def lapse(programme: ReferralProgramme, at: datetime) -> int:
-    """End what has waited for too long; returns how many. One that is decided in this moment is left to its handler."""
+    """End referrals that have waited too long. Returns how many. Skips those that a handler decides right now."""
     before = at - timedelta(days=programme.days_for_action)
     waiting = Referral.objects.filter(brand=programme.brand_id, state=Referral.State.WAITING, created_at__lt=before)
     oldest = list(waiting.order_by("id").values_list("pk", flat=True)[:MAX_LAPSED])

@@ -1,4 +1,4 @@
-"""Handlers of referrals: both sides get their points, or give them back, in one transaction and once."""
+"""Handlers of referrals: credit or reverse the points of both sides, once, in one transaction."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from loyalty.referrals import reversals, rewards
 
 
 def on_referral_action(event: LeasedEvent) -> None:
-    """The friend has acted: decide the referral. Our own event: nobody outside can send this kind."""
+    """Decide a referral whose friend has acted. Only this service can publish this kind of event."""
     at = timezone.now()
     with transaction.atomic():
         referral = locked(event.brand_id, event.payload["referral"])
@@ -23,7 +23,7 @@ def on_referral_action(event: LeasedEvent) -> None:
 
 
 def on_referral_returned(event: LeasedEvent) -> None:
-    """The order by which a referral counted went back as a whole: so do the points of both."""
+    """Reverse both sides' points, because the order that fulfilled the referral was returned as a whole."""
     at = timezone.now()
     with transaction.atomic():
         referral = locked(event.brand_id, event.payload["referral"])
@@ -33,9 +33,9 @@ def on_referral_returned(event: LeasedEvent) -> None:
 
 
 def locked(brand_id: int, number: int) -> Referral | None:
-    """The referral as it is once both accounts are locked, in the order of their ids, in which everybody locks several.
+    """The referral, with both accounts locked in the order of their ids, like all code that locks several.
 
-    Every change of a referral comes under these locks, but for its lapse.
+    All changes of a referral take these locks, except its lapse.
     """
     row = Referral.objects.filter(pk=number, brand=brand_id).first()
     if row is None:

@@ -1,4 +1,4 @@
-"""What a member reads of their referrals: numbers and points, never who the friends are."""
+"""What a member sees of their referrals: numbers and points, but not who the friends are."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -18,8 +18,10 @@ State = Referral.State
 
 @raises(MemberBlocked)
 def of_member(*, brand_id: int, user_id: int, at: datetime) -> dict[str, Any] | None:
-    """The member's code, drawn now if there is none, and what came of it; None where the brand gives nothing for
-    friends, or the customer is no member."""
+    """The member's code and the results of their referrals. Creates the code if there is none.
+
+    None if the brand has no active referral programme, or the customer is not a member.
+    """
     account = accounts.account_of(brand_id=brand_id, user_id=user_id)
     programme = referrals.programme_of(brand_id)
     if account is None or programme is None:
@@ -27,7 +29,7 @@ def of_member(*, brand_id: int, user_id: int, at: datetime) -> dict[str, Any] | 
     if account.status == UserPoints.Status.BLOCKED:
         raise MemberBlocked
     code = codes.code_of(account)
-    # What is rejected or lapsed is still waiting to the member: more would say something about the friend.
+    # Rejected and lapsed referrals count as waiting: their state would reveal something about the friend.
     rewarded = Q(state=State.REWARDED)
     counts = Referral.objects.filter(referrer=account).aggregate(
         rewarded=Count("pk", filter=rewarded),
@@ -48,7 +50,7 @@ def of_member(*, brand_id: int, user_id: int, at: datetime) -> dict[str, Any] | 
 
 
 def may_give_code(account: UserPoints, programme: ReferralProgramme, at: datetime) -> bool:
-    """Whether a friend's code would still count, as far as it depends on the member."""
+    """Whether the member may still give a friend's code, as far as it depends on the member."""
     if not timedelta(0) <= at - account.enrolled_at <= timedelta(days=programme.days_for_code):
         return False
     if Referral.objects.filter(friend=account).exists():
@@ -61,7 +63,7 @@ def may_give_code(account: UserPoints, programme: ReferralProgramme, at: datetim
 
 
 def of_friend(referral: Referral) -> dict[str, Any]:
-    """What a friend reads of the code that they gave."""
+    """What a friend sees of the referral with the code that they entered."""
     programme = ReferralProgramme.objects.get(brand=referral.brand_id)
     is_paid = referral.state in {State.REWARDED, State.REVERSED}
     return {

@@ -1,4 +1,4 @@
-"""Referrals as they begin: a friend gives a member's code. Whether the two are one person, nobody is told."""
+"""Start of referrals: a friend enters a member's code. Neither learns whether both count as one person."""
 
 from datetime import datetime, timedelta
 
@@ -24,19 +24,19 @@ from loyalty.referrals import codes, duplicates
 
 State = Referral.State
 Reason = LoyaltyTransaction.Reason
-# So long a referral at registration may take, where codes count at registration alone.
+# The time limit for a code at registration, if codes count only at registration.
 REGISTERED = timedelta(minutes=5)
 
 
 def programme_of(brand_id: int) -> ReferralProgramme | None:
-    """The brand's programme, where it is on."""
+    """The brand's programme, if it is active."""
     rows = ReferralProgramme.objects.filter(brand=brand_id, is_active=True, brand__loyalty_active=True)
     return rows.first()
 
 
 @raises(ReferralCodeUnknown, ReferralsNotOffered)
 def check_code(*, brand: Brand, text: str) -> str:
-    """The code that somebody registers with, as it is stored. Raises Invalid where it cannot count at registration."""
+    """The normalised code of a registration. Raises Invalid if it cannot count at registration."""
     if programme_of(brand.pk) is None:
         raise ReferralsNotOffered(details={"field": "referral_code"})
     code = codes.normalised(text)
@@ -49,7 +49,7 @@ def check_code(*, brand: Brand, text: str) -> str:
 
 
 def begin_at_registration(*, brand_id: int, user_id: int, code: str, at: datetime) -> None:
-    """The code was good when it was given: what has come in between keeps nobody from registering.
+    """Begin the referral. The code was valid when it was entered, so errors do not prevent the registration.
 
     Call in the transaction that enrolled the customer.
     """
@@ -71,9 +71,9 @@ def begin_at_registration(*, brand_id: int, user_id: int, code: str, at: datetim
     UserNotEnrolled,
 )
 def begin(*, brand_id: int, user_id: int, code: str, at: datetime) -> Referral:
-    """Note that a new member was referred, once; the same code again finds what it made. Owns or joins a transaction.
+    """Record that a new member was referred, once. The same code returns the earlier referral.
 
-    Raises Invalid for the member's own code.
+    Owns or joins a transaction. Raises Invalid for the member's own code.
     """
     friend = accounts.account_of(brand_id=brand_id, user_id=user_id)
     if friend is None:
@@ -98,8 +98,10 @@ def begin(*, brand_id: int, user_id: int, code: str, at: datetime) -> Referral:
 
 
 def _made(referrer: UserPoints, friend: UserPoints, at: datetime) -> Referral:
-    """One person's second account is a referral like any other, to everybody but staff: an answer that tells them
-    apart would tell whose code it is."""
+    """Store the referral. One for a second account of the same person looks the same to everyone but staff.
+
+    A different answer would reveal who owns the code.
+    """
     why = duplicates.why_same(referrer, friend)
     state = {"state": State.REJECTED, "decided_at": at} if why else {}
     try:
@@ -112,7 +114,7 @@ def _made(referrer: UserPoints, friend: UserPoints, at: datetime) -> Referral:
 
 
 def check_friend(friend: UserPoints, referrer: UserPoints, programme: ReferralProgramme, at: datetime) -> None:
-    """Whether the friend is new: joined lately and after the member, and has done nothing that counts.
+    """Raises ReferralTooLate unless the friend joined recently, after the member, and has done nothing that counts.
 
     Call with the friend's account locked.
     """
@@ -125,7 +127,7 @@ def check_friend(friend: UserPoints, referrer: UserPoints, programme: ReferralPr
 
 
 def check_new(friend: UserPoints) -> None:
-    """Raises ReferralTooLate for who has scanned or ordered, or was brought along from another programme."""
+    """Raises ReferralTooLate for a friend who has scanned or ordered, or was imported from another programme."""
     entries = LoyaltyTransaction.objects.filter(user_point=friend)
     brought = Q(reason_id__startswith=ledger.OPENING)
     acted = Q(reason__in=[Reason.EARNED, Reason.PENDING]) & (

@@ -1,4 +1,4 @@
-"""Reversals of referrals: where the order by which one counted goes back as a whole, so do the points of both sides."""
+"""Reversals of referrals: if the order that fulfilled one is returned as a whole, both sides lose their points."""
 
 import uuid
 from datetime import datetime
@@ -25,7 +25,7 @@ State = Referral.State
 
 
 def events_of_return(*, brand_id: int, user_id: int, order_id: str) -> list[NewEvent]:
-    """The event that reverses the referral which counted by this order, if there is one; one query.
+    """The event that reverses the referral fulfilled by this order, if there is one. Takes one query.
 
     Call in the transaction that returned the whole order, with the customer's account locked: a referral that is
     decided later sees the return.
@@ -45,10 +45,10 @@ def events_of_return(*, brand_id: int, user_id: int, order_id: str) -> list[NewE
 
 
 def reverse(referral: Referral, *, at: datetime) -> list[NewEvent]:
-    """Take the points of both sides back; returns what follows. Changes `referral`, and nothing the second time.
+    """Take the points of both sides back, once, and return the events to publish. Changes `referral`.
 
-    What was spent already is owed, as after any return. Where an account was merged since, both keep their points.
-    Call in a transaction that holds the locks of both accounts and of the referral.
+    Points that were already spent are owed, as after any return. If an account was merged since, both keep their
+    points. Call in a transaction that holds the locks of both accounts and of the referral.
     """
     if referral.state != State.REWARDED or UserPoints.Status.MERGED in {
         referral.referrer.status,

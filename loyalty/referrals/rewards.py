@@ -1,4 +1,4 @@
-"""Rewards of referrals: whether both sides get points, within which limits, and their ledger entries."""
+"""Rewards of referrals: whether both sides get points, the limits, and the ledger entries."""
 
 import uuid
 from datetime import datetime
@@ -26,16 +26,16 @@ State, Why = Referral.State, Referral.Why
 
 
 def decide(referral: Referral, *, at: datetime) -> list[NewEvent]:
-    """Reward both sides, or say why not; returns what follows. Changes `referral`, and nothing the second time.
+    """Reward both sides or record why not, once, and return the events to publish. Changes `referral`.
 
-    One that lapsed after its event was published counts: the friend had acted by then. Call in a transaction that holds
-    the locks of both accounts and of the referral.
+    A referral that lapsed after its event was published counts, because the friend had acted by then. Call in a
+    transaction that holds the locks of both accounts and of the referral.
     """
     programme = ReferralProgramme.objects.filter(brand=referral.brand_id).first()
     if referral.state not in {State.WAITING, State.LAPSED} or programme is None:
         return []
     action = FETCH_FIRST_ACTION.first(referral=referral.pk, action=programme.action)
-    if action is None:  # its order went back in between; the next one may count
+    if action is None:  # its order was returned in the meantime; the next one may count
         return []
     referral.action, referral.decided_at = action.reason_id, at
     referral.why = why_not(referral, programme, at)
@@ -54,7 +54,7 @@ def decide(referral: Referral, *, at: datetime) -> list[NewEvent]:
 
 
 def why_not(referral: Referral, programme: ReferralProgramme, at: datetime) -> Referral.Why:
-    """The member's limits hold exactly: the member's account is locked."""
+    """Why there is no reward, or NONE. The member's limits are exact, because the account is locked."""
     sides = (referral.referrer, referral.friend)
     if any(side.status != UserPoints.Status.ACTIVE or not side.user.is_active for side in sides):
         return Why.BLOCKED
@@ -69,7 +69,7 @@ def why_not(referral: Referral, programme: ReferralProgramme, at: datetime) -> R
 
 
 def take_from_budget(programme: ReferralProgramme) -> bool:
-    """Count the points of one referral, if the budget has as many left: whoever comes first takes them."""
+    """Reserve the points of one referral if the budget has enough left."""
     points = programme.points
     left = Q(budget__isnull=True) | Q(budget__gte=F("points_rewarded") + points)
     rows = ReferralProgramme.objects.filter(left, pk=programme.pk)
@@ -77,7 +77,7 @@ def take_from_budget(programme: ReferralProgramme) -> bool:
 
 
 def credited(referral: Referral, account: UserPoints, points: Decimal, note: str, at: datetime) -> list[NewEvent]:
-    """One side's entry and level, and what others hear of it."""
+    """Write one side's entry and level. Returns the events to publish."""
     if not points:
         return []
     reason_id = f"{ledger.REFERRED}{referral.pk}"
@@ -99,7 +99,7 @@ def consequences(
     cause: str,
     at: datetime,
 ) -> list[NewEvent]:
-    """As after an accrual: for wallets, webhooks, and the member's notification."""
+    """Events as after an accrual: for wallets, webhooks, and the member's notification."""
     recipient: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id}
     balance = balance_changed(
         **recipient,

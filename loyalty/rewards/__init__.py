@@ -1,1 +1,1 @@
-"""What points buy: offers, redemptions, codes, the till."""
+"""Rewards for points: offers, redemptions, codes, and the till."""

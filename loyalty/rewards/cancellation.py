@@ -1,4 +1,4 @@
-"""Staff cancel redemptions, or make a used code good again."""
+"""Staff cancel redemptions, or undo the use of a code."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,9 +17,9 @@ from loyalty.rewards.undo import too_late, undo_since
 
 
 def undo_use(*, redemption: Redemption, audit_context: AuditContext) -> None:
-    """Make a used code good again, within settings.REDEMPTION_UNDO_MINUTES of its use.
+    """Undo the use of a code, within settings.REDEMPTION_UNDO_MINUTES.
 
-    Raises Invalid without a reason, and where it is too late or not used. Owns the transaction.
+    Raises Invalid without a reason, after that time, and for an unused code. Owns the transaction.
     """
     require_reason(audit_context)
     with transaction.atomic():
@@ -38,9 +38,9 @@ def undo_use(*, redemption: Redemption, audit_context: AuditContext) -> None:
 
 
 def cancel(*, redemption: Redemption, audit_context: AuditContext) -> None:
-    """Cancel an unused redemption: its points go back to the balance, the reward into stock, the code is worth nothing.
+    """Cancel an unused redemption: returns its points and stock, and invalidates the code.
 
-    Raises Invalid without a reason and where it is not unused. Owns the transaction.
+    Raises Invalid without a reason, and if it is not unused. Owns the transaction.
     """
     require_reason(audit_context)
     with transaction.atomic():

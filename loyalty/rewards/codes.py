@@ -1,12 +1,12 @@
-"""Codes that a till takes for a reward: unguessable, forgiving to read out and to type, and sure to notice a slip.
+"""Redemption codes for the till: not guessable, easy to read out and to type, and safe against typing errors.
 
-15 random characters of Crockford's base32 (75 bits) and one that checks them: a sum over the field of 32 elements,
-which notices every single wrong character and every two that changed places.
+15 random characters of Crockford's base32 (75 bits) and a check character: a sum over the field of 32 elements, which
+detects every single wrong character and every swap of two characters.
 """
 
 import secrets
 
-# It leaves out I, L, O and U, which readers mistake.
+# Leaves out I, L, O and U, which are easily confused.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 RANDOM, GROUP = 15, 4
 LENGTH = RANDOM + 1
@@ -17,13 +17,13 @@ _REDUCE = 0b100101  # x^5 + x^2 + 1
 
 
 def new() -> str:
-    """A new code as it is stored, without separators."""
+    """A new code without separators, as it is stored."""
     drawn = "".join(secrets.choice(ALPHABET) for _ in range(RANDOM))
     return drawn + check(drawn)
 
 
 def check(drawn: str) -> str:
-    """The character that checks the others: their sum, each times a power of its own, the last ones the smallest."""
+    """The check character: the sum of the characters, each times a power of x, with the lowest power for the last."""
     total = 0
     for letter in drawn:
         total = _doubled(total ^ _VALUES[letter])
@@ -36,7 +36,7 @@ def _doubled(value: int) -> int:
 
 
 def read(text: str) -> str | None:
-    """The code that somebody typed or scanned, as it is stored; None for what cannot be one."""
+    """The code in a typed or scanned text, as it is stored. None if the text cannot be a code."""
     result = text.upper().translate(_MISREAD).translate(_SEPARATORS)
     if len(result) != LENGTH or not set(result) <= set(ALPHABET):
         return None
@@ -44,10 +44,10 @@ def read(text: str) -> str | None:
 
 
 def grouped(code: str) -> str:
-    """As people read it: XXXX-XXXX-XXXX-XXXX."""
+    """For reading: XXXX-XXXX-XXXX-XXXX."""
     return "-".join(code[start : start + GROUP] for start in range(0, len(code), GROUP))
 
 
 def masked(code: str) -> str:
-    """Enough to recognise it by, too little to use it."""
+    """Enough to recognise the code, but not to use it."""
     return f"{code[:GROUP]}-••••-••••-••••"

@@ -1,4 +1,4 @@
-"""Hands out rewards that were won: of the catalogue, or things that a milestone names itself."""
+"""Grants rewards that were won: from the catalogue, or named by the milestone."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ INSERT_GRANTED = part("loyalty/rewards/sql/insert_granted.sql")
 
 
 def locked_account(brand_id: int, user_id: int) -> UserPoints:
-    """The customer's account, locked. Raises DomainError where it cannot be given anything."""
+    """The customer's account, locked. Raises a DomainError if it may receive nothing."""
     rows = UserPoints.objects.filter(brand_id=brand_id, user_id=user_id).select_related("brand")
     account = rows.select_for_update(of=("self",), no_key=True).first()
     if account is None:
@@ -30,7 +30,7 @@ def locked_account(brand_id: int, user_id: int) -> UserPoints:
 
 
 def cause_of(milestone_id: int, milestone_round: int) -> str:
-    """What a member gets a milestone's reward for: once in a round."""
+    """The cause of a milestone's reward, unique per round."""
     return f"claim:{milestone_id}" if milestone_round == 1 else f"claim:{milestone_id}:{milestone_round}"
 
 
@@ -47,10 +47,10 @@ def grant_reward(
     milestone_round: int = 1,
     reward_id: int | None = None,
 ) -> None:
-    """Give what the milestone promises, with a code for the till; once in a round, or IntegrityError.
+    """Grant the reward of a milestone, with a code for the till. Raises IntegrityError if it was granted in this round.
 
-    `reward_id`: of the catalogue, which then has one less. Raises OutOfStock where it has none left. Joins a
-    transaction, with the account locked; the reward or the partner code is locked here, as in write_redemption.sql.
+    `reward_id` is a reward of the catalogue, whose stock decreases by one. Raises OutOfStock without stock. Joins a
+    transaction, with the account locked; locks the reward or partner code, as write_redemption.sql does.
     """
     reward = Reward.objects.get(pk=reward_id, brand=account.brand_id) if reward_id else None
     made = Redemption.objects.create(
@@ -65,7 +65,7 @@ def grant_reward(
         code=codes.new(),
         request_key=request_key_of(milestone_id, milestone_round),
         created_at=at,
-        # Nothing says when the code of a thing ends that is not in the catalogue: it stays good.
+        # The code of a reward outside the catalogue does not expire.
         expires_at=at + timedelta(days=reward.code_days) if reward and reward.code_days else None,
     )
     if reward:

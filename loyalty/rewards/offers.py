@@ -1,4 +1,4 @@
-"""Rewards as a member finds them: what is offered, and whether they can take it."""
+"""Rewards for one member: what is offered, and whether the member is eligible."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A reward, the member who sees it, and what stands in their way: None where they can take it."""
+    """A reward, the member's state, and why the member is not eligible, or None."""
 
     reward: Reward
     member: MemberState
@@ -35,20 +35,22 @@ class Offer:
 
     @property
     def reason(self) -> str | None:
-        """The code of the error that redeeming it would give."""
+        """The code of the error that redeeming it would raise."""
         return self.ineligibility.code if self.ineligibility else None
 
     @property
     def missing(self) -> Decimal | None:
-        """Points that the balance lacks, where that is what stands in the way."""
+        """The points that the balance lacks, if that is the reason."""
         return (
             redeem.price_of(self.reward) - self.member.balance if self.reason == NotEnoughPointsForReward.code else None
         )
 
 
 def offers_to(*, user_id: int, brand: Brand, rewards: Sequence[Reward], at: datetime) -> list[Offer]:
-    """The rewards as the customer finds them, with what pools have left. Three statements; one more each for pools
-    and segments."""
+    """The rewards with the customer's eligibility, and with the stock of pools.
+
+    Takes three statements, and one more each for pools and segments.
+    """
     account = accounts.account_of(brand_id=brand.pk, user_id=user_id)
     ladder = levels_of(brand)
     taken = taken_by(account, rewards)
@@ -64,7 +66,7 @@ def offers_to(*, user_id: int, brand: Brand, rewards: Sequence[Reward], at: date
 
 
 def taken_by(account: UserPoints | None, rewards: Sequence[Reward]) -> dict[int, int]:
-    """How many of each reward a member bought and did not give back; what they won is not counted."""
+    """How many of each reward a member redeemed and did not undo. Rewards won in campaigns do not count."""
     if account is None:
         return {}
     rows = Redemption.objects.filter(user_point=account, reward__in=rewards, milestone_id__isnull=True)
@@ -73,7 +75,7 @@ def taken_by(account: UserPoints | None, rewards: Sequence[Reward]) -> dict[int,
 
 
 def segments_of(account: UserPoints | None, rewards: Sequence[Reward]) -> frozenset[int]:
-    """Of the segments that rewards are for, those that the member is in."""
+    """Those of the rewards' segments that the member is in."""
     segments = {reward.segment_id for reward in rewards if reward.segment_id}
     if account is None or not segments:
         return frozenset()

@@ -1,8 +1,8 @@
-"""Pools: codes that partners made, such as vouchers, which rewards hand out instead of codes for the brand's own till.
+"""Pools: partner codes, such as vouchers, which rewards hand out instead of codes for the brand's own till.
 
-A reward's stock is what its pool has left. A code is taken in the statement that redeems (write_redemption.sql), once.
-It stays with that redemption for good: when staff cancel it the points come back, and the code, which the member has
-seen, does not. For the same reason a member cannot give such a reward back.
+A reward's stock is what its pool has left. The statement that redeems takes a code (write_redemption.sql), once. The
+code stays with that redemption: when staff cancel it, the points are returned, but not the code, which the member has
+seen. So a member cannot undo the redemption of such a reward.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,23 +15,23 @@ from core.db import row_guard
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 
 SALT = "loyalty.rewards.pools"
-MAX_ENDING = 4  # characters of a code that staff see
-LOW = 10  # codes left, and fewer: staff are warned
+MAX_ENDING = 4  # characters of a code that staff can see
+LOW = 10  # staff are warned at this number of codes
 
 
 def digest(code: str) -> str:
-    """By which a code is found that nobody can read."""
+    """Finds a code that is stored unreadable."""
     return salted_hmac(SALT, code, algorithm="sha256").hexdigest()
 
 
 def ending(code: str) -> str:
-    """Enough to recognise a code by, and never more than a third of it."""
+    """Enough to recognise a code, but at most a third of it."""
     length = min(MAX_ENDING, len(code) // 3)
     return code[-length:] if length else ""
 
 
 def left(rewards: Iterable[Reward], *, at: datetime) -> dict[int, int]:
-    """How many codes each of these rewards could still hand out; of those that have a pool."""
+    """How many codes each of these rewards can still hand out. Only for rewards with a pool."""
     ids = [reward.pk for reward in rewards if reward.uses_pool]
     if not ids:
         return {}
@@ -41,12 +41,12 @@ def left(rewards: Iterable[Reward], *, at: datetime) -> dict[int, int]:
 
 
 def stock_of(reward: Reward, *, at: datetime) -> int | None:
-    """How many are left; None: as many as are asked for."""
+    """How many are left, or None if unlimited."""
     return left([reward], at=at)[reward.pk] if reward.uses_pool else reward.stock
 
 
 def code_of(redemption: Redemption) -> str | None:
-    """The partner's code that it handed out. The redemption's own code is nobody's then."""
+    """The partner's code that it handed out, if any. The redemption's own code is then unused."""
     result: PoolCode | None = getattr(redemption, "pool_code", None)
     return result.code if result else None
 

@@ -1,4 +1,4 @@
-"""Redemptions that become another account's: of one person whose accounts are merged, or separate again."""
+"""Reassigns redemptions to another account, when accounts of one person are merged or separated again."""
 
 from collections.abc import Collection
 
@@ -6,5 +6,5 @@ from loyalty.models.rewards import Redemption
 
 
 def reassign(*, redemptions: Collection[int], account: int) -> None:
-    """Give these redemptions to the account. Joins a transaction that holds both accounts' locks."""
+    """Reassign these redemptions to the account. Joins a transaction that holds both accounts' locks."""
     Redemption.objects.filter(pk__in=redemptions).update(user_point=account)

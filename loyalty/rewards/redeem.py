@@ -1,4 +1,4 @@
-"""Redeems rewards: the points, the stock and the redemption change together."""
+"""Redeems rewards: points, stock and redemption change in one transaction."""
 
 import uuid
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from loyalty.rewards.rules import MemberState, RewardTerms
 
 @dataclass(frozen=True, slots=True)
 class RedemptionRequest:
-    """Who wants which reward. `key`: the same member's same key is the same wish, however often it comes."""
+    """A member's request for a reward. The member's requests with the same `key` are one request."""
 
     brand_id: int
     user_id: int
@@ -39,7 +39,7 @@ class RedemptionRequest:
 
 @dataclass(frozen=True, slots=True)
 class RedemptionSnapshot:
-    """What one statement read of the member, the reward and what the member did with it before."""
+    """What one statement read about the member, the reward and the member's earlier redemptions."""
 
     member: MemberState
     level: str
@@ -55,7 +55,7 @@ class RedemptionSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """A row of fetch_redemption_snapshot.sql: of the brand, the member, the reward, and what happened before."""
+    """A row of fetch_redemption_snapshot.sql: the brand, the member, the reward, and earlier redemptions."""
 
     loyalty_active: bool
     status: str
@@ -92,10 +92,10 @@ WRITE_REDEMPTION = query_values(
 
 @raises(RewardNotFound, IdempotencyKeyReused, OutOfStock, *rules.INELIGIBLE)
 def redeem(request: RedemptionRequest) -> Redemption:
-    """Take a reward for points: stock, ledger, balance, redemption and events together, or nothing.
+    """Redeem a reward for points: stock, ledger, balance, redemption and events in one transaction.
 
-    The same wish again finds what it made. Raises RewardNotFound, IdempotencyKeyReused, and what rewards.ineligibility
-    tells. Owns the transaction; the account is locked from its beginning, the reward only in its last statement.
+    The same request again returns the earlier redemption. Raises RewardNotFound, IdempotencyKeyReused and OutOfStock,
+    and as rules.ineligibility. Owns the transaction. Locks the account first, the reward in its last statement.
     """
     account = accounts.account_of(brand_id=request.brand_id, user_id=request.user_id)
     if account is None:
@@ -114,12 +114,12 @@ def redeem(request: RedemptionRequest) -> Redemption:
 
 
 def reload(redemption_id: int) -> Redemption:
-    """With the partner's code that it took, if there is one."""
+    """Includes the partner's code that it handed out, if any."""
     return Redemption.objects.select_related("pool_code").get(pk=redemption_id)
 
 
 def error_without_account(request: RedemptionRequest) -> Exception:
-    """Of somebody who is no member yet, and so has no points for what always costs some."""
+    """The error for a customer who is not enrolled, and so has no points."""
     rows = Reward.objects.filter(pk=request.reward_id, brand=request.brand_id, cost__isnull=False)
     reward = rows.select_related("minimum_level").first()
     if reward is None:
@@ -131,8 +131,8 @@ def error_without_account(request: RedemptionRequest) -> Exception:
 
 
 def price_of(reward: Reward) -> Decimal:
-    """Of a reward that is for sale; others are never asked for it."""
-    assert reward.cost is not None  # noqa: S101 - `offered` leaves out what is only won
+    """The cost of a reward that can be bought. Not called for other rewards."""
+    assert reward.cost is not None  # noqa: S101 - `offered` leaves out rewards without a cost
     return reward.cost
 
 
@@ -153,7 +153,7 @@ def reward_terms(reward: Reward) -> RewardTerms:
 
 def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapshot:
     row = FETCH_SNAPSHOT.first(account=account, reward_id=request.reward_id, request_key=request.key, at=request.at)
-    assert row is not None  # noqa: S101 - the account is locked, so it is there
+    assert row is not None  # noqa: S101 - the account is locked, so it exists
     is_blocked = row.status != UserPoints.Status.ACTIVE
     return RedemptionSnapshot(
         member=MemberState(
@@ -197,7 +197,7 @@ def same_redemption(earlier: Redemption, request: RedemptionRequest) -> Redempti
 
 
 def write(account: int, snapshot: RedemptionSnapshot, terms: RewardTerms, request: RedemptionRequest) -> None:
-    """Raises OutOfStock where others were faster; nothing is written then."""
+    """Raises OutOfStock, without writing anything, if others took the last one."""
     balance = snapshot.member.balance - terms.cost
     cause = f"{TAKEN}{snapshot.redemption_id}"
     following = consequences(account, snapshot, terms, request, cause)
@@ -227,7 +227,7 @@ def write(account: int, snapshot: RedemptionSnapshot, terms: RewardTerms, reques
 def consequences(
     account: int, snapshot: RedemptionSnapshot, terms: RewardTerms, request: RedemptionRequest, cause: str
 ) -> list[messages.NewEvent]:
-    """For wallets, and for the webhooks that listen."""
+    """Events for wallets, and for subscribed webhooks."""
     balance = snapshot.member.balance - terms.cost
     events = [
         balance_changed(

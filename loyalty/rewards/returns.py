@@ -20,17 +20,17 @@ from loyalty.points.balance_events import balance_changed
 from loyalty.points.ledger import Credit
 
 ZERO = Decimal(0)
-# Any constant UUID: a name space of its own for what follows from redemptions and claims.
+# An arbitrary constant UUID: the namespace of event ids derived from redemptions and claims.
 EVENT_ID_NAMESPACE = uuid.UUID("5b0c6a0e-6d0b-4d0e-9a55-2f3f7f1c9c41")
 
 
 def following_id(cause: str) -> uuid.UUID:
-    """Of what wallets hear, once for each cause."""
+    """The id of the event for wallets, unique per cause."""
     return uuid.uuid5(EVENT_ID_NAMESPACE, f"balance-changed:{cause}")
 
 
 def reverse(redemption: Redemption, account: UserPoints, at: datetime) -> bool:
-    """Cancel an unused redemption, with its points and stock. False: it is not unused. Call with the account locked."""
+    """Cancel an unused redemption, with its points and stock. Returns False if used. Call with the account locked."""
     unused = Redemption.objects.filter(pk=redemption.pk, status=Redemption.Status.ISSUED)
     if not unused.update(status=Redemption.Status.CANCELLED, cancelled_at=at):
         return False
@@ -63,7 +63,7 @@ def return_points(redemption: Redemption, account: UserPoints, at: datetime) -> 
 
 
 def webhook_events_of(redemption: Redemption, account: UserPoints, line: Credit | None, at: datetime) -> list[NewEvent]:
-    """reward.cancelled and, where the redemption cost points, points.returned, for the webhooks that subscribe."""
+    """reward.cancelled and, if the redemption cost points, points.returned, for the subscribed webhooks."""
     data: dict[WebhookType, dict[str, Any]] = {}
     if line:
         data[WebhookType.POINTS_RETURNED] = {

@@ -1,4 +1,4 @@
-"""Which member may take which reward, and what stands in the way: rules that read nothing and write nothing."""
+"""Eligibility of members for rewards: pure rules without I/O."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ from loyalty.errors import (
     RewardNotAvailable,
 )
 
-# What may stand in the way, in the order in which it is looked at.
+# The possible errors, in the order in which they are checked.
 INELIGIBLE = (
     LoyaltyDisabled,
     MemberBlocked,
@@ -29,7 +29,7 @@ INELIGIBLE = (
 
 @dataclass(frozen=True, slots=True)
 class RewardTerms:
-    """A reward's terms: `cost` in points, `level_threshold` in lifetime points and `segment`, None for everybody."""
+    """A reward's terms: `cost` in points, `level_threshold` in lifetime points, and `segment`; None means no limit."""
 
     cost: Decimal
     is_active: bool
@@ -44,7 +44,7 @@ class RewardTerms:
 
 @dataclass(frozen=True, slots=True)
 class MemberState:
-    """A member as rewards see them: balance, level's threshold, how many of this reward they took, segments."""
+    """A member's state for rewards: balance, level's threshold, earlier redemptions of this reward, segments."""
 
     loyalty_active: bool
     blocked: bool
@@ -55,7 +55,7 @@ class MemberState:
 
 
 def ineligibility(terms: RewardTerms, member: MemberState, at: datetime) -> DomainError | None:
-    """Why this member cannot take this reward now; None where they can. What cannot be helped comes first."""
+    """Why this member cannot redeem this reward now, or None. What the member cannot change comes first."""
     if not member.loyalty_active:
         return LoyaltyDisabled()
     if member.blocked:

@@ -1,4 +1,4 @@
-"""Redemption codes at the till: looking them up and using them."""
+"""Redemption codes at the till: look-up and use."""
 
 import uuid
 from datetime import datetime
@@ -22,7 +22,7 @@ from loyalty.points import accounts
 from loyalty.rewards import codes
 from loyalty.rewards.returns import EVENT_ID_NAMESPACE
 
-# The codes of a member whose account was merged into another stay good.
+# A merged member's codes stay valid.
 USABLE = (UserPoints.Status.ACTIVE, UserPoints.Status.MERGED)
 
 # --- At the till -----------------------------------------------------------------------------------------------------
@@ -30,9 +30,9 @@ USABLE = (UserPoints.Status.ACTIVE, UserPoints.Status.MERGED)
 
 @raises(RedemptionCodeUnknown)
 def find(*, brand_ids: Any, text: str) -> Redemption:
-    """The redemption of a code that somebody typed or scanned. Raises RedemptionCodeUnknown.
+    """The redemption of a typed or scanned code. Raises RedemptionCodeUnknown.
 
-    `brand_ids`: where to look; None looks everywhere.
+    `brand_ids` limits the search; None searches all brands.
     """
     code = codes.read(text)
     rows = Redemption.objects.select_related("user_point__user", "brand", "used_by")
@@ -48,14 +48,14 @@ def find(*, brand_ids: Any, text: str) -> Redemption:
 def use(
     *, redemption: Redemption, at: datetime, by: User | None = None, key_id: int | None = None, request: uuid.UUID
 ) -> Redemption:
-    """Mark a code used, exactly once; the same `request` again is told the same. Owns the transaction.
+    """Mark a code as used, exactly once. The same `request` again gets the same answer. Owns the transaction.
 
     Raises RedemptionUsed, RedemptionExpired, RedemptionCancelled, MemberBlocked.
     """
     kind = WebhookType.REWARD_USED
     with transaction.atomic():
         is_subscribed = webhook_events.listens(brand_id=redemption.brand_id, kind=kind)
-        if is_subscribed:  # an erasure, which locks the account too, comes before or after this
+        if is_subscribed:  # serialises this with an erasure, which locks the account too
             accounts.lock(account=redemption.user_point_id)
         if mark_used(redemption, at=at, by=by, key_id=key_id, request=request) and is_subscribed:
             publishing.publish(messages=[use_event(redemption, at)], brand_id=redemption.brand_id, at=at)
@@ -66,8 +66,8 @@ def use(
 
 
 def mark_used(redemption: Redemption, *, at: datetime, by: User | None, key_id: int | None, request: uuid.UUID) -> bool:
-    """False: the code is not good, or used already."""
-    # Exists, not a join: Django would look for the row in a subquery then, which is not asked again after a wait.
+    """Returns False if the code is not valid, or already used."""
+    # Exists, not a join: for a join, Django adds a subquery, which PostgreSQL does not re-evaluate after a lock wait.
     active = Exists(UserPoints.objects.filter(pk=OuterRef("user_point"), status__in=USABLE))
     good = active & (Q(expires_at__isnull=True) | Q(expires_at__gt=at))
     fresh = Redemption.objects.filter(good, pk=redemption.pk, status=Redemption.Status.ISSUED)
@@ -77,7 +77,7 @@ def mark_used(redemption: Redemption, *, at: datetime, by: User | None, key_id: 
 
 
 def use_event(redemption: Redemption, at: datetime) -> NewEvent:
-    """reward.used. Staff may make a code good again, and it may be used once more: each use has an id of its own."""
+    """reward.used. Staff may undo a use, so a code can be used again: each use has its own event id."""
     [user_id] = UserPoints.objects.filter(pk=redemption.user_point_id).values_list("user_id", flat=True)
     data = {
         "redemption_id": redemption.pk,
@@ -98,7 +98,7 @@ def use_event(redemption: Redemption, at: datetime) -> NewEvent:
 
 
 def state_of(redemption: Redemption, at: datetime) -> str:
-    """good, used, expired, cancelled, or blocked: good again once its member is let in."""
+    """good, used, expired, cancelled, or blocked; a blocked code is good again once its member is unblocked."""
     if redemption.status != Redemption.Status.ISSUED:
         return redemption.status
     if redemption.expires_at is not None and redemption.expires_at <= at:
@@ -107,7 +107,7 @@ def state_of(redemption: Redemption, at: datetime) -> str:
 
 
 def why_unusable(redemption: Redemption, at: datetime) -> Exception:
-    """Why a code that is not good is none."""
+    """The error for a code that is not valid."""
     if redemption.status == Redemption.Status.USED and redemption.used_at:
         return RedemptionUsed(details={"used_at": json_values.iso(redemption.used_at)})
     if redemption.status == Redemption.Status.CANCELLED:

@@ -1,4 +1,4 @@
-"""Lets customers give back a reward shortly after they took it."""
+"""Lets customers undo a redemption shortly after they made it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,13 +17,13 @@ from loyalty.points import accounts
 from loyalty.rewards import pools
 from loyalty.rewards.returns import reverse
 
-# For so long the customer may give back what they took by mistake.
+# How long the customer may undo a redemption.
 UNDO_MINUTES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """A redemption that the customer gave back, and the balance in points after it."""
+    """An undone redemption, and the balance in points after it."""
 
     redemption: Redemption
     balance: Decimal
@@ -34,7 +34,7 @@ def undo_since(at: datetime) -> datetime:
 
 
 def may_undo_use(redemption: Redemption, *, at: datetime) -> bool:
-    """Whether its use is so recent that it may be taken back."""
+    """Whether it was used recently enough to undo the use."""
     used_at = redemption.used_at
     return redemption.status == Redemption.Status.USED and used_at is not None and used_at > undo_since(at)
 
@@ -45,7 +45,7 @@ def too_late() -> Invalid:
 
 @raises(NotFound, MemberBlocked, RedemptionUsed, UndoNotPossible)
 def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Undone:
-    """Give back a reward that the customer took less than UNDO_MINUTES ago and did not use; asked again, the same.
+    """Undo an unused redemption that is less than UNDO_MINUTES old. A repeated call returns the same.
 
     Raises NotFound, MemberBlocked, RedemptionUsed and UndoNotPossible. Owns the transaction.
     """
@@ -65,7 +65,7 @@ def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Un
 
 
 def undo_until(redemption: Redemption, at: datetime) -> datetime | None:
-    """Until when the customer may give it back; None if they cannot, such as a partner's code, which they have seen."""
+    """Until when the customer may undo it. None if not possible, as for a partner's code, which they have seen."""
     end = redemption.created_at + timedelta(minutes=UNDO_MINUTES)
     may = redemption.cost and redemption.status == Redemption.Status.ISSUED and at < end
     return end if may and pools.code_of(redemption) is None else None

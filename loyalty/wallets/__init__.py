@@ -1,1 +1,1 @@
-"""Wallet passes: what is on them, who makes them, and how phones and platforms hear of changes."""
+"""Wallet passes: their content, their issuers, and how phones and platforms learn of changes."""

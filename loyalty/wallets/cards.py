@@ -1,4 +1,4 @@
-"""Cards: what stands on a member's pass, whichever wallet it is in."""
+"""Cards: the content of a member's pass, in any wallet."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -26,7 +26,7 @@ from loyalty.points.levels import Level
 
 @dataclass(frozen=True, slots=True)
 class PassDesign:
-    """What all passes of a brand share. Colours are `#rrggbb`."""
+    """What all passes of a brand share. Colours are in the form `#rrggbb`."""
 
     brand_id: int
     name: str
@@ -35,12 +35,12 @@ class PassDesign:
     accent: str
     logo_id: UUID | None
     support_email: str
-    address: str  # of the brand's host, without a slash at the end; empty where it has none
+    address: str  # the brand's site without a trailing slash, or "" without a hostname
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What one member's pass says."""
+    """The content of one member's pass."""
 
     design: PassDesign
     member: str
@@ -63,14 +63,14 @@ class Card:
         return level_in(self.level, language) if self.level else ""
 
     def level_until_text(self, language: str) -> str:
-        """The last day of the level, as the language writes days; empty for a level that does not end."""
+        """The last day of the level, formatted for the language. Empty for a level that does not end."""
         if self.level_until is None:
             return ""
         with translation.override(language):
             return date_format(self.level_until, "DATE_FORMAT")
 
     def progress(self, language: str) -> str:
-        """The way to the next level, in words of the language."""
+        """The points missing to the next level, as text."""
         with translation.override(language):
             if not self.next_level:
                 return _("The highest level")
@@ -79,7 +79,7 @@ class Card:
 
 
 def gone_level(name: str) -> Level | None:
-    """A member's level that the brand has no more; None for one who never was in any."""
+    """A member's level that the brand has deleted, or None for a member without one."""
     return Level(name, Decimal(0), "", Decimal(0)) if name else None
 
 
@@ -88,18 +88,17 @@ def level_in(level: Level, language: str) -> str:
 
 
 def plural(points: Decimal) -> int:
-    """The number by which ngettext picks the singular or the plural; 1.50 takes the plural."""
+    """The number with which ngettext selects singular or plural; 1.50 takes the plural."""
     return 1 if points == 1 else 2
 
 
 @dataclass(frozen=True, slots=True)
 class CardContents:
-    """Everything that a card says, as the database has it; `levels` are name, threshold, reward type, value
-    and translations."""
+    """The content of a card, from the database. `levels` are name, threshold, reward type, value and translations."""
 
     points: Decimal
     pending: Decimal
-    counted: Decimal  # towards a level
+    counted: Decimal  # the points that count towards a level
     level_until: date | None
     current_level: str
     status: str
@@ -116,7 +115,7 @@ class CardContents:
     is_sandbox: bool
     hostname: str | None
     levels: list[tuple[str, str, str, str, dict[str, Any]]] | None
-    language: str  # the member's own, else the brand's; empty where neither says one
+    language: str  # the member's own language, else the brand's; may be empty
 
     @property
     def design(self) -> PassDesign:
@@ -137,7 +136,7 @@ def design_of(brand: Brand) -> PassDesign:
 
 
 def name_on_pass(name: str, *, is_sandbox: bool) -> str:
-    """A sandbox's passes say so before the brand's name, for wallets cut names at the end."""
+    """The brand's name, with a sandbox marker in front, because wallets cut names at the end."""
     return _("Sandbox: %(brand)s") % {"brand": name} if is_sandbox else name
 
 
@@ -146,10 +145,10 @@ def address_of(host: str | None) -> str:
 
 
 def card_of(wallet_pass: WalletPass) -> Card:
-    """As the account is now."""
+    """The card for the account's current state."""
     account = wallet_pass.account_id
     card = FETCH_CARD.first(account=account)
-    assert card  # noqa: S101 - a pass goes with its account
+    assert card  # noqa: S101 - a pass always has an account
     ladder = [
         Level(name, Decimal(least), kind, Decimal(value), texts)
         for name, least, kind, value, texts in card.levels or ()

@@ -1,4 +1,4 @@
-"""Devices: which of them hold an Apple pass and want to hear of it. The only code that writes WalletDevice."""
+"""Devices with an Apple pass that receive its updates. The only code that writes WalletDevice."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -10,14 +10,14 @@ from loyalty.models.wallets import Platform, WalletDevice, WalletPass
 from loyalty.wallets import passes
 from loyalty.wallets.errors import PassTokenInvalid
 
-MAX_DEVICES = 50  # of one pass; who holds its token could register without end
+MAX_DEVICES = 50  # per pass, because anyone with its token could register more and more
 
 
 def register(*, wallet_pass: WalletPass, device: str, push_token: str, at: datetime) -> bool:
-    """Tell the device of changes from now on, under this push token. True: it was not registered. Owns the transaction.
+    """Register the device for pushes of this pass. Returns True for a new registration. Owns the transaction.
 
-    A device has one token for all passes. One that was given an older version is told at once. Raises PassTokenInvalid
-    where the pass has another token meanwhile: its person was erased.
+    A device has one push token for all passes. A device with an older version is notified at once. Raises
+    PassTokenInvalid if the pass's token changed in the meantime, because its person was erased.
     """
     with transaction.atomic():
         if WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk).token != wallet_pass.token:
@@ -44,7 +44,7 @@ def _delete_oldest(wallet_pass: WalletPass) -> None:
 
 
 def unregister(*, wallet_pass: WalletPass, device: str) -> bool:
-    """The pass was removed from the device. False: it was not registered."""
+    """Unregister a device that removed the pass. Returns False if it was not registered."""
     with transaction.atomic():
         WalletPass.objects.select_for_update(no_key=True).get(pk=wallet_pass.pk)
         gone, _kinds = wallet_pass.devices.filter(device=device).delete()
@@ -53,7 +53,7 @@ def unregister(*, wallet_pass: WalletPass, device: str) -> bool:
 
 
 def discard_token(*, brand_id: int, push_token: str, at: datetime | None) -> None:
-    """The device behind the token is gone, for all of the brand's passes; one that came back after `at` is not."""
+    """Delete the registrations of a token that Apple reports as gone, except those made after `at`."""
     with transaction.atomic():
         gone = WalletDevice.objects.filter(push_token=push_token, wallet_pass__brand_id=brand_id)
         if at:
@@ -64,7 +64,7 @@ def discard_token(*, brand_id: int, push_token: str, at: datetime | None) -> Non
 
 
 def delete_all(wallet_passes: Iterable[WalletPass]) -> None:
-    """For the erasure of a person's data."""
+    """For the erasure of personal data."""
     WalletDevice.objects.filter(wallet_pass__in=wallet_passes).delete()
 
 
@@ -75,7 +75,7 @@ def note_removal(touched: Iterable[WalletPass]) -> None:
 
 
 def to_notify(wallet_pass: WalletPass) -> list[WalletDevice]:
-    """Those that have not heard of the pass's version yet."""
+    """The devices that were not notified of the current version yet."""
     return list(wallet_pass.devices.filter(pushed_version__lt=wallet_pass.version).order_by("pk"))
 
 
@@ -83,14 +83,13 @@ def mark_pushed(*, device: WalletDevice, version: int) -> None:
     WalletDevice.objects.filter(pk=device.pk, pushed_version__lt=version).update(pushed_version=version)
 
 
-# --- What has changed ------------------------------------------------------------------------------------------------
-# A device sends back the tag of the last answer. A time would miss what commits late, so it is every pass's version.
+# --- Changes since a tag ---------------------------------------------------------------------------------------------
 
 MAX_TAG_LENGTH = 4_000
 
 
 def changed_since(*, device: str, identifier: str, tag: str) -> tuple[list[str], str]:
-    """Serials of the device's passes that are other than the tag says, and the tag of now."""
+    """The serials of the device's passes that differ from the tag, and the current tag."""
     own = {
         "devices__device": device,
         "platform": Platform.APPLE,
@@ -108,7 +107,7 @@ def write_tag(versions: Mapping[int, int]) -> str:
 
 
 def read_tag(tag: str) -> dict[int, int]:
-    """The version of each pass that it names; what is no tag of ours names none."""
+    """The version of each pass in the tag. Empty for a tag that this service did not write."""
     try:
         pairs = [entry.split("-") for entry in tag[:MAX_TAG_LENGTH].split("_")] if tag else []
         return {int(pk, 16): int(version, 16) for pk, version in pairs}

@@ -1,4 +1,4 @@
-"""Why a wallet pass cannot be had."""
+"""Why a wallet pass is unavailable."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from core.errors import DomainError, TokenInvalid
 
 
 class WalletUnavailable(DomainError):
-    """`reason` is for programs: not_configured, expired or unreadable."""
+    """`reason` is machine-readable: not_configured, expired or unreadable."""
 
     code = "WALLET_UNAVAILABLE"
     status = 409

@@ -1,4 +1,4 @@
-"""What the wallets' lane runs: a changed balance makes new versions of passes, and each update tells its wallet."""
+"""Handlers of the wallets lane: a changed balance makes new versions of passes, and updates notify their wallets."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,11 +23,11 @@ MAX_ID = 2**63 - 1
 
 
 class PushFailedError(Exception):
-    """The wallet's platform took nothing."""
+    """The wallet's platform rejected the update."""
 
 
 def on_balance_changed(delivery: LeasedEvent) -> None:
-    """A member's points or level are others: their passes get a new version, and its update is queued."""
+    """Create new versions of a member's passes after their points or level changed, and queue the updates."""
     now = timezone.now()
     account = number(delivery, "user_point_id")
     with transaction.atomic():
@@ -38,7 +38,7 @@ def on_balance_changed(delivery: LeasedEvent) -> None:
 
 
 def on_refresh_pass(delivery: LeasedEvent) -> None:
-    """Tell the wallet of a pass's newest version. Whatever fails is tried again, alone; points know nothing of it."""
+    """Notify the wallet of a pass's newest version. A failure is retried by itself and does not affect points."""
     with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
         if result is None:
             raise NotFound(_("The brand has no such pass."))
@@ -71,7 +71,7 @@ def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
 
 
 def on_expire_pass(delivery: LeasedEvent) -> None:
-    """A person was erased: Google's object is over and names nobody. One that Google never made stays unmade."""
+    """For an erased person: expire Google's object and remove personal data. Does not create a missing object."""
     with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
         if result is None:
             raise NotFound(_("The brand has no such pass."))
@@ -94,7 +94,7 @@ def _expire(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
 
 
 def number(delivery: LeasedEvent, name: str) -> int:
-    """An id of the payload. Hubs may send events of any kind, so it may hold anything."""
+    """An id in the payload, or 0. Hubs may send events of any kind, so the payload may hold anything."""
     result = delivery.payload.get(name) if isinstance(delivery.payload, dict) else None
     return result if isinstance(result, int) and not isinstance(result, bool) and 0 < result <= MAX_ID else 0
 
@@ -103,7 +103,7 @@ def number(delivery: LeasedEvent, name: str) -> int:
 
 
 def push_to_apple(wallet_pass: WalletPass, issuer: Issuer) -> dict[str, Any]:
-    """Each device that has not heard of this version; one that cannot be told holds up no other. Raises RetryLater."""
+    """Push to devices not notified of this version. One failing device blocks no other. Raises RetryLater."""
     waits: list[push.Later] = []
     for device in devices.to_notify(wallet_pass):
         match push.push(push_token=device.push_token, keys=issuer.for_apple):
@@ -125,7 +125,7 @@ def push_to_apple(wallet_pass: WalletPass, issuer: Issuer) -> dict[str, Any]:
 
 
 def update_google_object(wallet_pass: WalletPass, issuer: Issuer, at: datetime) -> dict[str, Any]:
-    """Bring the brand's class and the member's object up to date. Raises RetryLater."""
+    """Update the brand's class and the member's object. Raises RetryLater."""
     keys = issuer.for_google
     card = card_of(wallet_pass)
     content = objects.loyalty_object(wallet_pass, card, keys.identifier)
@@ -147,7 +147,7 @@ def update_google_object(wallet_pass: WalletPass, issuer: Issuer, at: datetime) 
 
 
 def patched(content: dict[str, Any], issuer: Issuer) -> dict[str, Any]:
-    """What Google keeps of the object. Where the customer was notified often enough today, it is changed silently."""
+    """Google's version of the object. Updates silently if the customer's daily notifications are used up."""
     try:
         return api.put(kind="loyaltyObject", content=content, keys=issuer.for_google)
     except api.QuotaExceeded:
@@ -164,7 +164,7 @@ def update_class(card: Card, issuer: Issuer) -> None:
 
 
 def _revoke(wallet_pass: WalletPass, *, notifies: bool) -> None:
-    """A rejected push has reached no device and is not counted; one without an answer may have, and stays counted."""
+    """A rejected update reached no device and is not counted. One without a response may have, so it still counts."""
     if notifies:
         passes.undo_notification(wallet_pass=wallet_pass)
 

@@ -1,4 +1,4 @@
-"""Images of passes: a brand's logo in the sizes that wallets ask for, or its initial where it has none."""
+"""Images of passes: a brand's logo in the sizes of the wallets, or its initial without a logo."""
 
 import hashlib
 import io
@@ -12,16 +12,16 @@ from brands.models.tenants import Picture
 from core import colours
 from loyalty.wallets.cards import PassDesign
 
-ICON = 29  # points, as Apple measures: so many pixels at @1x
+ICON = 29  # Apple's points: pixels at @1x
 LOGO = (160, 50)
 GOOGLE_SIDE = 660
-# Google shows a circle: what is to be seen whole keeps this share of the side.
+# Google shows a circle, so the whole image must fit into this share of the side.
 INSCRIBED = 0.66
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of an Apple pass, with the digest that its manifest names."""
+    """A file of an Apple pass, with the digest for the manifest."""
 
     name: str
     content: bytes
@@ -30,7 +30,7 @@ class File:
 
 @lru_cache(maxsize=64)
 def apple_files(design: PassDesign) -> tuple[File, ...]:
-    """icon and logo at one, two and three times their size. All passes of a brand share them."""
+    """The icon and logo at @1x, @2x and @3x. All passes of a brand share them."""
     drawn = _logo(design)
     result = []
     for scale in (1, 2, 3):
@@ -42,18 +42,18 @@ def apple_files(design: PassDesign) -> tuple[File, ...]:
 
 @lru_cache(maxsize=16)
 def google_logo(design: PassDesign) -> bytes:
-    """A square PNG whose middle survives Google's round mask."""
+    """A square PNG whose centre fits Google's round mask."""
     return _png(_square(design, _logo(design), GOOGLE_SIDE, share=INSCRIBED))
 
 
 def name_of(design: PassDesign) -> str:
-    """Changes with the image, so that nobody shows an old one from memory."""
+    """Changes with the image, so that caches do not show an old one."""
     parts = (design.logo_id, design.background, design.accent, design.name[:1])
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def _logo(design: PassDesign) -> Any:
-    """The brand's own, None where it has none."""
+    """The brand's logo, or None."""
     if design.logo_id is None:
         return None
     content = Picture.objects.filter(pk=design.logo_id).values_list("content", flat=True).first()
@@ -70,7 +70,7 @@ def _square(design: PassDesign, drawn: Any, side: int, *, share: float) -> Any:
 
 
 def _banner(design: PassDesign, drawn: Any, scale: int) -> Any:
-    """What stands in the corner of the card, on the card's own background."""
+    """The image in the corner of the card, on the card's background."""
     width, height = (side * scale for side in LOGO)
     if drawn is None:
         return _initial(design, height)
@@ -87,7 +87,7 @@ def _paste(image: Any, drawn: Any, box: tuple[int, int], *, centred: bool) -> No
 
 
 def _initial(design: PassDesign, side: int) -> Any:
-    """The first letter on the accent colour; a ring, where Pillow's own font has no such letter."""
+    """The first letter on the accent colour, or a ring if Pillow's font lacks the letter."""
     image = Image.new("RGBA", (side, side), design.accent)
     pen, ink = ImageDraw.Draw(image), colours.on(design.accent)
     letter = design.name[:1].upper()

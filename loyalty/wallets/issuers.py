@@ -1,6 +1,6 @@
-"""Issuers: with which certificate or account a brand makes its passes. The only code that writes WalletIssuer.
+"""Issuers: the certificate or account with which a brand makes passes. The only code that writes WalletIssuer.
 
-Keys come encrypted from the database, or from a file that settings name; the file wins.
+Keys come encrypted from the database, or from a file below settings.WALLET_KEYS_DIR. The file takes precedence.
 """
 
 import base64
@@ -29,13 +29,13 @@ from loyalty.wallets.errors import WalletUnavailable
 from loyalty.wallets.google import accounts
 from loyalty.wallets.google.accounts import GoogleKeys
 
-# Days before the end of a certificate at which staff are told, the last time loudest.
+# Staff are warned this many days before a certificate expires, with increasing severity.
 WARN_DAYS = (60, 30, 7)
 
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """A brand's standing with a platform, ready for use."""
+    """A brand's issuer on a platform, with its keys ready for use."""
 
     pk: int
     brand_id: int
@@ -47,7 +47,7 @@ class Issuer:
 
     @property
     def for_apple(self) -> AppleKeys:
-        assert self.apple  # noqa: S101 - `usable` was asked for this platform
+        assert self.apple  # noqa: S101 - `usable` was called for this platform
         return self.apple
 
     @property
@@ -58,7 +58,7 @@ class Issuer:
 
 @raises(WalletUnavailable)
 def usable(*, brand_id: int, platform: str, at: datetime) -> Issuer:
-    """The issuer with its keys. Raises WalletUnavailable: there is none, its certificate ended, or keys are lost."""
+    """The issuer with its keys. Raises WalletUnavailable if there is none, it expired, or its keys are lost."""
     try:
         row = adopted(brand_id, platform) or WalletIssuer.objects.filter(brand_id=brand_id, platform=platform).first()
         keys = _keys(row) if row else None
@@ -78,7 +78,7 @@ def _keys(row: WalletIssuer) -> AppleKeys | GoogleKeys | None:
         return None
     if row.platform == Platform.GOOGLE:
         return GoogleKeys(row.identifier, ServiceAccount(row.account, row.private_key, row.key_id))
-    assert row.expires_at  # noqa: S101 - Apple's always end
+    assert row.expires_at  # noqa: S101 - Apple's certificates always expire
     return AppleKeys(
         identifier=row.identifier,
         team=row.account,
@@ -91,9 +91,9 @@ def _keys(row: WalletIssuer) -> AppleKeys | GoogleKeys | None:
 
 
 def save(*, brand: Brand, keys: AppleKeys | GoogleKeys, at: datetime, encrypted: bool = True) -> WalletIssuer:
-    """Make these the brand's keys for their platform. Raises Invalid where passes are out under another identifier.
+    """Store the brand's keys for their platform. Raises Invalid if passes exist under another identifier.
 
-    Not `encrypted`: the keys stay in their file, and the row has what may be seen of them.
+    With `encrypted=False` the keys stay in their file, and the row has only their public data.
     """
     platform = Platform.APPLE if isinstance(keys, AppleKeys) else Platform.GOOGLE
     check_identity(brand, platform, keys.identifier)
@@ -122,7 +122,7 @@ def _columns(keys: AppleKeys | GoogleKeys, *, encrypted: bool) -> dict[str, Any]
 
 
 def check_identity(brand: Brand, platform: str, identifier: str) -> None:
-    """Wallets know a pass by its type or class: under another one it would be another pass. Raises Invalid."""
+    """Raises Invalid for another identifier: wallets know a pass by its type or class, so it would be another pass."""
     now = WalletIssuer.objects.filter(brand=brand, platform=platform).values_list("identifier", flat=True).first()
     if now in {None, identifier}:
         return
@@ -133,12 +133,12 @@ def check_identity(brand: Brand, platform: str, identifier: str) -> None:
 
 
 def remove(*, row: WalletIssuer) -> None:
-    """The brand makes no more passes for this platform; those that are out stay as they are."""
+    """Stop making passes for this platform. Existing passes stay as they are."""
     row.delete()
 
 
 def note_error(*, issuer: Issuer, error: str, at: datetime) -> None:
-    """What the platform has against the issuer itself, for staff to read."""
+    """Store the platform's error about the issuer itself, for staff."""
     WalletIssuer.objects.filter(pk=issuer.pk).update(last_error=leases.readable(error), failed_at=at)
 
 
@@ -148,12 +148,12 @@ def note_success(*, issuer: Issuer) -> None:
 
 
 def change_design(*, brand_id: int) -> None:
-    """What all passes of the brand share is another now."""
+    """Record that the shared design of the brand's passes changed."""
     WalletIssuer.objects.filter(brand_id=brand_id).update(design=F("design") + 1)
 
 
 def note_design(*, issuer: Issuer) -> None:
-    """The platform's class has the look of this issuer."""
+    """Record that the platform's class has this issuer's design."""
     WalletIssuer.objects.filter(pk=issuer.pk, design_pushed__lt=issuer.design).update(design_pushed=issuer.design)
 
 
@@ -161,7 +161,7 @@ def note_design(*, issuer: Issuer) -> None:
 
 
 def adopted(brand_id: int, platform: str) -> WalletIssuer | None:
-    """The row of a brand whose keys are in a file, with the keys in memory only. Raises Invalid for a bad file."""
+    """The row of a brand with keys in a file. The keys stay in memory. Raises Invalid for a bad file."""
     file = key_files.file_of(brand_id, platform)
     if file is None or not file.is_file():
         return None
@@ -180,7 +180,7 @@ def adopted(brand_id: int, platform: str) -> WalletIssuer | None:
 
 @lru_cache(maxsize=256)
 def read_file(file: Path, _changed: int) -> AppleKeys | GoogleKeys:
-    """A file with the members of the portal's form; certificates and keys as PEM, or as Base64 of what Apple gives."""
+    """Parse a JSON file with the fields of the portal form. Certificates and keys are PEM, or Base64-encoded."""
     try:
         data = json.loads(file.read_text())
         if file.stem == Platform.GOOGLE:
@@ -203,16 +203,16 @@ def _bytes(text: str) -> bytes:
     return text.encode() if "-----BEGIN" in text or not text else base64.b64decode(text, validate=True)
 
 
-# --- How they are ----------------------------------------------------------------------------------------------------
+# --- State -----------------------------------------------------------------------------------------------------------
 
 
 def days_left(row: WalletIssuer, at: datetime) -> int | None:
-    """Whole days until the first certificate ends, negative afterwards; None for what does not end."""
+    """Whole days until the first certificate expires, negative afterwards. None if nothing expires."""
     return (row.expires_at - at) // timedelta(days=1) if row.expires_at else None
 
 
 def first_to_end(row: WalletIssuer) -> str:
-    """Whose end is the row's, in words."""
+    """The subject of the certificate that expires first."""
     result = x509.load_pem_x509_certificates(row.certificates.encode())
     one = min(result, key=lambda each: each.not_valid_after_utc)
     return one.subject.rfc4514_string()

@@ -1,4 +1,4 @@
-"""Where the files are that hold brands' wallet keys, below settings.WALLET_KEYS_DIR."""
+"""Paths of the files with brands' wallet keys, below settings.WALLET_KEYS_DIR."""
 
 from pathlib import Path
 
@@ -8,15 +8,15 @@ PLATFORMS = ("apple", "google")
 
 
 def file_of(brand_id: int, platform: str) -> Path | None:
-    """The file of a brand's keys for a platform: below its id, which nobody can change as they can a slug."""
+    """The file of a brand's keys for a platform. It is named by the brand's id, because slugs can change."""
     directory = settings.WALLET_KEYS_DIR
     return Path(directory) / str(brand_id) / f"{platform}.json" if directory else None
 
 
 def named_by_slug() -> list[tuple[Path, str, str]]:
-    """Files as they were called once, each with its slug and platform. They are not read any more.
+    """Files with old names, each with its slug and platform. They are no longer read.
 
-    Whoever changes a slug would else choose whose keys sign their passes.
+    Otherwise changing a slug would choose another brand's signing keys.
     """
     directory = Path(settings.WALLET_KEYS_DIR) if settings.WALLET_KEYS_DIR else None
     if directory is None or not directory.is_dir():

@@ -1,4 +1,4 @@
-"""Passes: who was given which, what has changed, what is known to hold it. The only code that writes WalletPass."""
+"""Passes: their versions, updates and state. The only code that writes WalletPass."""
 
 import secrets
 import uuid
@@ -21,7 +21,7 @@ from loyalty.models.wallets import Platform, WalletPass
 from loyalty.points import accounts
 
 KIND, EXPIRE = "refresh-pass", "expire-pass"
-# For how long a pass is a worker's that renews nothing: one that was killed. A living one renews it as often as this.
+# How long a lease lasts without renewal, after its worker died; and how often a live worker renews it.
 BUSY_SECONDS, RENEW_SECONDS = 8.0, 2.0
 PORTION = 1000
 NOTIFICATION_PERIOD = timedelta(hours=24)
@@ -30,7 +30,7 @@ MAX_NOTIFICATIONS = 3  # Google's limit of notifications per pass
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A pass with a new version, and whether its update is yet to be queued."""
+    """A pass with a new version, and whether its update must be queued."""
 
     pk: int
     user_id: int
@@ -48,10 +48,10 @@ RENEW_PASSES = command("loyalty/wallets/sql/renew_passes.sql")
 
 
 def issue(*, account: UserPoints, platform: str, at: datetime) -> tuple[WalletPass, bool]:
-    """The member's pass for the platform, made now if there was none (True). Owns the transaction.
+    """The member's pass for the platform, and whether it is new. Creates it if there is none. Owns the transaction.
 
-    A new one changes the account's row too: an accrual that was decided before knew of no pass, and must be decided
-    again, or nobody would tell the wallet of it.
+    A new pass also touches the account's row: a concurrent accrual knows of no pass, and must be decided again so that
+    the wallet is notified.
     """
     known = WalletPass.objects.filter(account=account, platform=platform).first()
     if known:
@@ -66,19 +66,19 @@ def issue(*, account: UserPoints, platform: str, at: datetime) -> tuple[WalletPa
 
 
 def account_changed(*, account: int, brand_id: int, at: datetime) -> list[messages.NewEvent]:
-    """New versions of a member's passes; returns the updates to publish. Call inside a transaction."""
+    """Create new versions of a member's passes. Returns the updates to publish. Call in a transaction."""
     changed = CHANGE_PASSES_OF_ACCOUNT.all(account=account, brand=brand_id, at=at)
     return [refresh(each, brand_id) for each in changed if each.is_first]
 
 
 def bump_versions(*, passes: Sequence[int], brand_id: int, at: datetime) -> list[messages.NewEvent]:
-    """The same for these passes of a brand."""
+    """Like `account_changed`, for these passes of a brand."""
     changed = CHANGE_PASSES.all(passes=list(passes), brand=brand_id, at=at)
     return [refresh(each, brand_id) for each in changed if each.is_first]
 
 
 def refresh(changed: Changed, brand_id: int, *, wait_seconds: float | None = None) -> messages.NewEvent:
-    """The update of a pass, a moment later, so that a burst of changes becomes one."""
+    """The event that updates a pass. It waits a moment, so that a burst of changes becomes one update."""
     return messages.NewEvent(
         kind=KIND,
         payload={"pass_id": changed.pk, "version": changed.version},
@@ -89,10 +89,10 @@ def refresh(changed: Changed, brand_id: int, *, wait_seconds: float | None = Non
 
 
 def refresh_all(*, brand_id: int, platform: str = "", behind: bool = False, at: datetime) -> int:
-    """New versions of all of a brand's passes that somebody may hold, in portions; returns how many.
+    """Create new versions of all of a brand's passes that may be in a wallet. Returns how many.
 
-    `behind`: only of those whose last version nobody took. A portion is a transaction: run again after a crash, and
-    what was queued already is still queued once.
+    `behind` selects only passes whose last version was not pushed. Each portion is a transaction, so it can be run
+    again after a crash: an update is queued only once.
     """
     rows = WalletPass.objects.filter(brand_id=brand_id).exclude(state=WalletPass.State.REMOVED)
     if platform:
@@ -110,10 +110,10 @@ def refresh_all(*, brand_id: int, platform: str = "", behind: bool = False, at: 
 
 @contextmanager
 def leased(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
-    """The pass, for the block alone until `mark_pushed` or `mark_failed`, or BUSY_SECONDS after this process died.
+    """Lease the pass for the block, until `mark_pushed` or `mark_failed`, or BUSY_SECONDS after this process died.
 
-    None: the brand has no such pass. Raises RetryLater while another worker has it. No transaction may outlast the
-    block: what it has locked could not be renewed.
+    Yields None if the brand has no such pass. Raises RetryLater while another worker has it. No transaction may outlast
+    the block, because a row that it locks cannot be renewed.
     """
     if TAKE_PASS.first(id=pass_id, brand=brand_id, busy=BUSY_SECONDS) is None:
         if WalletPass.objects.filter(pk=pass_id, brand_id=brand_id).exists():
@@ -129,14 +129,14 @@ def _renew(leases: Sequence[tuple[int, int]]) -> None:
     try:
         RENEW_PASSES.run(ids=list(ids), brands=list(brands), busy=BUSY_SECONDS)
     finally:
-        connection.close()  # seldom needed, and every process would keep one more
+        connection.close()  # rarely used, and each process would keep another connection open
 
 
 keeper = Keeper[tuple[int, int]]("wallet passes", every=RENEW_SECONDS, renew=_renew)
 
 
 def mark_pushed(*, wallet_pass: WalletPass, at: datetime, **also: Any) -> None:
-    """The wallets have heard of this version."""
+    """Record that the wallets were notified of this version."""
     WalletPass.objects.filter(pk=wallet_pass.pk).update(
         pushed_version=Greatest("pushed_version", wallet_pass.version),
         pushed_at=at,
@@ -159,13 +159,13 @@ def mark_failed(*, wallet_pass: WalletPass, error: str, at: datetime) -> None:
 
 
 def mark_downloaded(*, wallet_pass: WalletPass) -> None:
-    """The customer was given this version; whether it came into a wallet, nobody has said yet."""
+    """Record that the customer downloaded this version. It may not be in a wallet yet."""
     rows = WalletPass.objects.filter(pk=wallet_pass.pk)
     rows.update(current_version=Greatest("current_version", wallet_pass.version))
 
 
 def mark_fetched(*, wallet_pass: WalletPass, at: datetime) -> None:
-    """A device has this version."""
+    """Record that a device fetched this version."""
     rows = WalletPass.objects.filter(pk=wallet_pass.pk)
     rows.update(current_version=Greatest("current_version", wallet_pass.version), fetched_at=at)
 
@@ -175,7 +175,7 @@ def set_state(*, wallet_pass: WalletPass, state: WalletPass.State) -> None:
 
 
 def may_notify(*, wallet_pass: WalletPass, at: datetime) -> bool:
-    """Whether Google may still notify the customer today; if so, that it was told to is on record from here on."""
+    """Whether Google may still notify the customer today. If so, records the notification."""
     recent = [moment for moment in wallet_pass.notified_at if datetime.fromisoformat(moment) > at - NOTIFICATION_PERIOD]
     if len(recent) >= MAX_NOTIFICATIONS:
         return False
@@ -185,19 +185,19 @@ def may_notify(*, wallet_pass: WalletPass, at: datetime) -> bool:
 
 
 def undo_notification(*, wallet_pass: WalletPass) -> None:
-    """Google refused the call that would have notified the customer."""
+    """Google rejected the call that would have notified the customer."""
     wallet_pass.notified_at = wallet_pass.notified_at[:-1]
     WalletPass.objects.filter(pk=wallet_pass.pk).update(notified_at=wallet_pass.notified_at)
 
 
 def of_serial(*, serial: uuid.UUID, identifier: str) -> WalletPass | None:
-    """The Apple pass with this serial of the pass type that its brand makes."""
+    """The Apple pass with this serial, if the pass type is its brand's."""
     own = {"brand__wallet_issuers__platform": Platform.APPLE, "brand__wallet_issuers__identifier": identifier}
     return WalletPass.objects.filter(serial=serial, platform=Platform.APPLE, **own).first()
 
 
 def revoke(*, passes: Iterable[WalletPass], to: int) -> list[messages.NewEvent]:
-    """For the erasure of a person's data: no device has the passes' token any more. Returns what Google is to hear."""
+    """For the erasure of personal data: invalidate the passes' tokens. Returns the events for Google."""
     passes = list(passes)
     for each in passes:
         WalletPass.objects.filter(pk=each.pk).update(

@@ -1,4 +1,4 @@
-"""Renders: the signed Apple package of a pass's version, made once however many devices ask for it."""
+"""Renders: the signed Apple package of a pass's version, created once for many devices."""
 
 import zlib
 from datetime import datetime
@@ -13,10 +13,9 @@ CACHE_SECONDS = 600
 
 
 def apple_package(*, wallet_pass: WalletPass, at: datetime) -> bytes:
-    """Raises WalletUnavailable.
+    """The signed package. Raises WalletUnavailable.
 
-    A phone and a watch ask within seconds of each other. Redis keeps the version that long; without it there is one
-    signature more.
+    A phone and a watch ask within seconds of each other, so Redis caches the package. Without Redis it is signed again.
     """
     issuer = issuers.usable(brand_id=wallet_pass.brand_id, platform=Platform.APPLE, at=at)
     card = card_of(wallet_pass)

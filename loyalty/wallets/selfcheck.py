@@ -1,4 +1,4 @@
-"""The self-check of wallets: what is missing, ending or failing, brand by brand."""
+"""Self-check of wallets: what is missing, expiring or failing, by brand."""
 
 import logging
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ URGENT_DAYS = issuers.WARN_DAYS[-1]
 
 
 class Severity(IntEnum):
-    """Also the command's exit code, as monitoring expects it."""
+    """Also the command's exit code, in the convention of monitoring tools."""
 
     OK = 0
     WARNING = 1
@@ -28,7 +28,7 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is to be said of a brand's passes on a platform."""
+    """One result about a brand's passes on a platform."""
 
     brand: str
     platform: str
@@ -40,7 +40,7 @@ class Finding:
 
 
 def findings(*, at: datetime, slug: str = "") -> Iterator[Finding]:
-    """Of one brand or of all. A brand that offers nothing on a platform, and never did, is no finding."""
+    """Findings of one brand or of all. A platform that a brand has never used is left out."""
     brands = Brand.objects.filter(slug=slug) if slug else Brand.objects.order_by("slug")
     yield from unread_files(slug)
     for brand in brands:
@@ -52,7 +52,7 @@ def findings(*, at: datetime, slug: str = "") -> Iterator[Finding]:
 
 
 def report(*, at: datetime) -> int:
-    """Write what there is to look at into the log; returns how many."""
+    """Log all warnings and errors. Returns how many."""
     result = [each for each in findings(at=at) if each.severity]
     for each in result:
         logger.log(logging.ERROR if each.severity == Severity.CRITICAL else logging.WARNING, "Wallets: %s", each)
@@ -60,7 +60,7 @@ def report(*, at: datetime) -> int:
 
 
 def unread_files(slug: str = "") -> Iterator[Finding]:
-    """Files of keys that are still named after a slug, and what each has to be called."""
+    """Key files that are still named by slug, and where each must be moved."""
     ids = dict(Brand.objects.values_list("slug", "pk"))
     for file, name, platform in key_files.named_by_slug():
         if slug in {"", name}:
@@ -69,7 +69,7 @@ def unread_files(slug: str = "") -> Iterator[Finding]:
 
 
 def is_offered(brand: Brand, platform: str) -> bool:
-    """Whether there are keys, or passes that would need some."""
+    """Whether there are keys, or passes that need some."""
     rows = {"brand": brand, "platform": platform}
     file = key_files.file_of(brand.pk, platform)
     return bool(file and file.exists()) or any(

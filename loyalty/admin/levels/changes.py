@@ -1,4 +1,4 @@
-"""Page: how members' levels changed, where levels have periods. For reading."""
+"""Page: how members' levels changed, at brands whose levels have periods. Read-only."""
 
 from typing import Any, ClassVar
 

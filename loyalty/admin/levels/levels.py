@@ -30,6 +30,6 @@ class LevelAdmin(LevelPeriods, ImportingAdmin, TranslationsAdmin, CeilingAdmin):
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Customers hold their level by its name: under a new one they would fall to the lowest."""
+        """Accounts store their level by name, so renaming a level would drop its members to the lowest level."""
         fields = super().get_readonly_fields(request, obj)
         return [*fields, "name"] if obj else fields

@@ -1,4 +1,4 @@
-"""The form that says whether a brand's levels end, and when."""
+"""The form for whether and when a brand's levels end."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,13 +14,13 @@ from portal.base.confirmation import reason_field
 from portal.unfold import NumberWidget, RadioWidget, SelectWidget
 
 FIELDS = ("level_period", "level_period_months", "level_grace_days", "level_warning_days")
-# The fewest days of a period; of the last months, each.
+# The shortest length of each kind of period, and of one month of a rolling period.
 MIN_DAYS = {"year": 365, "half_year": 181, "quarter": 90}
 MIN_DAYS_OF_MONTH = 28
 
 
 class LevelPeriodForm(forms.Form):
-    """`chosen` is the brand. The reason is asked for where something is saved."""
+    """`chosen` is the brand. Saving requires a reason; a preview does not."""
 
     brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), coerce=int)
     level_period = forms.ChoiceField(

@@ -1,4 +1,4 @@
-"""Part of the page of levels: when they end. It shows how many members would fall before anything is saved."""
+"""Part of the page of levels: when levels end. Before saving, it previews how many members would lose their level."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ BRAND = "brands.brand"
 
 
 class LevelPeriods(TenantAdmin):
-    """Whoever may change the brand's settings may change when its levels end."""
+    """Anyone who may change the brand's settings may change when its levels end."""
 
     actions_list = ("periods",)
 
@@ -96,7 +96,7 @@ def day_of(day: Any) -> str:
 
 
 def sentences_of(rule: LevelRule | None, result: PeriodPreview | None) -> list[str]:
-    """What the choice would do, for somebody who has to decide."""
+    """What the chosen rule would do, as sentences for the person who decides."""
     if rule is None or result is None:
         return [_("No level ends. All the points that a member ever earned count towards a level.")]
     today = rule.today(timezone.now())

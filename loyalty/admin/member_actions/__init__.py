@@ -1,1 +1,1 @@
-"""What staff do about a member: correct, enrol, merge, export and erase, each with its page, and undo."""
+"""Staff actions on a member: correct, enrol, merge, export, erase, and undo. Each has its own page."""

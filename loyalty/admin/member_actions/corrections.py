@@ -1,4 +1,4 @@
-"""Pages: a member's name corrected, and a new address that the member has to confirm."""
+"""Pages: correct a member's name, and request a new address, which the member must confirm."""
 
 from functools import partial
 from typing import Any
@@ -48,7 +48,7 @@ class AddressForm(ReasonForm):
 
 
 class Corrections(TenantAdmin):
-    """Corrections on the page of members."""
+    """Corrections, as part of the model admin of members."""
 
     def has_correct_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:

@@ -1,4 +1,4 @@
-"""The action of a member's page that has their data exported by a job that settings.CUSTOMER_DATA_EXPORT starts."""
+"""Action on a member's page: export the member's data in a job. settings.CUSTOMER_DATA_EXPORT names what starts it."""
 
 from collections.abc import Callable
 from functools import cache
@@ -24,7 +24,7 @@ def page() -> Callable[[TenantAdmin, HttpRequest, UserPoints], HttpResponse]:
 
 
 class DataExport(TenantAdmin):
-    """A page of members whose data can be taken away as a file."""
+    """Data exports, as part of the model admin of members."""
 
     def has_export_data_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:

@@ -1,4 +1,4 @@
-"""Page: enrolment by hand, for one customer or a file of them."""
+"""Page: enrolment by staff, of one customer or of a file of customers."""
 
 import csv
 from io import StringIO
@@ -29,7 +29,7 @@ COLUMN = "email"
 
 
 class EnrolmentForm(forms.Form):
-    """Whom to enrol: addresses, typed or in a file."""
+    """The addresses to enrol, typed or uploaded as a file."""
 
     brand = forms.ModelChoiceField(label=gettext_lazy("Brand"), queryset=Brand.objects.none(), widget=SelectWidget)
     addresses = forms.CharField(
@@ -47,7 +47,7 @@ class EnrolmentForm(forms.Form):
     )
 
     def clean_file(self) -> list[str]:
-        """The addresses in it."""
+        """The addresses in the file."""
         upload = self.cleaned_data["file"]
         return read(upload) if upload else []
 
@@ -61,7 +61,7 @@ class EnrolmentForm(forms.Form):
 
 
 def read(upload: "UploadedFile[Any]") -> list[str]:
-    """Raises ValidationError for what is too large, no text, or has no such column."""
+    """Raises ValidationError for a file that is too large, is not text, or has no address column."""
     if (upload.size or 0) > MAX_BYTES:
         raise forms.ValidationError(_("The file is too large."))
     try:
@@ -75,7 +75,7 @@ def read(upload: "UploadedFile[Any]") -> list[str]:
 
 
 class Enrolment:
-    """Enrolment on the page of members."""
+    """Enrolment, as part of the model admin of members."""
 
     admin_site: Any
     opts: Any

@@ -1,4 +1,4 @@
-"""The page that erases a member's personal data: it says what goes and what stays, and asks why."""
+"""Page: erase a member's personal data. It lists what is erased and what remains, and asks for a reason."""
 
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from portal.unfold import action
 
 
 class Erasure(TenantAdmin):
-    """A page of members who can be erased."""
+    """Erasure, as part of the model admin of members."""
 
     def has_erase_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:

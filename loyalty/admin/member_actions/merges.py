@@ -1,4 +1,4 @@
-"""Pages: two accounts of one person merged, and the merge undone."""
+"""Pages: merge two accounts of one person, and undo a merge."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,7 +34,7 @@ from portal.unfold import TextWidget, action
 
 
 class LookUpForm(forms.Form):
-    """Which other account. Any of the numbers by which staff know a member."""
+    """Finds the other account by any of the numbers or addresses by which staff know a member."""
 
     other = forms.CharField(
         label=gettext_lazy("The other account"),
@@ -45,14 +45,14 @@ class LookUpForm(forms.Form):
 
 
 class MergeForm(UnnamedReasonForm):
-    """Why. The key, new with each page, makes of two submits one merge."""
+    """Asks for the reason. `key` is new with each page, so a form submitted twice merges once."""
 
     key = forms.UUIDField(widget=forms.HiddenInput)
 
 
 @dataclass(frozen=True, slots=True)
 class MergeLine:
-    """A merge as the pages of its two members show it; `undo_until` None: it can be undone no more."""
+    """A merge as the pages of both members display it. `undo_until` is None once it can no longer be undone."""
 
     text: str
     address: str
@@ -65,7 +65,7 @@ def page_of(member: UserPoints, page: str = "change") -> str:
 
 
 class Merging(TenantAdmin):
-    """Merges on the page of members."""
+    """Merges, as part of the model admin of members."""
 
     def has_merge_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.may_with_status(request, object_id, UserPoints.Status.ACTIVE)
@@ -85,7 +85,7 @@ class Merging(TenantAdmin):
         )
 
     def merges_of(self, request: HttpRequest, member: UserPoints) -> list[MergeLine]:
-        """What was merged into the account, or the one into which it was merged itself."""
+        """The merges into this account; for a merged account, its merge into another one."""
         rows = AccountMerge.objects.filter(undone_at=None).select_related("target__user", "source__user")
         here = rows.filter(source=member) if member.status == UserPoints.Status.MERGED else rows.filter(target=member)
         return [self.line_of(request, made, member) for made in here.order_by("-pk")]
@@ -102,7 +102,7 @@ class Merging(TenantAdmin):
 
     @action(description=gettext_lazy("Merge with…"), url_path="merge", icon="merge", permissions=["merge"])
     def merge(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """First the page that asks for the other account, then the one that shows both and asks why."""
+        """The first page asks for the other account; the second shows both accounts and asks for a reason."""
         target: UserPoints = self.get_object(request, object_id)
         if not self.may(request, ACT, target):
             raise PermissionDenied
@@ -119,7 +119,7 @@ class Merging(TenantAdmin):
         return self.ask_why(request, target, source)
 
     def other_account(self, request: HttpRequest, target: UserPoints, text: str) -> UserPoints | None:
-        """A member of the same brand, as one types it."""
+        """Find a member of the same brand by the typed e-mail address, barcode number, user id or external id."""
         text = text.strip()
         rows: QuerySet[UserPoints] = self.get_queryset(request).filter(brand=target.brand_id)
         rows = rows.select_related("user", "brand")

@@ -1,4 +1,4 @@
-"""What the Undo button does after members were blocked or unblocked."""
+"""The Undo button after members were blocked or unblocked."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ OPPOSITES = {Status.BLOCKED: Status.ACTIVE, Status.ACTIVE: Status.BLOCKED}
 
 
 def switch_back(request: HttpRequest, offer: UndoOffer) -> None:
-    """Those whom a colleague has switched meanwhile stay as they are, and so do those who are gone."""
+    """Skips members whom a colleague has switched in the meantime, and members who were erased."""
     now = Status(offer.arguments["status"])
     accounts = UserPoints.objects.filter(
         pk__in=offer.arguments["accounts"], brand=offer.brand_id, status=now, user__is_active=True

@@ -1,1 +1,1 @@
-"""The page of one member: who it is, everything that happened, and what staff may do about it."""
+"""The page of one member: identity, timeline, and what staff may do about the member."""

@@ -1,4 +1,4 @@
-"""A member's balance over time, drawn from the last ledger entries: a line, and the months as a table behind it."""
+"""Chart of a member's balance over time, from the last ledger entries: a line, and a table of months."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ FIELDS = ("created_at", "reason", "reason_id", "points_earned", "points_redeemed
 
 @dataclass(frozen=True, slots=True)
 class MonthRow:
-    """`earned` and `gone` of the balance, and what it was at the end."""
+    """Points `earned` and `gone` in the month, and the balance at its end."""
 
     month: str
     earned: str
@@ -30,7 +30,7 @@ class MonthRow:
 
 @dataclass(frozen=True, slots=True)
 class BalanceChart:
-    """`line` is an SVG polyline's points in a box of WIDTH x HEIGHT; `note` says where older entries are left out."""
+    """`line` is an SVG polyline in a box of WIDTH x HEIGHT. `note` says if older entries are left out."""
 
     line: str
     highest: str
@@ -41,7 +41,7 @@ class BalanceChart:
 
 
 def last_entries(accounts: Sequence[int]) -> list[LoyaltyTransaction]:
-    """The newest first, of all accounts together; one query each, along the index."""
+    """The last entries of all accounts, newest first. Runs one indexed query per account."""
     entries = [
         entry
         for account in accounts
@@ -54,7 +54,7 @@ def last_entries(accounts: Sequence[int]) -> list[LoyaltyTransaction]:
 
 
 def chart_of(entries: Sequence[LoyaltyTransaction], *, balance: Decimal, zone: Any) -> BalanceChart | None:
-    """Back from the balance now; None with too few entries to draw a line."""
+    """Computes balances backwards from the current one. Returns None if there are too few entries for a line."""
     if len(entries) < 2:
         return None
     steps: list[tuple[datetime, Decimal, Decimal]] = []  # moment, change, balance after it
@@ -77,7 +77,7 @@ def chart_of(entries: Sequence[LoyaltyTransaction], *, balance: Decimal, zone: A
 
 
 def months_of(steps: Sequence[tuple[datetime, Decimal, Decimal]], zone: Any) -> list[MonthRow]:
-    """The newest first."""
+    """Newest first."""
     months: dict[str, tuple[Decimal, Decimal, Decimal]] = {}
     for at, change, after in steps:
         month = date_format(at.astimezone(zone), "F Y")

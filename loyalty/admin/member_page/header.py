@@ -1,4 +1,4 @@
-"""The head of a member's page: who it is, the level with what is missing to the next, and the balance."""
+"""The header of a member's page: identity, level, points missing to the next level, and balance."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,12 +22,12 @@ from portal.lists.number_columns import format_points
 
 COLOURS = {"active": "success", "blocked": "danger", "merged": ""}
 LISTING = "listing"  # the account's sort keys
-AROUND = 100  # of the ring's line, which its template says by pathLength
+AROUND = 100  # length of the ring's stroke; the template sets the same pathLength
 
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The level as a ring: `filled` of AROUND; `missing` is what is missing to the next one, in words."""
+    """The level as a ring: `filled` out of AROUND. `missing` is the text about the points missing to the next level."""
 
     level: str
     filled: int
@@ -46,12 +46,12 @@ class Header:
 
 
 def listing_of(member: UserPoints) -> ListedMember | None:
-    """None for a member of the last minute."""
+    """The sort keys, or None for a member who joined within the last minute."""
     return getattr(member, LISTING, None)
 
 
 def last_seen(member: UserPoints) -> SafeString | str:
-    """As the list of members sorts by it: refresh_listed_members.sql says what counts."""
+    """Uses the sort key of the list of members. refresh_listed_members.sql defines what counts as activity."""
     listing = listing_of(member)
     if listing is None or listing.last_seen_at <= member.enrolled_at:
         return _("not yet")
@@ -78,7 +78,7 @@ def header_of(member: UserPoints, *, name: str) -> Header:
 
 
 def ring_of(member: UserPoints) -> Ring | None:
-    """None at a brand without levels."""
+    """The ring, or None if the brand has no levels."""
     ladder = levels.levels_of(member.brand)
     if not ladder:
         return None
@@ -102,7 +102,7 @@ def filled_of(counted: Decimal, own: Level | None, following: Level) -> int:
 
 
 def details_of(member: UserPoints) -> list[tuple[str, Any]]:
-    """What is seldom asked for; what is empty is left out."""
+    """Details that staff rarely need. Empty values are left out."""
     rows: list[tuple[str, Any]] = [
         (_("Level kept until"), level_end_text(member)),
         (_("Birthday"), birthdays.read(member.user_id, member.brand_id)),

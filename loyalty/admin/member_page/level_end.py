@@ -1,4 +1,4 @@
-"""Part of a member's page: until when the level is kept, and what it needs."""
+"""Part of a member's page: when the level ends, and what renewing it takes."""
 
 from django.utils import timezone
 from django.utils.translation import gettext as _

@@ -1,4 +1,4 @@
-"""Notes of staff on a member: whoever sees the member writes and reads them, and only the author deletes one."""
+"""Staff notes on a member. Anyone who may view the member reads and writes them; only the author deletes one."""
 
 from datetime import datetime
 from typing import Any
@@ -40,13 +40,13 @@ class NoteForm(forms.Form):
 
 
 class Notes(TenantAdmin):
-    """Notes on the page of members."""
+    """Notes, as part of the model admin of members."""
 
     def get_urls(self) -> list[Any]:
         return [*page_urls(self, {"note": ("<id:pk>/note/", self.note_view)}), *super().get_urls()]
 
     def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Writes a note, or deletes one of one's own; what cannot be saved is shown again with what is wrong."""
+        """Create a note, or delete one's own. An invalid note is shown again with its errors."""
         member: UserPoints = self.get_object(request, str(pk))
         if not self.may(request, VIEW, member):
             raise PermissionDenied
@@ -90,7 +90,7 @@ class Notes(TenantAdmin):
 
 
 def write(member: UserPoints, *, author: User, text: str, at: datetime | None = None) -> bool:
-    """False: the account is no longer this person's. An erasure locks the account too: it comes before or after."""
+    """Returns False if the account is no longer this person's. The lock orders this before or after an erasure."""
     with transaction.atomic():
         accounts.lock(account=member.pk)
         if not UserPoints.objects.filter(pk=member.pk, user=member.user_id, user__is_active=True).exists():
@@ -102,6 +102,6 @@ def write(member: UserPoints, *, author: User, text: str, at: datetime | None = 
 
 
 def notes_of(member: UserPoints) -> "QuerySet[MemberNote]":
-    """The newest first, also those on accounts that were merged into the member's."""
+    """Newest first, including notes on accounts that were merged into this one."""
     rows = MemberNote.objects.filter(account__in=member.ledger_accounts).select_related("author")
     return rows.order_by("-pk")[:MAX_DISPLAYED]

@@ -1,4 +1,4 @@
-"""In a customer's timeline: rewards, messages, wallet passes, merges and referrals."""
+"""Timeline entries for rewards, messages, wallet passes, merges and referrals."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def reward_line(subject: Subject, row: Redemption) -> Line:
 
 
 def ends_of(subject: Subject, row: Redemption) -> list[str]:
-    """When it was used, and by whom, or cancelled."""
+    """When and by whom the redemption was used, or when it was cancelled."""
     if row.used_at:
         used_by = row.used_by.get_full_name() if row.used_by else str(row.used_key or _("another system"))
         when = local_time.moment_text(row.used_at, subject.brand.zone)

@@ -1,4 +1,4 @@
-"""The page of a member, in place of Django's form: the numbers are the ledger's, so there is nothing to type."""
+"""The page of a member. It replaces Django's form, because its numbers come from the ledger and are not editable."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,15 +30,15 @@ from portal.timeline.sources import Source, Subject, visible_to
 
 KIND, OLDER = "kind", "older"
 LEDGER = "loyalty.loyaltytransaction"
-# Lists that are not searched by the customer, so no link leads to all rows of one.
+# Lists without a search by customer. The timeline does not link to them.
 WITHOUT_LIST = {"loyalty.userpoints", "brands.auditlogentry"}
-# Buttons of the page; other actions are in a menu.
+# Actions with their own buttons; the others are in a menu.
 FIRST = ("adjust", "give_reward", "block_one", "unblock_one")
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A kind of the timeline as a switch; `address` is the page with it switched."""
+    """A toggle for one kind of timeline entry. `address` is the page with the kind toggled."""
 
     title: str
     address: str
@@ -46,10 +46,10 @@ class Chip:
 
 
 class MemberView(RewardsOfMember, Notes, Merging):
-    """The member's page, and what is done on it."""
+    """The member's page and its actions."""
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """While nothing changes it, the row is read once, however many buttons ask whether they may be shown."""
+        """A GET request reads the row once, though many permission checks ask for it."""
         if request.method != "GET":
             return super().get_object(request, object_id, from_field)
         known: dict[str, Any] = vars(request).setdefault("members_read", {})
@@ -72,7 +72,7 @@ class MemberView(RewardsOfMember, Notes, Merging):
                 **self.admin_site.each_context(request),
                 "opts": self.opts,
                 "original": member,
-                "adminform": None,  # by this the breadcrumb knows a row's own page
+                "adminform": None,  # marks the page for Django's breadcrumb as a row's own page
                 "member": member,
                 **self.action_context(request, member),
                 **self.sections(request, member),
@@ -102,9 +102,9 @@ class MemberView(RewardsOfMember, Notes, Merging):
         }
 
     def action_context(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
-        """What the person may do with this member: the commonest as buttons, the others in a menu."""
+        """The permitted actions: the most common ones as buttons, the others in a menu."""
         permitted: list[tuple[str, Any, str]] = []
-        page: Any = self  # whose types do not say what django-unfold adds
+        page: Any = self  # the type stubs lack what django-unfold adds
         for action in page.get_actions_detail(request, member.pk):
             name = action.action_name.removeprefix("loyalty_userpoints_")
             permitted.append((name, action, reverse(f"admin:{action.action_name}", args=[member.pk])))
@@ -118,7 +118,7 @@ class MemberView(RewardsOfMember, Notes, Merging):
 
 
 def subject_of(request: HttpRequest, member: UserPoints) -> Subject:
-    """With the accounts that were merged into this one."""
+    """The member, with the accounts that were merged into theirs."""
     accounts = member.ledger_accounts
     users = [member.user_id]
     if len(accounts) > 1:
@@ -127,7 +127,7 @@ def subject_of(request: HttpRequest, member: UserPoints) -> Subject:
 
 
 def timeline_of(request: HttpRequest, member: UserPoints, subject: Subject, kinds: list[Source]) -> dict[str, Any]:
-    """A page of the timeline, and the chips that choose what it tells of."""
+    """One page of the timeline, and the chips that choose its kinds."""
     requested = set(request.GET.getlist(KIND))
     chosen = [source for source in kinds if source.name in requested] or kinds
     page = reading.read(subject, kinds=chosen, balance=member.points, older=request.GET.get(OLDER, ""))
@@ -152,7 +152,7 @@ def timeline_of(request: HttpRequest, member: UserPoints, subject: Subject, kind
 
 
 def address_with(names: list[str], older: str = "") -> str:
-    """The page's own address with these kinds, at the timeline."""
+    """The URL of this page with these kinds, at the timeline."""
     query = urlencode([*((KIND, name) for name in names), *([(OLDER, older)] if older else [])])
     return f"?{query}#timeline"
 
@@ -163,12 +163,12 @@ def list_address(source: Source, member: UserPoints) -> str:
 
 
 def campaigns_of(request: HttpRequest, member: UserPoints) -> Any:
-    """None for who may not see them."""
+    """The member's campaigns, or None for viewers without permission."""
     return import_string(settings.CUSTOMER_CAMPAIGNS)(request, member.user_id, member.brand)
 
 
 def preferences_of(request: HttpRequest, member: UserPoints) -> dict[str, Any]:
-    """What the member agreed to and wants to hear; for those who may see what is sent."""
+    """Consents of the member, and their preferences if the viewer may see notifications."""
     consents = list(Consent.objects.filter(user=member.user_id, brand=member.brand_id).order_by("-consented_at")[:5])
     agreed = [(local_time.display_moment(each.consented_at, member.brand.zone), each) for each in consents]
     if member.brand_id not in brand_scope(request.user, VIEW, "loyalty.notificationdelivery"):

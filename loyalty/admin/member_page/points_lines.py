@@ -1,4 +1,4 @@
-"""In a customer's timeline: ledger entries and changes of the level."""
+"""Timeline entries for ledger entries and level changes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,7 +25,7 @@ def entries(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
 
 
 def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> Line:
-    """What it earned by and why so many."""
+    """What earned the points, and why that many."""
     details = [_("by %(person)s") % {"person": adjuster}] if adjuster else []
     if row.note and not (page.is_adjustment(row) or row.reason_id.startswith((ledger.TAKEN, *NAMED_BY_TITLE))):
         details.append(row.reason_id)
@@ -43,7 +43,7 @@ def entry_line(subject: Subject, row: LoyaltyTransaction, adjuster: str) -> Line
 
 
 def merge_key(row: LoyaltyTransaction) -> str:
-    """Of a scan's entry the code, of a reward's the redemption; of one that staff made, the entry itself."""
+    """The key of the timeline line to merge with: by scan code, by redemption, or by ledger entry for an adjustment."""
     if page.is_adjustment(row):
         return f"entry:{row.pk}"
     if ":" not in row.reason_id:

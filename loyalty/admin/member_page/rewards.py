@@ -1,4 +1,4 @@
-"""Rewards on a member's page: staff take one for the member, and mark an open code as used."""
+"""Rewards on a member's page: staff redeem one for the member, or mark an open code as used."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -37,16 +37,16 @@ from portal.undo import offers
 from portal.unfold import SelectWidget, action
 
 REDEMPTION = "loyalty.redemption"
-LAST = 200  # redemptions among which the open ones are looked for
+LAST = 200  # how many recent redemptions are checked for open codes
 
 
-class RewardChoice(forms.ModelChoiceField):  # type: ignore[type-arg] # at run time it takes none
+class RewardChoice(forms.ModelChoiceField):  # type: ignore[type-arg] # not generic at run time
     def label_from_instance(self, obj: Any) -> str:
         return f"{obj.name}, {format_points(obj.cost)}"
 
 
 class RewardForm(ReasonForm):
-    """Which reward, and why. The key, new with each page, makes of two submits one redemption."""
+    """Asks for the reward and the reason. `key` is new with each page, so a form submitted twice redeems once."""
 
     reward = RewardChoice(label=gettext_lazy("Reward"), queryset=Reward.objects.none(), widget=SelectWidget)
     key = forms.UUIDField(widget=forms.HiddenInput)
@@ -60,7 +60,7 @@ class RewardForm(ReasonForm):
 
 @dataclass(frozen=True, slots=True)
 class OpenCode:
-    """A reward that waits to be handed over; `key` makes of two clicks one use."""
+    """A reward that is not handed over yet. `key` makes a double click use it once."""
 
     redemption: int
     key: UUID
@@ -71,7 +71,7 @@ class OpenCode:
 
 
 class RewardsOfMember(TenantAdmin):
-    """What is done with rewards on the page of members."""
+    """Actions on rewards, as part of the model admin of members."""
 
     def get_urls(self) -> list[Any]:
         return [*page_urls(self, {"use": ("<id:pk>/use/", self.use_view)}), *super().get_urls()]
@@ -103,7 +103,7 @@ class RewardsOfMember(TenantAdmin):
 
     def reward_taken(self, request: HttpRequest, member: UserPoints, answers: dict[str, Any]) -> None:
         context = audit_context(request, answers["reason"])
-        # Of its own kind: whoever posts the key of something else would keep the member from getting that.
+        # A namespace of its own: a posted key must not collide with the request key of another redemption.
         key = idempotent_id("given by staff", str(answers["key"]))
         before = Redemption.objects.filter(user_point=member, request_key=key).exists()
         redemption = redeem.redeem(
@@ -117,7 +117,7 @@ class RewardsOfMember(TenantAdmin):
         self.message_user(request, text % {"reward": redemption.name}, messages.SUCCESS)
 
     def use_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Marks one of the member's codes as used, as the till does."""
+        """Mark one of the member's codes as used, as the till does."""
         member: UserPoints = self.get_object(request, str(pk))
         if member.brand_id not in brand_scope(request.user, USE, REDEMPTION):
             raise PermissionDenied
@@ -153,13 +153,15 @@ class RewardsOfMember(TenantAdmin):
 
 
 def rewards_seen(request: HttpRequest) -> Any:
-    """The brands whose rewards the person may see."""
+    """The brands whose rewards the user may see."""
     return brand_scope(request.user, VIEW, "loyalty.reward")
 
 
 def open_codes(request: HttpRequest, member: UserPoints) -> list[OpenCode] | None:
-    """Codes that the till would take, the newest first, of the member's last LAST redemptions; None for who may not
-    see redemptions."""
+    """Codes that the till would accept, newest first, among the last LAST redemptions of each account.
+
+    None if the user may not see redemptions.
+    """
     if member.brand_id not in brand_scope(request.user, VIEW, REDEMPTION):
         return None
     last = [

@@ -1,4 +1,4 @@
-"""What the Undo button does after a note was deleted, or a code of a reward used, on a member's page."""
+"""The Undo button on a member's page, after a note was deleted or a redemption code used."""
 
 from datetime import datetime
 
@@ -18,7 +18,7 @@ from portal.undo.offers import UNDONE_REASON, UndoKind
 
 
 def restore_note(request: HttpRequest, offer: UndoOffer) -> None:
-    """The note as it was, unless the member's data was erased."""
+    """Restore the note, unless the member's data was erased."""
     note = offer.arguments
     member = UserPoints.objects.get(pk=note["account"], brand=offer.brand_id)
     at = datetime.fromisoformat(note["created_at"])

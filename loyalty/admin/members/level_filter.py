@@ -1,4 +1,4 @@
-"""A filter of the list of members: by level."""
+"""Filter of the list of members by level."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from portal.lists.filters import TextFilter
 
 
 class LevelFilter(TextFilter):
-    """By a level's name; a hyphen alone finds the members who have reached none."""
+    """By the name of a level. A hyphen finds members without a level."""
 
     title = gettext_lazy("level")
     parameter_name = "level"

@@ -1,4 +1,4 @@
-"""The list of members: its columns, and what it is sorted by."""
+"""The list of members: its columns and sort keys."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from portal.unfold import ChoicesFilter, display
 
 
 class MemberList(ColumnChoiceMixin):
-    """What is shown is the account's own; what it is sorted by is a minute behind it."""
+    """The columns show the account itself. The sort keys lag up to a minute behind."""
 
     pages_by_key = True
     list_display = ("name", "email", "current_level", "balance", "spent", "last_seen", "joined", "state")
@@ -31,7 +31,7 @@ class MemberList(ColumnChoiceMixin):
     list_select_related = ("user", "brand")
 
     def with_sort_keys(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Of these brands, said of the keys too: their indexes begin with the brand."""
+        """Filters the sort keys by brand too, because their indexes begin with the brand."""
         brand_ids = [brand.pk for brand in self.brands_seen(request)]
         return rows.filter(listing__brand__in=brand_ids).select_related(LISTING)
 

@@ -1,4 +1,4 @@
-"""Page: a brand's members. Their numbers are the ledger's; staff may block members, and adjust points with a reason."""
+"""Page: a brand's members. Staff can block members and adjust points with a reason."""
 
 from decimal import Decimal
 from functools import partial
@@ -44,16 +44,16 @@ from portal.lists.number_columns import format_points
 from portal.undo import offers
 from portal.unfold import TextareaWidget, TextWidget, action
 
-SOME = 50  # of whom the portal's search box shows the first
+SOME = 50  # the portal's search box shows the first of these
 
 
 class AdjustmentForm(AsciiDigits, forms.Form):
-    """How many points to add or deduct, and why. The key, new with each page, makes of two submits one adjustment."""
+    """Asks how many points to add or deduct, and why. `key` is new with each page, so a double submit adjusts once."""
 
     direction = forms.ChoiceField(
         choices=[("add", "add"), ("take", "take")],
         error_messages={"required": gettext_lazy("Choose Add points or Deduct points.")},
-    )  # which button was pressed
+    )  # the button that was pressed
     amount = forms.DecimalField(
         label=gettext_lazy("Points"),
         min_value=Decimal("0.01"),
@@ -72,12 +72,12 @@ class AdjustmentForm(AsciiDigits, forms.Form):
 
     @property
     def points(self) -> Decimal:
-        """Negative where they are taken."""
+        """Negative for a deduction."""
         amount: Decimal = self.cleaned_data["amount"]
         return amount if self.cleaned_data["direction"] == "add" else -amount
 
     def lacks_confirmation(self) -> bool:
-        """Whether the amount is large, and the person has not yet been asked about this very one."""
+        """Whether the amount is large and the user has not confirmed this exact amount yet."""
         large = abs(self.points) > settings.ADJUSTMENT_CONFIRM_ABOVE
         return large and self.cleaned_data["confirmed"] != str(self.points)
 
@@ -86,13 +86,13 @@ class AdjustmentForm(AsciiDigits, forms.Form):
 
 
 def name_and_email(member: UserPoints) -> str:
-    """Name and e-mail address, for staff who may see members."""
+    """Name and e-mail address, for users who may view members."""
     name = " ".join(member.names).strip()
     return f"{name}, {member.user.email}" if name else member.user.email
 
 
 def switch_title(accounts: list[UserPoints], *, blocks: bool) -> str:
-    """With the name of the one whom it is about."""
+    """Names the member if there is only one."""
     if len(accounts) > 1:
         return _("Block members") if blocks else _("Unblock members")
     title = _("Block %(member)s") if blocks else _("Unblock %(member)s")
@@ -128,13 +128,13 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
     )
 
     def row_name(self, member: UserPoints) -> str:
-        """In the breadcrumbs."""
+        """The row's name in the breadcrumbs."""
         return member.display_name
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[UserPoints], search_term: str
     ) -> tuple[QuerySet[UserPoints], bool]:
-        """A scanner types what a pass's barcode holds."""
+        """Also finds the number in a pass's barcode, for barcode scanners."""
         account = numbers.read(search_term)
         if account is not None:
             return queryset.filter(pk=account), False
@@ -143,14 +143,14 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         return self.filter_by_customers(request, queryset, search_term), False
 
     def customers(self, request: HttpRequest, typed: str) -> Any:
-        """However many: this list is what they are looked for in."""
+        """Without the usual limit on matches: this list is where staff search for customers."""
         try:
             return super().customers(request, typed)
         except TooManyCustomers:
             return customer_search.matching(typed, [brand.pk for brand in self.brands_seen(request)])
 
     def first_match(self, request: HttpRequest, rows: QuerySet[UserPoints], text: str) -> QuerySet[UserPoints]:
-        """What the portal's search box shows: some whom the words mean."""
+        """What the portal's search box shows: the first members who match the text."""
         brand_ids = [brand.pk for brand in self.brands_seen(request)]
         matches = rows.filter(user__in=customer_search.some(text, brand_ids, SOME))
         return matches.select_related("user", "brand").order_by("user__email", "pk")
@@ -172,7 +172,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         return self.may_switch(request, object_id, UserPoints.Status.BLOCKED)
 
     def may_switch(self, request: HttpRequest, object_id: Any, status: UserPoints.Status) -> bool:
-        """Whether the person may change a member who has this status."""
+        """Whether the user may change a member who has this status."""
         if object_id is None:
             return False
         member = self.get_object(request, str(object_id))
@@ -194,7 +194,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
     def switch(
         self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, name: str = ""
     ) -> HttpResponse:
-        """`name`: of the list's action by which they were chosen."""
+        """`name` is the list action that selected the accounts."""
         people = User.objects.in_bulk([account.user_id for account in accounts])
         for account in accounts:
             account.user = people[account.user_id]
@@ -235,7 +235,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
 
     @action(description=gettext_lazy("Adjust points"), url_path="adjust", icon="exposure", permissions=["adjust"])
     def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The page that asks how many points and why; a large amount it asks about twice."""
+        """The page that asks for the points and the reason. A large amount needs a second confirmation."""
         member = self.get_object(request, object_id)
         if not self.may(request, ACT, member):
             raise PermissionDenied
@@ -263,7 +263,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         return TemplateResponse(request, "admin/loyalty/adjust.html", context)
 
     def adjusted(self, request: HttpRequest, member: UserPoints, form: AdjustmentForm) -> bool:
-        """Whether the adjustment stands now; if not, the form says why."""
+        """Whether the adjustment was made. If not, the form has the error."""
         cleaned = form.cleaned_data
         try:
             made = adjustments.adjust(

@@ -1,6 +1,6 @@
-"""Members with opening balances as files: checked all at once, and written by loyalty.members.moving_in.member_imports.
+"""Import of members with opening balances: checks all rows at once. member_imports writes them.
 
-The rows do not go through django-import-export one by one: 100,000 of them are a matter of seconds.
+Rows bypass django-import-export's row-by-row processing, so 100,000 rows take seconds.
 """
 
 import re
@@ -55,7 +55,7 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class ImportedMember:
-    """A line's member; the key of the account where there is one."""
+    """The member of an imported row. Holds the account's key if there is an account already."""
 
     pk: int | None
     row: MemberRow
@@ -65,12 +65,12 @@ class ImportedMember:
 
 
 class MemberResource(TenantResource):
-    """Members by their addresses. Who is a member keeps names and wishes: a file only adds to what is there."""
+    """Members by e-mail address. Existing members keep their names and preferences; a file only fills gaps."""
 
     required = ("email",)
     add_verb = change_verb = ACT
     read_scope = write_scope = ApiKey.Scope.MEMBERS.value
-    exports = False  # members have an export of their own
+    exports = False  # members have their own export
     note = gettext_lazy(
         "Nobody is notified: no mail, message or push is sent. Opening balances count as points that you add by hand, "
         "which have a daily limit; the operator imports more. Where points are for confirmed addresses, a balance "
@@ -111,7 +111,7 @@ class MemberResource(TenantResource):
 
     _source = member_imports.DEFAULT_SOURCE
 
-    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - the base's
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - the base class's signature
         return list(COLUMNS)
 
     def known_columns(self) -> Iterable[str]:
@@ -140,7 +140,7 @@ class MemberResource(TenantResource):
         return Plan(table.columns, planned)
 
     def _source_of(self, table: Table, planned: Sequence[PlannedRow]) -> str:
-        """The one that all lines of the file name."""
+        """The source that all rows of the file share."""
         if "opening_source" not in table.columns:
             return member_imports.DEFAULT_SOURCE
         at = table.columns.index("opening_source")
@@ -155,7 +155,7 @@ class MemberResource(TenantResource):
         return first
 
     def _compare(self, row: PlannedRow, known: KnownMember | None) -> None:
-        """What the line would change of what the brand has."""
+        """Compare the row with what the brand already knows."""
         member: MemberRow = row.more
         is_member = known is not None and known.account is not None
         if known is not None and is_member:
@@ -176,7 +176,7 @@ class MemberResource(TenantResource):
             row.changes["opening_balance"] = ("", f"{member.points:f}")
 
     def _check_external_ids(self, planned: Sequence[PlannedRow]) -> None:
-        """One is one member's."""
+        """An external id belongs to one member only."""
         noted = [row.changes["external_id"][1] for row in planned if "external_id" in row.changes and not row.errors]
         taken = member_imports.taken_external_ids(brand=self.brand, external_ids=noted)
         for row in planned if taken else ():
@@ -184,7 +184,7 @@ class MemberResource(TenantResource):
                 row.add_error("external_id", _("Another member of this brand has this external id."))
 
     def _check_points(self, planned: Sequence[PlannedRow], *, lock: bool) -> None:
-        """Whether who imports may add points at all, and so many; said at the first line that brings too many."""
+        """Check that the importer may add so many points. The error is on the first row that exceeds the limit."""
         bringing = [row for row in planned if "opening_balance" in row.changes and not row.errors]
         if not bringing:
             return
@@ -193,7 +193,7 @@ class MemberResource(TenantResource):
                 row.add_error("opening_balance", _("This key may not add points. It needs the scope “points”."))
             return
         left = member_imports.most_points(brand=self.brand, by=self.by, at=timezone.now())
-        # What is written portion by portion has used the limit up already.
+        # Points of portions that are already written have already reduced the limit.
         before = ZERO if lock else self.seen.of_file.get("points", ZERO)
         total = self.seen.of_file["points"] = before + sum(row.more.points for row in bringing)
         if left is not None and before <= left < total:
@@ -201,7 +201,7 @@ class MemberResource(TenantResource):
             bringing[0].add_error("opening_balance", message)
 
     def _check_unique(self, planned: Sequence[PlannedRow], column: str, key: Callable[[MemberRow], str]) -> None:
-        """No two lines of the file may be for the same member, or have the same number."""
+        """Two rows of the file must not name the same member or the same number."""
         same: dict[tuple[Any, ...], list[PlannedRow]] = defaultdict(list)
         for row in planned:
             if column not in row.errors and key(row.more):
@@ -216,7 +216,7 @@ class MemberResource(TenantResource):
 
 
 def parsed(cells: Mapping[str, str]) -> MemberRow:
-    """A line's cells; what `faults` has something against is left out."""
+    """Parse a row's cells. Cells with errors are left out."""
     wrong = dict(faults(cells))
     good = {name: "" if name in wrong else cell for name, cell in cells.items()}
     return MemberRow(
@@ -233,7 +233,7 @@ def parsed(cells: Mapping[str, str]) -> MemberRow:
 
 
 def faults(cells: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a line's cells, by column."""
+    """The errors in a row's cells, by column."""
     for name, cell in cells.items():
         if CONTROL.search(cell):
             yield name, _("Remove the control characters, such as line breaks.")

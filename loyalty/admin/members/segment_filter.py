@@ -1,4 +1,4 @@
-"""The filter of the members' list by segment; exports of the list have it too."""
+"""Filter of the list of members by segment. Exports of the list have it too."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ MAX_OFFERED = 500
 
 
 class SegmentFilter(BrandsFilter, DropdownFilter):
-    """Members of a segment as it was evaluated last. Another brand's segment is refused as one that is not there."""
+    """The members of a segment at its last evaluation. Another brand's segment counts as non-existent."""
 
     title = gettext_lazy("segment")
     parameter_name = "segment"
@@ -25,7 +25,7 @@ class SegmentFilter(BrandsFilter, DropdownFilter):
         return [(str(pk), name) for pk, name in rows.values_list("pk", "name")[:MAX_OFFERED]]
 
     def has_output(self) -> bool:
-        """A segment in the address is refused, too, where the brand has none: the list is never answered unfiltered."""
+        """Active for any segment in the URL, even if the brand has none. Otherwise the list would be unfiltered."""
         return bool(self.lookup_choices) or self.value() is not None
 
     def queryset(self, _request: HttpRequest, queryset: QuerySet[UserPoints]) -> QuerySet[UserPoints]:

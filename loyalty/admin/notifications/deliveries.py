@@ -1,4 +1,4 @@
-"""Page: what was sent to whom, by which channel, and what became of it. For reading."""
+"""Page: notifications that were sent, to whom, by which channel, and with what result. Read-only."""
 
 from typing import Any, ClassVar
 
@@ -23,9 +23,9 @@ COLOURS = {"queued": "info", "sent": "success", "failed": "danger", "suppressed"
 
 
 class AddressColumn:
-    """The address as the page's reader may see it. Two are equal, because Django makes columns twice.
+    """The address as the viewer may see it. All instances are equal, because Django creates columns twice.
 
-    Only who may see members reads a whole e-mail address, and only while it is still the customer's.
+    Only users who may view members see a whole e-mail address, and only while it is the customer's current one.
     """
 
     __name__ = "displayed_address"
@@ -80,7 +80,7 @@ class NotificationDeliveryAdmin(TenantAdmin):
         return AddressColumn(request.user) if name == "masked_address" else super().column(request, name)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The same rule on the page of one."""
+        """Applies the same rule to the page of one delivery."""
         first, *remaining = super().get_fieldsets(request, obj)
         fields = (("brand", "user"), ("template", "language"), ("channel", AddressColumn(request.user)), "state")
         return [(first[0], {**first[1], "fields": fields}), *remaining]
@@ -91,12 +91,12 @@ class NotificationDeliveryAdmin(TenantAdmin):
 
     @display(description=_("last error"))
     def problem(self, row: NotificationDelivery) -> str:
-        """Our own reasons are stored in English; what a server said stays as it is."""
+        """The system's own reasons are stored in English and translated here. A server's answer is shown unchanged."""
         return languages.translated(row.last_error) or "-"
 
     @display(description=_("tells of"))
     def covered(self, row: NotificationDelivery) -> str:
-        """The ledger lines that are summed in it, or the events that it tells of."""
+        """The ledger entries that the notification sums up, or the keys of the events that it is about."""
         lines = [
             (f"#{each['transaction_id']}: {each['points_earned']}",) if isinstance(each, dict) else (each,)
             for each in row.notification.covers

@@ -1,4 +1,4 @@
-"""How words that somebody is writing read, before they are saved: beside the form of a notice's words."""
+"""Preview of an unsaved notification text, next to its form."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from loyalty.notifications.placeholders import BadText
 
 
 def names_of(template: str) -> list[tuple[str, str]]:
-    """Which names the words of a notice may hold, and what they stand for."""
+    """The placeholders that the notification's text may contain, and what they stand for."""
     return [(f"{{{name}}}", str(description)) for name, (description, _example) in KINDS[template].slots.items()]
 
 
 def draft(*, brand: Any, template: str, channel: str, language: str, texts: MessageText) -> dict[str, Any]:
-    """What the page shows of `texts`: filled with made-up facts, or what is wrong with them."""
+    """Fill `texts` with sample values for the preview, or say what is wrong with them."""
     ours = catalogue.shipped(template, channel, language)
     page_context = {
         "names": names_of(template),

@@ -1,4 +1,4 @@
-"""Page: automatic notifications that only the members of a segment get."""
+"""Page: automatic notifications that only the members of a segment receive."""
 
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ class NotificationSegmentAdmin(TenantAdmin):
     fieldsets = ((None, {"fields": ("brand", "template", "segment")}),)
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """What is about safety, a password or an address goes to everyone."""
+        """Notifications about safety, passwords or addresses cannot be limited: everyone receives them."""
         if db_field.name == "template":
             options["choices"] = [each for each in db_field.get_choices() if not each[0] or each[0] in LIMITABLE]
         return super().formfield_for_choice_field(db_field, request, **options)

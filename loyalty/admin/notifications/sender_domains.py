@@ -1,4 +1,4 @@
-"""Page: the domains that a brand sends e-mail from, and the DNS record that proves each."""
+"""Page: the domains that a brand sends e-mail from, and the DNS record that proves each domain."""
 
 from typing import Any, ClassVar
 
@@ -37,7 +37,7 @@ class SenderDomainAdmin(TenantAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
 
-    def create(self, request: HttpRequest, obj: Any, form: Any) -> SenderDomain:  # noqa: ARG002 - as pages have it
+    def create(self, request: HttpRequest, obj: Any, form: Any) -> SenderDomain:  # noqa: ARG002 - base signature
         return sender_domains.create(brand=obj.brand, domain=obj.domain, at=timezone.now())
 
     def delete_row(self, obj: Any) -> None:

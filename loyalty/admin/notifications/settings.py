@@ -1,4 +1,4 @@
-"""Page: how a brand writes to its customers. Credentials are typed in and never shown again."""
+"""Page: how a brand sends notifications. Credentials are write-only."""
 
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ SECRETS = ("twilio_auth_token", "fcm_service_account")
 
 
 class NotificationSettingsForm(TenantForm):
-    """An empty secret keeps the one that is stored."""
+    """Leaving a secret empty keeps the stored one."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -95,7 +95,7 @@ class NotificationSettingsAdmin(TenantAdmin):
         return super().formfield_for_dbfield(db_field, request, **options)
 
     def get_fieldsets(self, request: Any, obj: Any = None) -> Any:
-        """Who may only look sees no field of a secret, not even its length."""
+        """Users without change permission see no field of a secret, not even its length."""
         result = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
             return result

@@ -1,4 +1,4 @@
-"""Page: addresses that take nothing any more. Staff may let one try again."""
+"""Page: suppressed addresses. Staff can allow another attempt for an address."""
 
 from typing import Any, ClassVar
 
@@ -38,7 +38,7 @@ class SuppressedAddressAdmin(TenantAdmin):
         queryset: QuerySet[SuppressedAddress],
         search_term: str,
     ) -> tuple[QuerySet[SuppressedAddress], bool]:
-        """Only digests are kept, so what is looked for is digested too."""
+        """Searches by digest, because only digests are stored."""
         if not search_term:
             return queryset, False
         names = [suppression.digest(channel, search_term) for channel in ("email", "sms")]

@@ -1,4 +1,4 @@
-"""Page: the words of notices. Ours are shown beside a brand's own; both can be previewed and sent to oneself."""
+"""Page: notification texts. A brand's texts are next to the default ones; both can be previewed and test sent."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -36,7 +36,7 @@ CHOICE = ("template", "channel", "language")
 
 
 class NotificationTemplateForm(TenantForm):
-    """Words that could not be filled in are refused, with a word of help at their field."""
+    """Rejects a text whose placeholders cannot be filled, with the reason at its field."""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -72,18 +72,18 @@ class NotificationTemplateAdmin(ImportingAdmin):
         return [*page_urls(self, views), *super().get_urls()]
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """A broadcast's text is written on its own page."""
+        """Leaves broadcasts out, because their texts are written on their own page."""
         if db_field.name == "template":
             offered = set(with_wording())
             options["choices"] = [each for each in db_field.get_choices() if not each[0] or each[0] in offered]
         return super().formfield_for_choice_field(db_field, request, **options)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Words stay the words of one notice, channel and language."""
+        """A saved text keeps its notification, channel and language."""
         return [*super().get_readonly_fields(request, obj), *(CHOICE if obj else ())]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A brand's own words begin with ours."""
+        """A new text of a brand starts as a copy of the default text."""
         result = super().get_changeform_initial_data(request)
         choice = [result.get(name, "") for name in CHOICE]
         if is_choice(*choice):
@@ -95,7 +95,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
         return super().changelist_view(request, {**(extra_context or {}), "overview": self.overview(request)})
 
     def overview(self, request: HttpRequest) -> dict[str, Any]:
-        """Every notice there is, with a link to each of its previews; the brand's own words are marked."""
+        """All notifications with links to their previews. Those with a text of the brand's own are marked."""
         brands = list(self.brand_scope(request, VIEW).of(Brand.objects.all(), "pk")[:2])
         if len(brands) != 1:
             return {}
@@ -133,7 +133,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page_context})
 
     def template_context(self, request: HttpRequest, row: NotificationTemplate | None) -> dict[str, Any]:
-        """Which names the words may hold, and where they are previewed."""
+        """The placeholders for the text, and the URL of its preview."""
         template = row.template if row else request.GET.get("template", "")
         kinds = [template] if template in Template.values else [*with_wording()]
         names = dict(name for kind in kinds for name in names_of(kind))
@@ -148,7 +148,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
         return page_context
 
     def draft(self, request: HttpRequest) -> HttpResponse:
-        """How the words of a form read that is not saved, for the page that it stands on."""
+        """Preview the unsaved text of a form, as JSON for the page with that form."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         values = request.POST
@@ -164,7 +164,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
         return JsonResponse(draft(brand=brand, template=template, channel=channel, language=language, texts=message))
 
     def preview(self, request: HttpRequest) -> HttpResponse:
-        """How a notice reads, with made-up facts; posted, it is sent to whoever looks at it."""
+        """Preview a notification with sample values. POST sends it to the user as a test."""
         values = request.POST if request.method == "POST" else request.GET
         choice = [values.get(name, "") for name in CHOICE]
         brand = self.brand_seen(request, values.get("brand", ""))

@@ -1,1 +1,1 @@
-"""Pages about orders: what was returned, and what other currencies count for."""
+"""Pages about orders: returned orders, and rates of other currencies."""

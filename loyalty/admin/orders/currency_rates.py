@@ -1,4 +1,4 @@
-"""Page: what a brand counts other currencies for."""
+"""Page: the rates at which a brand converts other currencies."""
 
 from typing import ClassVar
 

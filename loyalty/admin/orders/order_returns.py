@@ -1,4 +1,4 @@
-"""Page: returned orders and the points they took back. For reading: shops report them."""
+"""Page: returned orders and the points they reversed. Read-only, because shops report them."""
 
 from typing import ClassVar
 

@@ -1,1 +1,1 @@
-"""Codes of partners that rewards hand out."""
+"""Partner codes, which rewards hand out."""

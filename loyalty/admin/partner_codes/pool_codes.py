@@ -1,4 +1,4 @@
-"""Page: codes of partners that rewards hand out. Nobody reads a code here: who got one sees it in their own app."""
+"""Page: partner codes, which rewards hand out. Staff cannot read the codes; members see theirs in the app."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Codes of partners as files, into the pools of rewards."""
+"""Import of partner codes into the pools of rewards."""
 
 import re
 from collections import defaultdict
@@ -30,7 +30,7 @@ CODE = re.compile(r"[\x21-\x7e]+( [\x21-\x7e]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file whose cells are good, and the digest of its code."""
+    """A valid row of a file, and the digest of its code."""
 
     reward: Reward
     code: str
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class NamedCode:
-    """What the preview calls a line's code."""
+    """The masked name of a row's code in the import preview."""
 
     pk: int | None
     name: str
@@ -50,11 +50,11 @@ class NamedCode:
 
 
 class PoolCodeResource(TenantResource):
-    """Codes by reward. One that is in the pool already stays as it is."""
+    """Partner codes by reward. A code that is already in the pool stays unchanged."""
 
     required = ("reward", "code")
-    add_verb = change_verb = ACT  # codes come as files alone
-    exports = False  # a code is for the member who gets it
+    add_verb = change_verb = ACT  # codes can only be imported, never typed
+    exports = False  # a code is only for the member who receives it
     example: ClassVar[dict[str, str]] = {
         "reward": "Free coffee",
         "code": "PARTNER-7K2M",
@@ -71,7 +71,7 @@ class PoolCodeResource(TenantResource):
         model = PoolCode
         import_id_fields = ()
 
-    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - the base's
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - signature of the base class
         return list(COLUMNS)
 
     def known_columns(self) -> Iterable[str]:
@@ -80,7 +80,7 @@ class PoolCodeResource(TenantResource):
     def required_columns(self) -> list[str]:
         return list(self.required)
 
-    def plan(self, table: Table, *, lock: bool = False) -> Plan:  # noqa: ARG002 - only new rows are written
+    def plan(self, table: Table, *, lock: bool = False) -> Plan:  # noqa: ARG002 - only writes new rows
         self.check_table(table)
         planned = [PlannedRow(row.line, row.values) for row in table.rows]
         cells = [dict(zip(table.columns, (cell.strip() for cell in row.values), strict=True)) for row in table.rows]
@@ -93,7 +93,7 @@ class PoolCodeResource(TenantResource):
         return Plan(table.columns, planned)
 
     def _rewards(self, cells: Sequence[Mapping[str, str]]) -> dict[str, list[Reward]]:
-        """The brand's rewards, as files name them."""
+        """The brand's rewards, by the names or ids that the file uses."""
         result: dict[str, list[Reward]] = defaultdict(list)
         named = {each["reward"] for each in cells}
         for reward in Reward.objects.filter(brand=self.brand):
@@ -136,7 +136,7 @@ class PoolCodeResource(TenantResource):
             row.add_error("code", _("Lines %(lines)s have the same code.") % {"lines": lines})
 
     def _compare(self, planned: Sequence[PlannedRow]) -> None:
-        """With what the pools have."""
+        """Compare the rows with the codes in the pools."""
         good = [row for row in planned if not row.errors]
         stored = PoolCode.objects.filter(brand=self.brand, digest__in=[row.more.digest for row in good])
         known = {(code.reward_id, code.digest): code for code in stored.only("pk", "reward_id", "digest", "expires_at")}

@@ -1,1 +1,1 @@
-"""The pages of the programme's figures and books."""
+"""Pages of the programme's key figures and accounting."""

@@ -1,4 +1,4 @@
-"""What the programme page shows: the figures of one brand, made ready for the template."""
+"""What the programme page displays: the figures of one brand, prepared for the template."""
 
 import json
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ INPUT = (
 
 
 class MonthField(forms.DateField):
-    """A month as browsers send it, 2026-03; its first day."""
+    """A month in the format of browsers, such as 2026-03. The value is its first day."""
 
     widget = forms.DateInput(format="%Y-%m", attrs={"type": "month", "class": INPUT})
     input_formats = ("%Y-%m",)
 
 
 class PeriodForm(forms.Form):
-    """The brand and its months. What is not understood narrows nothing, and is said at its field."""
+    """The brand and its months. An invalid value is ignored, and its field shows an error."""
 
     brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), required=False, coerce=int, empty_value=None)
     first = MonthField(label=gettext_lazy("From"), required=False, validators=[moments.check])
@@ -53,7 +53,7 @@ class PeriodForm(forms.Form):
     def __init__(self, data: QueryDict, *, brands: Sequence[Brand], at: Any) -> None:
         super().__init__(data.copy())
         self.brands, self.at = brands, at
-        if not (data.get("first") or data.get("last")):  # the fields say what is shown
+        if not (data.get("first") or data.get("last")):  # so that the fields show the default period
             brand = next((each for each in brands if str(each.pk) == data.get("brand")), brands[0])
             usual = zip(("first", "last"), default_months(brand, at), strict=True)
             self.data.update({name: f"{month:%Y-%m}" for name, month in usual})  # type: ignore[attr-defined] # a QueryDict
@@ -74,14 +74,14 @@ class PeriodForm(forms.Form):
 
     @property
     def chosen(self) -> Brand:
-        """The first one where none is chosen."""
+        """The chosen brand, or the first one."""
         self.full_clean()
         chosen = self.cleaned_data.get("brand")
         return next((brand for brand in self.brands if brand.pk == chosen), self.brands[0])
 
     @property
     def months(self) -> tuple[date, date]:
-        """The months asked for; the one that is left out follows from the other."""
+        """The requested months. A missing bound is derived from the other one."""
         first, last = self.cleaned_data.get("first"), self.cleaned_data.get("last")
         usual_first, usual_last = default_months(self.chosen, self.at)
         if self.errors or not (first or last):
@@ -107,7 +107,7 @@ class Row:
 
 
 class Programme:
-    """One brand's figures, with links to the rows behind them for whoever may see these."""
+    """One brand's figures, with links to the underlying rows for users who may view these."""
 
     def __init__(self, request: HttpRequest, brand: Brand, figures: Figures, *, several: bool) -> None:
         self.request, self.brand, self.figures, self.several = request, brand, figures, several
@@ -180,7 +180,7 @@ class Programme:
 
     @property
     def roll_forward(self) -> list[Row]:
-        """The latest first."""
+        """Latest first."""
         return [self.line(month) for month in reversed(self.figures.months)]
 
     def line(self, month: Month) -> Row:

@@ -1,4 +1,4 @@
-"""Pages: the programme's figures and books, the points by day beneath them, and what a point costs."""
+"""Pages: the programme's figures and accounting, the points by day, and the cost of a point."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -33,7 +33,7 @@ from portal.unfold import display
 
 
 class MovementFilter(StateFilter):
-    """By a movement's name."""
+    """By the name of a movement."""
 
     title = gettext_lazy("movement")
     parameter_name = "of"
@@ -45,7 +45,7 @@ class MovementFilter(StateFilter):
 
 @admin.register(PointsRollup)
 class ProgrammeAdmin(TenantAdmin):
-    """The programme page, and the list of the days that it adds up."""
+    """The programme page, and the list of days that its figures add up."""
 
     role_permissions: ClassVar = {"owner": "view", "manager": "view"}
     sidebar = SidebarEntry(PROGRAMME, 1, "monitoring")
@@ -68,7 +68,7 @@ class ProgrammeAdmin(TenantAdmin):
         return [*page_urls(self, views), *super().get_urls()]
 
     def requested(self, request: HttpRequest) -> PeriodForm:
-        """Which brand and months. Raises PermissionDenied for somebody who sees the programme of none."""
+        """The requested brand and months. Raises PermissionDenied if the user may see no brand's programme."""
         brands = sorted(self.brands_seen(request), key=lambda brand: (brand.name, brand.pk))
         if not brands:
             raise PermissionDenied
@@ -104,7 +104,7 @@ class ProgrammeAdmin(TenantAdmin):
     def as_pdf(self, request: HttpRequest) -> HttpResponse:
         form = self.requested(request)
         try:
-            with languages.in_english():  # whoever checks it may read another language than whoever makes it
+            with languages.in_english():  # an auditor may read another language than the user who exports it
                 content = roll_forward.as_pdf(brand=form.chosen, lines=self.lines(form), at=form.at)
         except DomainError as error:
             self.message_user(request, error.message, "ERROR")
@@ -122,7 +122,7 @@ class ProgrammeAdmin(TenantAdmin):
 
 @admin.register(PointCost)
 class PointCostAdmin(TenantAdmin):
-    """What a point costs: the rows are the history, so a new cost is a new row."""
+    """The cost of a point. The rows are its history, so a new cost is a new row."""
 
     role_permissions: ClassVar = {"owner": "view add change delete", "manager": "view"}
     sidebar = SidebarEntry(PROGRAMME, 12, "payments", tab=False)

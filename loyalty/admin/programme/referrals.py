@@ -1,4 +1,4 @@
-"""Pages: what a brand gives for friends who join, and the referrals that came of it."""
+"""Pages: what a brand gives for referrals, and the referrals it has."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ POINTS = ("referrer_points", "friend_points")
 
 
 class ReferralProgrammeForm(TenantForm):
-    """No referral gives more than a scan may."""
+    """A referral may not give more points than a scan."""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -61,7 +61,7 @@ class ReferralProgrammeAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("points rewarded"))
     def spent(self, programme: ReferralProgramme) -> str:
-        """Of the budget, where there is one."""
+        """The points given so far, out of the budget if there is one."""
         if programme.pk is None:
             return "-"
         number = format_number(programme.points_rewarded)
@@ -107,11 +107,11 @@ class ReferralAdmin(ExportingAdmin):
 
     @display(description=gettext_lazy("points"))
     def points(self, row: Referral) -> str:
-        """The member's and the friend's."""
+        """The points of the member and of the friend."""
         return points_of(row) or "-"
 
     def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
-        """Of both sides."""
+        """Searches both sides."""
         chosen = self.customers(request, typed)
         return rows.filter(Q(referrer__user__in=chosen) | Q(friend__user__in=chosen))
 
@@ -127,7 +127,7 @@ def points_of(row: Referral) -> str:
 
 
 def line_of(row: Referral, accounts: Sequence[int]) -> str:
-    """As the page of one side says it: of the member who has these accounts."""
+    """The line on the page of one side, for the member who has these accounts."""
     if row.referrer_id in accounts:
         return _("Brought %(friend)s") % {"friend": row.friend.user}
     return _("Brought by %(member)s") % {"member": row.referrer.user}

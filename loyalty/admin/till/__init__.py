@@ -1,1 +1,1 @@
-"""The till: a screen of its own, on which staff hand rewards over."""
+"""The till: a separate screen on which staff hand rewards over."""

@@ -1,4 +1,4 @@
-"""What the till says of a redemption code: whether its reward may be handed over, and if not, why."""
+"""The till's answer to a redemption code: whether its reward may be handed over, and if not, why."""
 
 from datetime import datetime
 from typing import Any
@@ -37,7 +37,7 @@ def state_badge(redemption: Redemption) -> SafeString:
 
 
 def masked_code(redemption: Redemption) -> SafeString:
-    """Of the brand's own, or a partner's: enough to recognise it by."""
+    """The brand's or the partner's code, masked but recognisable."""
     partner = getattr(redemption, "pool_code", None)
     if partner is None:
         return display_code(codes.masked(redemption.code))
@@ -45,7 +45,7 @@ def masked_code(redemption: Redemption) -> SafeString:
 
 
 def describe(request: HttpRequest, redemption: Redemption) -> dict[str, Any]:
-    """What the page shows of a code."""
+    """What the page displays for a code."""
     zone = redemption.brand.zone
     state = redemptions.state_of(redemption, timezone.now())
     return {
@@ -66,7 +66,7 @@ def accept(redemption: Redemption) -> str:
 
 
 def reject(redemption: Redemption, state: str) -> str:
-    """Why nothing is to be handed over for a code."""
+    """Why nothing may be handed over for a code."""
     zone = redemption.brand.zone
     if state == "used" and redemption.used_at:
         used_by = redemption.used_by.get_full_name() if redemption.used_by else ""
@@ -80,7 +80,7 @@ def reject(redemption: Redemption, state: str) -> str:
 
 
 def clock(moment: datetime, zone: ZoneInfo) -> SafeString:
-    """A moment as a till says it: of today the time alone."""
+    """A moment for the till. Today's moments show only the time."""
     local = moment.astimezone(zone)
     if local.date() != timezone.now().astimezone(zone).date():
         return local_time.display_moment(moment, zone)

@@ -1,7 +1,7 @@
-"""The till without a connection: it opens, and says what it last knew of a code. Nothing is handed over that way.
+"""The till without a connection: it opens and shows the last known state of a code, but hands nothing over.
 
-The list that a device keeps names nobody and opens nothing: a digest of each code, its reward and its state. A code
-has 75 random bits, so that nobody finds it by trying; a digest cannot be used at any till.
+The list on a device has a digest, reward and state for each code, and no personal data. A code has 75 random bits, so
+it cannot be guessed from the digest; no till accepts a digest.
 """
 
 import hashlib
@@ -24,12 +24,12 @@ from loyalty.rewards import till
 from scanpage import assets
 
 MAX_CODES, MAX_BRANDS = 500, 10
-DIGEST_LENGTH = 32  # hexadecimal digits of SHA-256; till/codes.js has the same
+DIGEST_LENGTH = 32  # hexadecimal digits of SHA-256; till/codes.js has the same value
 NO_STORE = {"Cache-Control": "no-store"}
 
 
 def answer(*, scope: BrandScope, user: User, at: datetime) -> HttpResponse:
-    """The newest codes of the brands that allow it. `person`: another one at the same device begins with none."""
+    """The newest codes of the allowed brands. `person` identifies the user: a device drops the list of another user."""
     brands = allowed(scope)
     each = MAX_CODES // len(brands) if brands else 0
     codes = [line(row, at) for brand in brands for row in newest(brand, each)]
@@ -38,7 +38,7 @@ def answer(*, scope: BrandScope, user: User, at: datetime) -> HttpResponse:
 
 
 def allowed(scope: BrandScope) -> list[int]:
-    """The brands of whoever works in a few. An operator of all brands chooses one first."""
+    """The offline brands of users with few brands. An operator of all brands must choose one first."""
     if scope.everywhere or len(scope.brand_ids) > MAX_BRANDS:
         return []
     return [*Brand.objects.filter(pk__in=scope.brand_ids, till_works_offline=True).values_list("pk", flat=True)]
@@ -50,14 +50,14 @@ def newest(brand_id: int, number: int) -> Any:
 
 
 def line(redemption: Redemption, at: datetime) -> list[str | None]:
-    """Digest, reward, state and last moment of a code."""
+    """Digest, reward, state and expiry of a code."""
     digest = hashlib.sha256(redemption.code.encode()).hexdigest()[:DIGEST_LENGTH]
     ends = json_values.iso(redemption.expires_at) if redemption.expires_at else None
     return [digest, redemption.name, till.state_of(redemption, at), ends]
 
 
 def worker(request: HttpRequest) -> HttpResponse:
-    """The script that opens the till without a connection."""
+    """The service worker that opens the till without a connection."""
     context = {
         "here": reverse("admin:loyalty_redemption_till"),
         "empty": reverse("admin:loyalty_redemption_till_empty"),
@@ -72,7 +72,7 @@ def worker(request: HttpRequest) -> HttpResponse:
 
 
 def manifest(_request: HttpRequest) -> HttpResponse:
-    """With it a phone or tablet offers to keep the till like an app."""
+    """The web app manifest, with which a phone or tablet can install the till."""
     here = reverse("admin:loyalty_redemption_till")
     body = {
         "id": here,

@@ -1,7 +1,7 @@
-"""Page: the till, where staff look a code up, hand its reward over, and undo a slip of their own.
+"""Page: the till, where staff look up a code, hand its reward over, and undo their own mistakes.
 
-A screen of its own without the portal's menus. Each answer is a whole page, so it works without scripts; with them
-till.js puts the parts of the answer that changed into the page that is open, whose camera goes on.
+A separate screen without the portal's menus. Each response is a whole page, so it works without scripts. With scripts,
+till.js replaces only the changed parts, so the camera keeps running.
 """
 
 from dataclasses import dataclass
@@ -41,9 +41,9 @@ from portal.unfold import action
 from scanpage import assets
 
 MAX_RECENT = 5
-# As on the scan page, but for the camera: no other page of the portal may use it.
+# As on the scan page, plus the camera, which no other page of the portal may use.
 PERMISSIONS_POLICY = "camera=(self), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
-# Our own files and no inline script or style; 'wasm-unsafe-eval' lets the camera's decoder be compiled, and no script.
+# Own files only, no inline script or style. 'wasm-unsafe-eval' allows only the camera's decoder to be compiled.
 POLICY = {
     **security_headers.NOTHING,
     "script-src": "'self' 'wasm-unsafe-eval'",
@@ -77,7 +77,7 @@ class CodeForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class RecentUse:
-    """What somebody handed over a moment ago, and when, by the brand's clock."""
+    """What this user handed over recently, and at what time by the brand's clock."""
 
     number: int
     name: str
@@ -85,7 +85,7 @@ class RecentUse:
 
 
 class Till:
-    """The till of the page of redemptions."""
+    """The till, as part of the model admin of redemptions."""
 
     admin_site: Any
     opts: Any
@@ -104,7 +104,7 @@ class Till:
 
     @action(description=gettext_lazy("Redeem a code"), url_path="till", icon="point_of_sale", permissions=["use"])
     def till(self, request: HttpRequest) -> HttpResponse:
-        """Look a code up; asked to, mark it as used, or undo that."""
+        """Look up a code. POST can also mark it as used, or undo that."""
         scope = self.till_scope(request)
         if request.method == "POST" and "undo" in request.POST:
             return self.undo(request, scope)
@@ -137,7 +137,7 @@ class Till:
         return screen(request, {**page_context, **context})
 
     def till_empty(self, request: HttpRequest) -> HttpResponse:
-        """The till as it opens without a connection: it names nobody, for it stays on the device."""
+        """The till as it opens without a connection. It has no personal data, because it stays on the device."""
         self.till_scope(request)
         context = {
             "is_empty": True,
@@ -148,7 +148,7 @@ class Till:
         return screen(request, context)
 
     def till_codes(self, request: HttpRequest) -> HttpResponse:
-        """What the till needs to look codes up without a connection."""
+        """The codes for looking up without a connection."""
         scope = self.till_scope(request)
         return offline.answer(scope=scope, user=staff_user(request), at=timezone.now())
 
@@ -163,7 +163,7 @@ class Till:
         return scope.of(rows, "brand").order_by("-used_at")
 
     def mark_used(self, request: HttpRequest, form: CodeForm, redemption: Redemption) -> bool:
-        """Whether the code is used now, by this request."""
+        """Whether this request marked the code as used."""
         try:
             redemptions.use(redemption=redemption, at=timezone.now(), by=staff_user(request), request=uuid4())
         except DomainError as error:
@@ -202,7 +202,7 @@ def find(form: CodeForm, scope: BrandScope) -> Redemption | None:
 
 
 def undoable(request: HttpRequest, scope: BrandScope, number: str) -> Redemption | None:
-    """What this very person handed over a moment ago."""
+    """The redemption, if this same user handed it over recently enough to undo it."""
     if not is_id(number):
         return None
     rows = scope.of(Redemption.objects.filter(pk=number, used_by=staff_user(request)), "brand")
@@ -211,6 +211,6 @@ def undoable(request: HttpRequest, scope: BrandScope, number: str) -> Redemption
 
 
 def recent(own: Any, at: datetime) -> list[RecentUse]:
-    """The last hand-overs of somebody that can still be undone, newest first."""
+    """The user's last hand-overs that can still be undone, newest first."""
     rows = own.filter(used_at__gt=undo_since(at)).select_related("brand")[:MAX_RECENT]
     return [RecentUse(row.pk, row.name, clock(row.used_at, row.brand.zone)) for row in rows]

@@ -1,4 +1,4 @@
-"""The brand's members over HTTP, for its own systems and staff: found, enrolled, changed, adjusted."""
+"""The brand's members over HTTP, for its own systems and staff: search, enrol, change, adjust."""
 
 from typing import Any
 from uuid import uuid4
@@ -97,7 +97,7 @@ BrandMemberRowOutput = row_output(BrandMemberOutput)
 
 
 class MemberFilter(TenantFilterSet):
-    """By one of the four ways to find a member, by status, segment, and the moment of the last change."""
+    """By one of the four identifiers of a member, by status, by segment, and by the time of the last change."""
 
     user_id = IdsFilter(description="Only these members: at most 100 numbers, with commas between them.")
     email = TextFilter(max_length=254, description="Only the member with this e-mail address.")
@@ -134,7 +134,7 @@ class MemberFilter(TenantFilterSet):
 
 
 def members_of(brand_id: int) -> QuerySet[UserPoints]:
-    """The brand's members, each with their `phone` and `birthday`."""
+    """The brand's members, annotated with `phone` and `birthday`."""
     choices = NotificationPreference.objects.filter(brand=brand_id, user=OuterRef("user")).values("phone")
     rows = UserPoints.objects.filter(brand=brand_id, user__is_active=True)
     days = Birthday.objects.filter(brand=brand_id, user=OuterRef("user")).values_list(
@@ -148,7 +148,7 @@ def members_of(brand_id: int) -> QuerySet[UserPoints]:
 
 
 def member_of(brand_id: int, user_id: int) -> UserPoints:
-    """Raises UserNotFound for who is no member of the brand."""
+    """Raises UserNotFound if the user is not a member of the brand."""
     row = members_of(brand_id).filter(user=user_id).first()
     if row is None:
         raise UserNotFound
@@ -299,7 +299,7 @@ AdjustmentRowOutput = row_output(AdjustmentOutput)
 
 
 class MemberAdjustments(BrandView):
-    """Adds and takes points by hand."""
+    """Adds and deducts points by hand."""
 
     @write_endpoint(
         "adjust_points",

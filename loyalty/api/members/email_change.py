@@ -1,4 +1,4 @@
-"""A customer's new e-mail address: asked for by the customer, and confirmed by whoever reads mail at the new one."""
+"""A customer's new e-mail address: the customer requests it, and confirms it with a link sent to the new address."""
 
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -48,7 +48,7 @@ class ConfirmEmailChangeOutput(Output):
 
 
 class EmailChange(APIView):
-    """Ask for another address."""
+    """Request another address."""
 
     @endpoint(
         "change_email",

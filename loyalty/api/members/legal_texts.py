@@ -1,4 +1,4 @@
-"""What customers agree to: the brand's texts, and the customer's own consents."""
+"""Legal texts of the brand, and the customer's own consents."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from loyalty.api.members.sessions import ORIGIN_PARAMETER, brand_of, named_brand
 from loyalty.members import consents
 
 TEXT = {"id": 7, "kind": "terms", "version": 2, "language": "en", "text": "These terms …", "valid_from": WHEN}
-# A brand has a text of each kind in force.
+# A brand has at most one text of each kind in force.
 MAX_TEXTS = len(LegalText.Kind.values)
 
 

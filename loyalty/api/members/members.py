@@ -1,4 +1,4 @@
-"""Members as the brand's own systems make and correct them."""
+"""Enrolment and correction of members by the brand's own systems."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Merging two accounts of one person over HTTP, for the brand's own systems and staff, and undoing it."""
+"""Merge two accounts of one person over HTTP, and undo it, for the brand's own systems and staff."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""A forgotten password over HTTP: a link for an e-mail address, and a new password for a link."""
+"""A forgotten password over HTTP: request a link, and set a new password with it."""
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -19,7 +19,7 @@ from loyalty.members import passwords
 
 
 class ForgotPasswordInput(CredentialsInput):
-    password = None  # type: ignore[assignment] # DRF's way to leave out an inherited field
+    password = None  # type: ignore[assignment] # how DRF leaves out an inherited field
 
 
 class NewPasswordInput(Input):
@@ -28,7 +28,7 @@ class NewPasswordInput(Input):
 
 
 class ForgotPassword(APIView):
-    """Have a link sent with which a customer sets a new password."""
+    """Send a link with which a customer sets a new password."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -65,7 +65,7 @@ class ForgotPassword(APIView):
 
 
 class ResetPassword(APIView):
-    """Set a new password with the link that was sent."""
+    """Set a new password with an e-mailed link."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)

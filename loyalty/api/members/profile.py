@@ -1,4 +1,4 @@
-"""A customer's own profile: name, language, phone, birthday, and what they want to hear; and its erasure."""
+"""A customer's own profile: name, language, phone, birthday and notification preferences; and its erasure."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ PROFILE = {
 
 
 def switches(topic: str) -> serializers.Serializer[Any]:
-    """Of one topic: each channel on or off."""
+    """The switches of one topic: each channel on or off."""
     fields = {channel.value: SwitchField(required=False) for channel in Channel}
     kind: type[Input] = type(f"{topic.title()}Switches", (Input,), fields)
     return kind(required=False)
@@ -149,7 +149,7 @@ class ErasureInput(Input):
 
 
 class Me(APIView):
-    """The customer, at the token's brand."""
+    """The customer's own membership at the token's brand."""
 
     @endpoint(
         "erase_me",

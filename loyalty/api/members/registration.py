@@ -1,4 +1,4 @@
-"""Registering as a customer, and proving that an e-mail address is one's own."""
+"""Registration of customers, and confirmation of their e-mail addresses."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -117,15 +117,17 @@ class VerificationOutput(Output):
 
 
 def count_mail(request: Request, brand_id: int, email: str) -> None:
-    """Raises RateLimited: one network has few mails sent to an address. Whatever others ask for refuses nobody here;
-    the worker bounds what one mailbox gets."""
+    """Raises RateLimited if one network requests too many mails to an address.
+
+    Requests from other networks do not count here. The worker limits the mails to one mailbox.
+    """
     network = client_address.client_address(request)
     rate_limits.hit("account_mail", email, network)
     rate_limits.hit("account_mail_address", brand_id, email, network)
 
 
 def consent_of(brand: Brand, data: dict[str, Any], at: datetime) -> dict[str, Any] | None:
-    """What the customer consents to, taken out of the request's data. Raises Invalid for texts not in force."""
+    """The customer's consent, removed from the request's data. Raises Invalid for texts not in force."""
     text_ids, consented = data.pop("legal_texts", None), data.pop("consented", False)
     if not consented:
         return None
@@ -210,7 +212,7 @@ class Register(APIView):
 
 
 class ConfirmRegistration(APIView):
-    """Change the code of a registration for an account and tokens."""
+    """Exchange the code of a registration for an account and tokens."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -250,7 +252,7 @@ class ConfirmRegistration(APIView):
 
 
 class SendVerification(APIView):
-    """Have a code sent to one's own address."""
+    """Send a code to the customer's own address."""
 
     @endpoint(
         "send_email_verification",
@@ -276,7 +278,7 @@ class SendVerification(APIView):
 
 
 class ConfirmVerification(APIView):
-    """Prove that the address is one's own."""
+    """Prove that the address is the customer's own."""
 
     authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)

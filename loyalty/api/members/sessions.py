@@ -44,7 +44,7 @@ class CredentialsInput(Input):
     brand_id = serializers.IntegerField(required=False, **ID)
 
     def validate_email(self, email: str) -> str:
-        """In lowercase, as it is kept; a few letters of other scripts grow by that."""
+        """Lowercase the address, as it is stored. Checks the length again, because some letters become longer."""
         if len(email.lower()) > MAX_EMAIL_LENGTH:
             message = serializers.CharField.default_error_messages["max_length"].format(max_length=MAX_EMAIL_LENGTH)
             raise serializers.ValidationError(message)
@@ -65,7 +65,7 @@ class RefreshInput(Input):
 
 
 class TokenTypeField(serializers.ChoiceField):
-    """How an access token is sent: always in the same way."""
+    """The type of an access token, which is always Bearer."""
 
     def get_attribute(self, instance: Any) -> str:  # noqa: ARG002 - DRF's signature
         return "Bearer"
@@ -84,7 +84,7 @@ class TokensOutput(Output):
 
 
 def answer_tokens(pair: TokenPair, *, device_of: User | None = None, status: int = 200) -> Response:
-    """The tokens, and that of the device on which `device_of` has logged in."""
+    """The tokens, plus a device token if `device_of` has logged in."""
     request_brands.note(request_brands.ANSWER, (pair.brand_id,))
     device = {"device_token": login_throttle.make_device(device_of)} if device_of else {}
     body = TokensOutput.serialize({**asdict(pair), **device})
@@ -93,7 +93,7 @@ def answer_tokens(pair: TokenPair, *, device_of: User | None = None, status: int
 
 @raises(BrandMismatch, ApiKeyInvalid)
 def named_brand(request: Request, *, stated: int | None) -> int | None:
-    """The id of the key's brand, else the one stated, else None. Raises BrandMismatch, ApiKeyInvalid."""
+    """The id of the key's brand, else `stated`, else None. Raises BrandMismatch and ApiKeyInvalid."""
     caller = caller_of(request)
     if caller and stated not in {None, caller.brand_id}:
         raise BrandMismatch
@@ -101,9 +101,9 @@ def named_brand(request: Request, *, stated: int | None) -> int | None:
 
 
 def brand_of(request: Request, *, named: int | None, user: User | None = None) -> Brand:
-    """The brand that is named, else the one whose hostname was called, else the customer's only one.
+    """The brand with the id `named`, else the one of the called hostname, else the customer's only brand.
 
-    Raises Invalid where it stays open.
+    Raises Invalid if none of these determines a brand.
     """
     result = brand_of_request(request, named=named) or (_only_brand_of(user) if named is None else None)
     if result is None:
@@ -112,15 +112,15 @@ def brand_of(request: Request, *, named: int | None, user: User | None = None) -
 
 
 def brand_of_request(request: Request, *, named: int | None) -> Brand | None:
-    """As brand_of, before it is known who calls."""
+    """Like brand_of, for requests without a known user."""
     return brand_for_hostname(_called(request)) if named is None else Brand.objects.filter(pk=named).first()
 
 
 def _called(request: Request) -> str:
-    """The hostname that the request comes from, else goes to, with its port."""
+    """The host and port of the request's origin, else of the request itself."""
     try:
         return urlsplit(request.headers.get("origin") or f"//{request.get_host()}").netloc
-    except ValueError:  # an origin like `http://[` is no address
+    except ValueError:  # an origin like `http://[` is not a valid URL
         return ""
 
 
@@ -131,7 +131,7 @@ def _only_brand_of(user: User | None) -> Brand | None:
 
 
 class Login(APIView):
-    """Change an e-mail address and a password for an access and a refresh token."""
+    """Exchange an e-mail address and a password for an access token and a refresh token."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
@@ -183,13 +183,13 @@ class Login(APIView):
                 login_records.failed(attempt=attempt, brand=brand_named, at=timezone.now(), request_id=request_id)
             raise
         attempt.succeeded()
-        # Only now: whether a brand can be told for an address would tell whether somebody has it.
+        # Not earlier: whether a brand follows from an address would reveal whether the address is registered.
         brand = brand_of(request, named=named, user=user)
         return answer_tokens(sessions.log_in(user=user, brand=brand, channel="app", at=timezone.now()), device_of=user)
 
 
 class Refresh(APIView):
-    """Change a refresh token for new tokens. Each is good once; a later second use ends the session."""
+    """Exchange a refresh token for new tokens. Each can be used once; using it again later ends the session."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)

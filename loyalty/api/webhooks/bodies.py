@@ -1,4 +1,4 @@
-"""What webhook events about points, rewards, members and jobs say in their `data`."""
+"""The `data` of webhook events about points, rewards, members and jobs."""
 
 from rest_framework import serializers
 

@@ -1,4 +1,4 @@
-"""`manage.py expire_points`: do the night's work on expiring points now, where it is not done."""
+"""`manage.py expire_points`: expire points now, for brands whose nightly run is not done."""
 
 from argparse import ArgumentParser
 from typing import Any

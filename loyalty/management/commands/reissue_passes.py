@@ -1,4 +1,4 @@
-"""`manage.py reissue_passes`: bring all of a brand's wallet passes up to its name, colours, logo and levels."""
+"""`manage.py reissue_passes`: update all of a brand's wallet passes to its current name, colours, logo and levels."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""`manage.py wallet_selfcheck`: name what is missing, ending or failing in the brands' wallets."""
+"""`manage.py wallet_selfcheck`: report what is missing, expiring or failing in the brands' wallets."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,1 +1,1 @@
-"""The orders of the list of members: what it is sorted by, kept beside the accounts, a minute behind them."""
+"""Sort keys of the list of members. They are stored next to the accounts and lag a minute behind."""

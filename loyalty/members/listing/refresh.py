@@ -1,4 +1,4 @@
-"""Keeps what the list of members is sorted by. The only code that writes ListedMember, but for an erasure."""
+"""Updates the sort keys of the list of members. The only code that writes ListedMember, except an erasure."""
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -11,26 +11,26 @@ from core.db import row_guard
 from core.db.statements import Command, command
 from loyalty.models.members.listed_members import ListedMember, ListedMembersMark
 
-# Who began to write before a run and commits after it is found by the next one.
+# Finds rows of transactions that began before a run and committed after it.
 OVERLAP = timedelta(minutes=10)
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @cache
 def statement() -> Command:
-    """With what finds the customers who scanned: settings.MEMBERS_SEEN, a whole CTE."""
+    """The statement, including the CTE that finds customers who scanned (settings.MEMBERS_SEEN)."""
     seen: str = import_string(settings.MEMBERS_SEEN)
     return command("loyalty/members/listing/sql/refresh_listed_members.sql", seen=seen)
 
 
 def refresh(*, at: datetime) -> int:
-    """Bring the sort keys up to date, one run at a time; returns how many members' changed."""
+    """Update the sort keys, one run at a time. Returns the number of changed members."""
     with row_guard.disabled("the lists of all brands are brought up to date at once"), transaction.atomic():
         ListedMembersMark.objects.get_or_create(pk=1, defaults={"until": LONG_AGO})
         mark = ListedMembersMark.objects.select_for_update(skip_locked=True).first()
-        if mark is None:  # another run is at it
+        if mark is None:  # another run is active
             return 0
-        with connection.cursor() as cursor:  # the first run after a long rest has all members to look at
+        with connection.cursor() as cursor:  # the first run after a long pause reads all members
             cursor.execute("SELECT set_config('statement_timeout', '0', true)")
         changed = statement().run(since=mark.until - OVERLAP)
         mark.until = at
@@ -39,8 +39,8 @@ def refresh(*, at: datetime) -> int:
 
 
 def erase(*, user_id: int, brand_id: int) -> None:
-    """Forget the name and the address at once.
+    """Delete the name and the address at once.
 
-    The pseudonym's row follows with the next run, which also corrects what a run at the same moment may have written.
+    The next run adds the pseudonym's row, and corrects what a concurrent run may have written.
     """
     ListedMember.objects.filter(account__user_id=user_id, brand_id=brand_id).delete()

@@ -1,1 +1,1 @@
-"""Members whom a brand brings along from another programme, and their opening balances."""
+"""Members whom a brand imports from another programme, and their opening balances."""

@@ -1,10 +1,10 @@
-"""Members whom a brand brings along from another programme, each with an opening balance: many at once, or none.
+"""Import of members from another programme, with opening balances: many at once, or none.
 
-`write` is the one way in for files of every size: some statements for each 2,000 rows. Nobody is told
-by mail, message or push; webhooks and the wallet passes of who has one already are.
+`write` handles files of every size, with a few statements per 2,000 rows. It sends no mail, message or push, but
+updates webhooks and existing wallet passes.
 
-People whom the brand does not know are enrolled whether or not another brand has them as a customer, and nothing that
-the brand can see of them tells which: they have no brand of registration, and are called what the file calls them.
+People whom the brand does not know are enrolled whether or not another brand has them as a customer. The brand cannot
+see the difference: they have no brand of registration, and their names are those in the file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,13 +40,13 @@ from loyalty.points.ledger import OpeningCredit
 
 ZERO = Decimal(0)
 DEFAULT_SOURCE = "import"
-PORTION = 2_000  # members written at once
+PORTION = 2_000  # members per portion
 CHANGED = gettext_lazy("The rows have changed since the preview. Nothing was imported. Upload the file again.")
 
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A member of a file whose cells are checked: `address` in lowercase, `phone` with its country code or empty."""
+    """A validated row of a file. `address` is in lowercase; `phone` has its country code, or is empty."""
 
     address: str
     first_name: str = ""
@@ -65,7 +65,7 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownMember:
-    """Whom the brand knows by an address: a member (`account`), or a customer who registered with it."""
+    """A person whom the brand knows by an address: a member (with `account`), or a customer who registered with it."""
 
     email: str
     user_id: int
@@ -82,33 +82,33 @@ FETCH_MEMBERS = query("loyalty/members/moving_in/sql/fetch_members_by_address.sq
 
 
 def reason_id_of(source: str) -> str:
-    """Of the ledger entries of a programme that members come from: each brings one opening balance from there."""
+    """The reason id of ledger entries for a source programme. A member gets one opening balance per source."""
     return f"{ledger.OPENING}{source or DEFAULT_SOURCE}"
 
 
 def known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[str, KnownMember]:
-    """Whom the brand knows by these addresses. Nobody else's are found, whichever brand has them."""
+    """The brand's members and registered customers with these addresses. Other people are not found."""
     rows = FETCH_MEMBERS.all(brand_id=brand.pk, addresses=list(addresses), reason_id=reason_id_of(source))
     return {each.email: each for each in rows}
 
 
 def lock_known(*, brand: Brand, addresses: Sequence[str], source: str) -> dict[str, KnownMember]:
-    """The same, with the members' accounts locked until the end of the transaction."""
+    """Like `known`, with the members' accounts locked until the end of the transaction."""
     before = known(brand=brand, addresses=addresses, source=source)
     accounts.lock_many(accounts=sorted(each.account for each in before.values() if each.account is not None))
     return known(brand=brand, addresses=addresses, source=source)
 
 
 def taken_external_ids(*, brand: Brand, external_ids: Sequence[str]) -> dict[str, int]:
-    """Of these external ids those that members of the brand have, and whose accounts they are."""
+    """The external ids that members of the brand already have, with their accounts."""
     rows = UserPoints.objects.filter(brand=brand, external_id__in=external_ids)
     return dict(rows.values_list("external_id", "pk"))
 
 
 def most_points(*, brand: Brand, by: User | None, at: datetime) -> Decimal | None:
-    """How many points somebody may still bring along today; None where nothing limits them.
+    """How many more points `by` may import today, or None without a limit.
 
-    Opening balances are points by hand: the same limit counts both.
+    Opening balances count as points added by hand, under the same limit.
     """
     if by is not None and by.is_superuser:
         return None
@@ -124,10 +124,10 @@ def too_many_points(*, brand: Brand, left: Decimal) -> str:
 
 
 def write(*, brand: Brand, rows: Sequence[MemberRow], source: str, audit_context: AuditContext) -> None:
-    """Enrol those of `rows` who are no members, and give each the opening balance that they have not had yet.
+    """Enrol the members in `rows` who are new, and credit each opening balance once.
 
-    Call in a transaction, with what `known` finds locked by `lock_known`. Raises Invalid: for more points than whoever
-    imports may add in a day, and where somebody was enrolled in another way meanwhile.
+    Call in a transaction, with known members locked by `lock_known`. Raises Invalid if the points exceed the importer's
+    daily limit, or if a member was enrolled concurrently.
     """
     before = known(brand=brand, addresses=[row.address for row in rows], source=source)
     _check_limit(brand, [row.points for row in rows if _is_owed(row, before)], audit_context)
@@ -142,7 +142,7 @@ def _write_portion(
     source: str,
     audit_context: AuditContext,
 ) -> None:
-    """So many that no statement runs for longer than any may."""
+    """Write at most PORTION rows, so that no statement exceeds the time limit."""
     at, reason_id = audit_context.at, reason_id_of(source)
     new = [row for row in rows if not _is_member(row, before)]
     with row_guard.disabled("an address is one person's, whichever brand they came to first"):
@@ -187,12 +187,12 @@ def _is_member(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
 
 
 def _is_owed(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
-    """Whether the row brings points that its member has not had."""
+    """Whether the row has points that its member has not received yet."""
     return row.points > 0 and (row.address not in before or before[row.address].opening_balance is None)
 
 
 def _may_earn(row: MemberRow, before: Mapping[str, KnownMember]) -> bool:
-    """Whether the member is known to have confirmed the address: to the brand, not to another one."""
+    """Whether the member confirmed the address at this brand. Confirmations at other brands do not count."""
     return row.address in before and before[row.address].is_confirmed
 
 
@@ -213,7 +213,7 @@ def _note_external_ids(
     now: Mapping[str, KnownMember],
     at: datetime,
 ) -> None:
-    """Of members who have none yet; webhooks hear of it."""
+    """Store the external ids of existing members without one, and publish webhook events."""
     noted = {
         now[row.address].account or 0: row
         for row in rows
@@ -248,7 +248,7 @@ def _record(
     waiting: set[str],
     audit_context: AuditContext,
 ) -> None:
-    """An entry for each row that changed anything, in two statements. External ids are named by none: entries stay."""
+    """Log each changed row in two statements. Leaves external ids out, because log entries are permanent."""
     entries: dict[bool, list[NamedChange]] = {True: [], False: []}
     for row in rows:
         account, is_new = now[row.address].account or 0, not _is_member(row, before)

@@ -1,8 +1,8 @@
-"""Opening balances: points that members bring along from another programme; the only code that writes OpeningBalance.
+"""Opening balances: points from another programme. The only code that writes OpeningBalance.
 
-Where the brand gives points to confirmed addresses alone, the balance of a member who has not confirmed theirs, or came
-with this very import, waits until they confirm it or log in. Whether the address was confirmed at another brand before
-plays no part: the brand must not be able to tell.
+If the brand credits points only to confirmed addresses, the balance of an unconfirmed or newly imported member waits
+until they confirm the address or log in. A confirmation at another brand does not count, because the brand must not be
+able to detect it.
 """
 
 import logging
@@ -37,25 +37,25 @@ from loyalty.points.level_periods.settle import settle
 logger = logging.getLogger(__name__)
 
 INSERT_OPENING_BALANCES = command("loyalty/members/moving_in/sql/insert_opening_balances.sql")
-# Any constant UUID: a name space for what follows from opening balances.
+# An arbitrary constant UUID: the namespace of event ids derived from opening balances.
 EVENT_ID_NAMESPACE = UUID("0b7f4c0e-7a53-4f6e-9a0c-5d3a3f6b7c21")
-PORTION = 1_000  # events published at once
-ACCOUNTS_AT_ONCE = 100  # whose waiting balances are credited before the next brand has its turn
+PORTION = 1_000  # events per call of publish
+ACCOUNTS_AT_ONCE = 100  # accounts per turn of a brand
 RELEASE = "release-opening-balances"
 
 
 def note() -> str:
-    """Of the ledger entry, for the member to read."""
+    """The note of the ledger entry, which the member reads."""
     return gettext_noop("Opening balance")
 
 
 def credit(
     *, brand_id: int, balances: Sequence[tuple[int, Decimal]], reason_id: str, at: datetime
 ) -> list[OpeningCredit]:
-    """Credit opening balances to accounts of the brand, once for a `reason_id`; returns what is new.
+    """Credit opening balances to accounts of the brand, once per `reason_id`. Returns the new credits.
 
-    Webhooks hear of it, and the wallet passes of who has one. No notification follows. Call in a transaction, with the
-    accounts locked or made in it.
+    Updates webhooks and existing wallet passes, but sends no notification. Call in a transaction, with the accounts
+    locked or created in it.
     """
     if not balances:
         return []
@@ -92,7 +92,7 @@ def _publish(brand_id: int, credited: Sequence[OpeningCredit], reason_id: str, a
 def _events_of(
     credit: OpeningCredit, brand_id: int, reason_id: str, at: datetime, *, listened: set[str], has_pass: bool
 ) -> Iterator[NewEvent]:
-    """For the wallet, where there is a pass, and for the webhooks that listen."""
+    """Events for the wallet, if the member has a pass, and for subscribed webhooks."""
     cause = f"{reason_id}:{credit.loyalty_transaction_id}"
     if has_pass:
         yield balance_changed(
@@ -128,7 +128,7 @@ def _events_of(
 
 
 def hold(*, brand_id: int, balances: Sequence[tuple[int, Decimal]], reason_id: str, at: datetime) -> None:
-    """Keep opening balances, by user, until the members have confirmed their addresses. Joins a transaction."""
+    """Store opening balances by user, until the members confirm their addresses. Joins a transaction."""
     INSERT_OPENING_BALANCES.run(
         brand_id=brand_id,
         user_ids=[user_id for user_id, _points in balances],
@@ -140,9 +140,9 @@ def hold(*, brand_id: int, balances: Sequence[tuple[int, Decimal]], reason_id: s
 
 
 def release(*, user_id: int, brand_id: int | None = None, at: datetime) -> None:
-    """Have what waits for a person credited who has just confirmed the address, or logged in at `brand_id`.
+    """Have a worker credit what waits for a person who just confirmed the address, or logged in at `brand_id`.
 
-    A worker does it: the person is locked here already, and accounts come first. Joins a transaction.
+    Not credited here: the person is already locked, and accounts must be locked first. Joins a transaction.
     """
     with row_guard.disabled("an address that was confirmed counts at every brand"):
         waiting = OpeningBalance.objects.filter(user=user_id)
@@ -153,7 +153,7 @@ def release(*, user_id: int, brand_id: int | None = None, at: datetime) -> None:
 
 
 def on_release(delivery: LeasedEvent) -> None:
-    """The handler of `release-opening-balances`. A blocked member's wait until the next login."""
+    """The handler of `release-opening-balances`. A blocked member's balance waits until the next login."""
     user_id, brand_id, at = delivery.arguments["user_id"], delivery.brand_id, timezone.now()
     with transaction.atomic():
         account = accounts.account_of(brand_id=brand_id, user_id=user_id)
@@ -166,15 +166,17 @@ def on_release(delivery: LeasedEvent) -> None:
 
 
 def release_where_not_needed(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
-    """Credit what waits at brands that no longer ask for confirmed addresses, a portion of each in turns, for so long.
-    Returns of how many accounts."""
+    """Credit waiting balances at brands that no longer require confirmed addresses. Returns the number of accounts.
+
+    Takes a portion of each brand in turn, for at most `seconds`.
+    """
     brands = Brand.objects.filter(pk__in=OpeningBalance.objects.values("brand"), requires_confirmed_email=False)
     failure = "the opening balances of the brand %s could not be credited"
     return in_turns(brands, partial(_credited_portions, at=at), failure=failure, seconds=seconds)
 
 
 def _credited_portions(brand: Brand, *, at: datetime) -> Iterator[int]:
-    """The members' accounts of one brand, each in a transaction of its own: one that cannot be credited is passed."""
+    """Credit the brand's accounts, each in its own transaction. An account that fails is skipped."""
     waiting = OpeningBalance.objects.filter(user=OuterRef("user"), brand=brand)
     ready = UserPoints.objects.filter(Exists(waiting), brand=brand, status=UserPoints.Status.ACTIVE).order_by("pk")
     after = 0
@@ -199,12 +201,12 @@ def _is_credited(pk: int, at: datetime) -> bool:
 
 
 def _credit_waiting(account: UserPoints, at: datetime) -> None:
-    """Whoever takes a row away credits it: once. Call with the account locked."""
+    """Credit once: deletes each waiting row as it is credited. Call with the account locked."""
     for row in OpeningBalance.objects.filter(brand=account.brand_id, user=account.user_id).order_by("pk"):
         row.delete()
         credit(brand_id=account.brand_id, balances=[(account.pk, row.points)], reason_id=row.reason_id, at=at)
 
 
 def erase(*, user_id: int, brand_id: int) -> None:
-    """For the erasure of a person's data: what waits for them is gone."""
+    """For the erasure of personal data: delete the waiting balances."""
     OpeningBalance.objects.filter(user=user_id, brand=brand_id).delete()

@@ -1,4 +1,4 @@
-"""The person behind a registration whose address is confirmed: somebody new, or whom a brand brought along."""
+"""The user of a registration whose address is confirmed: a new one, or one that a brand imported."""
 
 from datetime import datetime
 from typing import Any
@@ -12,13 +12,13 @@ from loyalty.points import accounts
 
 
 class AddressTakenError(Exception):
-    """Somebody else registered with the address."""
+    """Another user registered with the address."""
 
 
 def save_user(confirmation: EmailConfirmation, at: datetime) -> User:
-    """Who registered. Call in a transaction, outside of the guard. Raises AddressTakenError.
+    """The registered user. Call in a transaction, without the row guard. Raises AddressTakenError.
 
-    Whom a brand brought along has their own id, not the one that was reserved, and keeps their accounts everywhere.
+    An imported user keeps their id, instead of the reserved one, and their accounts at all brands.
     """
     known = users.brought_along(confirmation.email).values_list("pk", flat=True).first()
     return _claim(known, confirmation, at) if known else _create(confirmation, at)
@@ -35,7 +35,7 @@ def _create(confirmation: EmailConfirmation, at: datetime) -> User:
 
 
 def _claim(user_id: int, confirmation: EmailConfirmation, at: datetime) -> User:
-    """Also refused where they got a password, or registered elsewhere, in this very moment."""
+    """Raises AddressTakenError if the user got a password, or registered elsewhere, in the meantime."""
     names = {name for name in ("first_name", "last_name") if getattr(confirmation, name)}
     locked = accounts.lock_named(user_id=user_id, brand_id=confirmation.brand_id)
     user = users.brought_along(confirmation.email).select_for_update(of=("self",), no_key=True).first()

@@ -1,1 +1,1 @@
-"""What a brand knows of its members beside their accounts: consents, addresses to confirm, birthdays, notes."""
+"""What a brand knows about its members besides their accounts: consents, addresses to confirm, birthdays, notes."""

@@ -1,4 +1,4 @@
-"""Birthdays of customers: day and month alone, which is all that a brand needs to give points on them."""
+"""Birthdays of customers: day and month only, which is enough to give points on them."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from core.moments import MomentField
 
 
 class Birthday(models.Model):
-    """A customer's birthday as one brand knows it; `set_at` is when it last became this day."""
+    """A customer's birthday as one brand knows it. `set_at` is when it was last set to this day."""
 
     customer_through = ("user",)
 

@@ -1,4 +1,4 @@
-"""Addresses that wait for their owner's confirmation."""
+"""Addresses that are waiting for confirmation."""
 
 import uuid
 
@@ -14,10 +14,10 @@ from core.moments import MomentField
 
 
 class EmailConfirmation(models.Model):
-    """A code and a link that were sent to an address: of a customer (`user`), the one a customer is to have instead of
-    `previous_email`, or of somebody who registers.
+    """A code and a link sent to an address: a customer's current one, a customer's new one, or that of a registration.
 
-    Neither is stored: both follow from the id and the installation's secret.
+    A new one has `user` and `previous_email`; a registration has no `user`. Neither code nor link is stored: both are
+    derived from the id and the installation's secret.
     """
 
     customer_through = ("user",)
@@ -26,20 +26,20 @@ class EmailConfirmation(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
     email = models.EmailField(max_length=254)
     user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
-    # Of a customer who is to have `email` from now on: where the account's mail goes until that is confirmed.
+    # Set when a customer changes their address to `email`: account mail goes here until that is confirmed.
     previous_email = models.EmailField(_("previous e-mail address"), max_length=254, blank=True, db_default="")
-    # Of somebody who registers: what the account will be made of. The password is hashed.
+    # Set for a registration: the data of the future account. The password is hashed.
     reserved_user_id = models.BigIntegerField(_("reserved user id"), null=True)
     password = models.CharField(_("password"), max_length=128, blank=True)
     first_name = models.CharField(max_length=150, blank=True)
     last_name = models.CharField(max_length=150, blank=True)
-    # What they consented to, where the brand asks for that.
+    # What the customer consented to, if the brand asks for consent.
     terms_url = models.CharField(_("terms"), max_length=500, blank=True, db_default="")
     privacy_url = models.CharField(_("privacy notice"), max_length=500, blank=True, db_default="")
     legal_texts = ArrayField(
         models.BigIntegerField(), verbose_name=_("legal texts"), default=list, db_default=[], blank=True
     )
-    # The member who referred them, where the brand rewards that.
+    # The referrer's code, if the brand rewards referrals.
     referral_code = models.CharField(_("referral code"), max_length=8, blank=True, db_default="")
     tries = models.PositiveSmallIntegerField(_("tries"), default=0)
     created_at = MomentField(default=timezone.now)

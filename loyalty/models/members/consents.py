@@ -1,4 +1,4 @@
-"""What customers consented to."""
+"""Consents of customers."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -11,9 +11,9 @@ from core.moments import MomentField
 
 
 class Consent(models.Model):
-    """A customer accepted a brand's terms and saw its privacy notice: these, at that moment. Written by consents.py.
+    """A customer accepted a brand's terms and saw its privacy notice at one moment. Written by consents.py.
 
-    A brand has pages of its own for them (the addresses), or wrote the texts here.
+    A brand either has web pages for them (the URLs), or stored the texts here.
     """
 
     customer_through = ("user",)

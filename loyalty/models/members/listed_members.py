@@ -1,6 +1,6 @@
-"""What the list of members is sorted by, kept beside the accounts.
+"""Sort keys of the list of members, stored next to the accounts.
 
-An index on a balance would have to be written by every accrual, and with it all other indexes of the account.
+An index on the account's balance would be written by every accrual, along with all other indexes of the account.
 """
 
 from django.db import models
@@ -12,10 +12,10 @@ from loyalty.models.accounts import UserPoints
 
 
 class ListedMember(models.Model):
-    """A member's sort keys, a minute behind the account. Written by loyalty/members/listing alone.
+    """A member's sort keys, a minute behind the account. Only loyalty/members/listing writes them.
 
-    `name` and `email` are in lower case, as people sort them; who has no name is sorted by the address. `last_seen_at`
-    is the enrolment until the member does something.
+    `name` and `email` are in lowercase for sorting; a member without a name is sorted by address. `last_seen_at` is the
+    enrolment until the member's first activity.
     """
 
     account = models.OneToOneField(UserPoints, on_delete=models.CASCADE, primary_key=True, related_name="listing")
@@ -40,7 +40,7 @@ class ListedMember(models.Model):
 
 
 class ListedMembersMark(models.Model):
-    """Up to which moment changes of accounts are in ListedMember; one row."""
+    """Up to when account changes are included in ListedMember. Has one row."""
 
     until = MomentField()
 

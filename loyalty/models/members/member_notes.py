@@ -1,4 +1,4 @@
-"""What staff write down about a member, for each other."""
+"""Notes that staff write about a member, for each other."""
 
 from django.db import models
 from django.utils import timezone
@@ -13,9 +13,9 @@ MAX_LENGTH = 2000
 
 
 class MemberNote(models.Model):
-    """A note on a member's page. Only its author deletes it; it goes with the member's personal data.
+    """A note on a member's page. Only its author deletes it; erasing the member's personal data deletes it too.
 
-    The member sees none of it: it says neither `customer_through` nor `brand_through`.
+    The member never sees it: it has neither `customer_through` nor `brand_through`.
     """
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)

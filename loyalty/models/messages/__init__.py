@@ -1,1 +1,1 @@
-"""What staff write to members, to whom, and from which addresses."""
+"""Broadcasts of staff to members, their audiences, and the sender and recipient addresses."""

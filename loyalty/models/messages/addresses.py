@@ -1,4 +1,4 @@
-"""Domains that a brand's e-mails come from, and addresses that take no message any longer."""
+"""Domains from which a brand sends e-mails, and suppressed addresses."""
 
 from django.db import models
 from django.utils import timezone
@@ -10,7 +10,7 @@ from loyalty.models.notifications import Channel
 
 
 class SenderDomain(models.Model):
-    """A domain that a brand wants to send e-mail from, and what the DNS said of its proof."""
+    """A domain from which a brand wants to send e-mail, and the result of its DNS check."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
@@ -34,7 +34,7 @@ class SenderDomain(models.Model):
 
 
 class SuppressedAddress(models.Model):
-    """An address that said for good that it takes nothing. Only its digest is kept; staff may let it try again."""
+    """An address that permanently rejects messages. Only its digest is stored; staff can allow another attempt."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")

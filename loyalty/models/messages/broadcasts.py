@@ -1,4 +1,4 @@
-"""Broadcasts: messages that staff write to the members of a segment, and how far each has been sent."""
+"""Broadcasts: messages from staff to the members of a segment, and the progress of sending them."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -16,10 +16,10 @@ from loyalty.models.programme.segments import Segment
 
 
 class Broadcast(models.Model):
-    """A message to the members of a segment, or to all. Once it is being sent nothing of what it says changes.
+    """A message to the members of a segment, or to all members. Its content is fixed once sending begins.
 
-    `texts`: by language `subject`, `body` and `short_text`; what is not written is empty. `segment_name` stays when the
-    segment is deleted: without it a broadcast to a segment that is gone would be one to all members.
+    `texts` has `subject`, `body` and `short_text` by language; parts without text are empty. `segment_name` remains
+    when the segment is deleted: otherwise a broadcast to a deleted segment would go to all members.
     """
 
     class State(models.TextChoices):
@@ -120,5 +120,5 @@ class Broadcast(models.Model):
 
     @property
     def key(self) -> str:
-        """What its notifications are sent once for."""
+        """The key that makes its notifications unique per customer."""
         return f"broadcast:{self.pk}"

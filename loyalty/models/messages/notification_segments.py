@@ -1,4 +1,4 @@
-"""Notifications that a brand sends to the members of one segment alone."""
+"""Notifications that a brand sends only to the members of a segment."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -9,7 +9,7 @@ from loyalty.models.programme.segments import Segment
 
 
 class NotificationSegment(models.Model):
-    """A brand's limit of an automatic notification. Without a row everybody gets it."""
+    """A brand's limit of an automatic notification to a segment. Without a row, all members receive it."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")

@@ -1,1 +1,1 @@
-"""What a programme costs and adds up to, and segments of its members."""
+"""A programme's costs and totals, and segments of its members."""

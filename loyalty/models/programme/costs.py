@@ -1,4 +1,4 @@
-"""What a point costs a brand."""
+"""The cost of a point to a brand."""
 
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ from core.moments import DayField
 
 
 class PointCost(models.Model):
-    """What a point costs the brand, from a day on. The rows of a brand are the history of its cost."""
+    """The cost of a point to the brand, from a day on. A brand's rows are the history of its cost."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="point_costs", verbose_name=_("brand"))
     valid_from = DayField(

@@ -1,4 +1,4 @@
-"""Referrals: members who bring friends, by a code that each member has, and what a brand gives both for it."""
+"""Referrals: members refer friends with a code of their own, and the brand rewards both."""
 
 from decimal import Decimal
 
@@ -17,7 +17,7 @@ CODE_LENGTH = 8
 
 
 class ReferralProgramme(models.Model):
-    """What a brand gives for referrals, for which action of the friend, and how much at most."""
+    """What a brand gives for referrals, for which first action, and the maximum in all."""
 
     class Action(models.TextChoices):
         SCAN = "scan", _("The friend's first scan that earns points")
@@ -102,12 +102,12 @@ class ReferralProgramme(models.Model):
 
     @property
     def points(self) -> Decimal:
-        """What one referral takes from the budget."""
+        """The points that one referral takes from the budget."""
         return self.referrer_points + self.friend_points
 
 
 class ReferralCode(models.Model):
-    """The code by which a member refers friends. It is drawn at random, so it says nothing about the member."""
+    """The code with which a member refers friends. It is random, so it reveals nothing about the member."""
 
     customer_through = ("account",)
 
@@ -127,7 +127,7 @@ class ReferralCode(models.Model):
 
 
 class Referral(models.Model):
-    """A friend who joined with a member's code. The ledger has an entry of it on either side, `referral:<id>`."""
+    """A friend who joined with a member's code. The ledger has an entry on either side, `referral:<id>`."""
 
     customer_through = ("referrer", "friend")
 

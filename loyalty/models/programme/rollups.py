@@ -1,6 +1,6 @@
-"""What a brand's programme adds up to: points by day, members by month.
+"""Rollups of a brand's programme: points by day, members by month.
 
-All of it is derived from ledger and accounts, and written by loyalty/programme/rollups.py alone.
+All are derived from the ledger and the accounts. Only loyalty/programme/rollups.py writes them.
 """
 
 from decimal import Decimal
@@ -38,7 +38,7 @@ class PointsRollup(models.Model):
 
 
 class ActiveMember(models.Model):
-    """A member who earned or redeemed in a month, which its first day names."""
+    """A member who earned or redeemed in a month. The month is given by its first day."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     user_point = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -54,7 +54,7 @@ class ActiveMember(models.Model):
 
 
 class MembersRollup(models.Model):
-    """The members of a month: who enrolled, who was active, and who had lapsed by its end."""
+    """Member counts of a month: enrolled, active, and lapsed by its end."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     month = DayField()
@@ -70,7 +70,7 @@ class MembersRollup(models.Model):
 
 
 class EnrolmentRollup(models.Model):
-    """How many members enrolled on a day, as of the watermark's `counted_until`."""
+    """The number of members who enrolled on a day, as of the watermark's `counted_until`."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     day = DayField()
@@ -84,7 +84,7 @@ class EnrolmentRollup(models.Model):
 
 
 class CohortRollup(models.Model):
-    """Of the members who enrolled in the month `cohort`, how many were active in `month`."""
+    """How many of the members who enrolled in the month `cohort` were active in `month`."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     cohort = DayField()
@@ -99,7 +99,7 @@ class CohortRollup(models.Model):
 
 
 class ExpiringRollup(models.Model):
-    """The points that will expire in a month if nobody redeems them, as of the end of the last closed day."""
+    """The points that will expire in a month unless they are redeemed, as of the end of the last closed day."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     month = DayField()
@@ -113,7 +113,7 @@ class ExpiringRollup(models.Model):
 
 
 class LevelRollup(models.Model):
-    """How many members hold a level, as of the watermark's `counted_at`. Empty: none has been reached."""
+    """The number of members in a level, as of the watermark's `counted_at`. Empty: no level reached."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     level = models.CharField(max_length=60, blank=True)
@@ -127,7 +127,7 @@ class LevelRollup(models.Model):
 
 
 class StaleDay(models.Model):
-    """A closed day for which a ledger entry was committed after it was rolled up."""
+    """A closed day with a ledger entry that was committed after its rollup."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     day = DayField()
@@ -140,12 +140,11 @@ class StaleDay(models.Model):
 
 
 class ProgrammeWatermark(models.Model):
-    """How far a brand's ledger is rolled up: every day up to `until`, cut in `time_zone`. What follows is read live.
+    """How far a brand's ledger is rolled up: days up to `until`, in `time_zone`. Later entries are read live.
 
-    Every ledger entry up to the number `settled` was visible when late ones were last looked for; `seen` becomes
-    settled once all transactions before `seen_xid` have ended. `counted_until`, `counted_at`, `expiry_rule`, `owed`:
-    of the counts that are made after the days. `rewarded`: members who had redeemed a reward, and kept it, when
-    they were counted.
+    Ledger entries up to number `settled` were visible at the last check for late ones. `seen` becomes settled once all
+    transactions before `seen_xid` have ended. `counted_until`, `counted_at`, `expiry_rule` and `owed` belong to the
+    counts made after the days. `rewarded` is the number of members with a redemption that was not undone, when counted.
     """
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")

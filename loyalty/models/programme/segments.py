@@ -1,4 +1,4 @@
-"""Segments: saved conditions over a brand's members, and who fulfilled them when they were evaluated last."""
+"""Segments: saved conditions over a brand's members, and the members who fulfilled them at the last evaluation."""
 
 from django.db import models
 from django.utils import timezone
@@ -10,10 +10,10 @@ from loyalty.models.accounts import UserPoints
 
 
 class Segment(models.Model):
-    """A condition over members. `conditions` is data that campaigns/segments reads; nothing of it is evaluated as text.
+    """A condition over members. `conditions` is data that campaigns/segments interprets; none of it is executed.
 
-    `plan_fingerprint` stands for the query that the conditions came to at the last evaluation. Where that has changed,
-    because a level's threshold did for instance, all members are evaluated again.
+    `plan_fingerprint` identifies the query of the last evaluation. When it changes, for example with a level's
+    threshold, all members are evaluated again.
     """
 
     brand = models.ForeignKey(
@@ -23,7 +23,7 @@ class Segment(models.Model):
     conditions = models.JSONField(_("conditions"), default=dict, db_default={}, blank=True)
     member_count = models.PositiveIntegerField(_("members"), null=True, editable=False)
     evaluated_at = MomentField(_("evaluated"), null=True, editable=False)
-    # When all members were evaluated; in between it is only those who changed.
+    # When all members were last evaluated. In between, only changed members are.
     fully_evaluated_at = MomentField(null=True, editable=False)
     # When the last evaluation began, even if it failed.
     tried_at = MomentField(null=True, editable=False)
@@ -47,11 +47,11 @@ class Segment(models.Model):
 
 
 class SegmentMember(models.Model):
-    """A member who fulfilled a segment's conditions when it was evaluated last. Written by campaigns/segments alone."""
+    """A member who fulfilled a segment's conditions at its last evaluation. Only campaigns/segments writes it."""
 
     customer_through = ("account",)
 
-    # Brand and account are right by the statement that writes them. Constraints would check, and lock, a million
+    # The inserting statement guarantees a valid brand and account. Constraints would check, and lock, a million
     # accounts one by one.
     brand = models.ForeignKey(Brand, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
     segment = models.ForeignKey(Segment, on_delete=models.CASCADE, related_name="members", db_index=False)

@@ -1,4 +1,4 @@
-"""What e-mail, SMS and push have in common: what each is given, and the ways in which sending can end."""
+"""Shared by e-mail, SMS and push: their input, and the ways in which sending can fail."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,7 +18,7 @@ SANDBOX = gettext_noop("Not sent: sandbox.")
 
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
-    """A delivery with its words and the address that it goes to."""
+    """A delivery with its texts and the address to send it to."""
 
     delivery: NotificationDelivery
     settings: NotificationSettings
@@ -27,29 +27,29 @@ class OutboundMessage:
 
 
 class Failed(Exception):
-    """This message will never go out; the message says why, in English, as it is stored."""
+    """The message can never be sent. The exception's text says why, in English, as it is stored."""
 
 
 class AddressBouncedError(Failed):
-    """Nothing will ever reach this address: it is stopped."""
+    """Nothing will ever reach this address, so it is suppressed."""
 
 
 class NotSent(Exception):
-    """It did not go out this time."""
+    """It was not sent this time."""
 
 
 def check_may_send(message: OutboundMessage) -> None:
-    """Each channel calls it before anything leaves. Raises Failed: a sandbox brand reaches no customers."""
+    """Called by each channel before sending. Raises Failed for a sandbox brand, which sends nothing to customers."""
     if message.delivery.brand.is_sandbox:
         raise Failed(SANDBOX)
 
 
 def busy(answer: Answer, error: str) -> RetryLater | NotSent:
-    """The next attempt comes when the server asked for it, where it did."""
+    """Retry when the server asked for it, if it did."""
     wait = answer.retry_after(at=timezone.now(), at_most=MAX_WAIT)
     return RetryLater(error, after=wait) if wait else NotSent(error)
 
 
 def number(value: Any) -> int:
-    """Of an error code as a server's JSON has it; 0 for what is none."""
+    """An error code from a server's JSON, or 0 if it is not a number."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,4 +1,4 @@
-"""E-mail: one notice as one message, through whichever backend Django is set up with."""
+"""E-mail: sends one notification as one message, through Django's configured backend."""
 
 import re
 import smtplib
@@ -12,7 +12,7 @@ from core.mail import UNWRITABLE, one_line
 from loyalty.notifications import sender_domains, sender_names
 from loyalty.notifications.channels.base import AddressBouncedError, Failed, NotSent, OutboundMessage, check_may_send
 
-# RFC 3463. These say that the message, the mailbox's fill or the way there is to blame, and not the address.
+# RFC 3463. These codes blame the message, a full mailbox or the route, not the address.
 NOT_THE_ADDRESS = re.compile(r"^[45]\.(2\.2|3|4|5|6|7)\b")
 INVALID_ADDRESS = gettext_noop("One of the e-mail's addresses is not valid.")
 
@@ -32,15 +32,15 @@ def send(outbound: OutboundMessage) -> str:
         ) from error
     except (smtplib.SMTPException, OSError) as error:
         raise NotSent(f"{type(error).__name__}: {error}"[:500]) from error
-    except UNWRITABLE as error:  # it would be the same at each attempt
+    except UNWRITABLE as error:  # it would fail in the same way at each attempt
         raise Failed(INVALID_ADDRESS) from error
     return str(message.extra_headers["Message-ID"])
 
 
 def message_of(outbound: OutboundMessage) -> EmailMultiAlternatives:
-    """From the brand's own address where it has proven the domain; else from the installation's, with the brand's name.
+    """Sends from the brand's address if its domain is verified, else from the installation's, with the brand's name.
 
-    Nobody else's name or address stands behind our mail server's word (SPF, DKIM) for the asking.
+    The mail server's SPF and DKIM must not vouch for another party's name or address.
     """
     brand, own, composed = outbound.delivery.brand, outbound.settings, outbound.composed
     is_own = sender_domains.may_send_from(brand_id=brand.pk, address=own.sender_address)
@@ -53,7 +53,7 @@ def message_of(outbound: OutboundMessage) -> EmailMultiAlternatives:
         "Auto-Submitted": "auto-generated",
         "Content-Language": outbound.delivery.language,
     }
-    if composed.opt_out:  # RFC 2369 and RFC 8058: mail programmes show a button of their own
+    if composed.opt_out:  # RFC 2369 and RFC 8058: mail programs show an unsubscribe button
         headers |= {
             "List-Unsubscribe": f"<{composed.opt_out}>",
             "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
@@ -71,7 +71,7 @@ def message_of(outbound: OutboundMessage) -> EmailMultiAlternatives:
 
 
 def rejection(code: int, reply: bytes) -> Exception:
-    """Of a recipient: for good where the address is to blame."""
+    """The rejection of a recipient, which is permanent if the address is to blame."""
     text = reply.decode(errors="replace")
     if not is_final(code):
         return NotSent(smtp_error(code, reply))

@@ -1,4 +1,4 @@
-"""Push: one request to Firebase Cloud Messaging (HTTP v1), with a token that a service account signs for."""
+"""Push: sends one request to Firebase Cloud Messaging (HTTP v1), with the token of a service account."""
 
 import json
 from functools import lru_cache
@@ -23,19 +23,19 @@ from loyalty.notifications.channels.sms import read
 
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
 FIELD = "fcm_service_account"
-# The token is gone, or was given to somebody else's project.
+# The token is invalid, or belongs to another project.
 DEAD_TOKENS = frozenset({"UNREGISTERED", "SENDER_ID_MISMATCH"})
 
 
 def check_upload(text: str) -> None:
-    """Raises Invalid where the text is no file of Google's console, or its key cannot sign, and Unavailable."""
+    """Raises Invalid if the text is not a file of Google's console or its key cannot sign, and Unavailable."""
     google_service_accounts.read(text, field=FIELD)
     service_account(text)
 
 
 @lru_cache(maxsize=64)
 def service_account(text: str) -> ServiceAccount:
-    """The stored file, which was checked when it was uploaded. Raises Invalid where it names no project."""
+    """The stored file, which was checked at its upload. Raises Invalid if it names no project."""
     account = google_service_accounts.read_stored(text, field=FIELD)
     if not account.project_id:
         raise Invalid(_("This file lacks the project_id."), details={"field": FIELD})
@@ -43,9 +43,9 @@ def service_account(text: str) -> ServiceAccount:
 
 
 def send(message: OutboundMessage) -> str:
-    """Returns FCM's name of the message. Raises AddressBouncedError, Failed, NotSent, RetryLater.
+    """Returns FCM's message name. Raises AddressBouncedError, Failed, NotSent, RetryLater.
 
-    A repeated message replaces the first on the device, by its tag and collapse id.
+    A repeated message replaces the first one on the device, by its tag and collapse id.
     """
     check_may_send(message)
     account = service_account(message.settings.fcm_service_account)
@@ -81,7 +81,7 @@ def message_of(message: OutboundMessage) -> dict[str, Any]:
 
 
 def error_of(body: dict[str, Any]) -> tuple[str, str]:
-    """FCM's own code where it gives one, else Google's; and its words."""
+    """FCM's own error code if there is one, else Google's; and its message."""
     error = body.get("error")
     if not isinstance(error, dict):
         return "", ""

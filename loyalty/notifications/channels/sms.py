@@ -1,4 +1,4 @@
-"""SMS: one request to Twilio's Messages resource, or to a server that speaks as it does."""
+"""SMS: sends one request to Twilio's Messages resource, or to a compatible server."""
 
 import base64
 import json
@@ -19,15 +19,14 @@ from loyalty.notifications.channels.base import (
     number,
 )
 
-# https://www.twilio.com/docs/api/errors: no such number, no mobile number, cannot be reached, unsubscribed, blocked.
+# https://www.twilio.com/docs/api/errors: no such number, not a mobile number, unreachable, unsubscribed, blocked.
 DEAD_NUMBERS = frozenset({21211, 21214, 21217, 21610, 21614, 30003, 30004, 30005, 30006})
 
 
 def send(message: OutboundMessage) -> str:
     """Returns Twilio's message SID. Raises AddressBouncedError, Failed, NotSent, RetryLater.
 
-    Twilio knows no key that makes a repeated request harmless: after a crash between its answer and our commit the
-    message goes out again.
+    Twilio has no idempotency key: after a crash between its response and our commit, the message is sent again.
     """
     check_may_send(message)
     own = message.settings
@@ -51,7 +50,7 @@ def send(message: OutboundMessage) -> str:
     failure = f"Twilio {answer.status}, {code}: {body.get('message', '')}"[:500]
     if code in DEAD_NUMBERS:
         raise AddressBouncedError(failure)
-    if answer.status in {401, 403, 408, 429} or answer.status >= 500:  # 401, 403: until the brand mends its settings
+    if answer.status in {401, 403, 408, 429} or answer.status >= 500:  # 401, 403: until the brand fixes its settings
         raise busy(answer, failure)
     raise Failed(failure)
 

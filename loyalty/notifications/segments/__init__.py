@@ -1,1 +1,1 @@
-"""Notifications and segments: broadcasts to their members, and automatic notifications that only they get."""
+"""Notifications and segments: broadcasts to their members, and automatic notifications limited to them."""

@@ -1,4 +1,4 @@
-"""What a broadcast says to one member, and by which channels; for the notifications that it is sent as."""
+"""The text and channels of a broadcast for one member."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,26 +18,26 @@ PUSH_TITLE = "{brand_name}"
 
 @dataclass(frozen=True, slots=True)
 class BroadcastContent:
-    """The text in the language of a delivery, and what its placeholders stand for."""
+    """The text in the language of a delivery, and the values of its placeholders."""
 
     texts: MessageText
     values: Mapping[str, Any]
 
 
 def of(notification: Notification) -> Broadcast | None:
-    """The broadcast that a notification belongs to; None for any other, and for a draft that was deleted."""
+    """The broadcast of a notification. None for any other notification, and for a deleted broadcast."""
     if notification.template != Template.BROADCAST:
         return None
     return Broadcast.objects.filter(brand=notification.brand_id, pk=notification.payload.get(PARAMETER)).first()
 
 
 def languages_of(texts: Mapping[str, Any]) -> list[str]:
-    """Those in which it is written."""
+    """The languages in which it is written."""
     return [language for language in Language.values if any(texts.get(language, {}).values())]
 
 
 def language_for(broadcast: Broadcast, preferred: Sequence[str]) -> str:
-    """The first of the preferred ones in which it is written, or any in which it is."""
+    """The first preferred language in which it is written, else any in which it is."""
     written = languages_of(broadcast.texts)
     return next((language for language in preferred if language in written), written[0] if written else preferred[-1])
 
@@ -50,9 +50,9 @@ def message_text(texts: Mapping[str, Any], *, channel: str, language: str) -> Me
 
 
 def content_of(row: NotificationDelivery) -> BroadcastContent:
-    """What a delivery says, with the member's balance and level as they are now.
+    """The content of a delivery, with the member's current balance and level.
 
-    Raises Failed where its draft was deleted, or the member has been blocked since it was queued.
+    Raises Failed if the broadcast was deleted, or the member was blocked since it was queued.
     """
     broadcast = of(row.notification)
     if broadcast is None:

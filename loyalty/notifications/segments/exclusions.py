@@ -1,4 +1,4 @@
-"""Why a customer gets no notification by any channel, whatever they want to hear; read when it is sent."""
+"""Why a customer gets no notification on any channel, whatever their preferences. Read when it is sent."""
 
 from django.utils.translation import gettext_noop
 
@@ -7,7 +7,7 @@ from loyalty.models.messages.notification_segments import NotificationSegment
 from loyalty.models.notifications import Notification, Template
 from loyalty.models.programme.segments import SegmentMember
 
-# What a brand may limit to a segment: never what is about safety, a password or an address.
+# Notifications that a brand may limit to a segment: none about safety, a password or an address.
 LIMITABLE = (
     Template.POINTS_EARNED,
     Template.LEVEL_REACHED,
@@ -20,7 +20,7 @@ LIMITABLE = (
 
 
 def exclusion_reason(notification: Notification) -> str:
-    """In English, as it is stored; empty where the customer may have it."""
+    """The reason in English, as it is stored. Empty if the customer may get the notification."""
     if not notification.user.is_active:
         return gettext_noop("The customer's account is deactivated.")
     if notification.template == Template.BROADCAST:
@@ -36,7 +36,7 @@ def is_blocked(notification: Notification) -> bool:
 
 
 def is_outside_segment(notification: Notification) -> bool:
-    """Two queries where the brand limits the notification, one where it does not."""
+    """Takes two queries if the brand limits the notification, else one."""
     limits = NotificationSegment.objects.filter(brand=notification.brand_id, template=notification.template)
     segment_id = limits.values_list("segment_id", flat=True).first()
     if segment_id is None:

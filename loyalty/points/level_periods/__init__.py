@@ -1,1 +1,1 @@
-"""Level periods: levels that are reached by the points of a period, kept until an end, and then needed again."""
+"""Level periods: levels are reached by the points of a period, and must be renewed at their end."""

@@ -1,4 +1,4 @@
-"""What follows from a level that fell or was renewed, and the warning before: for wallets, webhooks and messages."""
+"""What follows when a level is lowered or renewed, or is about to end: events for wallets, webhooks and messages."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from loyalty.models.webhooks import WebhookType
 from loyalty.points.balance_events import balance_changed, with_pass
 from loyalty.points.level_periods.member_levels import Change, MemberLevel, Reason
 
-# Any constant UUID: a name space of its own for what follows from the ends of levels.
+# An arbitrary constant UUID: the namespace of event ids derived from the ends of levels.
 EVENT_ID_NAMESPACE = uuid.UUID("5e0c1f7a-9d43-4c0b-8a62-7f1d35b9e0c4")
 TYPES = {
     Reason.RENEWED: WebhookType.LEVEL_RENEWED,
@@ -28,7 +28,7 @@ TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class EndWarning:
-    """A level that ends after the day `until` unless the member earns what is `missing`."""
+    """A level that ends after the day `until`, unless the member earns the `missing` points."""
 
     account: int
     user_id: int
@@ -46,7 +46,7 @@ def publish(
     displayed: Sequence[MemberLevel],
     at: datetime,
 ) -> None:
-    """Publish it in the caller's transaction; `displayed`: members whose wallet passes say something else now."""
+    """Publish the events in the caller's transaction. `displayed` are members whose wallet passes change."""
     following = _for_wallets(brand, displayed, at)
     if changes:
         listened = webhook_events.listened_at(brand.pk)
@@ -64,7 +64,7 @@ def publish(
 
 
 def last_lowered(changes: Sequence[Change], members: Mapping[int, MemberLevel]) -> list[Change]:
-    """One message to a member whose level fell, however many ends it fell at."""
+    """The last lowering of each member, so that a member gets one message however many ends have passed."""
     last = {
         each.account: each for each in changes if each.reason == Reason.LOWERED and members[each.account].is_notified
     }
@@ -115,7 +115,7 @@ def webhook_event_of(change: Change, member: MemberLevel, brand_id: int, at: dat
 
 
 def _lowered(brand: Brand, change: Change, lowest: str) -> messages.NewEvent:
-    """A member without a level is in the lowest."""
+    """A member without a level is in the lowest level."""
     return _notification(
         brand,
         change.user_id,

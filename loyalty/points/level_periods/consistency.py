@@ -1,4 +1,4 @@
-"""Proves that levels and the points of periods are those of the ledger and the history; changes nothing."""
+"""Checks that levels and the points of periods match the ledger and the history. Changes nothing."""
 
 from core.consistency import check
 from loyalty.points.ledger import lifetime_of

@@ -1,4 +1,4 @@
-"""What a member is shown of a level that ends: until when it is kept, and what is missing to keep it longer."""
+"""What a member sees of a level that ends: until when it is kept, and what is missing to renew it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class LevelEnd:
-    """A member's level at a brand with level periods. `points` count now, from the day `first` to `last`; None: the
-    last months count, `months` of them.
+    """A member's level at a brand with level periods. `points` count now.
 
-    `level_until` is the last day of the level, None for the lowest; `grace_until` the last on which what is `missing`
-    can still be earned. `missing` is None before the time begins whose points keep it, and 0 once it is kept longer.
+    They were earned from `first` to `last`, or in the last `months` months if `last` is None. `level_until` is the last
+    day of the level, None for the lowest; `grace_until` is the last day for earning the `missing` points. `missing` is
+    None before the time whose points renew the level, and 0 once it is renewed.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class LevelEnd:
 
 
 def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at: datetime) -> LevelEnd | None:
-    """None where levels stay. Reads the ledger of the one member, and nothing at a brand whose levels stay."""
+    """None if levels do not end; then it reads nothing. Else it reads only this member's ledger entries."""
     rule = rule_of(brand)
     if rule is None:
         return None
@@ -55,7 +55,7 @@ def level_end(*, brand: Brand, account: UserPoints, ladder: Sequence[Level], at:
 
 
 def counted_points(*, brand: Brand, account: UserPoints | None) -> Decimal:
-    """What counts towards a level: all that was earned, or the points of the period."""
+    """The points that count towards a level: all lifetime points, or those of the period."""
     if account is None:
         return ZERO
     return account.lifetime if rule_of(brand) is None else account.period_points

@@ -1,4 +1,4 @@
-"""Where a member stands in a brand's level periods, while it is worked out; and what the ledger says of a time."""
+"""A member's level while it is settled, and the points that the ledger has for a time."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Reason = LevelChange.Reason
 
 @dataclass(frozen=True, slots=True)
 class PeriodPoints:
-    """What an account earned in a time that counts towards a level, and when the first of it."""
+    """An account's points from a time that count towards a level, and when its first entry was."""
 
     account: int
     points: Decimal
@@ -32,14 +32,14 @@ WRITE_LEVELS = command("loyalty/points/sql/write_levels.sql", lifetime=lifetime_
 
 @dataclass(slots=True)
 class MemberLevel:
-    """A member's level and its end; `counted` of the lifetime points count towards a level, from `period_from` on."""
+    """A member's level and its end. `counted` lifetime points, earned from `period_from`, count towards a level."""
 
     account: int
     user_id: int
     level: str
     balance: Decimal
     lifetime: Decimal
-    is_notified: bool  # of what happens to the level
+    is_notified: bool  # whether the member receives notifications about the level
     period_from: date | None
     until: date | None
     warned_until: date | None
@@ -48,7 +48,7 @@ class MemberLevel:
 
     @property
     def displayed(self) -> tuple[str, Decimal, date | None]:
-        """What a wallet pass says of it."""
+        """What wallet passes display."""
         return self.level, self.counted, self.until
 
     @classmethod
@@ -69,7 +69,7 @@ class MemberLevel:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A level that changed, or was renewed: `points` decided it, and it stays until the day `until`."""
+    """A changed or renewed level. `points` decided it, and it lasts until the day `until`."""
 
     account: int
     user_id: int
@@ -78,17 +78,17 @@ class Change:
     reason: str
     points: Decimal
     until: date | None
-    ended_on: date | None = None  # the last day that the level before it had
+    ended_on: date | None = None  # the last day of the previous level
 
 
 def ends(ladder: Sequence[Level], name: str) -> bool:
-    """Whether a level of that name can be lost: all but the lowest, and those that the brand no longer has."""
+    """Whether a level can be lost: true for all but the lowest, and for levels that the brand has deleted."""
     level = level_named(levels=ladder, name=name)
     return name != "" if level is None else level.threshold > 0
 
 
 def after_end(ladder: Sequence[Level], current: str, points: Decimal) -> tuple[str, str]:
-    """The level that the points of its period give a member at the end of the level `current`, and why."""
+    """The level after the end of the level `current`, given the points of its period, and why."""
     top = reached(levels=ladder, lifetime=points)
     own = level_named(levels=ladder, name=current)
     if own is None or top is None or top.threshold < own.threshold:
@@ -99,11 +99,11 @@ def after_end(ladder: Sequence[Level], current: str, points: Decimal) -> tuple[s
 def points_between(
     rule: LevelRule, times: Iterable[tuple[int, date, date | None]], at: datetime
 ) -> Mapping[int, PeriodPoints]:
-    """Of each account, what it earned from the first day and before the second; None: until now."""
+    """For each account, the points earned from the first day and before the second; None means until now."""
     rows = list(times)
     if not rows:
         return {}
-    now = at + timedelta(days=1)  # other machines' clocks may be ahead
+    now = at + timedelta(days=1)  # clocks of other machines may be ahead
     rows_of_time = FETCH_PERIOD_POINTS.all(
         accounts=[account for account, _first, _before in rows],
         firsts=[local_time.midnight(first, rule.zone) for _account, first, _before in rows],
@@ -113,7 +113,7 @@ def points_between(
 
 
 def due_at(rule: LevelRule, member: MemberLevel, day: date, oldest: datetime | None) -> datetime:
-    """When the account has to be looked at again: after `day`, which is done."""
+    """When the account must be settled again: after `day`, which is settled."""
     days = [rule.next_turn(day, oldest.astimezone(rule.zone).date() if oldest else None)]
     if member.until:
         days.append(rule.falls_on(member.until))
@@ -123,7 +123,7 @@ def due_at(rule: LevelRule, member: MemberLevel, day: date, oldest: datetime | N
 
 
 def write(members: Sequence[MemberLevel], at: datetime) -> None:
-    """Write them to their accounts, which are locked."""
+    """Write the members' levels to their accounts, which are locked."""
     WRITE_LEVELS.run(
         accounts=[each.account for each in members],
         levels=[each.level for each in members],

@@ -1,4 +1,4 @@
-"""What level periods would do to a brand's members, before somebody switches them on or changes them."""
+"""Preview of level periods: the effect on a brand's members, before staff switch them on or change them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from core.db.statements import query
 from core.errors import DomainError
 from loyalty.points.level_periods.rules import DAY, LevelRule
 
-# So long may it keep the database busy; members and entries of the largest brands take longer.
+# The time limit of the query. It would take longer for the largest brands.
 MAX_SECONDS = 10
 
 
@@ -25,7 +25,7 @@ class PreviewTooLarge(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class LevelPreview:
-    """Of a level, its members, and how many of them had too few points."""
+    """The members of a level, and how many of them had too few points."""
 
     level: str
     members: int
@@ -34,7 +34,7 @@ class LevelPreview:
 
 @dataclass(frozen=True, slots=True)
 class PeriodPreview:
-    """As if the last whole period, from `first` to `last`, had decided; really nobody falls before `falls_on`."""
+    """The result if the last whole period, from `first` to `last`, decided. No level really falls before `falls_on`."""
 
     first: date
     last: date

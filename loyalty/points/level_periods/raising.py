@@ -1,4 +1,4 @@
-"""Levels that points raise outside of accruals, and that a returned order lowers."""
+"""Levels that points raise outside accruals, or that returned orders lower."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
@@ -21,9 +21,9 @@ from loyalty.points.levels import levels_of
 def raise_level(
     *, brand: Brand, account: int, level: str, lifetime: Decimal, gained: Decimal, at: datetime
 ) -> tuple[str, bool]:
-    """The level of an account that has just `gained` points, and whether these took the member there.
+    """The level of an account that just `gained` points, and whether these points reached it.
 
-    `level` and `lifetime` are as the points were written. Call in the transaction that wrote them.
+    `level` and `lifetime` are the values at the write of the points. Call in the transaction that wrote them.
     """
     ladder, counted, rule = levels_of(brand), lifetime, rule_of(brand)
     if rule:
@@ -39,9 +39,9 @@ def raise_level(
 
 
 def note_raised(*, brand: Brand, raised: Iterable[tuple[int, str, str, Decimal]], at: datetime) -> None:
-    """Accounts rose from a level to another by so many points of the period: note until when, and the history.
+    """Record the end of raised levels and their history. `raised` has account, old level, new level and period points.
 
-    Nothing to do at a brand whose levels stay. Call in the transaction that raised them.
+    Does nothing at a brand without level periods. Call in the transaction that raised them.
     """
     rule = rule_of(brand)
     if rule is None:
@@ -58,7 +58,7 @@ def note_raised(*, brand: Brand, raised: Iterable[tuple[int, str, str, Decimal]]
 
 
 def set_level(row: UserPoints, level: str, *, until: date | None, reason: str, at: datetime) -> None:
-    """A locked account has the level and the end of another one, or again those that it had."""
+    """Give a locked account the level and end of another account, or its own previous ones."""
     rows = UserPoints.objects.filter(pk=row.pk)
     rows.update(current_level=level, level_until=until, level_warned_until=None, updated_at=at)
     change = Change(row.pk, row.user_id, row.current_level, level, reason, row.period_points, until)
@@ -66,7 +66,7 @@ def set_level(row: UserPoints, level: str, *, until: date | None, reason: str, a
 
 
 def set_end(row: UserPoints, *, until: date | None) -> None:
-    """The end of a locked account's level, before it is settled."""
+    """Set the end of a locked account's level, before it is settled."""
     rows = UserPoints.objects.filter(pk=row.pk)
     rows.update(level_until=until)
 
@@ -76,8 +76,8 @@ def after_return(
 ) -> tuple[str, list[messages.NewEvent]]:
     """The level after a return took `points` that the order's `entry` had earned, at a brand with level periods.
 
-    Points go off the period in which they were counted. The level goes only if these are what it was reached by, and
-    the brand says so. Returns the events that follow, to be published. Call with the return written.
+    Points are subtracted from the period in which they counted. The level is lowered only if these points reached it
+    and the brand lowers levels. Returns the events to publish. Call after writing the return.
     """
     member, rule = settle(brand=brand, accounts=[account], at=at)[account], rule_of(brand)
     if rule is None or brand.after_return == Brand.AfterReturn.RETAIN or member.until is None or entry is None:
@@ -99,10 +99,10 @@ def after_return(
 
 
 def _counted_at(entry: LoyaltyTransaction, accounts: Sequence[int]) -> datetime:
-    """When an order's points were earned: pending ones, when they were released."""
+    """When an order's points were earned. For pending points, this is their release."""
     if entry.reason != LoyaltyTransaction.Reason.PENDING:
         return entry.created_at
-    # On another account, if the order's was merged meanwhile.
+    # The release is on another account if the order's account was merged in the meantime.
     released = LoyaltyTransaction.objects.filter(user_point__in=accounts, reason_id=f"release:{entry.pk}")
     return released.values_list("created_at", flat=True).first() or entry.created_at
 

@@ -1,4 +1,4 @@
-"""When levels end: pure rules about days by the brand's clock."""
+"""When levels end: pure rules about days in the brand's time zone."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -14,10 +14,10 @@ CALENDAR_MONTHS = {"year": 12, "half_year": 6, "quarter": 3}
 
 @dataclass(frozen=True, slots=True)
 class LevelRule:
-    """A brand's rule: `kind` as Brand.LevelPeriod names it, `months` those of the period.
+    """A brand's rule: `kind` is a Brand.LevelPeriod, `months` is the length of the period.
 
-    Days named `until` are the last ones of a level. Calendar: a level stays until the end of the period after the one
-    in which it was reached. Rolling: for as many months from the day on which it was reached.
+    `until` days are the last days of a level. Calendar: a level lasts until the end of the period after the one in
+    which it was reached. Rolling: it lasts `months` from the day on which it was reached.
     """
 
     kind: str
@@ -32,12 +32,12 @@ class LevelRule:
 
     @property
     def period(self) -> str:
-        """What members' levels last by, for comparing."""
+        """The part that determines how long levels last, for comparing."""
         return f"{self.kind}:{self.months}"
 
     @property
     def setting(self) -> str:
-        """All of it, for comparing."""
+        """The whole rule, for comparing."""
         return f"{self.period}:{self.grace_days}:{self.warning_days}:{self.zone.key}"
 
     def today(self, at: datetime) -> date:
@@ -50,7 +50,7 @@ class LevelRule:
         return date(day.year, (day.month - 1) // self.months * self.months + 1, 1)
 
     def period_end(self, day: date) -> date | None:
-        """The last day of the calendar period that `day` lies in; None for the last months."""
+        """The last day of the calendar period with `day`, or None for rolling periods."""
         return None if self.is_rolling else months_later(self.counted_from(day), self.months) - DAY
 
     def until(self, day: date) -> date:
@@ -70,23 +70,23 @@ class LevelRule:
         return months_later(until + DAY, -self.months)
 
     def falls_on(self, until: date) -> date:
-        """The first day without the level. The points of all days before it still renew it."""
+        """The first day without the level. Points of all earlier days still renew it."""
         return until + (1 + self.grace_days) * DAY
 
     def warns_on(self, until: date) -> date:
         return until - self.warning_days * DAY
 
     def next_turn(self, day: date, oldest: date | None) -> date:
-        """The next day on which other points count than on `day`, of which `oldest` is the day of the first."""
+        """The next day on which the counted points change. `oldest` is the day of the first counted entry."""
         if not self.is_rolling:
             return months_later(self.counted_from(day), self.months)
-        # Months differ in length: a day early or late, it is looked at again.
+        # Months differ in length, so the day may be off by one. The account is then settled again.
         leaves = months_later(oldest or day, self.months) + DAY
         return max(leaves, day + DAY)
 
 
 def rule_of(brand: Brand) -> LevelRule | None:
-    """The brand's rule, or None where levels stay."""
+    """The brand's rule, or None if levels do not end."""
     return rule_from(
         brand.level_period,
         brand.level_period_months,

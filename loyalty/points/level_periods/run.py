@@ -1,7 +1,7 @@
-"""The job of level periods: brands' accounts follow a changed setting, and those that are due are settled.
+"""The job of level periods: applies a changed setting to a brand's accounts, and settles accounts that are due.
 
-A turn is bounded, and brands take theirs by the chunk: one with a million members holds up no other. Each chunk is a
-transaction, so the job can be stopped anywhere, and several workers share it.
+A turn is bounded, and brands take turns by the chunk, so one with a million members does not block others. Each chunk
+is a transaction, so the job can be stopped at any point, and several workers share it.
 """
 
 import logging
@@ -20,17 +20,17 @@ from loyalty.models.levels import LevelPeriodState
 from loyalty.points.level_periods.rules import LIFETIME, setting_of
 from loyalty.points.level_periods.settle import settle
 
-MERGED = UserPoints.Status.MERGED  # such an account follows no period
+MERGED = UserPoints.Status.MERGED  # merged accounts follow no period
 logger = logging.getLogger(__name__)
 
-TURN_SECONDS = 40  # a turn; beat calls for one each minute
+TURN_SECONDS = 40  # per call; Celery beat makes one call a minute
 
 
 def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
-    """Settle what is due, a chunk of each brand after the other, for so long; returns how many accounts.
+    """Settle what is due, a chunk of each brand in turn, for at most `seconds`. Returns how many accounts.
 
-    A brand at which it fails is named in the log and tried again the next time. Of a brand whose programme is switched
-    off nothing is settled: its members cannot earn what a level needs.
+    A failing brand is logged and tried again in the next call. Brands with an inactive programme are not settled,
+    because their members cannot earn what a level needs.
     """
     ends_at = monotonic() + seconds
     steps: list[Callable[[], int]] = []
@@ -50,10 +50,10 @@ def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
 
 
 def brands() -> list[Brand]:
-    """Those with level periods, and those that had some."""
+    """Brands that have level periods, or had some."""
     known = Exists(LevelPeriodState.objects.filter(brand=OuterRef("pk")))
     rows = Brand.objects.filter(Q(known) | ~Q(level_period=LIFETIME), loyalty_active=True)
-    return list(rows.order_by("?"))  # whoever comes last in one turn does not in the next
+    return list(rows.order_by("?"))  # random, so that the last brand of one turn is not always last
 
 
 def attempt(step: Callable[[], int]) -> int:
@@ -67,7 +67,7 @@ def attempt(step: Callable[[], int]) -> int:
 
 
 def note_setting(brand: Brand, *, at: datetime) -> None:
-    """Begin with the brand's accounts again where its setting is another than the one that they follow."""
+    """Restart with the brand's accounts if its setting has changed."""
     setting = setting_of(brand)
     with transaction.atomic():
         state = LevelPeriodState.objects.select_for_update(no_key=True).filter(brand=brand).first()
@@ -82,12 +82,12 @@ def note_setting(brand: Brand, *, at: datetime) -> None:
 
 
 def period_of(setting: str) -> list[str]:
-    """What levels last by, of a setting: not its days of grace and warning, nor its clock."""
+    """The part of a setting that determines how long levels last, without grace days, warning days and time zone."""
     return setting.split(":")[:2]
 
 
 def follow_chunk(brand: Brand, *, at: datetime) -> int:
-    """Settle the next accounts that do not follow the brand's setting yet; 0: there are no more."""
+    """Settle the next accounts that do not follow the brand's setting yet. Returns 0 if there are no more."""
     with transaction.atomic():
         states = LevelPeriodState.objects.select_for_update(no_key=True, skip_locked=True)
         state = states.filter(brand=brand, setting=setting_of(brand)).exclude(reached=None).first()
@@ -103,7 +103,7 @@ def follow_chunk(brand: Brand, *, at: datetime) -> int:
 
 
 def due_chunk(brand: Brand, *, at: datetime) -> int:
-    """Settle the next accounts whose day has come; 0: there are no more, or others are at them."""
+    """Settle the next accounts that are due. Returns 0 if there are no more, or other workers have them."""
     with transaction.atomic():
         rows = UserPoints.objects.filter(brand=brand, level_due_at__lte=at).exclude(status=MERGED)
         rows = rows.order_by("level_due_at", "pk")

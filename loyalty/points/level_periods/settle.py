@@ -1,8 +1,7 @@
-"""Brings accounts to where a moment puts them: what counts, levels that end, warnings. The only code that lowers levels
-because a period is over.
+"""Settles accounts: what counts, levels that end, and warnings. The only code that lowers levels at their end.
 
-Whoever decides about a level first has the account settled if it is due: the job when its day comes, an accrual that is
-faster than the job. So a level is decided by the points of its own period, however late the job is.
+Code that decides about a level first settles the account if it is due: the job on the due day, or an earlier accrual.
+So a level is decided by the points of its own period, however late the job runs.
 """
 
 from collections.abc import Sequence
@@ -20,10 +19,10 @@ from loyalty.points.levels import Level, level_named, levels_of
 
 
 def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, MemberLevel]:
-    """Where these accounts of the brand stand at `at`, by account; locks them. Call in a transaction.
+    """Settle these accounts of the brand at `at`, and return their levels by account. Locks them.
 
-    What falls or is renewed by it, and who is warned, is published. At a brand whose levels stay, accounts that still
-    follow periods of before are freed of them.
+    Publishes lowered and renewed levels and warnings. If the brand's levels no longer end, accounts with old periods
+    are freed of them. Call in a transaction.
     """
     account_rows.lock_many(accounts=accounts)
     every = [MemberLevel.of(row) for row in UserPoints.objects.filter(pk__in=accounts, brand=brand).order_by("pk")]
@@ -51,7 +50,7 @@ def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, 
 
 
 def free(members: Sequence[MemberLevel], at: datetime) -> None:
-    """Levels stay for good: all lifetime points count again."""
+    """Remove the periods: levels do not end, and all lifetime points count again."""
     left = [each for each in members if each.period_from is not None]
     for each in left:
         each.counted, each.due_at = each.lifetime, None
@@ -61,20 +60,20 @@ def free(members: Sequence[MemberLevel], at: datetime) -> None:
 
 
 def is_ahead(member: MemberLevel, rule: LevelRule, state: LevelPeriodState | None, day: date) -> bool:
-    """Whether a machine whose clock was ahead has begun the account's next period already."""
+    """Whether a machine with a fast clock has already begun the account's next period."""
     began = member.period_from
     return began is not None and rule.counted_from(day) < began and follows(state, rule, member.account)
 
 
 def follows(state: LevelPeriodState | None, rule: LevelRule, account: int) -> bool:
-    """Whether the account knows the brand's setting already."""
+    """Whether the account follows the brand's current setting."""
     if state is None or state.setting != rule.setting:
         return False
     return state.reached is None or account <= state.reached
 
 
 def extends(state: LevelPeriodState | None, rule: LevelRule) -> bool:
-    """Whether the brand's setting gives accounts that do not follow it yet a whole period from now on."""
+    """Whether the brand's setting gives accounts that do not follow it yet a whole period from now."""
     if state is not None and state.setting == rule.setting:
         return state.extends
     return state is None or not state.setting.startswith(f"{rule.period}:") or state.reached is not None
@@ -83,7 +82,7 @@ def extends(state: LevelPeriodState | None, rule: LevelRule) -> bool:
 def begin(
     member: MemberLevel, rule: LevelRule, state: LevelPeriodState | None, ladder: Sequence[Level], day: date
 ) -> None:
-    """Nobody loses a level before a whole period under the rule, nor earlier than was promised."""
+    """Set the end of the level. No level ends before a whole period under the rule, or earlier than was promised."""
     if not member_levels.ends(ladder, member.level):
         member.until = None
         return
@@ -95,7 +94,7 @@ def begin(
 def end_levels(
     members: Sequence[MemberLevel], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
 ) -> list[Change]:
-    """Each end that has passed, in turn: after a long pause a member may have several behind them."""
+    """Process each passed end in turn. After a long pause, several of a member's ends may have passed."""
     changes: list[Change] = []
     while ending := [each for each in members if each.until and day >= rule.falls_on(each.until)]:
         earned = member_levels.points_between(
@@ -120,7 +119,7 @@ def end(member: MemberLevel, rule: LevelRule, ladder: Sequence[Level], earned: m
 
 
 def count(members: Sequence[MemberLevel], rule: LevelRule, day: date, at: datetime) -> dict[int, datetime | None]:
-    """What counts towards a level from now on; returns the moment of each account's first entry of it."""
+    """Set what counts towards a level from now on. Returns the moment of each account's first counted entry."""
     first = rule.counted_from(day)
     earned = member_levels.points_between(rule, [(each.account, first, None) for each in members], at)
     for each in members:
@@ -131,7 +130,7 @@ def count(members: Sequence[MemberLevel], rule: LevelRule, day: date, at: dateti
 def warn(
     members: Sequence[MemberLevel], rule: LevelRule, ladder: Sequence[Level], day: date, at: datetime
 ) -> list[EndWarning]:
-    """Who is to hear that a level ends soon, and what is missing; once for each end."""
+    """Warnings for members whose level ends soon, with the missing points. Each end is warned of once."""
     soon = [
         each
         for each in members

@@ -1,4 +1,4 @@
-"""Apple's certificates and keys as brands upload them: read, held against each other, and put into one form."""
+"""Apple's certificates and keys as brands upload them: parsed, checked against each other, and normalised."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ KEY_ID = re.compile(r"[A-Z0-9]{10}")
 
 @dataclass(frozen=True, slots=True)
 class AppleKeys:
-    """What signs a brand's passes and speaks to their devices. `certificates` is the signing one, then its issuer."""
+    """The keys that sign a brand's passes and authorise pushes. `certificates` has the signing one, then its issuer."""
 
     identifier: str
     team: str
@@ -36,7 +36,7 @@ class AppleKeys:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What was uploaded: PEM, DER or PKCS #12 bytes as they came; only the first and the third are always needed."""
+    """The uploaded PEM, DER or PKCS #12 bytes. Only `certificate` and `authority` are always required."""
 
     certificate: bytes
     key: bytes
@@ -47,8 +47,9 @@ class Upload:
 
 
 def read(upload: Upload, *, at: datetime | None) -> AppleKeys:
-    """Without `at` nobody asks whether they are valid. Raises Unavailable, and Invalid, whose `details` name the field
-    that is wrong: of keys and certificates of an unusual size, too, so that none is stored.
+    """Parse and check an upload. Checks the validity dates only if `at` is given.
+
+    Raises Unavailable, and Invalid with the wrong field in `details`, also for keys and certificates of unusual size.
     """
     files = keys.read(_files(upload))
     certificate, key = _pair(upload, files)
@@ -84,7 +85,7 @@ def _files(upload: Upload) -> list[KeyFile]:
 
 
 def _pair(upload: Upload, files: dict[str, ReadFile]) -> tuple[x509.Certificate, RSAPrivateKey]:
-    """The certificate and its key, from a file each or from one PKCS #12 file."""
+    """The certificate and its key, from two files or from one PKCS #12 file."""
     both = files["certificate"]
     private_key = files["key"].key if upload.key else both.key
     if not private_key or not both.certificate:

@@ -1,4 +1,4 @@
-"""Packages: a member's card as the signed .pkpass file that Apple Wallet takes."""
+"""Packages: a member's card as a signed .pkpass file for Apple Wallet."""
 
 import hashlib
 import io
@@ -25,19 +25,19 @@ from loyalty.wallets.cards import Card, plural
 
 CONTENT_TYPE = "application/vnd.apple.pkpass"
 WEB_SERVICE = "/wallets/apple"  # Apple adds /v1/...
-# Base64 of a signature is no valid thing to squeeze; everything in a package is small or compressed already.
+# Uncompressed, because everything in a package is small or already compressed.
 STORED = zipfile.ZIP_STORED
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def package(*, wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> bytes:
-    """The whole file. Needs no database but the first time for a look, to read the brand's logo."""
+    """The whole file. Reads the database only for the brand's logo, the first time for a design."""
     with translation.override(card.language):
         content_of_pass = pass_json(wallet_pass, card, keys)
     pass_content = json.dumps(content_of_pass, ensure_ascii=False, separators=(",", ":")).encode()
     shared = images.apple_files(card.design)
     digests = {file.name: file.sha1 for file in shared}
-    digests["pass.json"] = hashlib.sha1(pass_content, usedforsecurity=False).hexdigest()  # Apple asks for SHA-1 here
+    digests["pass.json"] = hashlib.sha1(pass_content, usedforsecurity=False).hexdigest()  # Apple requires SHA-1 here
     manifest = json.dumps(digests).encode()
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", STORED) as archive:
@@ -53,7 +53,7 @@ def package(*, wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> bytes:
 
 
 def signature(manifest: bytes, keys: AppleKeys) -> bytes:
-    """Detached PKCS #7 in DER, with the time of signing and the certificate above ours."""
+    """Detached PKCS #7 in DER, with the signing time and the issuer's certificate."""
     certificate, authority, key = signer(keys.certificates, keys.private_key)
     builder = pkcs7.PKCS7SignatureBuilder().set_data(manifest).add_signer(certificate, key, SHA256())
     options = [pkcs7.PKCS7Options.DetachedSignature, pkcs7.PKCS7Options.Binary]
@@ -62,10 +62,10 @@ def signature(manifest: bytes, keys: AppleKeys) -> bytes:
 
 @lru_cache(maxsize=64)
 def signer(certificates: str, private_key: str) -> tuple[x509.Certificate, x509.Certificate, RSAPrivateKey]:
-    """Both of a usual size, which was checked when they were uploaded: none that takes long is stored."""
+    """The certificates and the key. Uploads of unusual size are rejected, so loading them does not take long."""
     certificate, authority = x509.load_pem_x509_certificates(certificates.encode())
     key = uploaded_keys.load(private_key)
-    assert isinstance(key, RSAPrivateKey)  # noqa: S101 - it was read as one when it was uploaded
+    assert isinstance(key, RSAPrivateKey)  # noqa: S101 - the upload was parsed as one
     return certificate, authority, key
 
 
@@ -100,7 +100,7 @@ def pass_json(wallet_pass: WalletPass, card: Card, keys: AppleKeys) -> dict[str,
 
 
 def fields(card: Card) -> dict[str, Any]:
-    """The front: balance, level, the way to the next one, whose it is. The back: whom to ask."""
+    """The front has the balance, level, points to the next level, and member. The back has the contact."""
     points = {"key": "points", "label": _("POINTS"), "value": card.balance}
     level = {"key": "level", "label": _("LEVEL"), "value": card.level_name(card.language)}
     member = {"key": "member", "label": _("MEMBER"), "value": card.member}
@@ -127,12 +127,12 @@ def fields(card: Card) -> dict[str, Any]:
 
 
 def balance_message(card: Card) -> str:
-    """What the phone shows when the balance changes; Apple puts the balance in for %@."""
+    """The text on the phone when the balance changes. Apple replaces %@ with the balance."""
     return ngettext("You now have %@ point.", "You now have %@ points.", plural(card.points))
 
 
 def label_colour(card: Card) -> str:
-    """The accent colour where labels can be read in it."""
+    """The accent colour if labels are readable in it."""
     design = card.design
     readable = colours.contrast(design.accent, design.background) >= colours.READABLE
     return design.accent if readable else design.text

@@ -1,4 +1,4 @@
-"""Pushes to Apple devices: an empty message by HTTP/2 that makes the wallet ask for the pass anew."""
+"""Pushes to Apple devices: an empty HTTP/2 message that makes the wallet fetch the pass again."""
 
 import json
 import ssl
@@ -18,7 +18,7 @@ from core.http import client
 from loyalty.wallets.apple.certificates import AppleKeys
 
 TIMEOUT_SECONDS = 10
-# Apple refuses provider tokens older than an hour, and more than one new one in 20 minutes.
+# Apple rejects provider tokens older than an hour, and more than one new token in 20 minutes.
 TOKEN_SECONDS = 45 * 60
 GONE = {"BadDeviceToken", "Unregistered", "DeviceTokenNotForTopic", "ExpiredToken"}
 OUR_FAULT = {400, 403, 404, 405, 413}
@@ -28,19 +28,19 @@ MAX_WAIT = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """The device will hear of it."""
+    """Apple accepted the push."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """There is no such device any more; `since` Apple knows of it, where it says so."""
+    """The device no longer exists; `since` is when Apple noticed, if it says so."""
 
     since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """Apple wants to be asked again after so long."""
+    """Apple wants a retry after this time."""
 
     after: timedelta
     why: str
@@ -48,7 +48,7 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Apple takes nothing from us: the certificate or key is not what it knows."""
+    """Apple rejects the certificate or key."""
 
     why: str
 
@@ -57,7 +57,7 @@ Outcome = PushResult | Gone | Later | Rejected
 
 
 def push(*, push_token: str, keys: AppleKeys) -> Outcome:
-    """Raises outgoing.RequestFailedError."""
+    """Send a push. Raises client.RequestFailedError."""
     headers = {
         "apns-topic": keys.identifier,
         "apns-priority": "5",
@@ -95,7 +95,7 @@ def read(answer: client.Answer, keys: AppleKeys) -> Outcome:
 
 
 def _reason(body: bytes) -> tuple[str, datetime | None]:
-    """What Apple says, and since when it knows, in milliseconds since 1970."""
+    """Apple's reason, and since when it applies, which Apple sends in milliseconds since 1970."""
     try:
         data = json.loads(body)
         moment = data.get("timestamp")
@@ -105,16 +105,16 @@ def _reason(body: bytes) -> tuple[str, datetime | None]:
         return "", None
 
 
-# --- How we prove who we are -----------------------------------------------------------------------------------------
+# --- Authentication --------------------------------------------------------------------------------------------------
 
-# By the key too: who knows no more than another brand's team and key id neither gets its token nor replaces it.
+# Includes the key: knowing another brand's team and key id is not enough to get or replace its token.
 Name = tuple[str, str, str]
 _tokens: dict[Name, tuple[str, float]] = {}
 _lock = Lock()
 
 
 def provider_token(keys: AppleKeys) -> str:
-    """A signed token, the same for a while: Apple takes offence at new ones."""
+    """A signed token, reused for a while, because Apple limits new ones."""
     name = _name(keys)
     with _lock:
         token, made = _tokens.get(name, ("", 0.0))
@@ -137,12 +137,13 @@ def _name(keys: AppleKeys) -> Name:
 
 @lru_cache(maxsize=64)
 def tls_of(certificates: str, private_key: str) -> ssl.SSLContext:
-    """The pass certificate as the client's, if there is one; a context for each key, because connections are kept by
-    context: what Apple thinks of one brand's connection is nothing to another's.
+    """A TLS context, with the pass certificate as the client's, if there is one.
+
+    Connections are pooled by context. Each key has its own, so brands do not share connections.
     """
     context = ssl.create_default_context()
     if certificates:
-        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # for us alone; Python reads keys from files only
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:  # private; Python reads keys from files only
             file.write(private_key + certificates)
             file.flush()
             context.load_cert_chain(Path(file.name))

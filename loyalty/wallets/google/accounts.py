@@ -1,4 +1,4 @@
-"""A brand's issuer at Google Wallet: its id, and the service account that acts for it."""
+"""A brand's issuer at Google Wallet: its id and its service account."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class GoogleKeys:
 
 
 def read(content: bytes, issuer_id: str) -> GoogleKeys:
-    """From a service account's JSON file. Raises Invalid, whose `details` name the field that is wrong."""
+    """Parse a service account's JSON file. Raises Invalid with the wrong field in `details`."""
     if not ISSUER_ID.fullmatch(issuer_id.strip()):
         message = _("Enter the issuer id (digits) as the Google Pay & Wallet Console shows it.")
         raise Invalid(message, details={"field": "issuer_id"})

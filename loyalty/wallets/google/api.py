@@ -1,4 +1,4 @@
-"""Google's REST API: brings a brand's class and a member's object to where they should be."""
+"""Google's REST API: creates or updates a brand's class and a member's object."""
 
 import json
 from datetime import timedelta
@@ -13,11 +13,11 @@ from loyalty.wallets.google.accounts import SCOPE, GoogleKeys
 TIMEOUT_SECONDS = 15
 RETRY = timedelta(seconds=30)
 MAX_WAIT = timedelta(hours=1)
-UNKNOWN_ACCOUNT = frozenset({400, 401, 403})  # the token server's: the account or its key is not what Google knows
+UNKNOWN_ACCOUNT = frozenset({400, 401, 403})  # of the token server: it does not accept the account or its key
 
 
 class Later(Exception):
-    """Google wants to be asked again `after` so long."""
+    """Google wants a retry after `after`."""
 
     def __init__(self, message: str, after: timedelta) -> None:
         super().__init__(message)
@@ -25,28 +25,28 @@ class Later(Exception):
 
 
 class Rejected(Exception):
-    """Google takes this from nobody: the account may not, or the request is not what it wants."""
+    """Google rejects the request: the account has no permission, or the request is invalid."""
 
 
 class QuotaExceeded(Exception):
-    """Google has notified this customer often enough today."""
+    """Google has sent this customer the maximum number of notifications today."""
 
 
 def put(*, kind: str, content: dict[str, Any], keys: GoogleKeys) -> dict[str, Any]:
-    """Make the resource of this kind (`loyaltyClass`, `loyaltyObject`) as `content` says, whether it is there or not.
+    """Create or update the resource of this kind (`loyaltyClass`, `loyaltyObject`) with `content`.
 
-    Returns what Google keeps. Raises Later, Rejected, QuotaExceeded, and outgoing.RequestFailedError.
+    Returns Google's version of it. Raises Later, Rejected, QuotaExceeded, and client.RequestFailedError.
     """
     answer = call("PATCH", f"{kind}/{content['id']}", content, keys)
     if answer.status == 404:
         answer = call("POST", kind, content, keys)
-        if answer.status == 409:  # somebody else was faster
+        if answer.status == 409:  # created concurrently
             answer = call("PATCH", f"{kind}/{content['id']}", content, keys)
     return read(answer, f"{kind} {content['id']}")
 
 
 def call(method: str, path: str, content: dict[str, Any], keys: GoogleKeys) -> client.Answer:
-    """One call; a token that ended early is replaced once."""
+    """Send one request. A token that expired early is replaced once."""
     answer = _send(method, path, content, keys)
     if answer.status == 401:
         google_service_accounts.discard_token(keys.account, scope=SCOPE)

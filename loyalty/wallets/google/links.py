@@ -1,4 +1,4 @@
-"""Save links: the signed address behind an "Add to Google Wallet" button."""
+"""Save links: the signed URL behind an "Add to Google Wallet" button."""
 
 from time import time
 from typing import Any
@@ -13,9 +13,9 @@ SAVE_ADDRESS = "https://pay.google.com/gp/v/save"
 
 
 def save_link(*, wallet_pass: WalletPass, card: Card, keys: GoogleKeys, with_class: bool) -> str:
-    """Works whether Google has the object already or not; `with_class` brings the brand's class along too.
+    """Works with or without an existing object at Google. `with_class` includes the brand's class.
 
-    It is an address, which must be short: translations come with the first update.
+    Leaves out translations, because a URL must be short. The first update adds them.
     """
     payload: dict[str, Any] = {
         "loyaltyObjects": [objects.in_english(objects.loyalty_object(wallet_pass, card, keys.identifier))]

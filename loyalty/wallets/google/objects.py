@@ -1,4 +1,4 @@
-"""Google's classes and objects: what a brand's passes share, and a member's card, as its REST API takes them."""
+"""Google's classes and objects: a brand's shared design and a member's card, in the format of its REST API."""
 
 from collections.abc import Callable
 from functools import partial
@@ -35,7 +35,7 @@ def object_id(issuer_id: str, wallet_pass: WalletPass) -> str:
 
 
 def logo_address(design: PassDesign) -> str:
-    """Where Google fetches the logo; another logo has another address."""
+    """The URL from which Google fetches the logo. A new logo has a new URL."""
     return f"{design.address}/wallets/logos/{design.brand_id}/{images.name_of(design)}.png"
 
 
@@ -60,7 +60,7 @@ def loyalty_class(design: PassDesign, issuer_id: str) -> dict[str, Any]:
 
 
 def loyalty_object(wallet_pass: WalletPass, card: Card, issuer_id: str) -> dict[str, Any]:
-    """All that a change can change is always in it: what a patch leaves out would stay as it was."""
+    """Always includes every changeable field, because a patch leaves omitted ones unchanged."""
     level = module("level", LEVEL, lambda language: card.level_name(language) or "-")
     progress = module("progress", NEXT_LEVEL, card.progress)
     until = module("until", LEVEL_UNTIL, card.level_until_text)
@@ -90,7 +90,7 @@ def balance(points: float) -> dict[str, Any]:
 
 
 def module(name: str, header: str, body: Callable[[str], str]) -> dict[str, Any]:
-    """A line of the card. Phones that know no localised texts show the English ones."""
+    """A line of the card. Phones without support for localised texts show the English ones."""
     texts = {"header": header, "body": body(LANGUAGE)}
     return {
         "id": name,
@@ -101,7 +101,7 @@ def module(name: str, header: str, body: Callable[[str], str]) -> dict[str, Any]
 
 
 def in_english(content: Any) -> Any:
-    """The same class or object without its translations."""
+    """The class or object without translations."""
     if isinstance(content, dict):
         english = {name: each for name, each in content.items() if not name.startswith(("localized", "translated"))}
         return {name: in_english(each) for name, each in english.items()}
@@ -114,6 +114,6 @@ def translated(message: str, language: str) -> str:
 
 
 def localized(text: Callable[[str], str]) -> dict[str, Any]:
-    """A text in each of our languages, of which Google shows the phone's."""
+    """A text in each supported language. Google shows the phone's language."""
     translations = [{"language": language, "value": text(language)} for language in TRANSLATION_LANGUAGES]
     return {"defaultValue": {"language": LANGUAGE, "value": text(LANGUAGE)}, "translatedValues": translations}

@@ -108,7 +108,7 @@ HISTORY = (
         Event,
         "FROM past ORDER BY at",
         event_id="scan_id",
-        source="'loyalty.customer-app'",
+        source="'service.customer-app'",
         detail_type="'scan-auth'",
         brand_id="%(brand)s",
         account="'0'",

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.tenants import Brand
 from core.moments import MomentField
 
-OWN_SOURCE = "loyalty.customer-app"  # of what the service publishes itself
+OWN_SOURCE = "service.customer-app"  # of what the service publishes itself
 
 
 def default_give_up_at() -> datetime:

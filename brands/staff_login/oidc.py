@@ -196,8 +196,7 @@ def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings
         if algorithm not in ALGORITHMS:
             raise rejected()
         known = jwks.usable_keys(keys, algorithm)
-        key_id = header.get("kid")
-        key = known.get(key_id) if key_id is not None or len(known) != 1 else next(iter(known.values()))
+        key = jwks.pick(known, header.get("kid"))
         if key is None:
             raise rejected()
         claims = jwt.decode(

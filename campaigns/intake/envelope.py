@@ -15,6 +15,7 @@ from campaigns.intake.payloads import PAYLOADS
 from core.api.inputs import ID, Input, MomentInput, one_line
 from core.db import row_guard
 from core.errors import Invalid, TokenInvalid, raises
+from events.models import OWN_SOURCE
 
 PAYLOAD = PolymorphicProxySerializer(
     component_name="Payload", serializers=list(PAYLOADS.values()), resource_type_field_name=None
@@ -41,13 +42,20 @@ class DetailInput(Input):
     payload = extend_schema_field(PAYLOAD)(serializers.DictField)()
 
 
+def from_outside(source: str) -> None:
+    """Validator: raises ValidationError for the source of the service's own events, which lists of events leave out."""
+    if source == OWN_SOURCE:
+        message = f"{OWN_SOURCE} is the source of the service's own events. Use another name before .customer-app."
+        raise serializers.ValidationError(message)
+
+
 class EnvelopeInput(Input):
     """An event as the bus carries it."""
 
     version = serializers.CharField(max_length=16, validators=[one_line])
     id = serializers.UUIDField()
     source = serializers.RegexField(  # type: ignore[assignment]
-        r"^[A-Za-z0-9_.-]{1,107}\.customer-app$", trim_whitespace=False, validators=[one_line]
+        r"^[A-Za-z0-9_.-]{1,107}\.customer-app$", trim_whitespace=False, validators=[one_line, from_outside]
     )
     account = serializers.CharField(max_length=64, allow_blank=True, validators=[one_line])
     time = MomentInput()

@@ -86,7 +86,7 @@ def test_the_envelope_is_the_specs(brand):
         "version": "0",
         "id": str(event.event_id),
         "detail-type": "works",
-        "source": "loyalty.customer-app",
+        "source": "service.customer-app",
         "account": publishing.ACCOUNT,
         "time": json_values.iso(event.time),
         "region": publishing.REGION,

@@ -389,7 +389,7 @@ def printed(batch: Any, *, by: User | None = None, **request_fields: Any) -> Pri
 
 
 def event(brand: Brand, **fields: Any) -> Event:
-    plain = {"source": "loyalty.customer-app", "detail_type": "scan-auth", "status": "done", "detail": {}}
+    plain = {"source": "service.customer-app", "detail_type": "scan-auth", "status": "done", "detail": {}}
     return Event.objects.create(brand=brand, **{**plain, **fields})
 
 

@@ -77,7 +77,7 @@ EVENTS = """
 INSERT INTO events_event
        (event_id, source, detail_type, brand_id, account, region, time, detail, status, attempts, crashes, due_at,
         give_up_at, outcome, request_id, last_error, created_at, finished_at)
-SELECT gen_random_uuid(), CASE WHEN n %% 2 = 0 THEN 'shop.customer-app' ELSE 'loyalty.customer-app' END,
+SELECT gen_random_uuid(), CASE WHEN n %% 2 = 0 THEN 'shop.customer-app' ELSE 'service.customer-app' END,
        CASE WHEN n %% 1000 = 0 THEN 'shop-visit' ELSE 'order-complete' END, %(brand)s, '', '', now(),
        '{"arguments": {"user_id": 1}, "payload": {}}', CASE WHEN n %% 5000 = 0 THEN 'dead' ELSE 'done' END, 1, 0,
        now(), now(), '{}', '', '', now(), now()

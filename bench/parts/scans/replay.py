@@ -87,7 +87,7 @@ PAYLOAD = """
 ADD_EVENTS = fill.insert(
     Event,
     "FROM past ORDER BY at",
-    source="'loyalty.customer-app'",
+    source="'service.customer-app'",
     detail_type="CASE way WHEN 3 THEN 'log-user-login' WHEN 4 THEN 'order-complete' ELSE 'scan-auth' END",
     brand_id="%(brand)s",
     time="at",

@@ -182,7 +182,7 @@ def test_an_event_of_somebody_elses_with_the_scans_id_is_no_server_error(api, br
     answer = guest_scan(factories.code(brand))
     Event.objects.create(
         event_id=answer["scan_id"],
-        source="loyalty.customer-app",
+        source="service.customer-app",
         detail_type="x",
         brand=brand,
         status="done",

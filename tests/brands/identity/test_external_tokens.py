@@ -2,8 +2,10 @@
 
 import json
 import time
+from concurrent import futures
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 
 import jwt
 import pytest
@@ -22,6 +24,7 @@ from tests.brands.identity.conftest import LONG_AGO, signed
 from tests.support import factories
 from tests.support.api import Api
 from tests.support.fakes import slow_keys
+from tests.support.live_stack import wait_until
 
 ISSUER = "https://login.example.com"
 
@@ -41,12 +44,15 @@ class Issuer:
     def __init__(self):
         self.private = RSA_KEY
         self.status, self.questions = 200, 0
+        self.answers = Event()  # cleared, the server keeps callers waiting
+        self.answers.set()
         self.publish(self.jwk("one"))
         issuer = self
 
         class Answer(BaseHTTPRequestHandler):
             def do_GET(self):
                 issuer.questions += 1
+                issuer.answers.wait(2)
                 self.send_response(issuer.status)
                 self.send_header("Location", "/elsewhere")
                 self.end_headers()
@@ -194,7 +200,7 @@ def test_algorithm_is_the_setting_and_no_other(issuer, settings):
         tokens.verify_access(issuer.token())
 
 
-@pytest.mark.parametrize("members", [{"use": "enc"}, {"alg": "RS512"}, {"kty": "EC"}, {"n": "?"}])
+@pytest.mark.parametrize("members", [{"use": "enc"}, {"alg": "RS512"}, {"kty": "EC"}, {"n": "?"}, {"kid": ["one"]}])
 def test_key_for_another_purpose_is_not_used(issuer, members):
     issuer.publish(issuer.jwk("one", **members))
 
@@ -203,7 +209,7 @@ def test_key_for_another_purpose_is_not_used(issuer, members):
 
 
 def test_new_key_of_the_issuer_is_found(issuer, monkeypatch):
-    monkeypatch.setattr(jwks, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(jwks, "REFETCH_COOLDOWN_SECONDS", 0)
     tokens.verify_access(issuer.token())
     issuer.publish(issuer.jwk("one"), issuer.jwk("two"))
 
@@ -219,6 +225,22 @@ def test_made_up_key_ids_do_not_hammer_the_issuer(issuer):
     assert issuer.questions == 1
 
 
+def test_nobody_with_a_cached_key_waits_for_a_slow_issuer(issuer, monkeypatch):
+    """Control: anyone without a cached key waits for the thread that fetches."""
+    tokens.verify_access(issuer.token())
+    monkeypatch.setattr(jwks, "REFRESH_AFTER_SECONDS", 0)
+    monkeypatch.setattr(jwks, "REFETCH_COOLDOWN_SECONDS", 0)
+    issuer.answers.clear()
+    with ThreadPoolExecutor(3) as pool:
+        fetching = pool.submit(tokens.verify_access, issuer.token())
+        wait_until(lambda: issuer.questions == 2)
+
+        assert pool.submit(tokens.verify_access, issuer.token()).result(timeout=1) == Principal(user_id=1, brand_id=2)
+        unknown = pool.submit(tokens.verify_access, issuer.token("two"))
+        assert not futures.wait([unknown, fetching], timeout=0.2).done
+        issuer.answers.set()
+
+
 def test_issuer_out_of_reach_is_unavailable(issuer):
     issuer.server.shutdown()
     issuer.server.server_close()
@@ -226,7 +248,7 @@ def test_issuer_out_of_reach_is_unavailable(issuer):
     with pytest.raises(Unavailable) as refusal:
         tokens.verify_access(issuer.token())
 
-    assert refusal.value.retry_after == jwks.PAUSE_SECONDS
+    assert refusal.value.retry_after == jwks.REFETCH_COOLDOWN_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -250,8 +272,8 @@ def test_answer_that_is_no_key_set_is_unavailable(issuer, status, body):
 
 
 def test_known_keys_outlive_an_outage(issuer, monkeypatch):
-    monkeypatch.setattr(jwks, "PAUSE_SECONDS", 0)
-    monkeypatch.setattr(jwks, "FRESH_SECONDS", 0)
+    monkeypatch.setattr(jwks, "REFETCH_COOLDOWN_SECONDS", 0)
+    monkeypatch.setattr(jwks, "REFRESH_AFTER_SECONDS", 0)
     tokens.verify_access(issuer.token())
     issuer.status = 500
 
@@ -262,9 +284,9 @@ def test_known_keys_outlive_an_outage(issuer, monkeypatch):
 
 def test_known_keys_do_not_outlive_it_for_ever(issuer, monkeypatch):
     tokens.verify_access(issuer.token())
-    monkeypatch.setattr(jwks, "PAUSE_SECONDS", 0)
-    monkeypatch.setattr(jwks, "FRESH_SECONDS", 0)
-    monkeypatch.setattr(jwks, "STALE_SECONDS", 0)
+    monkeypatch.setattr(jwks, "REFETCH_COOLDOWN_SECONDS", 0)
+    monkeypatch.setattr(jwks, "REFRESH_AFTER_SECONDS", 0)
+    monkeypatch.setattr(jwks, "MAX_STALE_SECONDS", 0)
     issuer.status = 500
 
     with pytest.raises(Unavailable):

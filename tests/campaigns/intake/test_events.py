@@ -55,6 +55,15 @@ def test_event_delivered_again_is_a_duplicate(hub, brand, customer, deliver):
     assert factories.account(customer, brand).points == 5
 
 
+def test_nobody_hands_in_events_as_the_service_itself(hub, brand, customer):
+    """They would be in no list of what was handed in, and could take the ids of events that the service publishes."""
+    response = hub.post("events", {**envelope(customer, brand), "source": "service.customer-app"})
+
+    assert error(response) == (400, "VALIDATION_ERROR")
+    assert "service's own events" in response.json()["message"]
+    assert not Event.objects.exists()
+
+
 def test_id_may_come_again_from_another_source(hub, brand, customer):
     event = envelope(customer, brand)
     hub.post("events", event)

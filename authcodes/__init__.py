@@ -1,1 +1,1 @@
-"""What a product carries: batches and codes, their scans, recalls, imports, printing, signs of fraud and figures."""
+"""What products carry: batches and codes, their scans, recalls, imports, printing, fraud signs and figures."""

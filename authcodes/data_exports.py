@@ -1,6 +1,6 @@
-"""Exports of customers' data: a job writes what a brand holds about one of its customers, and they fetch the file.
+"""Exports of customers' data: a job writes what a brand stores about one of its customers, who downloads the file.
 
-A customer has one export at a brand at a time, whether they or staff asked for it; the next one replaces its file.
+A customer has one export at a brand at a time, whether they or staff requested it. The next one replaces its file.
 """
 
 import time
@@ -29,16 +29,16 @@ KIND = "export-customer-data"
 SALT = "authcodes.data-exports"
 LINK_LASTS = timedelta(minutes=15)
 MAX_LINK_LENGTH = 200
-MAX_QUEUED_EXPORTS = 100  # of a brand; to find out whose turn it is, each of them is compared with the others
-RETRY_SECONDS = 300  # after which a brand whose line is full may be asked again
-PROGRESS_SECONDS = 0.5  # between two looks whether it is cancelled, by an erasure above all
+MAX_QUEUED_EXPORTS = 100  # of a brand; to choose the next one, each is compared with the others
+RETRY_SECONDS = 300  # when a brand with a full queue may request again
+PROGRESS_SECONDS = 0.5  # between two checks for cancellation, above all by an erasure
 EXPIRED = "expired"
 STATES = [*Job.Status.values, EXPIRED]
 
 
 @dataclass(frozen=True, slots=True)
 class DataExport:
-    """What a customer hears of their newest export. `link` proves until `link_until` that its file is theirs."""
+    """The state of a customer's newest export. `link` gives access to its file until `link_until`."""
 
     status: str
     requested_at: datetime
@@ -50,10 +50,10 @@ class DataExport:
 
 
 def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job:
-    """Have a worker write the customer's data, or return the job that is about to.
+    """Have a worker write the customer's data, or return the job that will.
 
-    Call in a transaction that holds the lock on the customer (`members.lock_user`), after a look whether the brand
-    still knows them: an erasure finds every job that was started before it. Raises RateLimited.
+    Call in a transaction that holds the lock on the customer (`users.lock_user`), after checking that the brand still
+    knows them: an erasure finds every job started before it. Raises RateLimited.
     """
     if result := _unfinished(brand.pk, customer.pk):
         return result
@@ -76,7 +76,7 @@ def start(*, brand: Brand, customer: User, by: User | None, at: datetime) -> Job
 
 
 def run(run: runner.Run) -> None:
-    """The job's handler."""
+    """Job handler."""
     brand, customer_id = run.job.brand, run.job.customer_id
     if customer_id is None:
         raise Invalid(_("The customer no longer exists."))
@@ -100,7 +100,7 @@ EXPORT = JobKind(
 
 
 def write(file: IO[bytes], parts: Iterator[str], *, progress: Callable[[int], None]) -> None:
-    """Write parts of JSON as the API answers them. `progress` hears now and then how many there were, and may raise."""
+    """Write JSON parts in the format of the API. Regularly calls `progress`, which may raise, with their number."""
     file.write(b'{"success": true, "data": ')
     due, number = time.monotonic(), 0
     for number, part in enumerate(parts, 1):
@@ -114,7 +114,7 @@ def write(file: IO[bytes], parts: Iterator[str], *, progress: Callable[[int], No
 
 @raises(NotFound)
 def newest(*, brand_id: int, customer_id: int, at: datetime) -> DataExport:
-    """Raises NotFound where none was asked for."""
+    """Raises NotFound if no export was requested."""
     job = _of(brand_id, customer_id).first()
     if job is None:
         raise NotFound(_("You have not requested a data export yet."))
@@ -132,7 +132,7 @@ def newest(*, brand_id: int, customer_id: int, at: datetime) -> DataExport:
 
 @raises(NotFound)
 def opened(*, brand_id: int, customer_id: int, link: str, at: datetime) -> IO[bytes]:
-    """The customer's file: the one that `link` was made for, or without a link the newest one. Raises NotFound."""
+    """The customer's file: the file of `link`, or the newest file without a link. Raises NotFound."""
     job = _of(brand_id, customer_id).filter(status=Job.Status.DONE).first()
     if job is None or not _is_offered(job, at) or (link and not _leads_to(job, link)):
         raise gone()
@@ -161,7 +161,7 @@ def _is_offered(job: Job, at: datetime) -> bool:
 
 
 def _signer(brand_id: int, customer_id: int) -> signing.TimestampSigner:
-    """A link of somebody else's, or of another brand's, is none."""
+    """The salt makes a link valid only for this customer at this brand."""
     return signing.TimestampSigner(salt=f"{SALT}:{brand_id}:{customer_id}")
 
 

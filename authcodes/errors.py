@@ -1,4 +1,4 @@
-"""Why a code is refused."""
+"""Why a code, a batch or an import is rejected."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from core.errors import DomainError, Invalid
 
 
 class AuthCodeInvalid(DomainError):
-    """One answer for unknown, expired, deactivated, unassigned and foreign codes: guessing learns nothing."""
+    """One error for unknown, expired, deactivated, unassigned and foreign codes, so that guessing reveals nothing."""
 
     code = "AUTH_CODE_INVALID"
     status = 400
@@ -26,7 +26,7 @@ class ScanLimitReached(DomainError):
 
 
 class ScanNotAdoptable(DomainError):
-    """One answer for a wrong or late token, a scan that is no guest's, and one that somebody else was faster with."""
+    """One error for a wrong or late token, a scan that is not a guest's, and a scan that is already adopted."""
 
     code = "SCAN_NOT_ADOPTABLE"
     status = 409
@@ -40,11 +40,11 @@ class CodeRecalled(DomainError):
 
 
 class BatchRejected(DomainError):
-    """Batch settings that cannot be; `details` names the field."""
+    """Invalid batch settings; `details` names the field."""
 
     code = "VALIDATION_ERROR"
     status = 400
 
 
 class ImportRejected(Invalid):
-    """An import that cannot be uploaded, committed or undone; the message says why and what to do."""
+    """An import that cannot be uploaded, committed or undone. The message has the reason and what to do."""

@@ -1,4 +1,4 @@
-"""What codes know of a person: scans, looked up codes, and reports of fakes."""
+"""A person's data in this app: scans, lookups of codes, and fake reports."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -20,16 +20,16 @@ from loyalty.members import erasure
 
 
 def export_scans(user_id: int, brand_id: int) -> Iterator[dict[str, Any]]:
-    """The scans at the brand, newest first."""
+    """The customer's scans at the brand, newest first."""
     scans = Scan.objects.filter(user_id=user_id, brand_id=brand_id).order_by("-scanned_at")
     fields = ("scanned_at", "code", "outcome", "points_awarded", "latitude", "longitude", "location", "device")
     return rows(scans.values(*fields, "app_version"))
 
 
 def erase_scans(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
-    """The scans stay, as the pseudonym's, without coordinates and device; what staff wrote or exported names nobody.
+    """Reassign scans to the pseudonym without coordinates and device; remove names from staff's texts and exports.
 
-    Call before the person's own name, address and phone number are taken away.
+    Call before the person's own name, address and phone number are removed.
     """
     mentions = erasure.mentions_of(User.objects.get(pk=user_id), brand_id)
     pseudonym = User.objects.get(pk=to).email if to != user_id else "•••"
@@ -45,5 +45,5 @@ def erase_scans(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
 
 SCANS = Topic(export_scans, erase_scans)
 LOOKUPS = table(CodeLookup, "looked_up_at", "code", "reason", order_by=("-lookup_id",), stays=True)
-# The words of a report may say who made it.
+# The text of a report may identify its author.
 FAKE_REPORTS = table(FakeReport, "reported_at", "code", "place", "remark", "contact", "state", stays=False)

@@ -1,4 +1,4 @@
-"""What brands use of their quotas: codes, uploads, jobs, broadcasts and storage, counted for brands.tenants.quotas."""
+"""Brands' use of their quotas: codes, uploads, jobs, broadcasts and storage, counted for brands.tenants.quotas."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from core.db.statements import query
 
 @dataclass(frozen=True, slots=True)
 class TableUsage:
-    """What a brand uses of a resource, as one table has it."""
+    """A brand's use of a resource, according to one table."""
 
     brand_id: int
     resource: str
-    used: int | None  # None: a sum over rows that have no number yet
+    used: int | None  # None: some rows of the sum have no number yet
 
 
 COUNT_USAGE = query("authcodes/sql/count_usage.sql", returns=TableUsage)
 
 
 def counted(brand_ids: Sequence[int], since: datetime, resources: Collection[str]) -> Used:
-    """One statement, in which `since` is when the day began."""
+    """One statement. `since`: the start of the day."""
     used: Used = {}
     for row in COUNT_USAGE.all(
         brands=list(brand_ids),

@@ -1,1 +1,1 @@
-"""The page that a phone camera opens; it speaks to the service through the public API alone, as any app would."""
+"""The page that a phone camera opens; it uses the service only through the public API, like any app."""

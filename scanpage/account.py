@@ -1,4 +1,4 @@
-"""What the page shows a customer of their account, read from the public API; what it does not answer is left out."""
+"""A customer's account for the page, read from the public API. Whatever the API does not answer is left out."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from scanpage.session_cookies import PageSession
 
 LINES = 5
 MAX_ID_DIGITS = 18
-MAX_STAMPS = 12  # of a campaign with a further goal a bar says more
+MAX_STAMPS = 12  # for a campaign with a higher goal, a bar says more
 
 
 def of(page_session: PageSession) -> dict[str, Any] | None:
-    """Balance, level, campaigns, rewards and codes of those taken, last movements; None where the session has ended."""
+    """Balance, level, campaigns, rewards, codes of redemptions and last movements; None if the session has ended."""
     api = page_session.api
     points = api.get("customer/loyalty/points")
     if points.status == 401:
@@ -37,7 +37,7 @@ def of(page_session: PageSession) -> dict[str, Any] | None:
 
 
 def goal_of(points: dict[str, Any] | None, rewards: list[dict[str, Any]] | None) -> dict[str, Any] | None:
-    """What the ring fills up to: the next level, else the reward that fewest points are missing for, else it is full.
+    """The goal of the ring: the next level, else the reward with the fewest missing points; full without either.
 
     account.js has the same rule.
     """
@@ -58,21 +58,21 @@ def percent(part: float, whole: float) -> int:
 
 
 def with_stamps(campaign: dict[str, Any]) -> dict[str, Any]:
-    """A campaign with a stamp for each step to its goal, where these are few."""
+    """A campaign with a stamp for each step to its goal, if there are few."""
     target, progress = campaign["target"], campaign["progress"]
     is_few = target == int(target) and 1 <= target <= MAX_STAMPS
     return {**campaign, "stamps": [{"full": step < progress} for step in range(int(target))] if is_few else []}
 
 
 def referral_of(answer: Answer) -> dict[str, Any] | None:
-    """None where the brand gives nothing for friends; account.js has the same rule."""
+    """None if the brand gives nothing for referrals; account.js has the same rule."""
     if not answer.data:
         return None
     return {**answer.data, "joined": answer.data["waiting"] + answer.data["rewarded"]}
 
 
 def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | None:
-    """The reward with this number in what `of` returned, with the question to ask before it is taken."""
+    """The available reward with this number, from the result of `of`, with the question to confirm."""
     if not known or not known["points"]:
         return None
     balance = known["points"]["points"]
@@ -86,7 +86,7 @@ def reward_of(known: dict[str, Any] | None, number: str) -> dict[str, Any] | Non
 
 
 def entered(form: Mapping[str, str]) -> dict[str, Any]:
-    """What somebody who registers may fill in besides address and password, and which texts they were shown."""
+    """Optional values of a registration besides address and password, and the texts that were shown."""
     return {
         "first_name": form.get("first_name", "")[:150],
         "referral_code": form.get("referral_code", "")[:40],
@@ -95,9 +95,9 @@ def entered(form: Mapping[str, str]) -> dict[str, Any]:
 
 
 def texts_of(brand: Brand, page_session: PageSession) -> dict[str, Any]:
-    """The brand's texts in force by their kind, and their ids; nothing of a brand that keeps none here.
+    """The brand's texts in force by kind, and their ids; empty for a brand without texts here.
 
-    `unread`: they could not be read now, so nobody registers.
+    `unread`: they could not be read, so registration is not possible.
     """
     if not brand.has_legal_texts:
         return {}
@@ -108,7 +108,7 @@ def texts_of(brand: Brand, page_session: PageSession) -> dict[str, Any]:
 
 
 def texts_to_accept(brand: Brand, page_session: PageSession) -> str:
-    """The ids of the texts in force if there is one among them that the customer has not agreed to."""
+    """The ids of the texts in force, if the customer has not agreed to one of them."""
     if not (brand.has_legal_texts and page_session.is_customer):
         return ""
     rows = page_session.api.get("customer/consents").data or []
@@ -122,12 +122,12 @@ def displayed_texts(form: Mapping[str, str]) -> list[int]:
 
 
 def is_id(text: str) -> bool:
-    """As core.numbers says it to the service, of which the scan page imports no more than its brand and words."""
+    """The same rule as core.numbers, which the scan page does not import: only the brand, and its wording."""
     return text.isascii() and text.isdecimal() and len(text) <= MAX_ID_DIGITS
 
 
 def lacks_consent(brand: Brand, page_session: PageSession, form: Mapping[str, str]) -> bool:
-    """Whether somebody registers without having accepted what the brand asks them to."""
+    """Whether a registration lacks the consent that the brand requires."""
     asks = brand.terms_url or brand.privacy_url or texts_of(brand, page_session)
     return bool(asks) and not form.get("consented")
 
@@ -137,7 +137,7 @@ def no_consent() -> Answer:
 
 
 def complaint(answer: Answer) -> str:
-    """Why the API refused, in the visitor's words; details are in Django's words, which speak every language."""
+    """The API's error in the customer's language. Details use Django's messages, which have every language."""
     if answer.error == "AUTHENTICATION_REQUIRED":
         return _("E-mail address or password is wrong.")
     if answer.error == "RATE_LIMITED":

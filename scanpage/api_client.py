@@ -1,4 +1,4 @@
-"""Calls of the public API from inside the process: what a browser with scripts does itself, for one without them."""
+"""Calls of the public API from within the process, for browsers without scripts; others call it themselves."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from django.utils import translation
 from core import languages
 
 PREFIX = "/api/v1/"
-# Who the visitor is and where they call: limits must be the same as for their own calls.
+# The customer's identity and address: the same limits must apply as to their own calls.
 FORWARDED = (
     "REMOTE_ADDR",
     "HTTP_X_FORWARDED_FOR",
@@ -30,7 +30,7 @@ FORWARDED = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the API answered; `content` as it came, `body` the JSON object in it."""
+    """The API's response: `content` as received, `body` its JSON object."""
 
     status: int
     body: dict[str, Any] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The API as the visitor of a page calls it, with the page's app key and, when logged in, their access token."""
+    """The API as the page's customer calls it: with the page's app key and, when logged in, their access token."""
 
     request: HttpRequest
     key: str
@@ -92,7 +92,7 @@ class Api:
 
 
 def answered(request: WSGIRequest, request_id: str) -> Answer:
-    """What the API's view says; 404 for a path that no code can be in, such as one that is too long."""
+    """The response of the API's view; 404 for a path that cannot contain a code, such as one that is too long."""
     request.request_id = request_id  # type: ignore[attr-defined]
     try:
         result = resolve(request.path_info)

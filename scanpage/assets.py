@@ -1,4 +1,4 @@
-"""The page's own files: served with the digest of all of them in the address, so that browsers keep them for ever."""
+"""The page's own files. Their address contains the digest of all of them, so browsers cache them forever."""
 
 import gzip
 import hashlib
@@ -17,13 +17,13 @@ TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf
 
 @cache
 def files() -> dict[str, Path]:
-    """By the path that a page names them with; nothing else can be asked for."""
+    """The files by the path that pages use; only these can be requested."""
     return {path.relative_to(FOLDER).as_posix(): path for path in sorted(FOLDER.rglob("*")) if path.suffix in TYPES}
 
 
 @cache
 def version() -> str:
-    """Changes with every byte of any of them."""
+    """Changes with every byte of any file."""
     digest = hashlib.sha256()
     for name, path in files().items():
         digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -37,7 +37,7 @@ def packed(name: str) -> bytes:
 
 @require_safe
 def asset(request: HttpRequest, digest: str, name: str) -> HttpResponse:
-    """An old digest is answered too, but not kept: the page that named it is older than the files here."""
+    """An old digest is answered too, but not cached: it comes from a page older than these files."""
     if name not in files():
         raise Http404
     cache_control = FOR_EVER if digest == version() else "no-cache"

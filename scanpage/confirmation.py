@@ -1,4 +1,4 @@
-"""The pages that a mail's link opens: an address is proved, a forgotten password set anew."""
+"""The pages behind links in mails: confirm an address, or set a new password."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from scanpage.views import PageView
 
 
 class ConfirmPage(PageView):
-    """Looking at it confirms nothing: mail programmes open links by themselves."""
+    """A GET confirms nothing, because mail clients open links by themselves."""
 
     asks_password = False
 
@@ -34,7 +34,7 @@ class ConfirmPage(PageView):
 
 
 class ConfirmRegistrationPage(ConfirmPage):
-    """Whoever opens the link of a registration that was not theirs does not know its password."""
+    """Asks for the password, which only the person who registered knows."""
 
     asks_password = True
 
@@ -43,11 +43,11 @@ class ConfirmRegistrationPage(ConfirmPage):
 
 
 class ConfirmEmailPage(ConfirmPage):
-    """Of a customer's own account."""
+    """Confirms the address of a customer's own account."""
 
 
 class ChangeEmailPage(ConfirmPage):
-    """Of an address that a customer's account is to have: whoever opens the link has to know its password."""
+    """Confirms the new address of a customer's account. Opening the link is not enough: it asks for the password."""
 
     asks_password = True
 
@@ -62,9 +62,9 @@ class ChangeEmailPage(ConfirmPage):
 
 
 class NewPasswordPage(PageView):
-    """Looking at it uses nothing up: mail programmes open links by themselves.
+    """A GET uses nothing up, because mail clients open links by themselves.
 
-    The portal's own address has the page too: there the links lead of people who registered with no brand.
+    The portal's own address has the page too, for people who registered with no brand.
     """
 
     def get(self, _request: HttpRequest, **_token: str) -> HttpResponse:
@@ -74,7 +74,7 @@ class NewPasswordPage(PageView):
         answer = reset(self.page_session.guest, request, token)
         if not answer.is_good:
             return self.respond(wrong_password=account.complaint(answer), status=400)
-        self.page_session.leave()  # whoever is logged in here is no more
+        self.page_session.leave()  # the customer logged in here no longer is
         return HttpResponseRedirect("/s/?password=set", status=303)
 
     def respond(self, *, status: int = 200, **page_context: Any) -> HttpResponse:

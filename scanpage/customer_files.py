@@ -1,7 +1,7 @@
-"""Files of a customer's own: wallet passes, a reward's code as a QR code, and all of their data.
+"""A customer's own files: wallet passes, a reward's code as a QR code, and all of their data.
 
-A link can carry no access token, so the page's server asks the API for them. The address of a QR code names the
-redemption, not its code: addresses are kept in logs and histories.
+A link cannot send an access token, so the page's server gets them from the API. The address of a QR code contains the
+redemption, not its code, because addresses end up in logs and histories.
 """
 
 from io import BytesIO
@@ -22,7 +22,7 @@ GOOGLE = "https://pay.google.com/"
 
 @require_safe
 def apple(request: HttpRequest) -> HttpResponse:
-    """The pass itself, as the API gives it."""
+    """The pass itself, from the API."""
     page_session = page_session_of(request)
     answer = page_session.api.get("customer/wallet/apple")
     if not answer.is_good:
@@ -34,7 +34,7 @@ def apple(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def google(request: HttpRequest) -> HttpResponse:
-    """To Google, and nowhere else."""
+    """Redirect to Google, and nowhere else."""
     page_session = page_session_of(request)
     answer = page_session.api.get("customer/wallet/google")
     link = google_link(answer)
@@ -42,14 +42,14 @@ def google(request: HttpRequest) -> HttpResponse:
 
 
 def google_link(answer: Answer) -> str:
-    """Where Google saves the pass; nowhere else does the page lead anybody."""
+    """The address where Google saves the pass; empty for any other address."""
     data = answer.data
     link = str(data.get("save_url", "")) if isinstance(data, dict) else ""
     return link if link.startswith(GOOGLE) else ""
 
 
 def no_card(page_session: PageSession, answer: Answer) -> HttpResponse:
-    """Back to the account, which says so, or to its login where the session has ended."""
+    """Redirect to the account, which reports it, or to its login if the session has ended."""
     if answer.status == 401 and not page_session.unsure:
         page_session.leave()
     return HttpResponseRedirect("/s/?account&no_card" if page_session.is_customer else "/s/?account")
@@ -57,7 +57,7 @@ def no_card(page_session: PageSession, answer: Answer) -> HttpResponse:
 
 @require_safe
 def reward_code(request: HttpRequest, redemption: int) -> HttpResponse:
-    """An SVG of the code, for the customer who holds it; for everybody else it does not exist."""
+    """The code as an SVG, for the customer of the redemption; 404 for anyone else."""
     page_session = page_session_of(request)
     rows = page_session.api.get("customer/loyalty/redemptions").data if page_session.is_customer else None
     matrix = rows if isinstance(rows, list) else []
@@ -71,7 +71,7 @@ def reward_code(request: HttpRequest, redemption: int) -> HttpResponse:
 
 @require_safe
 def own_data(request: HttpRequest) -> HttpResponse:
-    """What the brand holds of the customer, as they had it written; back to their page where there is no file."""
+    """The latest export of the customer's data, as a file; back to the account page if there is none."""
     page_session = page_session_of(request)
     answer = page_session.api.get("customer/data") if page_session.is_customer else None
     if answer is None or not answer.is_good:
@@ -82,7 +82,7 @@ def own_data(request: HttpRequest) -> HttpResponse:
 
 
 def finished(page_session: PageSession, response: HttpResponse) -> HttpResponse:
-    """With the visitor's cookies: a token that was changed on the way here must reach the browser."""
+    """Set the customer's cookies: tokens renewed during the request must reach the browser."""
     response.headers["Cache-Control"] = "no-store"
     page_session.finish(response)
     return response

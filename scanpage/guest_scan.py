@@ -1,4 +1,4 @@
-"""The last scan of a guest without scripts, in a cookie: shown again, or logged in elsewhere, it is still theirs."""
+"""The last scan of a guest without scripts, in a cookie: after a reload or another login it is still theirs."""
 
 from dataclasses import asdict, dataclass
 
@@ -14,7 +14,7 @@ SALT = "scanpage.guest-scan"
 
 @dataclass(frozen=True, slots=True)
 class GuestScan:
-    """Which code, the nonce that it was sent with, and what proves that it was theirs."""
+    """The code, the nonce of the request, and the proof that the scan was theirs."""
 
     code: str
     nonce: str
@@ -23,7 +23,7 @@ class GuestScan:
 
 
 def saved_scan(request: HttpRequest) -> GuestScan | None:
-    """For as long as the scan can be taken over."""
+    """The saved scan, as long as it can be adopted."""
     try:
         result = signing.loads(request.COOKIES.get(name("scan"), ""), salt=SALT, max_age=seconds())
     except signing.BadSignature:

@@ -1,10 +1,10 @@
-"""What a browser may do with the page: its policies, and who may keep it."""
+"""Response headers that restrict what a browser may do with the page, and who may cache it."""
 
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
-# Our own files and no inline script or style; 'wasm-unsafe-eval' lets the camera's decoder be compiled, and no script.
+# Our own files and no inline script or style. 'wasm-unsafe-eval' allows compiling the camera's decoder, but no scripts.
 POLICY = {
     "default-src": "'none'",
     "script-src": "'self' 'wasm-unsafe-eval'",
@@ -25,7 +25,7 @@ PERMISSIONS_POLICY = (
 
 
 def protected(response: HttpResponseBase) -> HttpResponseBase:
-    """Nobody else's cache may keep the page, nobody's frame show it, and no script but ours run in it."""
+    """Prevent shared caching, framing, and scripts other than ours."""
     response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
     response.headers["Cache-Control"] = "private, no-cache"

@@ -1,4 +1,4 @@
-"""In which language a page speaks: what the visitor chose, else what the browser asks for, else English."""
+"""The language of a page: the customer's choice, else the browser's preference, else English."""
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from core import languages
 
 COOKIE = "page_language"
-LANGUAGES = dict(settings.LANGUAGES)  # each by its own name
+LANGUAGES = dict(settings.LANGUAGES)  # each under its own name
 
 
 def language_of(request: HttpRequest) -> str:

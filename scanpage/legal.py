@@ -1,4 +1,4 @@
-"""A brand's terms and privacy notice, to read."""
+"""Pages with a brand's terms and privacy notice."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ KINDS = {"terms", "privacy"}
 
 
 class LegalPage(PageView):
-    """One of the brand's texts, as it is in force."""
+    """One of the brand's texts in force."""
 
     def get(self, request: HttpRequest, kind: str) -> HttpResponse:  # noqa: ARG002 - Django's signature
         text: Any = self.legal.get(kind) if kind in KINDS else None

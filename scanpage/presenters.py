@@ -1,4 +1,4 @@
-"""What the page reads out of the API's answers: which state a scan is in, and moments by the brand's clock."""
+"""What the page derives from the API's responses: the state of a scan, and times in the brand's time zone."""
 
 import re
 import unicodedata
@@ -16,13 +16,13 @@ MAX_TYPED_LENGTH = 500
 NO_SIGN = re.compile(r"[\s\u200b-\u200f\u2010-\u2015\u202a-\u202e\u2060-\u2069\ufeff]")
 DASHES = re.compile(r"[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 ADDRESS = re.compile(r"https?://[^/]+/(?:s|01/[0-9]{8,14}/21)/([^/?#]{1,200})/?(?:[?#].*)?", re.IGNORECASE)
-# Signs that people take for each other, in the order in which a page warns of them.
+# Characters that are easily confused, in the order in which a page warns of them.
 ALIKE = ("0O", "1Il", "2Z", "5S", "8B", "UV")
 
 
 def state_of(answer: Answer, *, is_customer: bool = False) -> str:
-    """The name of the page's state for the answer to a scan; scan.js has the same rule."""
-    if answer.error in {"AUTH_CODE_INVALID", "VALIDATION_ERROR"}:  # the latter for what no code can look like
+    """The page's state for the response to a scan; scan.js has the same rule."""
+    if answer.error in {"AUTH_CODE_INVALID", "VALIDATION_ERROR"}:  # the latter for text that cannot be a code
         return "unknown"
     if answer.error == "RATE_LIMITED":
         return "waiting"
@@ -45,17 +45,17 @@ def state_of(answer: Answer, *, is_customer: bool = False) -> str:
 
 
 def points_of(scan: dict[str, Any]) -> str:
-    """The name of the page's words on the points of a scan; page.js has the same rule."""
+    """The key of the page's text about the points of a scan; page.js has the same rule."""
     status: str = scan.get("points_status", "")
     if scan.get("waits_for") == "confirmed_email":
         return "unconfirmed"
     if (status, scan.get("status")) == ("not_eligible", "warning"):
-        return ""  # the state says why
+        return ""  # the state has the reason
     return "unsold" if (status, scan.get("reason")) == ("not_eligible", "product_inactive") else status
 
 
 def read(value: Any, zone: ZoneInfo) -> Any:
-    """The same data with moments instead of their text, on the brand's clock."""
+    """The same data with datetimes, in the brand's time zone, instead of their text."""
     if isinstance(value, list):
         return [read(each, zone) for each in value]
     if isinstance(value, dict):
@@ -74,7 +74,7 @@ def format_number(number: float) -> str:
 
 
 def typed(text: str) -> str:
-    """The code in what somebody typed or pasted: without blanks, in plain signs, taken out of a whole address."""
+    """The code in a typed or pasted text: without blanks, in plain characters, extracted from a whole address."""
     address = ADDRESS.fullmatch(text.strip())
     plain = address[1] if address else text
     plain = DASHES.sub("-", unicodedata.normalize("NFKC", plain[:MAX_TYPED_LENGTH]))
@@ -83,10 +83,10 @@ def typed(text: str) -> str:
 
 
 def parts(code: str) -> list[str]:
-    """A code in groups of four, as eyes compare it."""
+    """A code in groups of four, which are easier to compare."""
     return [code[at : at + 4] for at in range(0, len(code), 4)]
 
 
 def alike(code: str) -> list[str]:
-    """The signs of a code that are easily taken for another, each group of them once."""
+    """The groups of easily confused characters that the code contains."""
     return [signs for signs in ALIKE if any(sign in code for sign in signs)]

@@ -1,4 +1,4 @@
-"""A customer's own page: name, language, wishes, address and password, and the end of the account. Forms alone."""
+"""A customer's own page: name, language, preferences, address, password and deletion of the account. Forms only."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -19,7 +19,7 @@ DONE = {"saved", "mailed", "linked", "writing"}
 
 
 class ProfilePage(PageView):
-    """What the API's own calls change; nothing is changed by looking."""
+    """All changes go through the API; a GET changes nothing."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         done = next(iter(DONE & set(request.GET)), "")
@@ -58,7 +58,7 @@ class ProfilePage(PageView):
         choices = {
             topic: {each: f"{topic}/{each}" in form for each in CHANNELS if (topic, each) != ALWAYS} for topic in TOPICS
         }
-        # Staff may have corrected a name since the page was shown: only what the customer typed is theirs.
+        # Staff may have corrected a name since the page was shown, so only fields that the customer changed are sent.
         typed = [name for name in NAMES if form.get(name) != form.get(f"shown_{name}")]
         fields = {name: form.get(name, "")[:200] for name in (*typed, "phone", "language")}
         month, day = (form.get(f"birthday_{name}", "")[:2] for name in ("month", "day"))
@@ -71,7 +71,7 @@ class ProfilePage(PageView):
         return self.ended(self.page_session.api.post("auth/email/change", {"email": email}), "mailed")
 
     def change_password(self) -> HttpResponse:
-        """By a link to the customer's own address, as for a forgotten one."""
+        """Send a link to the customer's own address, as for a forgotten password."""
         profile = self.page_session.api.get("customer/profile")
         if not profile.is_good:
             return self.ended(profile, "linked")
@@ -93,7 +93,7 @@ class ProfilePage(PageView):
         return HttpResponseRedirect("/s/?erased", status=303)
 
     def ended(self, answer: Answer, done: str, *, typed: Mapping[str, str] | None = None) -> HttpResponse:
-        """What was `typed` stands in the form again where the API refused it."""
+        """Redirect, or show the form again with the `typed` values if the API rejected them."""
         if answer.is_good:
             return self.redirect_here(f"?{done}")
         if answer.error == "TOKEN_INVALID":

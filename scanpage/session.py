@@ -1,4 +1,4 @@
-"""The session as scripts reach it: they get short access tokens; the refresh token stays in its cookie."""
+"""The session for scripts: they get short-lived access tokens; the refresh token stays in its cookie."""
 
 import json
 from typing import Any
@@ -45,7 +45,7 @@ class Session(View):
         act = data.get("act")
         if act == "log_out":
             page_session.log_out()
-        elif act in {"rejected", "refused"}:  # pages loaded before a release say "refused"
+        elif act in {"rejected", "refused"}:  # pages loaded before a release send "refused"
             page_session.renew()
         elif act in {"log_in", "register", "confirm"}:
             answer = self.let_in(page_session, brand, act, data)
@@ -73,7 +73,7 @@ def error_response(answer: Answer) -> JsonResponse:
 
 
 def read_body(request: HttpRequest) -> dict[str, str]:
-    """The texts in the body, which is a JSON object; nothing of any other."""
+    """The string values of the JSON object in the body; empty for any other body."""
     if len(request.body) > MAX_BODY_BYTES:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Who looks at the page: the cookies that keep a customer logged in, out of reach of every script."""
+"""The session of the page's customer: cookies that no script can read keep them logged in."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,32 +10,32 @@ from django.http.response import HttpResponseBase
 from scanpage.api_client import Answer, Api
 
 YEAR = 365 * 86_400
-EARLY_SECONDS = 60  # an access token this near its end is not handed out any more
+EARLY_SECONDS = 60  # an access token this close to its expiry is no longer issued
 
 
 @dataclass
 class PageSession:
-    """Whoever opens one brand's page. `finish` writes what changed into the answer's cookies."""
+    """The session of anyone who opens a brand's page. `finish` writes its changes to the response's cookies."""
 
     request: HttpRequest
     guest: Api
     access: str = ""
     expires_in: int = 0
-    # Why it is not known whether this is a customer: the refresh got no answer, being limited or down.
+    # Set if it is unknown whether this is a customer, because the refresh was rate-limited or the API was down.
     unsure: Answer | None = None
     _tokens: dict[str, Any] | None = None
     _left: bool = False
 
     @classmethod
     def of(cls, request: HttpRequest, key: str) -> "PageSession":
-        """With a fresh access token if the cookies still stand for a session."""
+        """With a fresh access token, if the cookies have a valid session."""
         page_session = cls(request, Api(request, key), request.COOKIES.get(name("access"), ""))
         if not page_session.access:
             page_session.renew()
         return page_session
 
     def renew(self) -> None:
-        """Change the refresh token for new ones, once in a request: it is good once."""
+        """Exchange the refresh token, which can be used only once, for new tokens; at most once in a request."""
         refresh = self.request.COOKIES.get(name("refresh"), "")
         if refresh and not self._tokens and not self._left:
             self.use_tokens(self.guest.post("auth/token/refresh", {"refresh": refresh}))
@@ -46,7 +46,7 @@ class PageSession:
 
     @property
     def api(self) -> Api:
-        """The API as this session calls it."""
+        """The API with this session's access token."""
         return replace(self.guest, access=self.access)
 
     def log_in(self, email: str, password: str) -> Answer:
@@ -56,14 +56,14 @@ class PageSession:
         return answer
 
     def register(self, email: str, password: str, entered: dict[str, Any], *, consented: bool) -> Answer:
-        """Become a customer, and log in; with a `registration_id` in the answer only once the address is confirmed."""
+        """Register and log in. With a `registration_id` in the answer, the address must be confirmed first."""
         body = {"email": email, "password": password, **entered, "consented": consented}
         answer = self.guest.post("auth/register", body)
         waits = not answer.is_good or answer.body.get("registration_id")
         return answer if waits else self.log_in(email, password)
 
     def confirm(self, proof: dict[str, str]) -> Answer:
-        """Log in to the account that a mailed code or link begins."""
+        """Log in to the account that a mailed code or link confirms."""
         answer = self.guest.post("auth/register/confirm", proof)
         self.use_tokens(answer, leave=False)
         return answer
@@ -75,7 +75,7 @@ class PageSession:
         self.leave()
 
     def use_tokens(self, answer: Answer, *, leave: bool = True) -> None:
-        """Keep the tokens of an answer. A refusal of a refresh ends the session here too; no answer does not."""
+        """Use the tokens of an answer. A rejected refresh ends the session here too; a missing answer does not."""
         if answer.is_good:
             self._tokens, self._left, self.unsure = answer.body, False, None
             self.access, self.expires_in = answer.body["access"], answer.body["expires_in"]
@@ -106,5 +106,5 @@ class PageSession:
 
 
 def name(what: str) -> str:
-    """A cookie that only this very host could have set, where there is HTTPS to say so."""
+    """A cookie name that, under HTTPS, only this exact host can set."""
     return f"__Host-page_{what}" if settings.SESSION_COOKIE_SECURE else f"page_{what}"

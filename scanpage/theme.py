@@ -1,4 +1,4 @@
-"""What a brand's page looks like: its colours as a style sheet, its icons, and what a phone needs to install it."""
+"""The appearance of a brand's page: its colours as a style sheet, its icons, and what a phone needs to install it."""
 
 import hashlib
 import io
@@ -17,19 +17,19 @@ from core import colours
 from scanpage import assets
 
 ICON_SIZES = {32, 180, 192, 512}
-USE = 3  # how the colours are used: another number where that changes, so that browsers ask for the style sheet again
-MAX_DARK = 0.18  # luminance up to which a ground is dark by itself
+USE = 3  # how the colours are used; increase it with every change, so that browsers request the style sheet again
+MAX_DARK = 0.18  # a background up to this luminance counts as dark
 NIGHT, NIGHT_TEXT, SHARE_OF_CARD = "#12161c", "#f3f4f6", 0.04
 
 
 def version(brand: Brand) -> str:
-    """Changes with the brand's colours and logo, and with how they are used."""
+    """Changes with the brand's colours and logo, and with their use."""
     parts = (USE, brand.colour_background, brand.colour_text, brand.colour_accent, brand.logo_id, brand.name)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
 def style(brand: Brand) -> str:
-    """The brand's colours, and those that follow from them, as custom properties; for the night a darker set."""
+    """The brand's colours and derived ones as custom properties, with a darker set for dark mode."""
     background, text, accent = brand.colour_background, brand.colour_text, brand.colour_accent
     readable = accent if colours.contrast(accent, background) >= colours.READABLE else text
     is_dark = colours.luminance(background) < MAX_DARK
@@ -38,7 +38,7 @@ def style(brand: Brand) -> str:
 
 
 def night(brand: Brand) -> str:
-    """A dark ground with a breath of the brand's accent, which is lightened until it can be seen and read there."""
+    """A dark background with a hint of the brand's accent, which is lightened until it is readable there."""
     background = colours.mixed(NIGHT, brand.colour_accent, 0.06)
     card = colours.mixed(background, NIGHT_TEXT, SHARE_OF_CARD)
     accent = colours.corrected(brand.colour_accent, grounds=[card], least=colours.VISIBLE)
@@ -47,7 +47,7 @@ def night(brand: Brand) -> str:
 
 
 def palette(background: str, text: str, accent: str, link: str, scheme: str, logo_of: Brand | None = None) -> str:
-    """`logo_of`: whose logo was drawn for another ground, and keeps that one."""
+    """`logo_of`: whose logo was drawn for another background, and keeps that background."""
     named = {
         "background": background,
         "text": text,
@@ -63,7 +63,7 @@ def palette(background: str, text: str, accent: str, link: str, scheme: str, log
 
 @require_safe
 def style_sheet(request: HttpRequest) -> HttpResponse:
-    """At an address of no brand's too: the portal's own has a page for customers."""
+    """Also served at an address without a brand: the portal's own has a page for customers."""
     brand = brand_of(request) or Brand()
     return HttpResponse(style(brand), content_type="text/css; charset=utf-8", headers=cache_headers(request, brand))
 
@@ -80,7 +80,7 @@ def icon(request: HttpRequest, size: int) -> HttpResponse:
 
 @lru_cache(maxsize=256)
 def drawn(logo: str, letter: str, background: str, accent: str, size: int) -> bytes:
-    """The logo in the middle of the background, or the brand's first letter on its accent."""
+    """The logo centred on the background, or the brand's first letter on its accent."""
     picture = Picture.objects.filter(pk=logo).first() if logo else None
     image = Image.new("RGB", (size, size), background if picture else accent)
     if picture:
@@ -98,7 +98,7 @@ def drawn(logo: str, letter: str, background: str, accent: str, size: int) -> by
 
 @require_safe
 def manifest(request: HttpRequest) -> HttpResponse:
-    """The web app manifest: with it a phone offers to keep the page like an app."""
+    """The web app manifest, with which a phone offers to install the page like an app."""
     brand = known_brand(request)
     icons = [
         {"src": f"/page/icon-{size}.png?v={version(brand)}", "sizes": f"{size}x{size}", "type": "image/png"}
@@ -123,7 +123,7 @@ def manifest(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def service_worker(request: HttpRequest) -> HttpResponse:
-    """The script that answers while the phone is offline; it changes with every file that it keeps."""
+    """The script for offline use; it changes with every file that it caches."""
     brand = known_brand(request)
     head = f'const VERSION = "{assets.version()}-{version(brand)}", ASSETS = "{assets.version()}";\n'
     content = head + assets.files()["service_worker.js"].read_text()
@@ -139,5 +139,5 @@ def known_brand(request: HttpRequest) -> Brand:
 
 
 def cache_headers(request: HttpRequest, brand: Brand) -> dict[str, str]:
-    """For ever, where the address names how the brand looks now."""
+    """Cache forever if the address has the current version of the brand's appearance."""
     return {"Cache-Control": FOR_EVER if request.GET.get("v") == version(brand) else "no-cache"}

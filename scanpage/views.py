@@ -1,4 +1,4 @@
-"""The page over HTTP. Looking at it changes nothing; without scripts its forms do what scripts would do."""
+"""The page over HTTP. A GET changes nothing; without scripts, its forms do what scripts would do."""
 
 import re
 import secrets
@@ -27,7 +27,7 @@ from scanpage.headers import protected
 from scanpage.languages import COOKIE, LANGUAGES, language_of
 from scanpage.session_cookies import PageSession
 
-# What may stand between a customer and a reward, for scripts to say; the last stands for any other.
+# Reasons why a customer cannot have a reward, for scripts to show; the last is for any other.
 INELIGIBILITY_CODES = [
     "NOT_ENOUGH_POINTS",
     "LEVEL_TOO_LOW",
@@ -43,7 +43,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 
 class PageView(View):
-    """A page of the brand whose host is called, in the visitor's language, with headers of its own."""
+    """A page of the brand at the requested host, in the customer's language, with its own headers."""
 
     brand: Brand
     page_session: PageSession
@@ -95,22 +95,22 @@ class PageView(View):
 
     @property
     def tab(self) -> str:
-        """Which entry of the bar at the bottom this page is."""
+        """The entry of the bottom bar that this page belongs to."""
         requested = self.request.GET.get("account")
         return "scan" if requested is None else "rewards" if requested == "rewards" else "points"
 
     @property
     def here(self) -> str:
-        """This page's own path, as links name it."""
+        """This page's own path, for links."""
         return quote(self.request.path)
 
     def redirect_here(self, query: str = "") -> HttpResponse:
-        """To a page that can be loaded again without sending anything a second time."""
+        """Redirect to a page that can be reloaded without sending anything again."""
         return HttpResponseRedirect(self.here + query, status=303)
 
 
 class ScanPage(PageView):
-    """A code's page; without a code the page to type one, and to look at one's points."""
+    """A code's page; without a code, the page to type one or view the account."""
 
     def get(self, request: HttpRequest, code: str = "", **_gtin: str) -> HttpResponse:
         typed = presenters.typed(request.GET.get("typed", ""))
@@ -136,7 +136,7 @@ class ScanPage(PageView):
         return self.page(context)
 
     def outcome_of(self, scan_id: str) -> dict[str, Any]:
-        """What a scan has come to; the page looks again while its points are on their way."""
+        """The state of a scan; the page checks again while its points are pending."""
         answer = self.page_session.api.get(f"scans/{scan_id}")
         if not answer.is_good:
             return {}
@@ -166,7 +166,7 @@ class ScanPage(PageView):
         return act() if act else self.redirect_here()
 
     def scan(self) -> HttpResponse:
-        if self.page_session.unsure:  # a guest's scan would take the points away from the customer that this may be
+        if self.page_session.unsure:  # a guest's scan would take the points from the possible customer
             return self.page({"state": presenters.state_of(self.page_session.unsure)})
         saved = guest_scan.saved_scan(self.request)
         guest_scan_here = saved if saved and saved.code == self.code else None
@@ -184,7 +184,7 @@ class ScanPage(PageView):
         return response
 
     def scan_context(self, nonce: str) -> dict[str, Any]:
-        """The context that shows a form's scan. Sent again with the same nonce it is the same scan."""
+        """The context that shows a form's scan. The same nonce gives the same scan."""
         answer = self.page_session.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
         if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
             self.delete_cookie_if_rejected(answer)
@@ -217,7 +217,7 @@ class ScanPage(PageView):
         return self.page_session.register(email, password, account.entered(form), consented=bool(form.get("consented")))
 
     def confirm(self) -> HttpResponse:
-        """The mailed code of a registration: the account begins, and the visitor is logged in to it."""
+        """Confirm a registration with the mailed code, and log in to the new account."""
         proof = {name: self.request.POST.get(name, "")[:100] for name in ("registration_id", "code")}
         answer = self.page_session.confirm(proof)
         if not answer.is_good:
@@ -226,7 +226,7 @@ class ScanPage(PageView):
         return self.let_in()
 
     def send_confirmation(self) -> HttpResponse:
-        """Another e-mail with a link, for a customer whose points wait for their confirmed address."""
+        """Send another confirmation link to a customer whose points wait for their confirmed address."""
         answer = self.page_session.api.post("auth/email/verification", {})
         self.delete_cookie_if_rejected(answer)
         if answer.is_good and answer.body.get("email_verified_at"):
@@ -236,7 +236,7 @@ class ScanPage(PageView):
         return self.redirect_here(f"?mail={sent}" + (f"&scan={scan_id}" if UUID.fullmatch(scan_id) else ""))
 
     def let_in(self) -> HttpResponse:
-        """On to the account; a scan that was this guest's becomes the customer's."""
+        """Redirect to the account after a login; a guest's scan is adopted."""
         form = self.request.POST
         scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
         saved = guest_scan.saved_scan(self.request)
@@ -256,7 +256,7 @@ class ScanPage(PageView):
         return response
 
     def rerender_form(self, answer: Answer, *, registers: bool) -> HttpResponse:
-        """The form again, beside the scan that it was shown with."""
+        """The form again, with the scan that it was shown with."""
         complaint = {"wrong": account.complaint(answer), "registers": registers}
         filled = {name: self.request.POST.get(name, "")[:254] for name in ("email", "first_name", "referral_code")}
         return self.page({**self.previous_context(), **complaint, **filled}, status=400)
@@ -271,7 +271,7 @@ class ScanPage(PageView):
         return self.redirect_here()
 
     def forgot(self) -> HttpResponse:
-        """Ask for a link by mail. Whether there is such an account, nobody is told."""
+        """Request a link by mail. The response does not reveal whether the account exists."""
         email = self.request.POST.get("email", "")[:300]
         answer = self.page_session.guest.post("auth/password/forgot", {"email": email})
         if answer.is_good:
@@ -280,7 +280,7 @@ class ScanPage(PageView):
         return self.page(details, status=400)
 
     def redeem(self) -> HttpResponse:
-        """Spends points only after the customer was asked."""
+        """Spend points only after the customer has confirmed."""
         number = self.posted_id("reward")
         if not self.request.POST.get("confirmed"):
             known = self.own_account()
@@ -293,7 +293,7 @@ class ScanPage(PageView):
         return self.claim_or_redeem(f"milestones/{self.posted_id('reward')}/claim", "")
 
     def report(self) -> HttpResponse:
-        """What makes the visitor think that the product is a fake."""
+        """Send a fake report."""
         details = {name: self.request.POST.get(name, "")[:2000] for name in ("place", "remark", "contact")}
         answer = self.page_session.api.post("fake-reports", {"code": self.code, **details})
         self.delete_cookie_if_rejected(answer)
@@ -302,21 +302,21 @@ class ScanPage(PageView):
         return self.page({"report": details, "not_reported": account.complaint(answer)}, status=400)
 
     def claim_or_redeem(self, path: str, nonce: str) -> HttpResponse:
-        """A reward for points, or one that was reached: with its code, or with why not."""
+        """Redeem or claim a reward, and show its code or the reason why not."""
         answer = self.page_session.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
         self.delete_cookie_if_rejected(answer)
         result: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
         return self.page({**result, "account": self.own_account(), "tab": "rewards"})
 
     def undo(self) -> HttpResponse:
-        """A reward that was taken by mistake goes back."""
+        """Undo the redemption of a reward that was taken by mistake."""
         answer = self.page_session.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
         self.delete_cookie_if_rejected(answer)
         result: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
         return self.page({**result, "account": self.own_account(), "tab": "rewards"})
 
     def refer(self) -> HttpResponse:
-        """The code of the friend who brought the customer here."""
+        """Enter the code of the member who referred the customer."""
         code = self.request.POST.get("referral_code", "")[:40]
         answer = self.page_session.api.post("customer/loyalty/referral", {"code": code})
         self.delete_cookie_if_rejected(answer)
@@ -326,7 +326,7 @@ class ScanPage(PageView):
         return self.page({**result, **context}, status=status)
 
     def agree(self) -> HttpResponse:
-        """To the brand's texts in force, as a customer who is there already."""
+        """Agree to the brand's texts in force, as an existing customer."""
         text_ids = account.displayed_texts(self.request.POST)
         answer = self.page_session.api.post("customer/consents", {"legal_texts": text_ids})
         self.delete_cookie_if_rejected(answer)
@@ -336,7 +336,7 @@ class ScanPage(PageView):
         return account.of(self.page_session) if self.page_session.is_customer else None
 
     def posted_id(self, name: str) -> str:
-        """A row's number from the form; 0, which is nobody's, for anything else."""
+        """A row's id from the form; 0, which no row has, for anything else."""
         text = self.request.POST.get(name, "")
         return text if account.is_id(text) else "0"
 

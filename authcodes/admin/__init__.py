@@ -1,4 +1,4 @@
-"""The portal's pages about products, codes, their scans and recalls."""
+"""The portal's pages for products, codes, scans and recalls."""
 
 from authcodes.admin import fake_reports, imports, products, scans
 from authcodes.admin.batches import batches

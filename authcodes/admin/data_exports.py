@@ -1,4 +1,4 @@
-"""The page that has a customer's data exported: staff say why, and get the job."""
+"""The page that starts an export of a customer's data: staff enter a reason and get the job."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from portal.import_export.exportable import within
 
 
 def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpResponse:
-    """The page that says what the file will hold; posted, it starts the job."""
+    """Describe what the file will contain; on POST, start the job."""
     if member.brand_id not in within(request.user, page.opts.label_lower):
         raise PermissionDenied
     contents = _(
@@ -51,9 +51,9 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
 
 
 def start(page: Any, request: HttpRequest, member: UserPoints, reason: str) -> Job:
-    """Start the job and write it into the member's history. Raises DomainError."""
+    """Start the job and note it in the member's history. Raises DomainError."""
     customer = users.lock_user(user_id=member.user_id)
-    if not UserPoints.objects.filter(pk=member.pk, user=customer).exists():  # erased while this waited
+    if not UserPoints.objects.filter(pk=member.pk, user=customer).exists():  # erased while waiting for the lock
         raise Http404
     job = data_exports.start(brand=member.brand, customer=customer, by=staff_user(request), at=timezone.now())
     page.note(request, [member], gettext_noop("Data exported"), reason=reason)

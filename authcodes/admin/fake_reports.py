@@ -1,4 +1,4 @@
-"""Page: reports of products that may be fakes. Customers write them; staff close them, and open them again."""
+"""Page: reports of products that may be fakes. Customers write them; staff close and reopen them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
@@ -48,7 +48,7 @@ class FakeReportAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("customer"))
     def customer(self, report: FakeReport) -> str:
-        """Only of the brand's own: whoever logs in at its page may be another brand's."""
+        """Show only the brand's own customers: a logged-in reporter may belong to another brand."""
         result = report.user_id and accounts.find(brand=report.brand, user_id=report.user_id)
         return result.email if result else "—"
 

@@ -1,4 +1,4 @@
-"""Filters of the lists of codes and scans; what each means is said once, for them and for the dashboard."""
+"""Filters of the lists of codes and scans. The dashboard uses the same conditions."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -22,7 +22,7 @@ from portal.lists.queries import report_search_error
 from portal.unfold import TypedForm
 
 STATES = {**dict(Status.choices), "unassigned": _("Not assigned"), "recalled": _("Recalled")}
-MAX_RECALLED_BATCHES = 50  # whose rows are merged; of more recalled batches they are met soon on a walk along all rows
+MAX_RECALLED_BATCHES = 50  # beyond it, recalled rows are so frequent that reading all rows in order soon finds them
 
 
 class StatusFilter(StateFilter):
@@ -39,8 +39,8 @@ class StatusFilter(StateFilter):
         return result & Q(product__isnull=False) if state == Status.UNSCANNED else result
 
     def recalled(self, brands: Sequence[Brand], code: str) -> Q:
-        """Recalled batch by recalled batch: each has its rows in order in an index, and the newest row of a recalled
-        batch may lie a million rows away from the newest of all.
+        """Partition by recalled batch: each has its rows in index order. Otherwise the newest recalled row may be a
+        million rows behind the newest row.
         """
         batches = BatchRange.objects.filter(brand__in=brands, recall__isnull=False)
         ids = list(batches.values_list("pk", flat=True)[: MAX_RECALLED_BATCHES + 1])
@@ -51,7 +51,7 @@ class StatusFilter(StateFilter):
 
 
 class CodeStatusFilter(StatusFilter):
-    """Scans of codes that are so now, whatever they were at the time."""
+    """Filter scans by the current status of their codes, whatever it was at the time of the scan."""
 
     title = _("the code's status")
 
@@ -64,7 +64,7 @@ class CodeStatusFilter(StatusFilter):
 
 
 class BatchStateFilter(StateFilter):
-    """As the list's badges say it; what is wrong goes before what is ready."""
+    """The states of the list's badges; problems take precedence over ready."""
 
     title = _("state")
     parameter_name = "state"
@@ -98,7 +98,7 @@ class FirstScanFilter(DayFilter):
 
 
 class PlaceForm(TypedForm):
-    """A part of a place; a script offers those that it is a part of."""
+    """A part of a place name; a script suggests the places that contain it."""
 
     def __init__(self, *arguments: Any, of: str, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -108,7 +108,7 @@ class PlaceForm(TypedForm):
 
 
 class KnownPlaceFilter(TextFilter):
-    """By a part of a place; `of` says which places of the brands there are."""
+    """Filter by a part of a place name. `of` selects which places of the brands are known."""
 
     of = search.SCANNED
 
@@ -124,7 +124,7 @@ class KnownPlaceFilter(TextFilter):
         return self.condition_at(self.matching(typed, brands), brands)
 
     def matching(self, typed: str, brands: Sequence[Brand]) -> list[str]:
-        """Itself where nothing is called so: then nothing is found."""
+        """The known places that match; the typed text itself if none does, so that nothing is found."""
         return search.find(typed, search.known(self.of, brands)) or [typed]
 
     def condition_at(self, places: list[str], brands: Sequence[Brand]) -> Q:
@@ -148,7 +148,7 @@ class InventoryFilter(KnownPlaceFilter):
 
 
 class CodeLocationFilter(InventoryFilter):
-    """Where an import of ranges put the codes."""
+    """Where an import of ranges placed the codes."""
 
     title = _("location")
     parameter_name = of = "location"
@@ -168,7 +168,7 @@ class PlaceFilter(KnownPlaceFilter):
 
 
 class CustomerFilter(OwnRowsFilter):
-    """Whoever is another brand's customer stays unknown, by number too."""
+    """Another brand's customers stay hidden, even if their id is entered."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)

@@ -1,4 +1,4 @@
-"""Forms of imports: the file of a new one, with the batch that codes printed elsewhere become, and a corrected one."""
+"""Forms of imports: a new file, the batch for codes printed elsewhere, and a corrected file."""
 
 from typing import Any
 
@@ -29,9 +29,9 @@ BATCH_FIELDS: dict[str, Any] = {name: BatchRange._meta.get_field(name) for name 
 
 
 class UploadForm(TenantForm):
-    """The file, whose header says what it holds, for which product if its rows do not say, and which batch is made."""
+    """A new import: its file, a product if the rows name none, and the batch to create. The header sets the kind."""
 
-    request: HttpRequest  # the page sets it
+    request: HttpRequest  # set by the page
     range_name = forms.CharField(
         label=gettext_lazy("Batch name"), max_length=120, required=False, strip=True, widget=TextWidget
     )
@@ -79,7 +79,7 @@ class UploadForm(TenantForm):
                 del self.fields[name]
 
     def batch_settings(self) -> BatchSettings:
-        """Of the batch that codes printed elsewhere become. A field that somebody may not set stands at its default."""
+        """Settings of the batch for codes printed elsewhere. Fields that the user may not set have their defaults."""
         cleaned: dict[str, Any] = {
             name: self.cleaned_data.get(name) for name in SCAN_VALUE_FIELDS if name in self.fields
         }
@@ -106,7 +106,7 @@ class UploadForm(TenantForm):
         cleaned = super().clean()
         if cleaned.get("file"):
             guessed = Import.Kind.LIST if cleaned.get("product") else Import.Kind.RANGES
-            cleaned["kind"] = kind_from_header(cleaned["file"]) or guessed  # which the check then refuses in words
+            cleaned["kind"] = kind_from_header(cleaned["file"]) or guessed  # the check then rejects it with a message
         needs_product = cleaned.get("kind") in {Import.Kind.LIST, Import.Kind.PRINTED}
         if needs_product and not cleaned.get("product") and "product" not in self.errors:
             self.add_error("product", _("Choose the product that these codes are for."))
@@ -116,6 +116,6 @@ class UploadForm(TenantForm):
 
 
 class CorrectedFileForm(forms.Form):
-    """The corrected file."""
+    """The corrected file of an import."""
 
     file = forms.FileField(label=gettext_lazy("Corrected file"), widget=FileWidget(attrs={"accept": ".csv"}))

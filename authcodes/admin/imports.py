@@ -1,4 +1,4 @@
-"""Page: codes by CSV, assigned or brought in. A worker checks the file; somebody looks and commits it or not."""
+"""Page: imports of codes from CSV files. A worker checks a file; staff review it, then commit or discard it."""
 
 import json
 from collections.abc import Iterator
@@ -138,7 +138,7 @@ class ImportAdmin(LiveAdmin):
         return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Hides the settings of a batch from people who may set them at no brand."""
+        """Hide the batch settings from users who may not set them for any brand."""
         result = super().get_fieldsets(request, obj)
         hidden = obj is None and not roles.brand_scope(request.user, SCAN_VALUE, scan_value.LABEL)
         return without(result, SCAN_VALUE_FIELDS) if hidden else result
@@ -174,7 +174,7 @@ class ImportAdmin(LiveAdmin):
         return redirect("admin:authcodes_import_change", obj.pk)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Whose job ended without a word is shown as what it will be; the next action stores that."""
+        """If the import's job died, show the status that the import falls back to. The next action stores it."""
         result = super().get_object(request, object_id, from_field)
         if request.method != "POST":
             for name, value in uploads.released(result).items():
@@ -194,11 +194,11 @@ class ImportAdmin(LiveAdmin):
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def may_act(self, request: HttpRequest, upload: Import) -> bool:
-        """Whether the person may commit, discard or undo it."""
+        """Whether the user may commit, discard or undo the import."""
         return uploads.may_act(upload, staff_user(request)) and upload.brand_id in self.brand_scope(request, ACT)
 
     def again(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Upload the corrected file, with everything else as it was chosen for this import."""
+        """Upload a corrected file with the same settings as this import."""
         before = self.get_object(request, str(pk))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -245,9 +245,9 @@ class ImportAdmin(LiveAdmin):
         )
 
     def act(self, request: HttpRequest, pk: int, action: Any, done: str, *, undo: str = "") -> HttpResponse:
-        """Do it, tell what came of it (`done`, marked with gettext_noop), and write it into the history.
+        """Run the action, show its result (`done`, marked with gettext_noop) and note it in the history.
 
-        `undo`: the kind of the offer to undo it.
+        `undo`: the kind of the undo offer.
         """
         upload = self.get_object(request, str(pk))
         if request.method != "POST":
@@ -280,13 +280,13 @@ class ImportAdmin(LiveAdmin):
 
 
 def as_csv(lines: Iterator[str], name: str) -> StreamingHttpResponse:
-    """A download; the byte order mark tells Excel that it is UTF-8."""
+    """A download; the byte order mark makes Excel read it as UTF-8."""
     content = (part.encode() for part in chain(["\ufeff"], lines))
     return as_attachment(StreamingHttpResponse(content, content_type="text/csv; charset=utf-8"), name)
 
 
 def preview_of(upload: Import, page: str) -> dict[str, Any]:
-    """What the import's page shows above its form."""
+    """The panel above the form on the import's page."""
     lines = ImportRow.objects.filter(upload=upload).order_by("line")
     counted: Any = CountedRows(lines.exclude(error=""), upload.bad_rows)
     faulty: Page[ImportRow] = Paginator(counted, ERRORS_PER_PAGE).get_page(page)
@@ -311,7 +311,7 @@ def preview_of(upload: Import, page: str) -> dict[str, Any]:
 
 
 class CountedRows:
-    """Rows whose number is known, so that nobody counts them."""
+    """Rows with a known count, which saves the paginator a query."""
 
     def __init__(self, rows: Any, number: int) -> None:
         self.rows, self.number = rows, number

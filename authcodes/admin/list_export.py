@@ -1,4 +1,4 @@
-"""Exports of what a list shows: the page that starts one, and the job that asks the same list for all its rows."""
+"""Exports of lists: the page that starts an export, and the job that queries the same list for all its rows."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ExportForm(AsciiDigits, forms.Form):
-    """For which brand, and as what kind of file."""
+    """The brand, and the file format."""
 
     brand = forms.ModelChoiceField(Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget)
     format = forms.ChoiceField(choices=ReportFormat.choices, label=gettext_lazy("File"), widget=SelectWidget)
@@ -48,7 +48,7 @@ class ExportForm(AsciiDigits, forms.Form):
 
 
 def view(page: ExportingAdmin, request: HttpRequest) -> HttpResponse:
-    """The page that says what will be exported; posted, it starts the job."""
+    """Describe what will be exported; on POST, start the job."""
     may = within(request.user, page.opts.label_lower)
     if not may:
         raise PermissionDenied
@@ -80,7 +80,7 @@ def start(page: ExportingAdmin, request: HttpRequest, *, brand: Brand, format: s
 
 
 def run(run: runner.Run) -> None:
-    """The jobs' handler: the list as whoever started it would see it now, of the job's brand."""
+    """Job handler: export the list's rows of the job's brand, as the user who started the job sees it now."""
     model, report = REPORTS[run.job.kind]
     by = run.job.created_by
     page: Any = admin.site.get_model_admin(model)

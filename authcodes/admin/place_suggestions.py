@@ -1,4 +1,4 @@
-"""The places that filters offer while somebody types."""
+"""Suggested places for filters."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ KINDS = (search.SCANNED, *search.FETCH_PLACES_OF_CODES)
 
 
 def suggestions(request: HttpRequest, brands: Sequence[Brand]) -> JsonResponse:
-    """Places of these brands that have `q` as a part; `of` names the kind of place."""
+    """Places of these brands that contain `q`; `of` selects the kind of place."""
     typed, of = request.GET.get("q", ""), request.GET.get("of", search.SCANNED)
     if of not in KINDS:
         return JsonResponse({"message": f"of is one of {', '.join(KINDS)}."}, status=400)

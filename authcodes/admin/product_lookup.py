@@ -1,12 +1,12 @@
-"""The choice of a product for codes: those that are sold."""
+"""Lookup of products for codes: only products that are sold."""
 
 from portal.base.forms import Lookup
 
-SOLD_ONLY = "sold"  # the page of products reads it from the look-up's address
+SOLD_ONLY = "sold"  # in the lookup's address, read by the product admin
 
 
 class SoldLookup(Lookup):
-    """Looks up products that are sold, as they are typed."""
+    """Suggests products that are sold while the user types."""
 
     def get_url(self) -> str:
         address: str = super().get_url()

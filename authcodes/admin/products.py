@@ -1,4 +1,4 @@
-"""Page: what a brand sells."""
+"""Page: a brand's products."""
 
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -35,7 +35,7 @@ from portal.undo.switches import SwitchUndoMixin
 from portal.unfold import TextWidget, action, display
 
 BATCHES = "authcodes.batchrange"
-MAKE_CODES = "authcodes_product_make_codes"  # as the button is called
+MAKE_CODES = "authcodes_product_make_codes"  # the button's name
 
 
 class ProductForm(PictureForm):
@@ -99,13 +99,13 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
 
     @display(description=gettext_lazy("points per scan"), ordering="redeem_point_value")
     def points(self, product: Any) -> str:
-        """Of codes whose batch has no points of its own."""
+        """The points of codes whose batch sets none."""
         if product.redeem_point_value:
             return format_number(product.redeem_point_value)
         return _("Level's points") if product.has_levels else format_number(BY_DEFAULT)
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
-        """A price is written as the language writes it, whatever the browser's own is; a point is taken everywhere."""
+        """Show prices in the portal language's format, whatever the browser's; a decimal point is always accepted."""
         if db_field.name == "retail_price":
             example = _("Enter a price such as %(price)s.") % {"price": number_format(Decimal("4.5"), 2)}
             options |= {"localize": True, "widget": TextWidget(attrs={"inputmode": "decimal"})}
@@ -115,7 +115,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
     ) -> HttpResponse:
-        """With the brand's currency after the price, as far as the brand is known."""
+        """Show the brand's currency after the price, if the brand is known."""
         price = context["adminform"].form.fields.get("retail_price")
         if price:
             brand_id = options["obj"].brand_id if options.get("obj") else only_brand(self, request)
@@ -130,7 +130,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
         description=gettext_lazy("Save and make codes"), url_path="codes", icon="qr_code_2", permissions=["make_codes"]
     )
     def make_codes(self, _request: HttpRequest, _obj: Product) -> None:
-        """What the button saves is saved by then; the answer leads on to the wizard of a batch."""
+        """The product is already saved; the response leads to the batch wizard."""
 
     def has_make_codes_permission(self, request: HttpRequest, _object_id: Any = None) -> bool:
         return bool(roles.brand_scope(request.user, ADD, BATCHES))
@@ -138,8 +138,8 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """With the button that django-unfold shows beside a row that is there already."""
-        page: Any = self  # whose types do not say what django-unfold adds
+        """Add the button that django-unfold shows only for existing rows."""
+        page: Any = self  # its types omit what django-unfold adds
         page_context = {"actions_submit_line": page.get_actions_submit_line(request, None)}
         return super().add_view(request, form_url, {**page_context, **(extra_context or {})})
 
@@ -150,7 +150,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
         return self.on_to_codes(request, obj) or super().response_change(request, obj)
 
     def on_to_codes(self, request: HttpRequest, product: Product) -> HttpResponse | None:
-        """For whom pressed that button."""
+        """Redirect to the batch wizard if the user pressed that button."""
         if MAKE_CODES not in request.POST or not self.has_make_codes_permission(request):
             return None
         self.message_user(request, _("%(product)s is saved. Now make its codes.") % {"product": product})
@@ -159,18 +159,18 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Forms that give codes a product look up those that are sold; lists filter by any."""
+        """Forms that assign a product look up only products that are sold; list filters find any."""
         result, many = super().get_search_results(request, queryset, search_term)
         return (result.filter(is_active=True) if request.GET.get(SOLD_ONLY) else result), many
 
     @action(description=gettext_lazy("Print its codes"), url_path="print", icon="print", permissions=["print_codes"])
     def print_codes(self, _request: HttpRequest, object_id: str) -> HttpResponse:
-        """To the page that prints what the list of codes shows."""
+        """Redirect to printing the codes of this product."""
         return redirect(f"{reverse('admin:authcodes_printrun_codes')}?product__id__exact={object_id}")
 
     @action(description=gettext_lazy("Recall"), url_path="recall", icon="report", permissions=["recall"])
     def recall(self, _request: HttpRequest, object_id: str) -> HttpResponse:
-        """To the page that says what a recall of all its batches changes."""
+        """Redirect to the preview of a recall of all batches of this product."""
         return redirect(f"{reverse('admin:authcodes_recall_add')}?kind=product&product={object_id}")
 
     def has_recall_permission(self, request: HttpRequest, object_id: Any = None) -> bool:

@@ -1,4 +1,4 @@
-"""What a brand sells, and the printers it prints with, as files."""
+"""Products and printers as import and export files."""
 
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ TAGS: Any = Product._meta.get_field("tags")  # noqa: SLF001 - Django's public AP
 
 
 class ProductResource(CeilingResource):
-    """Products by their SKU. The columns are those of the list's export; a price list has SKUs and prices alone."""
+    """Products, keyed by SKU. The columns match the list's export; a price list needs only SKUs and prices."""
 
     sku = column(Product, "sku")
     title = column(Product, "title")
@@ -65,7 +65,7 @@ class ProductResource(CeilingResource):
 
 
 class PrinterResource(TenantResource):
-    """Printers by their names."""
+    """Printers, keyed by name."""
 
     name = column(Printer, "name")
     offset_x = column(Printer, "offset_x")

@@ -1,4 +1,4 @@
-"""What the result of a scan means and what the scan page said, in a sentence each, and the recalls that it is about."""
+"""A sentence each on what a scan's result means and what the scan page showed, and the recalls of the code."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -65,7 +65,7 @@ WARNINGS = {
 
 
 def panel_of(page: Any, request: HttpRequest, scan: Scan) -> dict[str, Any]:
-    """For the template `scan/panel.html`; `page` is the model admin of scans."""
+    """Context of the template `scan/panel.html`. `page` is the model admin of scans."""
     return {
         "scan_meaning": MEANINGS[Reason(scan.reason)],
         "scan_answer": answer_of_page(scan),
@@ -74,7 +74,7 @@ def panel_of(page: Any, request: HttpRequest, scan: Scan) -> dict[str, Any]:
 
 
 def answer_of_page(scan: Scan) -> Any:
-    """What the scan page said, in its order of precedence; a brand's own app may put it otherwise."""
+    """What the scan page showed, in its order of precedence. A brand's own app may word it differently."""
     if scan.outcome == Outcome.ERROR:
         return NOT_RECOGNISED
     if scan.brand and scan.brand.is_sandbox:
@@ -89,8 +89,8 @@ def answer_of_page(scan: Scan) -> Any:
 
 
 def recalls_of(site: Any, request: HttpRequest, scan: Scan) -> Iterator[tuple[str, str, str]]:
-    """The recall that the customer was warned of, and one that came after the scan, each as a label, its id and the
-    address of its page, as far as the person may see them.
+    """The recall that the customer was warned of, and one that began after the scan, if the user may see them. Each is
+    a label, an id and the address of its page.
     """
     current = scan.recall_in_force
     is_later = current is not None and (scan.reason != Reason.RECALLED or current.recalled_at > scan.scanned_at)
@@ -105,7 +105,7 @@ def recalls_of(site: Any, request: HttpRequest, scan: Scan) -> Iterator[tuple[st
 
 
 def withdrawn_recall(page: Any, request: HttpRequest, scan: Scan) -> WithdrawnRecall | None:
-    """The one that was in force at the moment of the scan."""
+    """The withdrawn recall that was in force at the time of the scan."""
     of_code = Q(batches__recalled_to="") | Q(batches__recalled_from__lte=scan.code, batches__recalled_to__gte=scan.code)
     at_scan = Q(recalled_at__lte=scan.scanned_at, withdrawn_at__gte=scan.scanned_at)
     rows = page.get_queryset(request).filter(of_code, at_scan, batches__batch=scan.batch_id)

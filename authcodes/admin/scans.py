@@ -1,4 +1,4 @@
-"""Page: every attempt to scan, with its true reason. For reading: authcodes/scanning alone writes it."""
+"""Page: every attempt to scan, with its true reason. Read-only: only authcodes/scanning writes scans."""
 
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ from portal.lists.queries import report_search_error
 from portal.unfold import ChoicesFilter, display
 
 MEMBERS = "loyalty.userpoints"
-MAX_BRANDS = 50  # whose scans are merged; a superuser who sees more has them sorted
+MAX_BRANDS = 50  # whose scans are merged; for more, the scans are sorted
 RELATED_ON_PAGE = ("brand", "product", "batch__recall", "campaign")
 COLOURS = {"success": "success", "warning": "warning", "error": "danger"}
 CUSTOMER = Case(
@@ -58,7 +58,7 @@ class ScanAdmin(ExportingAdmin):
         CodeStatusFilter,
         ("user", CustomerFilter),
     )
-    linked_filters = ("user__gt=0",)  # scans by customers; numbers are not to be guessed
+    linked_filters = ("user__gt=0",)  # scans by customers; customer ids must not be guessable
     list_select_related = ("product",)
     sortable_by = ("scanned_at",)
     pages_by_key = True
@@ -79,7 +79,7 @@ class ScanAdmin(ExportingAdmin):
         return gettext("Export scan report")
 
     def keyset_partitions(self, request: HttpRequest) -> list[Q]:
-        """Brand by brand, and what belongs to none: the index of their moments begins with the brand."""
+        """One partition per brand and one for scans without a brand: the index of times starts with the brand."""
         brands = self.brands_seen(request)
         everywhere = [Q(brand__isnull=True)] if self.brand_scope(request, VIEW).everywhere else []
         parts = [*(Q(brand=brand.pk) for brand in brands), *everywhere]
@@ -124,19 +124,19 @@ class ScanAdmin(ExportingAdmin):
 
     @display(description=_("customer"))
     def customer_page(self, scan: Any) -> SafeString | None:
-        """With a link to the member, on a scan's page."""
+        """The customer, linked to the member."""
         return linked_customer(scan)
 
     @display(description=_("code"))
     def code_page(self, scan: Any) -> SafeString | str:
-        """With a link to the code, on a scan's page."""
+        """The code, linked to its page."""
         if scan.auth_code_id is None:
             return str(scan.code)
         return link(reverse("admin:authcodes_authcode_change", args=[scan.auth_code_id]), scan.code)
 
     @display(description=_("first scanned by"))
     def first_scanned_by(self, scan: Any) -> SafeString | str | None:
-        """Whoever scanned this code first, and when, on a scan's page."""
+        """The customer who scanned this code first, and when."""
         first = scan.first_scan
         if first is None:
             return None
@@ -156,7 +156,7 @@ class ScanAdmin(ExportingAdmin):
 
 
 def linked_customer(scan: Any) -> SafeString | None:
-    """Who scanned, leading to the member if the reader may see it."""
+    """The customer's e-mail address, linked to the member if the user may see it."""
     if scan.customer_email is None:
         return None
     if scan.visible_member is None:
@@ -165,6 +165,6 @@ def linked_customer(scan: Any) -> SafeString | None:
 
 
 def result_of(scan: Scan) -> SafeString:
-    """The outcome; of a code that nobody made, that."""
+    """The outcome; for an unknown code, the reason."""
     is_unknown = scan.reason == Scan.Reason.UNKNOWN
     return badge(COLOURS[scan.outcome], scan.get_reason_display() if is_unknown else scan.get_outcome_display())

@@ -1,4 +1,4 @@
-"""Searching codes and scans by code, product, customer or place: each way reads an index, and no more than it must."""
+"""Searches codes and scans by code, product, customer or place; each reads an index, and no more than needed."""
 
 import sys
 from typing import Any
@@ -15,27 +15,27 @@ from authcodes.reports.columns import CUSTOMER_IS_OURS
 from brands.identity import customer_search
 from brands.scanned import read
 
-# Codes whose scans are looked up one by one; where more begin so, the scans are read in their order.
+# Up to this many matching codes, scans are looked up by code; beyond it, by the start of the code.
 MAX_CODES = 500
 MAX_MATCHING_PRODUCTS = 50  # whose codes and scans a search shows
 
 
 def beginning_with(text: str) -> dict[str, str]:
-    """What to filter codes by that begin so, for codes in the order of their bytes.
+    """Filter conditions for codes that start with `text`, in byte order.
 
-    As a range, because LIKE finds no index under row-level security: PostgreSQL does not trust it with hidden rows.
+    A range, because LIKE cannot use an index under row-level security: PostgreSQL does not trust it with hidden rows.
     """
     following = ord(text[-1]) + 1
-    following = 0xE000 if following == 0xD800 else following  # between them are no letters
+    following = 0xE000 if following == 0xD800 else following  # surrogates are not characters
     after = text[:-1] + chr(following) if following <= sys.maxunicode else ""
     return {"code__gte": text, **({"code__lt": after} if after else {})}
 
 
 class Search:
-    """What somebody typed: a part of an e-mail address, else how a code begins, else a product's SKU or a part of its
-    title, else a part of where codes are kept, else of a customer's name.
+    """A typed search: part of an e-mail address, else the start of a code, else a product's SKU or part of its title,
+    else part of a code's location, else of a customer's name.
 
-    What a scanner types into the box may be a whole address or carry a tag.
+    A scanner may type a whole address, or a code with its tag.
     """
 
     def __init__(self, page: Any, request: HttpRequest, text: str) -> None:
@@ -45,7 +45,7 @@ class Search:
         self.beginning = reading.code if reading else ""
 
     def codes(self, rows: QuerySet[AuthCode]) -> QuerySet[AuthCode]:
-        """In the order of the codes where they begin so: theirs is the index that finds them."""
+        """Matching codes; those found by their start are in code order, the order of the index."""
         if not self.text:
             return rows
         if "@" in self.text:
@@ -56,7 +56,7 @@ class Search:
         return matches if ORDER_VAR in self.request.GET else matches.order_by("code")
 
     def codes_by_name(self, rows: QuerySet[AuthCode]) -> QuerySet[AuthCode]:
-        """Of products, else places, else customers who are called so."""
+        """Codes of matching products, else places, else customers."""
         if products := self.products():
             return rows.filter(product__in=products)
         if places := self.recorded_places():
@@ -77,7 +77,7 @@ class Search:
         return rows.filter(product__in=products) if products else self.filter_by_customers(rows)
 
     def seen(self, model: Any) -> QuerySet[Any]:
-        """The rows of another list that this person may see."""
+        """The rows of another model that the user may see."""
         page = self.site.get_model_admin(model)
         rows: QuerySet[Any] = page.get_queryset(self.request)
         return rows
@@ -95,7 +95,7 @@ class Search:
         )
 
     def recorded_places(self) -> Q | None:
-        """Codes of which staff or an import wrote where they are; None where no place is called so."""
+        """Codes whose location, noted by staff or an import, matches; None if no place matches."""
         brands = self.site.get_model_admin(AuthCode).brands_seen(self.request)
         for column in search.FETCH_PLACES_OF_CODES:
             if places := search.find(self.text, search.places_of_codes(brands, column)):
@@ -103,7 +103,7 @@ class Search:
         return None
 
     def filter_by_customers(self, rows: QuerySet[Scan]) -> QuerySet[Scan]:
-        """Scans by customers who are called so, as far as the brand knows them."""
+        """Scans by customers with this name, as far as the brand knows it."""
         brands = self.site.get_model_admin(Scan).brands_seen(self.request)
         customers = customer_search.find(self.text, [brand.pk for brand in brands])
         return rows.filter(CUSTOMER_IS_OURS, user__in=customers) if customers else rows.none()

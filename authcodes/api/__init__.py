@@ -1,1 +1,1 @@
-"""The HTTP edge of codes and scans: reads a request, makes one call, presents the answer."""
+"""The HTTP edge of codes and scans: reads a request, makes one call, serialises the result."""

@@ -112,7 +112,7 @@ class BatchInput(Input):
 
 
 class RecalledFilter(SwitchFilter):
-    """Recalled is what has a recall."""
+    """Filters batches by whether they are recalled now."""
 
     def filter(self, rows: Any, value: Any) -> Any:
         return rows.filter(recall__isnull=value == "false") if value else rows
@@ -176,7 +176,7 @@ def batch_settings(brand_id: int, data: dict[str, Any]) -> BatchSettings:
 
 
 def the_brands(model: Any, brand_id: int, field: str, data: dict[str, Any]) -> Any:
-    """The brand's row that a field names; None where it names none. Raises Invalid for another brand's."""
+    """The brand's row with the id in `field`; None if there is no id. Raises Invalid for another brand's row."""
     if data.get(field) is None:
         return None
     row = model.objects.filter(brand=brand_id, pk=data[field]).first()

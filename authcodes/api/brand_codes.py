@@ -139,7 +139,7 @@ BrandScanRowOutput = row_output(BrandScanOutput)
 
 
 class BrandScanFilter(TenantFilterSet):
-    """By outcome, batch, product, and from a day to another, both included and by the brand's clock."""
+    """Filters by outcome, batch, product and days. Days are inclusive and in the brand's time zone."""
 
     outcome = ChoiceFilter(values=Scan.Outcome.values, description="Only scans of this outcome.")
     batch_id = IdFilter(field_name="batch_id", description="Only scans of this batch's codes.")
@@ -214,7 +214,7 @@ ChangedCodesRowOutput = row_output(ChangedCodesOutput)
 
 
 class CodeChanges(BrandView):
-    """Assigns codes, takes that back, switches codes off and on."""
+    """Assigns, unassigns, deactivates and reactivates codes."""
 
     @write_endpoint(
         "change_codes",
@@ -261,7 +261,7 @@ class CodeChanges(BrandView):
 
 
 def range_of(batch: BatchRange, data: dict[str, Any]) -> CodeRange:
-    """Raises BatchRejected, which names `first` or `last`."""
+    """Raises BatchRejected with the field `first` or `last`."""
     if "first" not in data:
         return full_range(batch)
     return resolve_range(batch=batch, first=data["first"], last=data["last"])

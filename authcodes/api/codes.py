@@ -1,4 +1,4 @@
-"""Codes over HTTP, for a brand's hub and staff: the scans of a code (spec 4.8), and lists of QR images (4.5)."""
+"""Codes over HTTP, for a brand's hub and staff: the scans of a code (spec 4.8) and lists of QR images (4.5)."""
 
 from contextlib import AbstractContextManager
 
@@ -82,11 +82,11 @@ class BrandReader:
         self.token = request.auth if isinstance(request.auth, Principal) else None
 
     def guard(self) -> AbstractContextManager[None]:
-        """The database's guard for what they read."""
+        """The row-level guard for the rows that they may read."""
         return row_guard.within([self.caller.brand_id]) if self.caller else roles.guarding(self.user)
 
     def may_read(self, brand_id: int, label: str, verb: str = VIEW) -> bool:
-        """Whether rows of the model `label` of this brand are theirs to read, as in the portal."""
+        """Whether they may read the brand's rows of the model `label`, as in the portal."""
         if self.caller:
             return self.caller.brand_id == brand_id
         return staff_may_read(self.user, self.token, brand_id, label, verb)
@@ -176,7 +176,7 @@ def tag_fits(code: AuthCode, tag: str) -> bool:
 
 
 class ListQuery(ImageQuery):
-    """How images are to be drawn, and as what."""
+    """How images are drawn, and in which format."""
 
     image = serializers.ChoiceField(
         choices=list(KINDS), default="png", help_text="PNG of 300 DPI, or SVG, which is lines and of any resolution."
@@ -184,7 +184,7 @@ class ListQuery(ImageQuery):
 
 
 class CodesPage(Page):
-    """A batch's codes come in larger pages: each is one short address."""
+    """Larger pages than usual: each code is one short address."""
 
     page_size = 1000
     max_page_size = 1000

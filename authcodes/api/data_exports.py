@@ -1,4 +1,4 @@
-"""A customer's own data: asked for, written by a job, and fetched as a file."""
+"""A customer's own data: requested, written by a job, and downloaded as a file."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -29,7 +29,7 @@ LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
 
 
 class DownloadUrlField(serializers.CharField):
-    """Where the file of a link is fetched; null without a link."""
+    """The address of the file; null without a link."""
 
     def to_representation(self, value: str) -> Any:
         return f"{reverse('data-export-file')}?{urlencode({'link': value})}" if value else None
@@ -74,7 +74,7 @@ UNFINISHED = dict.fromkeys(EXPORT) | {"status": "queued", "requested_at": WHEN}
 
 
 class DataExports(APIView):
-    """The export of the customer's data at the token's brand: asked for, and how far it is."""
+    """The export of the customer's data at the token's brand: its request and its status."""
 
     @endpoint(
         "request_data_export",
@@ -97,7 +97,7 @@ class DataExports(APIView):
         now = timezone.now()
         with transaction.atomic():
             customer = users.lock_user(user_id=principal.user_id)
-            if active_user(principal.user_id, principal) is None:  # erased at this brand while this waited
+            if active_user(principal.user_id, principal) is None:  # erased at this brand while waiting for the lock
                 raise TokenInvalid
             brand = Brand.objects.get(pk=principal.brand_id)
             data_exports.start(brand=brand, customer=customer, by=None, at=now)

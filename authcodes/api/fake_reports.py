@@ -1,4 +1,4 @@
-"""Reporting a product that may be a fake."""
+"""Reports of products that may be fakes."""
 
 from django.utils import timezone
 from rest_framework import serializers

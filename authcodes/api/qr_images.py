@@ -1,4 +1,4 @@
-"""QR images over HTTP, at addresses that carry their own permission."""
+"""QR images over HTTP, at addresses that contain their own permission."""
 
 import hashlib
 import time
@@ -30,11 +30,11 @@ from core.web import client_address
 KINDS: dict[str, tuple[str, Any]] = {"png": ("image/png", images.png), "svg": ("image/svg+xml", images.svg)}
 UNCHANGED = OpenApiResponse(description="The caller has it: its `ETag` was sent as `If-None-Match`.")
 DAY = 24 * 3600
-ADDRESS_LASTS = 7 * DAY  # seconds at least, and less than a day more
+ADDRESS_LASTS = 7 * DAY  # seconds at least, and less than a day longer
 
 
 class ImageQuery(serializers.Serializer[Any]):
-    """How an image is to be drawn."""
+    """How an image is drawn."""
 
     size_mm = serializers.DecimalField(
         max_digits=6,
@@ -51,15 +51,15 @@ class ImageQuery(serializers.Serializer[Any]):
     @classmethod
     def read(cls, request: Request) -> dict[str, Any]:
         """Raises DRF's ValidationError."""
-        query = cls(data=request.query_params.dict())  # as a form, it would take an empty value for none
+        query = cls(data=request.query_params.dict())  # as a plain dict, since a form would accept an empty value
         query.is_valid(raise_exception=True)
         return {"size_mm": images.DEFAULT_SIZE_MM, **query.validated_data}
 
 
 class Permission(signing.TimestampSigner):
-    """An image's address is its own permission, so that pages can show it.
+    """An image's address is its own permission, so that pages can show the image.
 
-    It tells the day, not the second: who lists a batch again finds what is kept of its images under its address.
+    The timestamp is a day, so the address stays the same all day and caches can keep the image.
     """
 
     def __init__(self) -> None:
@@ -79,14 +79,14 @@ PERMISSION = OpenApiParameter("permission", str, required=True, description="As 
 
 
 class Image(FileView):
-    """An image that an address of BatchQrCodes names."""
+    """An image at an address from BatchQrCodes."""
 
     authentication_classes = ()
     permission_classes = ()
     kind: str
 
     def answer(self, request: Request, code: str) -> HttpResponseBase:
-        """The image, or 304 for who has it already. Raises NotFound, RateLimited."""
+        """The image, or 304 if the client has it already. Raises NotFound or RateLimited."""
         rate_limits.hit("read", "image", client_address.client_address(request))
         permission = f"{code}:{request.query_params.get('permission', '')}"
         try:
@@ -103,9 +103,9 @@ class Image(FileView):
         image = draw(text=text, size_mm=how["size_mm"], level=level)
         try:
             verify(image, text, kind=self.kind, code=code)
-        except Unreadable as error:  # nothing the caller sent is wrong: a bug, answered and logged as one
+        except Unreadable as error:  # not the caller's fault, so it is answered and logged as a bug
             raise AssertionError(error.message) from error
-        # Another hostname of the brand makes another image, so browsers ask again after a day.
+        # Another hostname of the brand gives another image, so browsers ask again after a day.
         headers = {"Cache-Control": "private, max-age=86400"}
         response = HttpResponse(image, content_type=content_type, headers=headers)
         tag = quote_etag(hashlib.sha256(image).hexdigest()[:32])

@@ -1,4 +1,4 @@
-"""Who is scanning: a customer, or a guest at an address."""
+"""The scanning customer, or a guest at a network address."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ from loyalty.points import accounts
 
 
 class ScanCaller:
-    """Who is scanning, as the request's token and key tell: a customer, or a guest at an address."""
+    """The scanning customer or guest, identified by the request's token and key."""
 
     def __init__(
         self, request: Request, *, counted_as: str = "ingest", scope: ApiKey.Scope = ApiKey.Scope.EVENTS
@@ -43,32 +43,32 @@ class ScanCaller:
 
     @raises(Forbidden, UserNotFound, TokenInvalid)
     def scanning_for(self, customer_id: str) -> None:
-        """Who is scanning is the stated customer, if any, as far as the caller is believed."""
+        """Use the stated customer, if the caller may state one."""
         self.user_id = self._user_id(customer_id)
-        # The scan's own statement looks at its customer alone.
+        # The scan's own statement only checks the customer who scans.
         if self.principal and self.token is None and not active_user(self.principal.user_id, self.principal):
             raise TokenInvalid
 
     @property
     def token(self) -> Principal | None:
-        """The scanning customer's own."""
+        """The token of the scanning customer; None if the bearer is someone else."""
         return self.principal if self.principal and self.principal.user_id == self.user_id else None
 
     @property
     def brand_id(self) -> int | None:
-        """The brand whose app or key asks; None for anybody."""
+        """The brand of the key or token; None without either."""
         known = self.caller or self.principal
         return known.brand_id if known else None
 
     @property
     def identity(self) -> str:
-        """Whom limits count: the customer, else a hub's brand, else the address."""
+        """What limits are counted by: the customer, else a hub's brand, else the address."""
         if self.user_id is not None:
             return f"user:{self.user_id}"
         return f"hub:{self.brand_id}" if self.caller and self.caller.is_hub else f"address:{self.address}"
 
     def _user_id(self, customer_id: str) -> int | None:
-        """A stated customer is believed from a hub key, or when it is the bearer; else a bearer is the customer."""
+        """A hub may state any of its customers, others only the bearer. Without a stated customer, it is the bearer."""
         own = self.principal.user_id if self.principal else None
         if not customer_id or customer_id == str(own):
             return own
@@ -79,7 +79,7 @@ class ScanCaller:
         return self._customer_of_hub(self.caller, customer_id)
 
     def _customer_of_hub(self, caller: Caller, customer_id: str) -> int:
-        # Any number that an id could be is nobody's rather than a mistake.
+        # A number in the range of ids may belong to no customer; anything else is invalid input.
         if not (customer_id.isascii() and customer_id.isdigit()) or int(customer_id) >= 2**63:
             raise Invalid(_("customer_id must be the number of a customer."), details={"field": "customer_id"})
         if accounts.find(brand=Brand.objects.get(pk=caller.brand_id), user_id=int(customer_id)) is None:
@@ -87,7 +87,7 @@ class ScanCaller:
         return int(customer_id)
 
     def place(self, location: dict[str, Any] | None) -> ScanLocation:
-        """Where the scan is. City and region are shown to others, so they are believed from a hub alone."""
+        """Where the scan is. City and region are shown to others, so they are accepted only from a hub."""
         place = ScanLocation.of(location)
         return place if self.caller and self.caller.is_hub else replace(place, city="", region="")
 
@@ -96,21 +96,21 @@ class ScanCaller:
         return Guesser(self.identity, self.address, self.brand_id)
 
     def check_limits(self, scanned: str = "") -> None:
-        """Raises RateLimited: too many scans, too many different plain codes, or locked after too many unknown ones."""
+        """Raises RateLimited after too many scans or different plain codes, or during a lockout for unknown codes."""
         if self.caller and self.caller.is_hub:  # counted with its key
             return
-        # What holds no code may be the payload of one that was printed elsewhere, and those can be guessed as well.
+        # Text without a code may be the payload of a code printed elsewhere, which can be guessed too.
         reading = read(scanned) or (ParsedCode(scanned.strip(), "") if scanned.strip() else None)
         exemptions = guessing_exemptions.exemptions(reading=reading, user_id=self.user_id, brand_id=self.brand_id)
         guessing.check(self.guesser, reading=reading, exemptions=exemptions, calls="scan")
 
     def note(self, reason: Scan.Reason) -> None:
-        """Count a code that is not valid against whoever tried it: sequential codes can be guessed."""
+        """Count an invalid code against the caller, because sequential codes can be guessed."""
         if evaluate.OUTCOMES.get(reason) is None and not (self.caller and self.caller.is_hub):
             guessing.count_unknown(self.guesser)
 
     def scan_id(self, request: Request) -> UUID | None:
-        """The scan that this Idempotency-Key stands for."""
+        """The scan id derived from the Idempotency-Key."""
         key = idempotency_key(request)
         caller = (self.identity, self.brand_id, self.caller and self.caller.kind)
         return idempotent_id("scan", request.path, *caller, key) if key else None

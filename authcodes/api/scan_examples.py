@@ -1,4 +1,4 @@
-"""Examples of scans, in requests and answers."""
+"""Examples of scans, in requests and responses."""
 
 from authcodes.api.scan_responses import INVALID_MESSAGE
 from core.api.openapi.examples import answer_example, request_example
@@ -121,7 +121,7 @@ PLACE_SCAN = [
     answer_example("Noted", STATE),
 ]
 
-# What stands beside or instead of an error's usual members, in both of the spec's shapes.
+# Members of an error besides or instead of the usual ones, in both of the spec's shapes.
 INVALID = {
     "AUTH_CODE_INVALID": {
         "message": str(INVALID_MESSAGE),

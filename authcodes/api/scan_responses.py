@@ -1,6 +1,6 @@
-"""How a scan's result is said to the customer: the shapes of spec 4.9, the same from every endpoint.
+"""The response to a scan for the customer: the shapes of spec 4.9, the same from every endpoint.
 
-The serializers describe it. The answer itself is written by hand, field by field as they would: it is the hot one.
+The serializers only describe it. It is built by hand with the same fields, because this is the hot path.
 """
 
 import json
@@ -129,9 +129,9 @@ SCAN_ANSWER = PolymorphicProxySerializer(
 
 
 def answer(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> HttpResponse:
-    """The answer to a scan. Raises AuthCodeInvalid for an error, which carries both of the spec's error shapes.
+    """The response to a scan. Raises AuthCodeInvalid for an error, which has both of the spec's error shapes.
 
-    `brand_id`: the brand whose app or key asked, None for anybody. `to_guest`: nobody is named as the scan's customer.
+    `brand_id`: the brand of the app or key, None without one. `to_guest`: the response does not name a customer.
     """
     if result.outcome == Outcome.ERROR or result.snapshot is None:
         raise invalid(result, brand_id)
@@ -144,12 +144,12 @@ def answer(result: ScanResult, *, brand_id: int | None, to_guest: bool) -> HttpR
         scanned_at = result.scanned_at or timezone.now()
         body["scan_token"] = guest_tokens.token_of(result.scan_id, scanned_at=scanned_at)
     answer = {"success": True, "status": result.outcome.value, **body}
-    # Not DRF's Response: it renders through Django's template responses, which takes longer than the answer itself.
+    # Not DRF's Response, which uses Django's template responses: rendering would take longer than building the answer.
     return HttpResponse(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), content_type="application/json")
 
 
 def common(result: ScanResult) -> dict[str, Any]:
-    assert result.snapshot is not None  # noqa: S101 - answer() has looked
+    assert result.snapshot is not None  # noqa: S101 - checked by answer()
     return {
         "scan_id": str(result.scan_id),
         "reason": result.reason.value,
@@ -176,7 +176,7 @@ def success_message(result: ScanResult) -> Any:
 
 
 def points_of(result: ScanResult) -> dict[str, Any]:
-    """What a scan earns, and beside it what a guest, who earns nothing, would earn by logging in."""
+    """The points that a scan earns, and those that a guest, who earns none, would earn by logging in."""
     if result.points_status == Status.GUEST:
         return {"points_awarded": 0, "points_available": json_number(result.points)}
     return {"points_awarded": json_number(result.points)}
@@ -184,7 +184,7 @@ def points_of(result: ScanResult) -> dict[str, Any]:
 
 def first_scan(result: ScanResult) -> dict[str, Any]:
     snapshot = result.snapshot
-    assert snapshot is not None  # noqa: S101 - answer() has looked
+    assert snapshot is not None  # noqa: S101 - checked by answer()
     return {
         "first_scan_date": iso(snapshot.first_scan_at) if snapshot.first_scan_at else None,
         "first_scan_location": snapshot.first_scan_location or None,
@@ -193,7 +193,7 @@ def first_scan(result: ScanResult) -> dict[str, Any]:
 
 def warning(result: ScanResult) -> dict[str, Any]:
     snapshot = result.snapshot
-    assert snapshot is not None  # noqa: S101 - answer() has looked
+    assert snapshot is not None  # noqa: S101 - checked by answer()
     body = {
         **common(result),
         "points_awarded": 0,
@@ -217,7 +217,7 @@ def reserved_message(snapshot: CodeSnapshot) -> Any:
 
 
 def invalid(result: ScanResult, brand_id: int | None) -> AuthCodeInvalid:
-    """The same words whatever the true reason. Help comes from the brand that asked, never from the code's."""
+    """The same message for every reason. The support address is that of the caller's brand, not of the code's."""
     helper = Brand.objects.filter(pk=brand_id).values_list("support_email", flat=True).first() if brand_id else None
     extra = {
         "status": "error",

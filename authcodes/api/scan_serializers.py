@@ -33,14 +33,14 @@ class ValidateInput(Input):
 
 
 class PointsStatusField(serializers.ChoiceField):
-    """What becomes of a scan's points, as programs are told it."""
+    """The status of a scan's points in the API."""
 
     def to_representation(self, value: str) -> str:
         return types.public_status_fields(Scan.PointsStatus(value))["points_status"]
 
 
 class WaitsForField(serializers.ChoiceField):
-    """What the points of a scan wait for, by their status."""
+    """What the points of a scan wait for, derived from their status."""
 
     def to_representation(self, value: str) -> Any:
         return types.public_status_fields(Scan.PointsStatus(value)).get("waits_for")

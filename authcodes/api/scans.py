@@ -41,7 +41,7 @@ from core.errors import AuthenticationRequired, IdempotencyKeyReused, NotFound, 
 from core.redis import rate_limits
 
 EVERYBODY = [PUBLIC, BEARER, KEY, KEY_AND_BEARER]
-STATES = Scan.objects.select_related("batch__recall")  # what an answer about one of them says
+STATES = Scan.objects.select_related("batch__recall")  # with what a response about a scan needs
 
 
 @raises(AuthCodeInvalid, ScanLimitReached, IdempotencyKeyReused, TokenInvalid)
@@ -171,7 +171,7 @@ class ValidateCode(APIView):
 
 
 class ScanState(APIView):
-    """What became of a scan: for its customer, for the brand's hub and staff, and for whoever holds a guest's id."""
+    """The final state of a scan, for its customer, the brand's hub and staff, and holders of a guest scan's id."""
 
     permission_classes = (AllowAny,)
 
@@ -195,7 +195,7 @@ class ScanState(APIView):
 
 
 def scan_or_404(scans: QuerySet[Scan], may_see: Callable[[Scan], bool] = lambda _scan: True) -> Scan:
-    """The only one of `scans`. Raises NotFound, also where the caller may not see it."""
+    """The single row of `scans`. Raises NotFound if there is none, or if the caller may not see it."""
     scan = scans.first()
     if scan is None or not may_see(scan):
         raise NotFound
@@ -215,7 +215,7 @@ def may_read(request: Request, caller: ScanCaller, scan: Scan) -> bool:
 
 
 class AdoptScan(APIView):
-    """A guest has logged in: the scan becomes theirs."""
+    """A guest has logged in and takes over the scan."""
 
     @endpoint(
         "adopt_scan",
@@ -249,7 +249,7 @@ class AdoptScan(APIView):
 
 
 class PlaceScan(APIView):
-    """Where a scan happened, told after it by whoever scanned."""
+    """The place of a scan, added afterwards by its customer or guest."""
 
     permission_classes = (AllowAny,)
 

@@ -1,4 +1,4 @@
-"""The API's addresses of codes and scans: first what is asked for most."""
+"""The API's URLs of codes and scans, most requested first."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""Codes: their numbers, tags, batches, and what is set on them."""
+"""Codes: their numbers, tags, batches and settings."""

@@ -1,4 +1,4 @@
-"""Batches: the only code that makes batches and their codes, and changes a batch's settings."""
+"""Batches: the only code that creates batches and their codes, and changes a batch's settings."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,17 +37,17 @@ from jobs.kinds import JobKind
 from jobs.models import Job, JobQuerySet
 
 Kind = CodeChange.Kind
-MAX_CODES = 10_000_000  # of one batch
-MADE_AT_ONCE = 1000  # codes that a page makes itself; of more, a worker does
+MAX_CODES = 10_000_000  # in one batch
+MADE_AT_ONCE = 1000  # codes generated within the request; a worker generates larger batches
 
 INSERT_CODES = command("authcodes/codes/sql/insert_codes.sql")
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSettings:
-    """The settings of spec section 2; `number_width` in digits, `scan_limit` None for unlimited.
+    """The settings of spec section 2. `number_width` is in digits; a `scan_limit` of None means unlimited.
 
-    `signed` has no default: whoever makes a batch says whether its codes can be guessed.
+    `signed` has no default: the caller must decide whether codes can be guessed.
     """
 
     range_name: str
@@ -70,9 +70,9 @@ class BatchSettings:
 
 
 def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
-    """Store a batch whose codes are yet to be generated.
+    """Store a batch whose codes are generated later.
 
-    Raises BatchRejected naming the field and what to change, and QuotaReached above the codes that the brand may have.
+    Raises BatchRejected with the field and what to change, and QuotaReached above the brand's quota of codes.
     """
     check_settings(brand=brand, batch_settings=batch_settings, at=at)
     scan_value.check_points(brand=brand, points=batch_settings.points_per_scan, by=by)
@@ -107,13 +107,13 @@ def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, b
 
 
 def check_settings(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> None:
-    """Raises BatchRejected for the first setting that cannot be."""
+    """Raises BatchRejected for the first invalid setting."""
     for name, message in objections(brand=brand, batch_settings=batch_settings, at=at).items():
         raise BatchRejected(message, details={"field": name})
 
 
 def objections(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> dict[str, str]:
-    """What is wrong with each setting that cannot be, by field; overlaps aside."""
+    """An error message for each invalid setting, by field. Overlaps are not checked."""
     result: dict[str, str] = {}
     for name, rejected, message in _complaints(brand, batch_settings, at):
         if rejected:
@@ -163,13 +163,13 @@ def _overflow(batch_settings: BatchSettings) -> str:
 
 
 def check_overlap(numbering: Numbering, brand: Brand) -> None:
-    """Of the brand's own ranges; the database refuses codes of another brand's. Raises BatchRejected."""
+    """Check the brand's own ranges; the database rejects codes of other brands. Raises BatchRejected."""
     for message in overlaps(numbering, brand):
         raise BatchRejected(message, details={"field": "starting_number"})
 
 
 def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
-    """What to say of each of the brand's ranges that holds some of these codes."""
+    """A message for each of the brand's ranges that contains some of these codes."""
     printed = AuthCode.objects.filter(
         brand=brand, payload__isnull=False, code__range=(numbering.first_code, numbering.last_code)
     )
@@ -189,10 +189,10 @@ def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
 
 
 def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None] | None = None) -> int:
-    """Make the batch's missing codes in the database, in chunks of settings.GENERATION_CHUNK, each a commit.
+    """Generate the batch's missing codes in chunks of settings.GENERATION_CHUNK, with a commit after each.
 
-    A run that dies is taken up where it stopped; two at once take turns. `progress` is told (done, of how many)
-    after each chunk. Returns how many codes this run made.
+    A new run continues where a failed one stopped; concurrent runs take turns. Calls `progress(done, total)` after each
+    chunk. Returns how many codes this run made.
     """
     made = 0
     while chunk := _generate_chunk(batch_id, at):
@@ -203,7 +203,7 @@ def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None
 
 
 def start_generation(*, batch: BatchRange, by: User | None) -> Job:
-    """Have a worker make the batch's codes, in the caller's transaction."""
+    """Have a worker generate the batch's codes, in the caller's transaction."""
     with languages.in_english():
         title = ngettext(
             "Generate %(number)d code of %(range)s", "Generate %(number)d codes of %(range)s", batch.quantity
@@ -216,7 +216,7 @@ def start_generation(*, batch: BatchRange, by: User | None) -> Job:
 
 
 def finish_generation(*, batch: BatchRange, by: User | None) -> Job:
-    """Have a worker make the codes that a job did not come to: it was cancelled, or failed. Raises BatchRejected."""
+    """Have a worker generate the codes that a cancelled or failed job left out. Raises BatchRejected."""
     with transaction.atomic():
         locked = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(pk=batch.pk)
         if locked.is_generated:
@@ -227,13 +227,13 @@ def finish_generation(*, batch: BatchRange, by: User | None) -> Job:
 
 
 def generations_of(batch_id: int | OuterRef) -> JobQuerySet:
-    """The jobs that make a batch's codes, the latest first."""
+    """The jobs that generate a batch's codes, newest first."""
     of_batch = Cast(KeyTextTransform("batch_id", "parameters"), BigIntegerField())
     return Job.objects.filter(kind=GENERATION.name).alias(of_batch=of_batch).filter(of_batch=batch_id)
 
 
 def run_generation(run: runner.Run) -> None:
-    """The job's handler. A cancelled batch keeps the codes it has; another run makes the rest."""
+    """Job handler. A cancelled batch keeps its codes; another run generates the rest."""
 
     def report(done: int, quantity: int) -> None:
         (run.progress if done < quantity else run.note_progress)(done, quantity)
@@ -243,7 +243,7 @@ def run_generation(run: runner.Run) -> None:
 
 
 def batches_of(jobs: Sequence[Job]) -> dict[int, BatchRange]:
-    """By id of the job, the batch that its parameters name."""
+    """The batch of each job, by job id."""
     named = {job.pk: job.parameters["batch_id"] for job in jobs if "batch_id" in job.parameters}
     batches = BatchRange.objects.in_bulk(set(named.values()))
     return {pk: batches[batch_id] for pk, batch_id in named.items() if batch_id in batches}
@@ -291,13 +291,13 @@ def _generate_chunk(batch_id: int, at: datetime) -> Chunk | None:
 
 
 def most_scans(*, batch: BatchRange) -> int:
-    """How often the most scanned of its codes was accepted. Reads all of them."""
+    """The highest scan count of a code in the batch. Reads all its codes."""
     most: int | None = AuthCode.objects.filter(batch=batch).aggregate(most=Max("scan_count"))["most"]
     return most or 0
 
 
 def worth(*, batch: BatchRange, values: Mapping[str, Any]) -> int | None:
-    """Points that its codes pay at most, with `values` in place of its own; None where nothing limits their scans."""
+    """The most points that the codes can pay, with `values` replacing the batch's own; None without a scan limit."""
     points = values.get("points_per_scan", batch.points_per_scan) or 0
     limit = values.get("scan_limit", batch.scan_limit)
     return None if limit is None else batch.quantity * points * limit
@@ -306,7 +306,7 @@ def worth(*, batch: BatchRange, values: Mapping[str, Any]) -> int | None:
 def set_approved(
     *, row: BatchRange, values: Mapping[str, Any], max_total: Decimal | None, by: User, at: datetime
 ) -> None:
-    """What settings.APPROVED_POINTS names. Raises BatchRejected if the batch is worth another total by now."""
+    """Called through settings.APPROVED_POINTS. Raises BatchRejected if the batch's total has changed since."""
     now = worth(batch=row, values=values)
     if now != max_total:
         message = _("The batch and its total points have changed since this was requested. Request it again.")
@@ -315,7 +315,7 @@ def set_approved(
 
 
 def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at: datetime, reason: str = "") -> None:
-    """Set some of a batch's settings, and note what they were and why. Columns that workers count in stay."""
+    """Change some of a batch's settings, and record old values and reason. Workers' counters are not changed."""
     with transaction.atomic():
         before = BatchRange.objects.select_for_update(of=("self",)).select_related("campaign").get(pk=batch.pk)
         detail = history.as_text(before, changed)
@@ -325,7 +325,7 @@ def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at:
 
 
 def set_recall(*, batch: BatchRange, recall: Recall, first: str, last: str, at: datetime) -> None:
-    """For a recall, in its transaction: scans of the batch, or of its codes from `first` to `last`, find it."""
+    """Link the batch, or its codes from `first` to `last`, to a recall, in the recall's transaction."""
     changed = {"recall": recall, "recalled_at": at, "recalled_from": first, "recalled_to": last}
     BatchRange.objects.filter(pk=batch.pk).update(**changed)
     for name, value in changed.items():
@@ -333,6 +333,6 @@ def set_recall(*, batch: BatchRange, recall: Recall, first: str, last: str, at: 
 
 
 def clear_recall(recall: Recall) -> None:
-    """For a recall that is withdrawn, in its transaction."""
+    """Unlink the batches of a withdrawn recall, in its transaction."""
     cleared = {"recall": None, "recalled_at": None, "recalled_from": "", "recalled_to": ""}
     BatchRange.objects.filter(recall=recall).update(**cleared)

@@ -1,4 +1,4 @@
-"""Changes of codes by staff: the only code to assign them by hand, switch them off and on, and edit their notes."""
+"""Code changes by staff: only this module assigns codes by hand, (de)activates them and edits their notes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ from jobs import queue, runner
 from jobs.kinds import JobKind
 from jobs.models import Job
 
-MAX_POINTS = MAX_INTEGER  # that the column of points per scan holds
-MAX_LOCATION_LENGTH = 120  # characters, as the column has
-ALREADY_ASSIGNED = gettext_noop("Auth code range already assigned")  # the specification's words
-# Codes that are changed while somebody waits for the page; more are a job, which switches no more off or on in one
-# transaction: a scan of one of them waits for its end.
+MAX_POINTS = MAX_INTEGER  # the maximum of the column for points per scan
+MAX_LOCATION_LENGTH = 120  # characters, as in the column
+ALREADY_ASSIGNED = gettext_noop("Auth code range already assigned")  # the specification's wording
+# Codes changed within a request; a job changes more. A job deactivates or reactivates at most this many in one
+# transaction, because scans of these codes wait for it to end.
 CODES_AT_ONCE = 50_000
 ALL_OR_NOTHING = gettext_lazy("No codes are changed, unless the job has already finished.")
 
@@ -44,7 +44,7 @@ SWITCHES = frozenset({Kind.DEACTIVATED, Kind.REACTIVATED})
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What codes are given. What is empty stays on each code as it is."""
+    """The values to assign to codes. An empty value leaves each code's own value as it is."""
 
     product: Product
     inventory_location: str = ""
@@ -63,18 +63,18 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class CodeChangeRequest:
-    """What is to be done to codes: to assign them (with an assignment), to take that back, to switch them off or on."""
+    """The requested change: assign (with an assignment), unassign, deactivate or reactivate."""
 
     kind: CodeChange.Kind
     reason: str = ""
     assignment: Assignment | None = None
-    key_id: int | None = None  # of the API key that asks
-    retains_points: bool = False  # codes that lose their product keep points of their own
+    key_id: int | None = None  # of the API key that requested it
+    retains_points: bool = False  # unassigned codes keep their own points
 
 
 IN_RANGE = part("authcodes/codes/sql/codes_in_range.sql")
 AMONG = part("authcodes/codes/sql/codes_among.sql")
-# Each statement changes only what its kind may change: whoever comes second finds the row as the first left it.
+# Each statement changes only what its kind may change, so a concurrent change is not overwritten.
 CHANGES = {
     Kind.ASSIGNED: "authcodes/codes/sql/assign_codes.sql",
     Kind.UNASSIGNED: "authcodes/codes/sql/unassign_codes.sql",
@@ -97,11 +97,11 @@ def change(
     is_part: bool = False,
     waits: bool = True,
 ) -> int:
-    """Do it to a range of codes: one UPDATE, and one line in their history. Returns how many codes changed.
+    """Change a range of codes: one UPDATE and one line in their history. Returns how many codes changed.
 
-    Assigning is all or nothing, and so is taking that back. Raises BatchRejected when some of the codes have another
-    product, or were scanned, and, unless it `waits`, while another change of the brand's codes goes on. With an
-    `action_id` it is done once. `is_part`: whoever calls tells of the whole action.
+    Assigning and unassigning are all or nothing. Raises BatchRejected if some codes have another product or were
+    scanned, and, unless `waits`, while the brand's codes are being changed. With an `action_id` the change is made only
+    once. `is_part`: the caller publishes the event for the whole action.
     """
     _check_assignment(requested, by)
     change_context = _change_context(requested, by, at, action_id)
@@ -132,7 +132,7 @@ def change_codes(
     action_id: UUID | None = None,
     waits: bool = True,
 ) -> int:
-    """Do it to these codes: one UPDATE, and a line in the history for each run without a gap. As `change` otherwise."""
+    """Change these codes: one UPDATE, and a history line for each run without a gap. Otherwise like `change`."""
     _check_assignment(requested, by)
     brands = {code.pk: code.brand_id for code in codes}
     retains = requested.retains_points or _retains_points(by, set(brands.values()))
@@ -148,7 +148,7 @@ def change_codes(
 
 
 def _check_assignment(requested: CodeChangeRequest, by: User | None) -> None:
-    """Raises BatchRejected for a product no longer sold, and points that `by` may not set, the product's included."""
+    """Raises BatchRejected for a product not sold, or for points, also of the product, that `by` may not set."""
     if assignment := requested.assignment:
         if not assignment.product.is_active:
             raise BatchRejected(_("This product is no longer sold."), details={"field": "product"})
@@ -157,15 +157,15 @@ def _check_assignment(requested: CodeChangeRequest, by: User | None) -> None:
 
 
 def _retains_points(by: User | None, brand_ids: Iterable[int]) -> bool:
-    """Unassigned codes lose their own points, unless whoever does it may not set any."""
+    """Unassigned codes lose their own points, unless `by` may not set points."""
     return by is not None and not all(scan_value.may_set(by, brand_id) for brand_id in brand_ids)
 
 
 def take_turn(brand_id: int, *, waits: bool) -> None:
-    """Until the transaction ends, nobody else changes the codes of the brand by hand.
+    """Lock the brand's codes against other changes by hand until the transaction ends.
 
-    Two changes that overlap would wait for each other's rows in a circle. Raises BatchRejected where somebody makes
-    one now, unless it `waits` for them.
+    Overlapping changes would deadlock on each other's rows. Raises BatchRejected if another change is running, unless
+    it `waits`.
     """
     if waits:
         lock_row(LockOfRow.CODE_CHANGES, brand_id)
@@ -191,7 +191,7 @@ def _change_context(
 
 
 def _values(requested: CodeChangeRequest, at: datetime) -> dict[str, Any]:
-    """What the statements of CHANGES write."""
+    """The parameters of the statements in CHANGES."""
     assignment = requested.assignment
     return {
         "product": assignment.product.pk if assignment else None,
@@ -205,7 +205,7 @@ def _values(requested: CodeChangeRequest, at: datetime) -> dict[str, Any]:
 def _check_whole_batches(
     requested: CodeChangeRequest, count_assigned: Query[int], where: dict[str, Any], *, missing: int
 ) -> None:
-    """Roll back what could be done to some of the codes only."""
+    """Roll back a change that could be made to only some of the codes."""
     if requested.kind == Kind.ASSIGNED and missing:
         text = ngettext(
             "%(number)s of the codes is assigned to another product. No codes were changed.",
@@ -226,7 +226,7 @@ def _check_whole_batches(
 
 
 def start_change(*, codes: CodeRange, requested: CodeChangeRequest, by: User | None) -> Job:
-    """Have a worker do to a range what takes too long for a page."""
+    """Have a worker change a range that is too large for a request."""
     details = {"change": requested.kind.label, "number": codes.size, "range": codes.batch.range_name}
     with languages.in_english():
         title = ngettext(
@@ -261,14 +261,14 @@ def start_change(*, codes: CodeRange, requested: CodeChangeRequest, by: User | N
 
 
 def run_change(run: runner.Run) -> None:
-    """The job's handler: an assignment in one transaction, codes switched off or on part by part.
+    """Job handler: assigns in one transaction; deactivates or reactivates part by part.
 
-    Run again, it finds what is done and leaves it; cancelled, what is done stays done. The history says how much.
+    A repeated run skips what is done. A cancelled run leaves it done; the history records how much.
     """
     codes, requested, action_id = _request_of(run)
     done = 0
     for code_range in codes.parts(CODES_AT_ONCE) if requested.kind in SWITCHES else [codes]:
-        run.progress(done, codes.size)  # the last moment to cancel what is left
+        run.progress(done, codes.size)  # last chance to cancel the remaining codes
         now, by = timezone.now(), run.job.created_by
         change(codes=code_range, requested=requested, by=by, at=now, action_id=action_id, is_part=True)
         done += code_range.size
@@ -279,7 +279,7 @@ def run_change(run: runner.Run) -> None:
 
 
 def end_change(job: Job) -> None:
-    """One webhook event of all that the job has changed, whether or not it came to its end."""
+    """Publish one webhook event for everything that the job changed, whether or not it finished."""
     change_events.publish(runs=history.runs_of(UUID(job.parameters["action_id"])), is_in_parts=True)
 
 
@@ -294,7 +294,7 @@ CHANGE = JobKind(
 
 
 def _request_of(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
-    """What start_change wrote down."""
+    """The request that start_change stored."""
     parameters = run.parameters
     batch = BatchRange.objects.get(pk=parameters["batch_id"], brand=run.job.brand)
     assignment = None
@@ -308,7 +308,7 @@ def _request_of(run: runner.Run) -> tuple[CodeRange, CodeChangeRequest, UUID]:
 
 
 def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datetime) -> None:
-    """Note where a code is kept and what is worth knowing of it, beside whatever scans count meanwhile."""
+    """Edit a code's location and notes, without touching what concurrent scans count."""
     with transaction.atomic():
         before = AuthCode.objects.select_for_update(of=("self",)).select_related("batch").get(pk=code.pk)
         detail = history.as_text(before, changed)

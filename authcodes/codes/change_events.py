@@ -1,4 +1,4 @@
-"""codes.deactivated and codes.reactivated: what webhooks are sent of many codes at once."""
+"""Events codes.deactivated and codes.reactivated: webhooks about changes of many codes."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,15 +15,15 @@ TYPES = {
     CodeChange.Kind.DEACTIVATED: WebhookType.CODES_DEACTIVATED,
     CodeChange.Kind.REACTIVATED: WebhookType.CODES_REACTIVATED,
 }
-MAX_RANGES = 1000  # in one event; of more, each batch has one
+MAX_RANGES = 1000  # in one event; beyond it, each batch has one range
 BRAND, BATCH = attrgetter("brand_id"), attrgetter("batch_id")
 
 
 def publish(*, runs: Sequence[CodeChange], is_in_parts: bool = False) -> None:
-    """One event for each brand whose codes an action switched off or on: `runs` are its lines in their history.
+    """Publish one event for each brand whose codes an action deactivated or reactivated. `runs` is its history.
 
-    `is_in_parts`: they follow each other. Joins the caller's transaction. Staff's reason stays here, as it may name
-    somebody.
+    `is_in_parts`: the runs follow each other. Joins the caller's transaction. The staff's reason is left out, as it may
+    name a person.
     """
     for brand_id, group in groupby(sorted(runs, key=BRAND), key=BRAND):
         own = list(group)
@@ -50,7 +50,7 @@ def described(runs: Sequence[CodeChange], *, is_in_parts: bool) -> dict[str, Any
 
 
 def ranges_of(runs: Sequence[CodeChange], *, is_in_parts: bool) -> list[dict[str, Any]]:
-    """From where to where, and how many of these codes changed."""
+    """The first and last code of each range, and how many of its codes changed."""
     is_joined = is_in_parts or len(runs) > MAX_RANGES
     groups = [list(group) for _batch, group in groupby(runs, key=BATCH)] if is_joined else [[run] for run in runs]
     return [

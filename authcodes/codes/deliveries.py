@@ -1,6 +1,6 @@
-"""Which codes of a batch are in the shops: the only code that notes a delivery to shops, or undoes one.
+"""Which codes of a batch are in the shops: the only code that records or undoes a delivery to shops.
 
-Nothing else knows: a scan says that somebody has a product, not that it is for sale, and what was printed may lie in a
+Nothing else has this information: a scan shows that a customer has a product, and printed codes may still lie in a
 drawer.
 """
 
@@ -22,11 +22,11 @@ from core.numbers import grouped
 
 Kind = CodeChange.Kind
 MAX_PLACE_LENGTH = 120
-MAX_RANGES = 2000  # separate ones in the shops, of a batch: each page of it reads them
+MAX_RANGES = 2000  # separate ranges of a batch; each of its pages reads them
 
 
 def delivered(batch: BatchRange) -> list[Span]:
-    """The numbers that are in the shops, as the batch's history tells. One query."""
+    """The numbers in the shops, according to the batch's history. One query."""
     rows = CodeChange.objects.filter(batch=batch, kind__in=[Kind.DELIVERED, Kind.DELIVERY_UNDONE])
     spans: list[Span] = []
     for kind, first, last in rows.order_by("pk").values_list("kind", "first_code", "last_code"):
@@ -42,18 +42,18 @@ def _apply(kind: str, spans: list[Span], span: Span) -> None:
 
 
 def deliver(*, codes: CodeRange, day: date, place: str, by: User | None, at: datetime) -> int:
-    """Note that codes were handed over to shops on a day. Returns how many were not in the shops before."""
+    """Record that codes were delivered to shops on a day. Returns how many were not in the shops before."""
     on = gettext_noop("Delivered on %(day)s") % {"day": day.isoformat()}
     return _note(CodeChangeContext(Kind.DELIVERED, at, by, detail="\n".join(filter(None, [on, place.strip()]))), codes)
 
 
 def undo_delivery(*, codes: CodeRange, reason: str, by: User | None, at: datetime) -> int:
-    """Note that codes are not in the shops after all. Returns how many were said to be."""
+    """Record that codes are not in the shops after all. Returns how many were in the shops."""
     return _note(CodeChangeContext(Kind.DELIVERY_UNDONE, at, by, reason=reason.strip()), codes)
 
 
 def _note(change_context: CodeChangeContext, codes: CodeRange) -> int:
-    """Two who note the same at the same moment note it once. Raises BatchRejected."""
+    """Record a delivery under a lock on the batch, so that concurrent requests record it once. Raises BatchRejected."""
     span = span_of(codes.batch, codes.first, codes.last)
     if span is None:
         message = _("The codes of this batch have no numbers, so they are delivered all at once. Choose all of them.")

@@ -1,4 +1,4 @@
-"""The history of codes: the only code that writes CodeChange, in the transaction of what it tells of."""
+"""The history of codes: the only code that writes CodeChange, in the transaction of the change."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ from brands.user_mentions import Mentions, without
 from core import languages
 from core.db.statements import command
 
-# Of a file that names codes here and there, a batch's line says from where to where, and how many.
+# Beyond it, a file with scattered codes has one line for each batch: the first code, the last, and how many.
 MAX_RUNS = 1000
 Kind = CodeChange.Kind
 AUDITED_KINDS = frozenset(
@@ -38,7 +38,7 @@ AUDITED_KINDS = frozenset(
         Kind.DELIVERY_UNDONE,
     }
 )
-# What changes whose codes are, and whether they are on.
+# Kinds that change the product of codes, or whether they are active.
 STATE_KINDS = frozenset(
     {
         Kind.ASSIGNED,
@@ -55,7 +55,7 @@ INSERT_IMPORT_RUNS = command("authcodes/codes/sql/insert_import_runs.sql")
 
 @dataclass(frozen=True, slots=True)
 class CodeChangeContext:
-    """What somebody does to codes with one click."""
+    """The context of a change that a user makes in one action."""
 
     kind: CodeChange.Kind
     at: datetime
@@ -64,7 +64,7 @@ class CodeChangeContext:
     detail: str = ""
     product: Product | None = None
     action_id: UUID = field(default_factory=uuid4)
-    key_id: int | None = None  # of the API key that did it
+    key_id: int | None = None  # of the API key that made the change
 
 
 def numbering_of(batch: BatchRange) -> Numbering:
@@ -72,7 +72,7 @@ def numbering_of(batch: BatchRange) -> Numbering:
 
 
 def as_text(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
-    """`field: before -> after` of what really changes, in words."""
+    """`field: before → after` for each value that changes."""
     lines = []
     with languages.in_english():
         for name, after in changed.items():
@@ -85,7 +85,7 @@ def as_text(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
 
 
 def note_run(change_context: CodeChangeContext, *, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
-    """Note that `codes` of the codes from `first` to `last` changed."""
+    """Record that `codes` of the codes from `first` to `last` changed."""
     texts = change_of(change_context, batch, first, last, codes)
     texts.save(force_insert=True)
     _write_audit_entry(change_context, [texts])
@@ -93,12 +93,12 @@ def note_run(change_context: CodeChangeContext, *, batch: BatchRange, first: str
 
 
 def note_batch(change_context: CodeChangeContext, *, batch: BatchRange) -> None:
-    """Note something that was done to a batch as a whole."""
+    """Record a change of a batch as a whole."""
     note_run(change_context, batch=batch, first=batch.first_code, last=batch.last_code, codes=batch.quantity)
 
 
 def note_printed(change_context: CodeChangeContext, batch: BatchRange, upload: Import) -> None:
-    """Note that an import brought in the codes of a batch, or took them out again."""
+    """Record that an import added the codes of a batch, or removed them again."""
     texts = change_of(change_context, batch, batch.first_code, batch.last_code, batch.quantity)
     texts.upload = upload
     texts.save(force_insert=True)
@@ -106,7 +106,7 @@ def note_printed(change_context: CodeChangeContext, batch: BatchRange, upload: I
 
 
 def note_codes(change_context: CodeChangeContext, *, codes: Iterable[AuthCode]) -> list[CodeChange]:
-    """Note that just these changed: a line for each run without a gap. Each has its batch at hand."""
+    """Record that exactly these codes changed: one line per run without a gap. Each code has its batch loaded."""
     ordered = sorted(codes, key=lambda code: (code.batch_id, code.code))
     runs = [
         change_of(change_context, batch, *run)
@@ -119,14 +119,14 @@ def note_codes(change_context: CodeChangeContext, *, codes: Iterable[AuthCode]) 
 
 
 def runs_in(batch: BatchRange, codes: list[str]) -> list[tuple[str, str, int]]:
-    """Codes of a batch, in order, as runs: first, last and how many. Without numbers nothing follows anything."""
+    """The sorted codes of a batch as runs: first, last and how many. Codes without numbers are one run."""
     if batch.printed_elsewhere:
         return [(codes[0], codes[-1], len(codes))]
     return [(run.first_code, run.last_code, run.quantity) for run in numbering_of(batch).runs(codes)]
 
 
 def note_import(change_context: CodeChangeContext, *, upload: Import) -> None:
-    """Note what an import did, or that it is undone: a line for each run of codes that its good rows name."""
+    """Record a committed or undone import, with a line for each run of codes in its good rows."""
     INSERT_IMPORT_RUNS.run(
         brand=upload.brand_id,
         action=change_context.action_id,
@@ -140,7 +140,7 @@ def note_import(change_context: CodeChangeContext, *, upload: Import) -> None:
 
 
 def _write_audit_entry(change_context: CodeChangeContext, runs: Iterable[CodeChange]) -> None:
-    """Write into the audit log what no form there tells of, as done to the batches."""
+    """Write changes that no form logs into the audit log, as changes of the batches."""
     if change_context.kind in AUDITED_KINDS:
         product = {"product": (None, str(change_context.product))} if change_context.product else {}
         rows = [
@@ -161,7 +161,7 @@ def _write_audit_entry(change_context: CodeChangeContext, runs: Iterable[CodeCha
 
 
 def is_noted(action_id: UUID, *, first: str) -> bool:
-    """Whether this action has changed the codes that begin with `first`."""
+    """Whether this action has already changed the codes that begin with `first`."""
     return CodeChange.objects.filter(action_id=action_id, first_code=first).exists()
 
 
@@ -171,7 +171,7 @@ def runs_of(action_id: UUID) -> list[CodeChange]:
 
 
 def is_changed_since(action_id: UUID) -> bool:
-    """Whether somebody changed codes again, or may have, that an action had changed."""
+    """Whether another action has changed, or may have changed, the same codes since."""
     runs = runs_of(action_id)
     later = CodeChange.objects.filter(
         batch__in={run.batch_id for run in runs}, id__gt=min((run.pk for run in runs), default=0), kind__in=STATE_KINDS
@@ -205,13 +205,13 @@ def change_of(change_context: CodeChangeContext, batch: BatchRange, first: str, 
     )
 
 
-# The trigger lets these columns change while the transaction says that it erases a person, and no others ever.
+# The trigger allows changes to these columns only while the transaction is marked as an erasure.
 ERASING = "SELECT set_config('codes.erasing', %s, true)"
 
 
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> int:
-    """For the erasure of a person's data: no reason that staff gave names them any more; returns how many did."""
-    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
+    """Erase a person from the reasons that staff entered. Returns how many reasons named them."""
+    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
     rows = list(CodeChange.objects.filter(brand_id=brand_id, reason__iregex=pattern))
     for change in rows:
         change.reason = without(change.reason, mentions.anywhere, pseudonym)

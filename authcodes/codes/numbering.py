@@ -21,7 +21,7 @@ class Numbering:
 
     @property
     def overflows(self) -> bool:
-        """The last number needs more digits than the width has, so padding could not keep codes in order."""
+        """Whether the last number has more digits than the width: padding would not keep the codes in order."""
         return len(str(self.end)) > self.width
 
     @property
@@ -36,13 +36,13 @@ class Numbering:
         return f"{self.prefix}{number:0{self.width}d}"
 
     def number(self, code: str) -> int | None:
-        """The number of a code of this shape, or None; it may lie outside the run."""
+        """The number of a code of this shape, or None. It may lie outside the run."""
         digits = code.removeprefix(self.prefix)
         shaped = code.startswith(self.prefix) and len(digits) == self.width and digits.isascii() and digits.isdigit()
         return int(digits) if shaped else None
 
     def find(self, text: str) -> str | None:
-        """The code of this run that somebody means: written in full, without leading zeros, or its number alone."""
+        """The code of this run that `text` means: in full, without leading zeros, or as a number alone."""
         number = self.number(text)
         if number is None and _digits(text) and len(text) <= MAX_CODE_LENGTH:
             eaten = int(text) - int(self.prefix) * 10**self.width if _digits(self.prefix) else -1
@@ -50,7 +50,7 @@ class Numbering:
         return self.code(number) if number is not None and self.start <= number <= self.end else None
 
     def runs(self, codes: Iterable[str]) -> Iterator["Numbering"]:
-        """Codes of this shape, each once and in order, as runs without a gap."""
+        """Codes of this shape, unique and sorted, as runs without gaps."""
         numbers = [number for code in codes if (number := self.number(code)) is not None]
         begin = 0
         for place in range(1, len(numbers) + 1):
@@ -60,7 +60,7 @@ class Numbering:
 
 
 def shared(one: Numbering, other: Numbering) -> tuple[str, str] | None:
-    """The first and last code that both runs hold, or None.
+    """The first and last code in both runs, or None.
 
     `A` with 4 digits and `A1` with 3 write the same codes: the longer prefix may end in digits of the number.
     """

@@ -1,6 +1,6 @@
-"""Prefixes of codes: the only code that reserves one for a brand, moves it or frees it, and says that one is taken.
+"""Prefixes of codes: the only code that reserves, moves and frees them, and reports that one is taken.
 
-Nothing here tells a brand anything about another: taken is taken, whoever has it and whether or not there are codes.
+Nothing here reveals other brands: taken is taken, whoever has the prefix, and with or without codes.
 """
 
 import logging
@@ -27,7 +27,7 @@ from core.db.advisory_locks import LockOfRow, lock_row
 from core.errors import RateLimited
 from core.redis import rate_limits
 
-# No dot (it separates the tag), no slash (codes stand in addresses and file names), nothing to escape anywhere.
+# No dot, which separates the tag; no slash, since codes are part of addresses and file names; nothing to escape.
 PREFIX = re.compile(r"[A-Za-z0-9_-]{0,32}")
 PREFIX_IS_TAKEN = "SELECT prefix_is_taken(%s, %s)"
 RANGE_IS_TAKEN = "SELECT range_is_taken(%s, %s, %s, %s)"
@@ -42,18 +42,18 @@ logger = logging.getLogger(__name__)
 
 
 def take_turn(brand: Brand) -> None:
-    """Wait for other batches and prefixes of the brand. Call inside a transaction.
+    """Lock the prefixes and batches of the brand. Call inside a transaction.
 
-    Two that overlap, or one too many, would be stored past each other.
+    Concurrent transactions could otherwise store overlaps, or exceed the limit.
     """
     lock_row(LockOfRow.PREFIXES, brand.pk)
 
 
 def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) -> CodePrefix:
-    """The brand's own prefix, reserved now unless it is already.
+    """The brand's own prefix; reserves it if necessary.
 
-    Raises BatchRejected if another brand's prefix could write the same codes, or the brand has
-    settings.CODE_PREFIXES_PER_BRAND prefixes; an operator is not bound by that.
+    Raises BatchRejected if another brand's prefix could write the same codes, or if the brand has
+    settings.CODE_PREFIXES_PER_BRAND prefixes. That limit does not apply to operators.
     """
     if not PREFIX.fullmatch(prefix):
         raise BatchRejected(str(INVALID_PREFIX), details={"field": "prefix"})
@@ -71,13 +71,13 @@ def reserve(*, brand: Brand, prefix: str, at: datetime, by: User | None = None) 
 
 
 def move(*, reserved: CodePrefix, brand: Brand) -> None:
-    """Give a prefix to another brand. Batches that were made with it keep their codes. Raises BatchRejected."""
+    """Move a prefix to another brand. Batches made with it keep their codes. Raises BatchRejected."""
     with reject_taken():
         CodePrefix.objects.filter(pk=reserved.pk).update(brand=brand)
 
 
 def free(*, reserved: CodePrefix) -> None:
-    """Let any brand reserve it. Raises BatchRejected while batches have it: their codes are in print."""
+    """Release a prefix for any brand. Raises BatchRejected while batches use it, since their codes are in print."""
     with transaction.atomic():
         CodePrefix.objects.select_for_update().filter(pk=reserved.pk).first()
         if BatchRange.objects.filter(brand=reserved.brand_id, prefix=reserved.prefix).exists():
@@ -88,21 +88,21 @@ def free(*, reserved: CodePrefix) -> None:
 
 
 def is_reserved(*, brand: Brand, prefix: str) -> bool:
-    """Whether it is this brand's own."""
+    """Whether the prefix is reserved for this brand."""
     return CodePrefix.objects.filter(brand=brand, prefix=prefix).exists()
 
 
 def of_brands(brands: Sequence[Brand]) -> list[CodePrefix]:
-    """What these brands have reserved, as a form suggests it."""
+    """The prefixes of these brands, for suggestions in a form."""
     return list(CodePrefix.objects.filter(brand__in=brands).select_related("brand")[:MAX_SUGGESTED])
 
 
 def ask(*, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Numbering | None = None) -> None:
-    """Look whether the brand may have this prefix, and these codes, before they are stored.
+    """Check whether the brand may have this prefix and these codes, before they are stored.
 
-    Each question about a prefix that is not the brand's own counts against the limit `prefix` of the person at this
-    brand, and `prefix_brand` of all its people, of whom an owner makes as many as they like; and each that is answered
-    with no stands in the audit log. Raises BatchRejected, or RateLimited.
+    Each check of a prefix that is not the brand's own counts against two limits: `prefix` per user and brand, and
+    `prefix_brand` per brand, since owners can create any number of users. Each negative answer is written to the audit
+    log. Raises BatchRejected or RateLimited.
     """
     user = audit_context.user
     own = is_reserved(brand=brand, prefix=prefix)
@@ -125,7 +125,7 @@ def ask(*, brand: Brand, prefix: str, audit_context: AuditContext, numbering: Nu
 
 
 def count_try(*, brand: Brand, user: User | None) -> None:
-    """One try for what other brands may have. Raises RateLimited."""
+    """Count one attempt to find out what other brands have. Raises RateLimited."""
     if user and not user.is_superuser:
         rate_limits.hit("prefix", user.pk, brand.pk)
         rate_limits.hit("prefix_brand", brand.pk)
@@ -139,7 +139,7 @@ def _answer(question: str, *parameters: str | int) -> bool:
 
 
 def note_rejected(*, brand: Brand, audit_context: AuditContext, value: str) -> None:
-    """Write down that somebody asked for codes that are in use."""
+    """Write a request for codes that are already in use into the audit log."""
     _note(brand, audit_context, gettext_noop("Requested codes that are already in use"), value)
 
 
@@ -158,7 +158,7 @@ REJECTED: dict[str, tuple[Any, str]] = {
 
 @contextmanager
 def reject_taken() -> Iterator[None]:
-    """The database's own no, when another brand was faster, as a refusal at its field."""
+    """Turn the database's constraint error, if another brand was faster, into an error at its field."""
     try:
         with transaction.atomic():
             yield

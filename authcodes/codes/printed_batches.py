@@ -1,4 +1,4 @@
-"""Batches of codes that another company printed: made, checked and emptied. Their codes come from an import's rows."""
+"""Batches of codes that another company printed: create, check and empty them. An import's rows supply the codes."""
 
 from datetime import datetime
 
@@ -22,9 +22,9 @@ def create(
     at: datetime,
     by: User | None,
 ) -> BatchRange:
-    """Store a batch for codes that another company printed, all of which the caller writes in this transaction.
+    """Store a batch for codes that another company printed. The caller writes all of them in this transaction.
 
-    Raises BatchRejected, and QuotaReached above the codes that the brand may have.
+    Raises BatchRejected, and QuotaReached above the brand's quota of codes.
     """
     check(brand=brand, batch_settings=batch_settings, at=at, by=by)
     quotas.require(brand.pk, BrandQuota.Resource.CODES, more=batch_settings.quantity, field="file")
@@ -48,7 +48,7 @@ def create(
 
 
 def check(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User | None) -> None:
-    """Raises BatchRejected for a batch of codes printed elsewhere that `by` may not make so."""
+    """Raises BatchRejected if `by` may not create this batch of codes printed elsewhere."""
     batches.check_settings(brand=brand, batch_settings=batch_settings, at=at)
     scan_value.check_points(brand=brand, points=batch_settings.points_per_scan, by=by)
     if batch_settings.product:
@@ -56,6 +56,6 @@ def check(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User
 
 
 def empty(*, batch: BatchRange, import_id: int) -> None:
-    """Leave a batch whose codes are gone, with its history, and free its name."""
+    """Keep a batch whose codes are gone, with its history, and free its name."""
     name = _("%(name)s (import %(number)d undone)") % {"name": batch.range_name[:80], "number": import_id}
     BatchRange.objects.filter(pk=batch.pk).update(quantity=0, generated_count=0, range_name=name)

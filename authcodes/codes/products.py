@@ -1,4 +1,4 @@
-"""Products: makes and changes them for the API, and writes points that were approved."""
+"""Products: creates and changes them for the API, and writes approved points."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,27 +17,27 @@ from core.numbers import grouped
 
 
 def create(*, brand: Brand, values: Mapping[str, Any], audit_context: AuditContext) -> Product:
-    """A new product. Raises Invalid, which names the field."""
+    """Create a product. Raises Invalid with the field."""
     made = Product(brand=brand, **values)
     check_points(made)
     return refreshed(rows.create(made, brand_id=brand.pk, audit_context=audit_context))
 
 
 def change(*, brand: Brand, product_id: int, values: Mapping[str, Any], audit_context: AuditContext) -> Product:
-    """Set `values` of the brand's product. Raises NotFound, and Invalid, which names the field."""
+    """Set `values` on the brand's product. Raises NotFound, and Invalid with the field."""
     own_rows = Product.objects.select_related("brand").filter(brand=brand, pk=product_id)
     changed = rows.change(own_rows, values, brand_id=brand.pk, audit_context=audit_context, check=check_more)
     return refreshed(changed)
 
 
 def check_more(before: Product, after: Product) -> None:
-    """Points that were approved before may stay. Raises Invalid for more than the brand's ceiling."""
+    """Check changed points; approved points may stay. Raises Invalid above the brand's ceiling."""
     if after.redeem_point_value != before.redeem_point_value:
         check_points(after)
 
 
 def check_points(product: Product) -> None:
-    """Raises Invalid for more points than the brand's ceiling: those need a second person."""
+    """Raises Invalid for points above the brand's ceiling: those need a second person."""
     most = product.brand.max_points_per_scan
     if (product.redeem_point_value or 0) > most:
         message = _("At most %(most)s points per scan. More needs a second person's approval in the portal.")
@@ -45,7 +45,7 @@ def check_points(product: Product) -> None:
 
 
 def refreshed(product: Product) -> Product:
-    """With the moment of the change, which the database sets."""
+    """Reload the time of the change, which the database sets."""
     product.refresh_from_db(fields=["updated_at"])
     return product
 
@@ -55,8 +55,8 @@ def set_approved(
     row: Product,
     values: Mapping[str, Any],
     max_total: Decimal | None,  # noqa: ARG001 - a product has no number of codes
-    by: User,  # noqa: ARG001 - the approval says who
+    by: User,  # noqa: ARG001 - the approval has it
     at: datetime,  # noqa: ARG001
 ) -> None:
-    """Write approved points onto a product; settings.APPROVED_POINTS names it. Call in the approval's transaction."""
+    """Write approved points to a product; called through settings.APPROVED_POINTS in the approval's transaction."""
     Product.objects.filter(pk=row.pk).update(**values)

@@ -1,4 +1,4 @@
-"""Code ranges of a batch, from one code to another: which are meant, and what a change of them would meet."""
+"""Code ranges of a batch: resolving their ends, and previewing a change to them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.models.products import Product
 
-NAMED_AT_MOST = 5  # codes that stand for many on a page
+NAMED_AT_MOST = 5  # sample codes shown on a page
 
 
 @dataclass(frozen=True, slots=True)
 class CodeRange:
-    """The codes of `batch` from `first` to `last`, both included."""
+    """The codes of `batch` from `first` to `last`, both inclusive."""
 
     batch: BatchRange
     first: str
@@ -31,7 +31,7 @@ class CodeRange:
         return rows
 
     def parts(self, size: int) -> "Iterator[CodeRange]":
-        """The same codes in ranges of `size` at most, in order."""
+        """The same codes in ranges of at most `size`, in order."""
         if self.batch.printed_elsewhere:
             yield from self._parts_in_order(size)
             return
@@ -51,7 +51,7 @@ class CodeRange:
 
 @dataclass(frozen=True, slots=True)
 class ChangePreview:
-    """What is there already: counts, and of codes that stand in the way or are out in the world, the first few."""
+    """The current state of the codes: counts, and the first few codes that prevent a change or were scanned."""
 
     codes: int
     assigned: int
@@ -63,9 +63,9 @@ class ChangePreview:
 
 
 def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
-    """The codes from `first` to `last`, each written in full, without leading zeros, or as its number alone.
+    """The codes from `first` to `last`, each given in full, without leading zeros, or as a number alone.
 
-    Raises BatchRejected naming the field `first` or `last`.
+    Raises BatchRejected with the field `first` or `last`.
     """
     if batch.printed_elsewhere:
         return _whole(batch, first.strip(), last.strip())
@@ -89,7 +89,7 @@ def resolve_range(*, batch: BatchRange, first: str, last: str) -> CodeRange:
 
 
 def _whole(batch: BatchRange, first: str, last: str) -> CodeRange:
-    """A batch that was printed elsewhere as a whole, or one code of it. Raises BatchRejected for any other range."""
+    """The whole of a batch printed elsewhere, or one of its codes. Raises BatchRejected for any other range."""
     codes = CodeRange(batch, first, last, batch.generated_count)
     if batch.generated_count and (first, last) == (batch.first_code, batch.last_code):
         return codes
@@ -104,7 +104,7 @@ def _whole(batch: BatchRange, first: str, last: str) -> CodeRange:
 
 
 def full_range(batch: BatchRange) -> CodeRange:
-    """All codes that the batch has so far. Raises BatchRejected while it has none."""
+    """All codes that the batch has so far. Raises BatchRejected if it has none."""
     if batch.printed_elsewhere:
         return _whole(batch, batch.first_code, batch.last_code)
     numbering = numbering_of(batch)
@@ -113,7 +113,7 @@ def full_range(batch: BatchRange) -> CodeRange:
 
 
 def preview_change(codes: AuthCodeQuerySet, product: Product | None = None) -> ChangePreview:
-    """What a change of `codes` would meet; with `product`, codes of another one are taken. Up to three queries."""
+    """Preview a change of `codes`. With `product`, codes of another product count as taken. Up to three queries."""
     other = Q(product__isnull=False) & ~Q(product=product) if product else Q(pk__in=[])
     counted = codes.order_by().aggregate(
         codes=Count("pk"),
@@ -129,7 +129,7 @@ def preview_change(codes: AuthCodeQuerySet, product: Product | None = None) -> C
 
 
 def spans_more(change: CodeChange, batch: BatchRange) -> bool:
-    """Whether codes that did not change lie between the first and the last that did."""
+    """Whether unchanged codes lie between the first and the last changed code."""
     if batch.printed_elsewhere:
         return CodeRange(batch, change.first_code, change.last_code, 0).codes.count() > change.codes
     numbering = numbering_of(batch)

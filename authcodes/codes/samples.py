@@ -1,4 +1,4 @@
-"""What the codes of a span are, part by part: read from so many that the time does not grow with their number."""
+"""The states of a span's codes, part by part. Reads a bounded sample, so the time does not grow with the span."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MAX_READ = 6000  # codes
 
 @dataclass(frozen=True, slots=True)
 class PartSample:
-    """A part of a span, by its index: how many of its codes were read, and how many of these are in which state."""
+    """A part of a span, by index: how many codes were read, and how many of these are in each state."""
 
     index: int
     codes: int
@@ -24,7 +24,7 @@ class PartSample:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`sampling_step`: the codes that were read lie so far apart; 1 where each one was."""
+    """`sampling_step`: the distance between the codes that were read; 1 if each one was."""
 
     span: Span
     parts: Sequence[PartSample]
@@ -40,7 +40,7 @@ SAMPLE_CODES = query("authcodes/codes/sql/sample_codes.sql", returns=PartSample)
 
 
 def sample(batch: BatchRange, span: Span) -> Sample:
-    """Of a batch with numbers. One statement."""
+    """Sample the codes of a batch with numbers. One statement."""
     read = min(span.size, MAX_READ)
     part_count = min(span.size, PARTS)
     rows = SAMPLE_CODES.all(

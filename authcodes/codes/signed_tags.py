@@ -1,23 +1,23 @@
-"""Tags of signed codes: `code.tag`, so that seeing one code tells nobody the next. Nothing is stored per code."""
+"""Tags of signed codes: `code.tag`, so that one code does not reveal the next. Nothing is stored for each code."""
 
 import hashlib
 import hmac
 
 from django.conf import settings
 
-# Crockford's base32 leaves out I, L, O and U, which readers mistake; 11 characters hold 55 bits.
+# Crockford's base32 leaves out I, L, O and U, which are easily misread. 11 characters hold 55 bits.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 11
 _MISREAD = str.maketrans({"I": "1", "L": "1", "O": "0"})
 
 
 def current_version() -> int | None:
-    """The version of the secret that new batches are signed with; None where no secret is configured."""
+    """The version of the secret for new batches; None if no secret is configured."""
     return max(settings.CODE_TAG_SECRETS, default=None)
 
 
 def tag(*, code: str, batch_id: int, version: int) -> str:
-    """The tag of a code: truncated HMAC-SHA256 under the batch's own key. Raises KeyError for a lost secret."""
+    """The tag of a code: truncated HMAC-SHA256 with the batch's own key. Raises KeyError for a lost secret."""
     secret = settings.CODE_TAG_SECRETS[version].encode()
     batch_key = hmac.digest(secret, b"batch:%d" % batch_id, hashlib.sha256)
     number = int.from_bytes(hmac.digest(batch_key, code.encode(), hashlib.sha256)[:7], "big") >> 1
@@ -25,7 +25,7 @@ def tag(*, code: str, batch_id: int, version: int) -> str:
 
 
 def verify_tag(*, candidate: str, code: str, batch_id: int, version: int) -> bool:
-    """Whether `candidate` is this code's tag, forgiving case and misread letters. A lost secret verifies nothing."""
+    """Whether `candidate` is this code's tag, ignoring case and misread letters. With a lost secret, none is."""
     if version not in settings.CODE_TAG_SECRETS:
         return False
     expected = tag(code=code, batch_id=batch_id, version=version)
@@ -33,7 +33,7 @@ def verify_tag(*, candidate: str, code: str, batch_id: int, version: int) -> boo
 
 
 def fits(*, candidate: str, code: str, batch_id: int, version: int | None) -> bool:
-    """Whether `candidate` is what goes with this code: its tag, or nothing for a code of an unsigned batch."""
+    """Whether `candidate` belongs to this code: its tag, or empty for a code of an unsigned batch."""
     return (
         not candidate
         if version is None

@@ -1,4 +1,4 @@
-"""The status dashboard's figures; docs/dashboard.md defines them. Closed days come from rollups, today from scans."""
+"""The status dashboard's figures, defined in docs/dashboard.md. Closed days come from rollups, today from scans."""
 # ruff: noqa: S608 - built from constants and names of parameters
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,12 +19,12 @@ from core.db.statements import part, query
 __all__ = ["Codes", "Delivery", "Figures", "Filters", "Scans", "Status", "codes", "delivery", "figures", "scans"]
 
 MAX_PLACES = 5
-PATIENCE_SECONDS = 0.3  # that a replica may take to catch up, while somebody waits for the page
+PATIENCE_SECONDS = 0.3  # how long a page waits for a replica to catch up
 
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Assigned codes, and those of them that were scanned."""
+    """Assigned codes, and how many of them were scanned."""
 
     assigned: int = 0
     scanned: int = 0
@@ -44,7 +44,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """A product or a place with its accepted scans. `id`: the product's, or the place's name."""
+    """A product or a place with its accepted scans. `id`: the product's id, or the place's name."""
 
     id: Any
     name: str
@@ -53,7 +53,7 @@ class Top:
 
 @dataclass(frozen=True, slots=True)
 class Scans:
-    """Attempts to scan by their outcome, what they earned, and who made them. `days`: those with scans, in order."""
+    """Scans by outcome, the points they earned, and who made them. `days`: days with scans, in order."""
 
     accepted: int = 0
     warnings: int = 0
@@ -72,14 +72,14 @@ class Scans:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How events fare, whatever the filters. `oldest_at`: when the oldest pending one was stored."""
+    """The state of event handling, whatever the filters. `oldest_at`: when the oldest pending event was stored."""
 
     pending: int = 0
     oldest_at: datetime | None = None
     dead: int = 0
 
 
-# Its places are filled for each request. Each row says what it is, then a day, a product's id, a name, and counts.
+# Its placeholders are filled for each request. A row has a kind, then a day, a product id, a name, and counts.
 COUNT_SCANS = part("authcodes/dashboard/sql/count_scans.sql")
 FETCH_DELIVERY = query("authcodes/dashboard/sql/fetch_delivery.sql", returns=Delivery)
 
@@ -92,7 +92,7 @@ class Figures:
 
 
 def figures(*, brands: Iterable[Brand], filters: Filters = EVER) -> Figures:
-    """Everything the dashboard shows of these brands."""
+    """All figures of the dashboard for these brands."""
     brands = list(brands)
     return Figures(
         codes(brands=brands, filters=filters), scans(brands=brands, filters=filters), delivery(brands=brands)
@@ -116,14 +116,14 @@ def codes_of(result: Sequence[Group], filters: Filters) -> Codes:
 
 
 def scans(*, brands: Iterable[Brand], filters: Filters, max_places: int = MAX_PLACES) -> Scans:
-    """Two statements. `max_places`: how many of the busiest places."""
+    """Two statements. `max_places`: how many of the busiest places to return."""
     return scans_of(groups(brands, timezone.now()), filters, max_places=max_places)
 
 
 def scans_of(
     result: Sequence[Group], filters: Filters, *, max_places: int = MAX_PLACES, unique_scanners: int | None = None
 ) -> Scans:
-    """One statement. `unique_scanners`: where it is known, it is not counted."""
+    """One statement. `unique_scanners`: the number if known; otherwise it is counted."""
     if not result:
         return Scans()
     parameters = Parameters()
@@ -142,13 +142,13 @@ def scans_of(
 
 
 def delivery(*, brands: Iterable[Brand]) -> Delivery:
-    """One statement, on the indexes of what is pending or dead."""
+    """One statement, using the indexes of pending and dead events."""
     parameters = Parameters({"brand_ids": [brand.pk for brand in brands]})
     return Delivery(*_rows(FETCH_DELIVERY.text, parameters)[0])
 
 
 def _codes(group: Group, filters: Filters, parameters: Parameters) -> str:
-    """SELECT of assigned and scanned. Batches know how many codes they have; few of these lack a product."""
+    """SELECT of assigned and scanned codes. Batches store their code counts; only unassigned codes are counted."""
     batches = _batches(group, filters, parameters)
     assigned = f"""
         (SELECT COALESCE(sum(generated_count), 0) FROM authcodes_batchrange WHERE id IN ({batches}))
@@ -164,7 +164,7 @@ def _codes(group: Group, filters: Filters, parameters: Parameters) -> str:
 
 
 def _deactivated_codes(group: Group, filters: Filters, parameters: Parameters) -> str:
-    """The same of codes that are deactivated, all in one go: there are few."""
+    """The same for deactivated codes, in a single query because there are few."""
     scanned = ["c.scan_count > 0"]
     first, last = filters.first_day, filters.last_day
     if first:
@@ -183,12 +183,12 @@ def _deactivated_codes(group: Group, filters: Filters, parameters: Parameters) -
 
 
 def _when_and_where(filters: Filters) -> Filters:
-    """What of the filters is left where batches stand for the rest."""
+    """The filters that remain once the batches are selected by the others."""
     return replace(filters, status=None, campaign_id=None)
 
 
 def _batches(group: Group, filters: Filters, parameters: Parameters) -> str:
-    """A SELECT of the batches whose codes are asked for."""
+    """A SELECT of the batches whose codes are counted."""
     where = [f"brand_id = ANY({parameters.add(list(group.brand_ids))})"]
     if filters.batches:
         where.append(f"id = ANY({parameters.add(filters.batches)})")
@@ -200,10 +200,10 @@ def _batches(group: Group, filters: Filters, parameters: Parameters) -> str:
 
 
 def _first_scans(group: Group, filters: Filters, parameters: Parameters, batches: str) -> str:
-    """How many codes of `batches` were first scanned there in this period."""
+    """How many codes of `batches` were first scanned at these places in this period."""
     source = Sources(group, filters, parameters)
     parts = [*source.rolled(["batch_id"]), *source.single(["batch_id"])]
-    # As an array, which is made once: the planner expects one batch and would read all scans again for each of them.
+    # An array is built once. Otherwise the planner, expecting one batch, would read all scans again for each batch.
     return f"""
         (SELECT COALESCE(sum(first_scans), 0)::bigint FROM ({_union(parts)}) f WHERE f.batch_id = ANY(ARRAY({batches})))
     """
@@ -241,7 +241,7 @@ def _rows(statement: str, parameters: Parameters) -> list[tuple[Any, ...]]:
 
 
 def rows_of(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Bound by the client: the planner sees which place and which days, and chooses its way for them."""
+    """Parameters are bound by the client, so that the planner can choose a plan for these places and days."""
     with connections[replica.alias(patience_seconds=PATIENCE_SECONDS)].cursor() as cursor:
         cursor.execute(statement, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()

@@ -1,7 +1,7 @@
-"""The dashboard's filters, and what each means for codes and for scans: lists that figures lead to ask here.
+"""The dashboard's filters as conditions on codes and scans, used by the lists behind the figures.
 
-docs/dashboard.md has it in words. The dashboard's statements say the same over rollups; tests compare the two for every
-combination. `brands` are those of the rows: days and expiry are cut in each one's own zone.
+docs/dashboard.md explains them. The dashboard's statements implement the same over rollups; tests compare both for
+every combination. `brands` are those of the rows: days and expiry depend on each brand's time zone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from brands.tenants import local_time
 
 
 class Status(models.TextChoices):
-    """A code's state as the dashboard filters by it."""
+    """A code's status as a filter of the dashboard."""
 
     SCANNED = "scanned", _("Scanned")
     UNSCANNED = "unscanned", _("Unscanned")
@@ -29,10 +29,10 @@ class Status(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What docs/dashboard.md says of each. Days are the brand's own, both included. Batches: on
-    their own pages and their recall's.
+    """docs/dashboard.md explains each filter. Days are the brand's own, both inclusive. Pages of batches and recalls
+    set batch ids.
 
-    `location` is what somebody typed, `places` what it means (authcodes.places.search); without these, just that place.
+    `location` is the typed text, `places` the places it matches (authcodes.places.search); without any, one place.
     """
 
     status: Status | None = None
@@ -46,17 +46,17 @@ class Filters:
 
     @property
     def where(self) -> list[str]:
-        """The places; none: everywhere."""
+        """The places; empty for everywhere."""
         return list(self.places) or ([self.location] if self.location else [])
 
     @property
     def batches(self) -> list[int]:
-        """Their ids; none: all batches."""
+        """The ids of the batches; empty for all."""
         return list(self.batch_ids) or ([self.batch_id] if self.batch_id is not None else [])
 
     @property
     def by_scan(self) -> bool:
-        """Whether they ask when or where codes were scanned."""
+        """Whether the filters depend on when or where codes were scanned."""
         return bool(self.first_day or self.last_day or self.location)
 
 
@@ -64,7 +64,7 @@ EVER = Filters()
 
 
 def codes_with(status: str, *, brands: Iterable[Brand], to: str = "") -> Q:
-    """Codes that are so now. `to` leads there from other rows: "auth_code__"."""
+    """Codes with this status now. `to`: the path to the code from other rows, such as "auth_code__"."""
     if status == Status.EXPIRED:
         now = timezone.now()
         past = f"{to}batch__expiration_date__lt"
@@ -88,15 +88,15 @@ def batches_expired(*, brands: Iterable[Brand]) -> Q:
 def codes_first_scanned(
     *, brands: Iterable[Brand], first_day: date | None = None, last_day: date | None = None, places: Sequence[str] = ()
 ) -> Q:
-    """Codes whose first accepted scan was on one of these days, at one of these places."""
+    """Codes first accepted on one of these days, at one of these places."""
     there = _one_of("first_scan_location", places)
     return Q(scan_count__gt=0) & local_time.on_days("first_scan_at", first_day, last_day, brands=brands) & there
 
 
 def scans_with(status: str, *, brands: Iterable[Brand]) -> Q:
-    """Scans of codes that are so now, whatever they were at the time."""
+    """Scans of codes with this status now, whatever it was at the time of the scan."""
     result = codes_with(status, brands=brands, to="" if status == Status.EXPIRED else "auth_code__")
-    # An accepted scan has counted for its code. Said here, its code need not be looked up.
+    # An accepted scan has counted for its code, so this condition saves looking up the code.
     return result & ~Q(outcome="success") if status == Status.UNSCANNED else result
 
 

@@ -1,4 +1,4 @@
-"""What Home adds to the dashboard's figures: a period and the one before, hours, and the way from code to customer."""
+"""Figures of Home beyond the dashboard's: a period and the one before, hours, and the funnel from code to customer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +14,14 @@ from core.db.statements import part, query
 from core.redis import slow_answers
 
 DAY = timedelta(days=1)
-MAX_DAYS = 366  # of a period that somebody chooses
-# Who made fewer scans is counted anew for each page.
+MAX_DAYS = 366  # in a custom period
+# With fewer scans, the scanners are counted again for each page.
 MANY_SCANS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Whole days, both included, in each brand's own zone."""
+    """Whole days, both inclusive, in each brand's own time zone."""
 
     first: date
     last: date
@@ -32,7 +32,7 @@ class Period:
 
     @property
     def before(self) -> "Period":
-        """As long, and right before it."""
+        """The period of the same length directly before."""
         return Period(self.first - self.days * DAY, self.first - DAY)
 
     def __iter__(self) -> Iterator[date]:
@@ -41,7 +41,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """Attempts to scan in an hour of a weekday, of which 1 is Monday."""
+    """Scans in an hour of a weekday; Monday is 1."""
 
     weekday: int
     hour: int
@@ -50,7 +50,7 @@ class Hour:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """Codes that were made and printed; customers who scanned, on several days too, and who redeemed a reward."""
+    """Codes made and printed; customers who scanned, who scanned on several days, and who redeemed a reward."""
 
     made: int = 0
     printed: int = 0
@@ -65,7 +65,7 @@ COUNT_FUNNEL = query("authcodes/dashboard/sql/count_funnel.sql", returns=Funnel)
 
 
 def scans_of(groups: Sequence[Group], filters: Filters, *, max_places: int) -> Scans:
-    """One statement. Of many scans it takes long to count who made them: that number may be a few minutes old."""
+    """One statement. Counting the scanners of many scans is slow, so their number may be a few minutes old."""
     key = f"unique-scanners:{sha256(repr((groups, filters)).encode()).hexdigest()}"
     saved = slow_answers.saved(key)
     began = monotonic()
@@ -77,7 +77,7 @@ def scans_of(groups: Sequence[Group], filters: Filters, *, max_places: int) -> S
 
 
 def days_of(groups: Sequence[Group], filters: Filters, period: Period) -> list[Day]:
-    """The days of the period that have scans, under the other filters. One statement."""
+    """The days of the period that have scans, with the other filters applied. One statement."""
     if not groups:
         return []
     parameters = Parameters()
@@ -89,7 +89,7 @@ def days_of(groups: Sequence[Group], filters: Filters, period: Period) -> list[D
 
 
 def hours_of(groups: Sequence[Group], period: Period) -> list[Hour]:
-    """Whatever the other filters: no rollup knows the hours of single codes and places. One statement."""
+    """Scans by hour, ignoring the other filters: no rollup has hours of single codes or places. One statement."""
     if not groups:
         return []
     open_since = [group.until + DAY if group.until else period.first for group in groups]

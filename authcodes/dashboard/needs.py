@@ -1,4 +1,4 @@
-"""What needs somebody at their brands, and how far a new brand is."""
+"""Alerts for the brands of a user, and the setup state of a new brand."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from brands.models.tenants import Brand
 from core.db.statements import query
 
 MAX_OF_A_KIND = 5
-# The kinds, and the models whose rows somebody must see for them.
+# The kinds of alerts, and the model that a user must be allowed to view for each.
 LABELS = {
     "recalls": "authcodes.recall",
     "events": "events.event",
@@ -25,7 +25,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A row, or rows of a brand that are counted. What `number` and `at` mean depends on the kind."""
+    """A row, or a count of rows of a brand. The meaning of `number` and `at` depends on the kind."""
 
     kind: str
     brand_id: int
@@ -37,7 +37,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a brand has of what it needs. `code_id`: of a code to try."""
+    """Which parts of its setup a brand has. `code_id`: a code to try out."""
 
     appearance: bool
     hostname: bool
@@ -56,7 +56,7 @@ FETCH_SETUP = query("authcodes/dashboard/sql/fetch_setup.sql", returns=Setup)
 
 
 def needs(*, of: Mapping[str, Iterable[Brand]], by: int, at: datetime) -> list[Need]:
-    """By the names of LABELS, the brands at which somebody sees such rows. One statement; none where there are none."""
+    """Alerts for the brands whose rows the user may see, by the names in LABELS. At most one statement."""
     brand_ids = {name: [brand.pk for brand in of.get(name, ())] for name in LABELS}
     if not any(brand_ids.values()):
         return []

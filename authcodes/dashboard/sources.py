@@ -1,4 +1,4 @@
-"""Where the dashboard's statements read: rollups for closed days, Scan for the rest, as SELECTs of the same shape."""
+"""The sources of the dashboard's SELECTs: rollups for closed days, Scan for the rest, in the same shape."""
 # ruff: noqa: S608 - built from constants and names of parameters
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ AS_COUNTS = """
     (s.outcome = 'warning')::int AS warnings, (s.outcome = 'error')::int AS errors,
     (s.reason = 'recalled')::int AS recalled, s.points_awarded AS points
 """
-# An attempt in vain as one, and as one to be taken off again.
+# An unsuccessful attempt as a row of a rollup, and as a row that subtracts it again.
 AS_ATTEMPT = """
     0 AS accepted, 0 AS first_scans, (v.outcome = 'warning')::int AS warnings, (v.outcome = 'error')::int AS errors,
     (v.reason = 'recalled')::int AS recalled, 0::numeric AS points
@@ -29,7 +29,7 @@ LESS_ATTEMPT = "0, 0, -(v.outcome = 'warning')::int, -(v.outcome = 'error')::int
 
 @dataclass
 class Parameters:
-    """Values of a statement, each under a name of its own."""
+    """The parameters of a statement, each with its own name."""
 
     values: dict[str, Any] = field(default_factory=dict)
 
@@ -41,9 +41,9 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Brands that share a time zone and how far they are rolled up; statements read each group by itself.
+    """Brands with the same time zone and rollup watermark; statements read each group separately.
 
-    `until`: the last day of the rollups, None where there are none; what follows is live.
+    `until`: the last day of the rollups, None without any. Later days are live.
     """
 
     brand_ids: tuple[int, ...]
@@ -56,7 +56,7 @@ class Group:
 
 
 def groups(brands: Iterable[Brand], at: datetime) -> list[Group]:
-    """One statement. A mark in another zone than its brand's is none: its days were cut elsewhere."""
+    """One statement. A watermark in another time zone than its brand's is ignored, since its days differ."""
     brands = list(brands)
     marks = {mark.brand_id: mark for mark in RollupWatermark.objects.filter(brand__in=brands)}
     result: dict[tuple[str, date | None], list[Brand]] = {}
@@ -71,16 +71,16 @@ def groups(brands: Iterable[Brand], at: datetime) -> list[Group]:
 
 
 class Sources:
-    """The SELECTs of one group under some filters; their values go into `parameters`."""
+    """The SELECTs of one group with the given filters; their values go into `parameters`."""
 
     def __init__(self, group: Group, filters: Filters, parameters: Parameters) -> None:
         self.group, self.filters, self.parameters = group, filters, parameters
         self.brands = parameters.add(list(group.brand_ids))
 
-    # --- which rows -------------------------------------------------------------------------------------------------
+    # --- Conditions -------------------------------------------------------------------------------------------------
 
     def narrowed(self, row: str) -> list[str]:
-        """Brand, batch, campaign, place and expiry of a scan or of a row of a rollup that has these."""
+        """Conditions on brand, batch, campaign, place and expiry, for a scan or for a rollup row with these columns."""
         where = [f"{row}.brand_id = ANY({self.brands})"]
         if self.filters.batches:
             where.append(f"{row}.batch_id = ANY({self.parameters.add(self.filters.batches)})")
@@ -97,7 +97,7 @@ class Sources:
         return f"SELECT id FROM authcodes_batchrange WHERE brand_id = ANY({self.brands}) AND expiration_date < {today}"
 
     def closed(self, row: str) -> list[str]:
-        """The days of a rollup; what lies beyond its mark may be half made."""
+        """Conditions on the days of a rollup; days after its watermark may be incomplete."""
         last = min(self.filters.last_day or date.max, self.group.until or date.min)
         where = [f"{row}.day <= {self.parameters.add(last)}"]
         if self.filters.first_day:
@@ -105,7 +105,7 @@ class Sources:
         return where
 
     def between(self, first: date | None, last: date | None) -> list[str]:
-        """When a scan was made."""
+        """Conditions on the time of a scan."""
         where = []
         if first:
             where.append(f"s.scanned_at >= {self.parameters.add(self.group.midnight(first))}")
@@ -114,7 +114,7 @@ class Sources:
         return where
 
     def open(self) -> list[str]:
-        """When a scan was made that no rollup knows of yet."""
+        """Conditions on the time of scans that are not in a rollup yet."""
         first = max(self.filters.first_day or date.min, self.first_open or date.min)
         return self.between(None if first == date.min else first, self.filters.last_day)
 
@@ -122,7 +122,7 @@ class Sources:
     def first_open(self) -> date | None:
         return self.group.until + timedelta(days=1) if self.group.until else None
 
-    # --- what of them -----------------------------------------------------------------------------------------------
+    # --- SELECTs ----------------------------------------------------------------------------------------------------
 
     def columns(self, names: Sequence[str], row: str) -> str:
         if row != "s":
@@ -132,7 +132,7 @@ class Sources:
         return ", ".join(day if name == "day" else f"s.{name}" for name in names)
 
     def rolled(self, names: Sequence[str]) -> list[str]:
-        """SELECTs of the `names` columns and COUNTS of closed days."""
+        """SELECTs of the `names` columns and COUNTS for closed days."""
         if not self.uses_rollups:
             return []
         rows = f"SELECT {self.columns(names, 'r')}, {COUNTS} FROM {self.table()} r"
@@ -143,14 +143,14 @@ class Sources:
         return [known, *self.of_unsuccessful(f"{self.columns(names, 'v')}, {LESS_ATTEMPT}")]
 
     def rolled_places(self) -> list[str]:
-        """SELECTs of `location` and `accepted` of closed days."""
+        """SELECTs of `location` and `accepted` for closed days."""
         if not self.uses_rollups:
             return []
         where = " AND ".join([*self.narrowed("r"), *self.closed("r"), "r.accepted > 0"])
         return [f"SELECT r.location, r.accepted FROM {self.table(places=True)} r WHERE {where}"]
 
     def known_unique_scanners(self) -> list[str]:
-        """SELECTs of `user_id` in closed days; one may come several times."""
+        """SELECTs of `user_id` for closed days, possibly with duplicates."""
         if not self.uses_rollups:
             return []
         filters = self.filters
@@ -169,11 +169,11 @@ class Sources:
         ]
 
     def late_unique_scanners(self) -> list[str]:
-        """Who attempted codes that have been scanned since the days were closed."""
+        """Users whose attempts were on codes that were first scanned after the days were closed."""
         return self.of_unsuccessful("v.user_id", still=False) if self.filters.status == Status.SCANNED else []
 
     def single(self, names: Sequence[str]) -> list[str]:
-        """SELECTs of the `names` columns and COUNTS of what has to be read scan by scan."""
+        """SELECTs of the `names` columns and COUNTS for scans that must be read one by one."""
         status, columns = self.filters.status, f"{self.columns(names, 's')}, {AS_COUNTS}"
         if status == Status.DEACTIVATED:
             return [self.of_deactivated(columns)]
@@ -186,20 +186,20 @@ class Sources:
 
     @property
     def uses_rollups(self) -> bool:
-        """Rollups of many codes do not know the states of single ones, but for attempts in vain."""
+        """Rollups have no states of single codes, except for unsuccessful attempts."""
         return bool(self.group.until) and self.filters.status not in {Status.UNSCANNED, Status.DEACTIVATED}
 
     @property
     def by_batch(self) -> bool:
-        """Whether rows that know no batch and no campaign are of no use."""
+        """Whether only rows with a batch or campaign can be used."""
         filters = self.filters
         is_narrowed = bool(filters.batches) or filters.campaign_id is not None
         return is_narrowed or filters.status == Status.EXPIRED
 
-    # --- the sources ------------------------------------------------------------------------------------------------
+    # --- Tables -----------------------------------------------------------------------------------------------------
 
     def table(self, *, places: bool = False) -> str:
-        """The smallest rollup that knows what is asked."""
+        """The smallest rollup with the required columns."""
         if places and not self.by_batch:
             return "authcodes_placerollup"
         return "authcodes_batchplacerollup" if places or self.filters.location else "authcodes_dayrollup"
@@ -209,7 +209,7 @@ class Sources:
         return f"SELECT {columns} FROM authcodes_scan s WHERE {' AND '.join(where)}"
 
     def of_unsuccessful(self, columns: str, *, still: bool = True) -> list[str]:
-        """Closed days' attempts on codes that nobody had scanned then: those that still nobody has, or the others."""
+        """Attempts of closed days on codes not scanned by then: codes `still` not scanned now, or the others."""
         if self.group.until is None:
             return []
         where = [*self.narrowed("v"), *self.closed("v")]
@@ -221,7 +221,7 @@ class Sources:
         return [f"SELECT {columns} FROM authcodes_unscannedcodeattempt v WHERE {' AND '.join([*where, since])}"]
 
     def of_deactivated(self, columns: str) -> str:
-        """OFFSET 0: few codes are deactivated, and each one's scans are looked up, whatever the planner expects."""
+        """OFFSET 0 is a planner fence: few codes are deactivated, so the scans are looked up code by code."""
         where = [*self.narrowed("s"), *self.between(self.filters.first_day, self.filters.last_day)]
         return f"""
             SELECT {columns}

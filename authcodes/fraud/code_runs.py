@@ -1,12 +1,11 @@
-"""Codes that were scanned in a row: neighbouring numbers of a plain batch, first scanned one soon after the other.
+"""Codes scanned in a row: neighbouring numbers of a plain batch, first scanned shortly after one another.
 
-Whoever has one plain code can count on from it; whoever buys a product has one number. What is sold side by side is
-scanned by different customers, or hours apart. So a run takes all of these: `MIN_CODES` codes, each at most
-`MAX_GAP` numbers and `MAX_PAUSE` from the next, and no more than `MAX_CUSTOMERS` customers, guests being
-counted as one. A shop that opens a carton of ten or more and scans each product itself looks the same: the notice
-says so, and staff look.
+Anyone with one plain code can count on from it, while a buyer has one number. Products sold side by side are scanned by
+different customers, or hours apart. So a run needs `MIN_CODES` codes, each at most `MAX_GAP` numbers and `MAX_PAUSE`
+from the next, and at most `MAX_CUSTOMERS` customers, with all guests counted as one. A shop that opens a carton of ten
+or more and scans each product looks the same; the alert says so, and staff check.
 
-Read from the newest first scans alone, so its cost is bounded however many scans there are.
+Only the newest first scans are read, so the cost is bounded.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ MAX_GAP = 3
 MAX_PAUSE = timedelta(hours=1)
 MAX_CUSTOMERS = 3
 WINDOW = timedelta(days=2)
-NEWEST = 1000  # scans of a brand that are read
+NEWEST = 1000  # scans read for each brand
 MAX_BRANDS = 20
 MAX_RUNS = 5
 
@@ -46,7 +45,7 @@ FETCH_RUNS = query("authcodes/fraud/sql/fetch_runs.sql", returns=Run)
 
 
 def of(brand_ids: Sequence[int], *, at: datetime | None = None) -> list[Run]:
-    """The newest runs of these brands; of no more than `MAX_BRANDS`, whose owners look themselves. One statement."""
+    """The newest runs of these brands; none for more than `MAX_BRANDS`, whose owners check them. One statement."""
     if not 0 < len(brand_ids) <= MAX_BRANDS:
         return []
     return FETCH_RUNS.all(

@@ -1,4 +1,4 @@
-"""Reports of products that may be fakes: with personal_data.py the only code that writes FakeReport."""
+"""Reports of products that may be fakes. Only this module and personal_data.py write FakeReport."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -14,13 +14,13 @@ from core.db import row_guard
 
 State = FakeReport.State
 MAX_CODE_LENGTH = 64
-AT_ONCE = 1000  # deleted in one go
+AT_ONCE = 1000  # deleted at once
 
 
 def report(
     *, brand_id: int, scanned: str, place: str, remark: str, contact: str, user_id: int | None, at: datetime
 ) -> FakeReport:
-    """Keep what somebody says about a product. The code may be anything; whether it is the brand's, nobody is told."""
+    """Store a report about a product. The code may be anything, and no answer shows whether it is the brand's."""
     reading = read(scanned)
     code = reading.code if reading else ""
     with row_guard.within([brand_id]):
@@ -38,12 +38,12 @@ def report(
 
 
 def close(*, reports: Iterable[FakeReport], by: User, at: datetime) -> list[FakeReport]:
-    """Returns those that this closed."""
+    """Returns the reports that this call closed."""
     return _change(reports, State.OPEN, state=State.CLOSED, closed_at=at, closed_by=by)
 
 
 def reopen(*, reports: Iterable[FakeReport]) -> list[FakeReport]:
-    """Returns those that this opened again."""
+    """Returns the reports that this call reopened."""
     return _change(reports, State.CLOSED, state=State.OPEN, closed_at=None, closed_by=None)
 
 
@@ -55,7 +55,7 @@ def _change(reports: Iterable[FakeReport], before: State, **fields: Any) -> list
 
 
 def purge(*, at: datetime) -> int:
-    """Delete reports of over settings.FAKE_REPORT_DAYS ago, a bounded number; returns how many."""
+    """Delete a bounded number of reports older than settings.FAKE_REPORT_DAYS; returns how many."""
     if not settings.FAKE_REPORT_DAYS:
         return 0
     old = FakeReport.objects.filter(reported_at__lt=at - timedelta(days=settings.FAKE_REPORT_DAYS))

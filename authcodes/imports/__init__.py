@@ -1,1 +1,1 @@
-"""Files that assign codes: uploaded, checked, committed, undone."""
+"""Files that assign codes or bring them in: upload, check, commit and undo."""

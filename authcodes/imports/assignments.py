@@ -1,4 +1,4 @@
-"""What imports do to codes: the only code that assigns them by an import's rows, and takes that back."""
+"""The effects of imports on codes: the only code that assigns codes from an import's rows, and undoes that."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from core.db.statements import command, part, query_values
 
 Kind = CodeChange.Kind
 
-# The codes that the good rows of an import name: `id`, and what its row wants of them.
+# The codes in the good rows of an import: `id`, and the values of the row.
 IMPORTED = {
     Import.Kind.LIST.value: part("authcodes/imports/sql/codes_of_list.sql"),
     Import.Kind.RANGES.value: part("authcodes/imports/sql/codes_of_ranges.sql"),
@@ -35,15 +35,15 @@ FETCH_WHETHER_SCANNED = {
 
 
 def import_summary(upload: Import) -> dict[str, Any]:
-    """The parameters that the statements on IMPORTED take."""
+    """The parameters of the statements on IMPORTED."""
     return {"upload": upload.pk, "brand": upload.brand_id, "product": upload.product_id}
 
 
 def assign_imported(*, upload: Import, by: User | None = None) -> int:
-    """Give the codes of an import's good rows their product, place, notes and points, and note it in their history.
+    """Assign the product, place, notes and points of an import's good rows, and record it in the codes' history.
 
-    Returns how many codes; fewer than the rows name means that some have another product. The caller owns the
-    transaction, and rolls it back then.
+    Returns how many codes. Fewer than in the rows means that some have another product; then the caller, who owns the
+    transaction, rolls it back.
     """
     history.note_import(CodeChangeContext(Kind.IMPORTED, timezone.now(), by), upload=upload)
     if upload.kind == Import.Kind.LIST:
@@ -56,7 +56,7 @@ def assign_imported(*, upload: Import, by: User | None = None) -> int:
 
 
 def note_imported(*, upload: Import) -> None:
-    """Note what the codes of an import's good rows hold, to give it back when the import is undone.
+    """Store the current values of the codes in an import's good rows, so that the import can be undone.
 
     The caller owns the transaction.
     """
@@ -64,14 +64,14 @@ def note_imported(*, upload: Import) -> None:
 
 
 def scanned_imported(*, upload: Import) -> bool:
-    """Whether any code of the import's good rows was ever scanned."""
+    """Whether any code in the import's good rows has been scanned."""
     return bool(FETCH_WHETHER_SCANNED[upload.kind].first(**import_summary(upload)))
 
 
 def unassign_imported(*, upload: Import, by: User | None = None) -> int:
-    """Give the codes of an import back what they held before, and note it. Returns how many; changed and scanned stay.
+    """Restore earlier values of an import's codes, and record it; skips changed and scanned codes. Returns how many.
 
-    The caller owns the transaction, and rolls it back when some stay.
+    The caller owns the transaction, and rolls it back if some codes are skipped.
     """
     history.note_import(CodeChangeContext(Kind.IMPORT_UNDONE, timezone.now(), by), upload=upload)
     return UNASSIGN_CODES[upload.kind].run(**import_summary(upload))

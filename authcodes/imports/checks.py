@@ -1,4 +1,4 @@
-"""What each row of an import means and what is wrong with it: cell by cell in Python, against our codes in SQL."""
+"""The meaning and the errors of each import row: cells are checked in Python, codes against the database in SQL."""
 
 import json
 import re
@@ -24,14 +24,14 @@ COLUMNS = {
     Import.Kind.RANGES.value: ["product_sku", "auth_code_start", "auth_code_end", "location", "points_per_scan"],
     Import.Kind.PRINTED.value: ["auth_code", "payload", "inventory_location", "notes"],
 }
-ERROR_COLUMN = "error"  # of a file that we gave back; it may come again
+ERROR_COLUMN = "error"  # in a file of errors that we produced; it may be uploaded again
 SKU_LENGTH = 64
 
-# Stored as they stand here, with their values beside them, and translated for whoever looks. The specification's words:
+# Stored untranslated with their values, and translated when shown. The specification's wording:
 FORMAT = INVALID
 CELLS = gettext_noop("Invalid CSV format: this row has %(found)d cells instead of %(wanted)d.")
 NO_SKU = gettext_noop("Product SKU not found")
-# Ours:
+# Our own wording:
 PRODUCT_NOT_SOLD = gettext_noop("This product is no longer sold")
 NO_CODE = gettext_noop("Code not found")
 SHORTENED = gettext_noop(
@@ -52,7 +52,7 @@ OTHER_LENGTH = gettext_noop("Start and end must have the same length.")
 TWO_BATCHES = gettext_noop("Start and end belong to different batches.")
 REVERSED = gettext_noop("The range ends before it starts.")
 NO_RANGES = gettext_noop("The codes of this batch were printed elsewhere and have no numbers. Use a list of codes.")
-# Of codes printed elsewhere. Whether another brand has a code, might have it, or has its payload is told to nobody.
+# For codes printed elsewhere. Nobody learns whether another brand has a code, could have it, or has its payload.
 NOT_USABLE = gettext_noop("This code or its payload cannot be used.")
 OWN_CODE = gettext_noop("The brand already has this code or payload.")
 PAYLOAD_TWICE = gettext_noop("This payload is already on line %(line)d, or says the code of that line.")
@@ -61,7 +61,7 @@ PRINTED_CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(slots=True)
 class ParsedRow:
-    """A row's cells by meaning. For a range, `code` is its start; `codes` is how many it names, 0 as yet unknown."""
+    """A row's cells by meaning. For a range, `code` is its start and `codes` its size, 0 while unknown."""
 
     code: str = ""
     code_end: str = ""
@@ -70,19 +70,19 @@ class ParsedRow:
     notes: str = ""
     points: int | None = None
     codes: int = 0
-    printed: tuple[str, str, str] = ("", "", "")  # its payload, and the code and the host in it
+    printed: tuple[str, str, str] = ("", "", "")  # its payload, and the code and the host in the payload
     error: str = ""
-    values: dict[str, int] = field(default_factory=dict)  # that the error names
+    values: dict[str, int] = field(default_factory=dict)  # values of the error message
     column: str = ""
 
     def complain(self, column: str, error: str, **values: int) -> None:
-        """The first complaint stays. `error` is marked with gettext_noop."""
+        """Keep the first error only. `error` is marked with gettext_noop."""
         if not self.error:
             self.column, self.error, self.values = column, error, values
 
 
 def wrong_header(kind: str, header: list[str]) -> str:
-    """What keeps `header` from being the template's; empty if nothing does."""
+    """How `header` differs from the template's; empty if it does not."""
     expected, actual = COLUMNS[kind], [name.strip() for name in header]
     if actual in (expected, [*expected, ERROR_COLUMN]):
         return ""
@@ -103,7 +103,7 @@ def wrong_header(kind: str, header: list[str]) -> str:
 
 
 def parse_row(kind: str, values: list[str]) -> ParsedRow:
-    """A row by the template's columns. Empty cells behind the last one do not count."""
+    """Parse a row by the template's columns. Empty cells after the last column are ignored."""
     row, width = ParsedRow(), len(COLUMNS[kind])
     if len(values) < width or any(values[width:]):
         row.complain("", CELLS, found=len(values), wanted=width)
@@ -150,7 +150,7 @@ def _understand_printed(row: ParsedRow, code: str, payload: str, location: str, 
 
 
 def _host(row: ParsedRow, payload: str) -> str:
-    """The host of a payload that is an address, with the port it names."""
+    """The host of a payload that is a URL, with its port if it has one."""
     if "://" not in payload:
         return ""
     try:
@@ -237,7 +237,7 @@ OUR_ERRORS = {
 
 
 def check(upload: Import) -> None:
-    """Write what is wrong with each row, once and in this order, on it. The caller owns the transaction."""
+    """Write each row's first error, checked in this order, to the row. The caller owns the transaction."""
     parameters = {
         "upload": upload.pk,
         "brand": upload.brand_id,
@@ -260,7 +260,7 @@ def check(upload: Import) -> None:
 
 
 def check_points(upload: Import, by: User | None) -> int:
-    """Mark the rows whose points, or whose product's, `by` may not give. Returns how many."""
+    """Mark the rows with points, or products with points, that `by` may not assign. Returns how many."""
     points, of_product = scan_value.why_not(brand=upload.brand, by=by), scan_value.why_not_product(upload.brand)
     parameters: dict[str, Any] = {
         "upload": upload.pk,
@@ -279,9 +279,9 @@ def check_points(upload: Import, by: User | None) -> int:
 
 
 def check_conflicts(upload: Import) -> int:
-    """Look again at what may have changed since `check`: which codes have a product, or exist by now.
+    """Check again what may have changed since `check`: which codes have a product or exist now.
 
-    Returns how many rows that changed.
+    Returns how many rows changed.
     """
     if upload.kind == Import.Kind.PRINTED:
         details = {
@@ -296,15 +296,15 @@ def check_conflicts(upload: Import) -> int:
 
 
 def _json(text: StoredText) -> str:
-    """The values of a text, as the database takes them."""
+    """The values of a text, as JSON for the database."""
     return json.dumps(dict(text.values))
 
 
 def _find_codes(field: str, column: str, parameters: Mapping[str, Any]) -> None:
-    """Repair the codes that are in `field`, and mark those that the brand does not have."""
+    """Repair the codes in `field`, and mark those that the brand does not have."""
     _run(FIND_CODES[field], {**parameters, "column": column})
 
 
 def _run(statements: Iterable[Command], parameters: Mapping[str, Any]) -> int:
-    """Returns how many rows they changed; each takes the parameters that it names."""
+    """Returns how many rows the statements changed. Each statement uses the parameters that it names."""
     return sum(statement.run(**parameters) for statement in statements)

@@ -1,4 +1,4 @@
-"""Committing an import, and undoing it."""
+"""Committing and undoing an import."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,9 +33,9 @@ UNDO_HOURS = 24
 
 
 def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
-    """Have a worker assign the codes, all or nothing; with `skip_bad`, those of the rows without errors.
+    """Have a worker assign the codes, all or nothing; with `skip_bad`, only those of rows without errors.
 
-    Raises ImportRejected while there are errors, or when the import is not waiting for this; Forbidden for strangers.
+    Raises ImportRejected if there are errors or the import is in another state; Forbidden if `by` may not act on it.
     """
     check_may_act(upload, by)
     revive(upload)
@@ -64,7 +64,7 @@ def _why_not_committed(upload: Import) -> str:
 
 
 def run_commit(run: runner.Run) -> None:
-    """The job's handler: one transaction. Codes that were assigned meanwhile fail it, and the preview shows them."""
+    """Job handler, in one transaction. Codes assigned in the meantime make it fail, and the preview shows them."""
     upload = Import.objects.select_related("brand").get(pk=run.parameters["import_id"])
     run.progress(0, upload.codes)
     try:
@@ -89,7 +89,7 @@ def run_commit(run: runner.Run) -> None:
 
 
 def _count_not_usable(upload: Import) -> None:
-    """Codes that others took since the check say as much of other brands as those that it found: count them as well."""
+    """Codes taken since the check reveal as much about other brands as those found by the check, so count them too."""
     try:
         printed_elsewhere.check_not_usable(upload)
     except printed_elsewhere.CodesNotUsable as error:
@@ -137,9 +137,9 @@ def _good_rows(upload: Import) -> Any:
 
 
 def undo(*, upload: Import, by: User, at: datetime) -> Job:
-    """Have a worker give every code of the import back what it held before.
+    """Have a worker restore the earlier values of every code of the import.
 
-    Raises ImportRejected later than UNDO_HOURS after the commit. Codes that were scanned or changed fail the job.
+    Raises ImportRejected more than UNDO_HOURS after the commit. Scanned or changed codes make the job fail.
     """
     check_may_act(upload, by)
     revive(upload)
@@ -153,7 +153,7 @@ def undo(*, upload: Import, by: User, at: datetime) -> Job:
 
 
 def run_undo(run: runner.Run) -> None:
-    """The job's handler: one transaction. A code that was changed or scanned meanwhile leaves all as it is."""
+    """Job handler, in one transaction. If a code was changed or scanned in the meantime, nothing is undone."""
     upload = Import.objects.get(pk=run.parameters["import_id"])
     run.progress(0, upload.codes)
     try:

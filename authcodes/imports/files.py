@@ -1,4 +1,4 @@
-"""Files for whoever uploads: a template, and the lines that have errors."""
+"""Downloads for the uploader: a template, and the rows with errors."""
 
 import csv
 import io
@@ -15,9 +15,9 @@ from core.spreadsheets import csv_files
 
 
 def error_csv(upload: Import) -> Iterator[str]:
-    """The lines of the file as it was uploaded, with a last column `error`; formula-safe, and fit to come back.
+    """The faulty rows as uploaded, with a last column `error`; safe against formulas, and ready to upload again.
 
-    The errors are in the language that is spoken now: a streamed answer is read after its view has returned.
+    The errors use the current language: a streamed response is read after its view has returned.
     """
     return _error_lines(upload, get_language() or settings.LANGUAGE_CODE)
 
@@ -33,7 +33,7 @@ def _error_lines(upload: Import, language: str) -> Iterator[str]:
 
 
 def template(kind: str) -> str:
-    """A CSV to begin with: the columns and two sample rows."""
+    """A CSV template: the header and two sample rows."""
     return "".join(_csv_line(row) for row in [COLUMNS[kind], *SAMPLES[kind]])
 
 

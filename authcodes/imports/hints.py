@@ -1,4 +1,4 @@
-"""How to mend a bad row of an import: what a page shows beside the error, whose words other systems look for."""
+"""Hints for correcting an import's bad rows, shown next to the errors. Other systems rely on the errors' wording."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from authcodes.models.imports import Import, ImportRow
 from authcodes.models.products import Product
 from core.db.statements import query
 
-MAX_SKUS = 20  # different ones of a page that are looked at
+MAX_SKUS = 20  # different SKUs looked up for a page
 MAX_CANDIDATES = 500
-BEGINNING = 2  # marks that a slip rarely changes
+BEGINNING = 2  # characters that a typing error rarely changes
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """To which product the first taken code of a row belongs."""
+    """The product of the first taken code of a row."""
 
     row_id: int
     code: str
@@ -31,7 +31,7 @@ FETCH_OWNERS = query("authcodes/imports/sql/fetch_owners.sql", returns=Owner)
 
 
 def hints(upload: Import, rows: Iterable[ImportRow]) -> dict[int, str]:
-    """By the id of a row, how to mend it; two queries at most for a page of rows."""
+    """A hint for each row, by row id. At most two queries for a page of rows."""
     result: dict[int, str] = {}
     unknown = [row for row in rows if row.error == NO_SKU and row.sku]
     if unknown:
@@ -45,7 +45,7 @@ def hints(upload: Import, rows: Iterable[ImportRow]) -> dict[int, str]:
 
 
 def similar(brand_id: int, skus: set[str]) -> dict[str, str]:
-    """By a SKU that the brand does not have, the one that it resembles most."""
+    """For each unknown SKU, the brand's SKU that resembles it most."""
     unknown = sorted(skus)[:MAX_SKUS]
     beginnings = Q()
     for sku in unknown:
@@ -57,7 +57,7 @@ def similar(brand_id: int, skus: set[str]) -> dict[str, str]:
 
 
 def owners(upload: Import, rows: list[int]) -> dict[int, str]:
-    """By the id of a row, to which product its first taken code belongs."""
+    """For each row, by id, the product of its first taken code."""
     message = _("%(code)s is assigned to %(sku)s.")
     taken = FETCH_OWNERS.all(upload=upload.pk, brand=upload.brand_id, product=upload.product_id, rows=rows)
     return {owner.row_id: message % {"code": owner.code, "sku": owner.sku} for owner in taken}

@@ -1,4 +1,4 @@
-"""Which kind of import a file is: its header says so."""
+"""The kind of an import, detected from the file's header."""
 
 from contextlib import suppress
 from typing import IO
@@ -9,7 +9,7 @@ from core.spreadsheets import csv_files
 
 
 def kind_from_header(file: IO[bytes]) -> str:
-    """The kind whose columns the header of `file` has; empty if it has those of none. Rewinds the file."""
+    """The kind whose columns match the header of `file`; empty if none does. Rewinds the file."""
     header: list[str] = []
     with suppress(Invalid):
         header = [name.strip() for name in next(csv_files.read(file)).values]

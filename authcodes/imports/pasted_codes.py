@@ -1,4 +1,4 @@
-"""Codes as people type or paste them, one on a line: understood by the very rules of a list import."""
+"""Typed or pasted codes, one per line, checked by the rules of a list import."""
 
 import re
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from brands.scanned import SEPARATOR, read
 from core.db import row_guard
 from core.numbers import grouped
 
-MAX_PASTED_CODES = 1000  # that are checked while somebody waits for the page
+MAX_PASTED_CODES = 1000  # checked within a request
 E_NOTATION = re.compile(r"[0-9][.,]?[0-9]*e[+]?[0-9]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class PastedCode:
-    """A line as it was typed, the code it means, and why it means none."""
+    """A line as typed, its code, and the error if it has none."""
 
     line: int
     text: str
@@ -34,10 +34,10 @@ class PastedCode:
 
 
 def parse_pasted(*, text: str, product: Product) -> list[PastedCode]:
-    """Each line that is not empty, looked up among the codes of the product's brand, and whether `product` may have it.
+    """Look up each non-empty line in the codes of the product's brand, and check whether `product` may be assigned.
 
-    A scanned address or a printed `code.tag` will do; leading zeros that a spreadsheet ate come back where only one
-    code fits. Raises BatchRejected for too many lines, or none.
+    A scanned address or a printed `code.tag` is accepted. Leading zeros dropped by a spreadsheet are restored if only
+    one code fits. Raises BatchRejected for too many lines, or none.
     """
     lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
@@ -52,7 +52,7 @@ def parse_pasted(*, text: str, product: Product) -> list[PastedCode]:
 
 
 def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
-    """The lines as rows of an import that is checked and never stored."""
+    """The lines as rows of an import that is checked but never stored."""
     upload = Import(pk=-1 - randbelow(2**62), kind=Import.Kind.LIST, brand=product.brand, product=product)
     rows = []
     for number, line in lines:
@@ -60,7 +60,7 @@ def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
         fields = {"code": it.code, "codes": it.codes, "error": it.error, "error_column": it.column}
         fields["error_values"] = it.values
         rows.append(ImportRow(upload=upload, line=number, values=[line], **fields))
-    # Row-level security knows rows by their import, and this one has none. Every look-up names the product's brand.
+    # Row-level security finds rows by their import, which does not exist here. Each lookup names the product's brand.
     with row_guard.disabled("rows of an import that is never stored"), transaction.atomic():
         ImportRow.objects.bulk_create(rows)
         checks.check(upload)
@@ -70,7 +70,7 @@ def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
 
 
 def _bare(line: str) -> str:
-    """The code in a scanned address or behind a tag; anything else as it is."""
+    """The code in a scanned address or before a tag; any other text unchanged."""
     scanned = "://" in line or (SEPARATOR in line and not E_NOTATION.fullmatch(line))
     reading = read(line) if scanned else None
     return reading.code if reading else line

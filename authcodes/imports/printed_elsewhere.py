@@ -1,4 +1,4 @@
-"""Codes that another company printed: what a file of them may hold, the batch they become, and taking them out."""
+"""Codes that another company printed: checking a file of them, creating their batch, and removing them again."""
 
 from datetime import date, datetime
 from typing import Any
@@ -28,7 +28,7 @@ from core.errors import DomainError, RateLimited
 
 Kind = CodeChange.Kind
 
-# More codes of a file than this are not named one by one: a file would tell too much of what other brands have.
+# A file with more such codes does not get them named one by one: it would reveal too much about other brands.
 MAX_NOT_USABLE = 20
 CHECK_CONSTRAINTS_NOW = "SET CONSTRAINTS ALL IMMEDIATE"
 
@@ -39,7 +39,7 @@ FETCH_WHETHER_SEQUENTIAL = query_values("authcodes/imports/sql/fetch_whether_seq
 
 
 class CodesNotUsable(ImportRejected):
-    """A file that asks too much about what other brands have."""
+    """A file that would reveal too much about other brands."""
 
 
 def settings_as_stored(batch_settings: BatchSettings) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def settings_as_stored(batch_settings: BatchSettings) -> dict[str, Any]:
 
 
 def settings_of(upload: Import) -> BatchSettings:
-    """What the batch of an upload is to be."""
+    """The batch settings of an upload."""
     requested = dict(upload.batch_settings)
     day, campaign = requested.pop("expiration_date", None), requested.pop("campaign", None)
     return BatchSettings(
@@ -69,7 +69,7 @@ def settings_of(upload: Import) -> BatchSettings:
 
 
 def check_not_usable(upload: Import) -> None:
-    """Count a file that names codes it cannot have as one try for other brands' codes. Call inside a transaction.
+    """Count a file with codes that cannot be used as one attempt at other brands' codes. Call inside a transaction.
 
     Raises CodesNotUsable for more codes than are named one by one, and for too many such files.
     """
@@ -90,21 +90,21 @@ def check_not_usable(upload: Import) -> None:
 
 
 def note_not_usable(upload: Import) -> None:
-    """Write into the audit log that a file named codes that are in use."""
+    """Write into the audit log that a file named codes that are already in use."""
     prefixes.note_rejected(
         brand=upload.brand, audit_context=AuditContext(upload.uploaded_by, timezone.now()), value=upload.file_name
     )
 
 
 def is_sequential(upload: Import) -> bool:
-    """Whether most of an upload's codes follow another one, so that who has one can guess the next."""
+    """Whether most of an upload's codes follow another one, so that anyone with one can guess the next."""
     return bool(FETCH_WHETHER_SEQUENTIAL.first(upload=upload.pk))
 
 
 def bring_in(*, upload: Import, by: User | None) -> int:
-    """Make the batch of an upload and its codes; returns how many. The caller owns the transaction.
+    """Create the batch of an upload and its codes; returns how many. The caller owns the transaction.
 
-    Raises ImportRejected for what can no longer be: somebody was faster, or a setting does not hold any more.
+    Raises ImportRejected if another user was faster, or if a setting is no longer valid.
     """
     at = timezone.now()
     good = ImportRow.objects.filter(upload=upload, error="")
@@ -125,11 +125,11 @@ def bring_in(*, upload: Import, by: User | None) -> int:
             made = INSERT_PRINTED_CODES.run(
                 upload=upload.pk, brand=upload.brand_id, batch=batch.pk, product=upload.product_id, at=at
             )
-    except (IntegrityError, OperationalError) as error:  # another brand was faster, with some of them or all
+    except (IntegrityError, OperationalError) as error:  # another brand took some of the codes, or all, first
         raise ImportRejected(conflict()) from error
     with connection.cursor() as cursor:
-        cursor.execute(CHECK_CONSTRAINTS_NOW)  # of a million codes; not while everybody waits for the lock
-    # Whoever stores a batch or prefix shares it: see the functions on taken codes in the database.
+        cursor.execute(CHECK_CONSTRAINTS_NOW)  # may check a million codes, so before the lock that others wait for
+    # Anyone who stores a batch or prefix takes this lock in shared mode: see the database functions on taken codes.
     advisory_locks.lock(Lock.TAKEN_CODES)
     if FETCH_WHETHER_RESERVED.first(upload=upload.pk, brand=upload.brand_id):
         raise ImportRejected(conflict())
@@ -143,9 +143,9 @@ def conflict() -> str:
 
 
 def take_out(*, upload: Import, by: User | None, at: datetime) -> int:
-    """Delete the codes that an upload brought in, and leave their batch without any. The caller owns the transaction.
+    """Delete the codes of an upload and leave their batch empty. The caller owns the transaction.
 
-    Raises ImportRejected where a code was scanned, looked up or changed, or the batch is recalled.
+    Raises ImportRejected if a code was scanned, looked up or changed, or if the batch is recalled.
     """
     batch = BatchRange.objects.select_for_update(of=("self",)).select_related("brand").get(printed_import=upload)
     if batch.recall_id:
@@ -166,5 +166,5 @@ def take_out(*, upload: Import, by: User | None, at: datetime) -> int:
 
 
 def check_upload(*, brand: Brand, batch_settings: BatchSettings, by: User) -> None:
-    """Raises DomainError for a batch that cannot be, before its file is read."""
+    """Raises DomainError for invalid batch settings, before the file is read."""
     printed_batches.check(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=by)

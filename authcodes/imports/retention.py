@@ -1,4 +1,4 @@
-"""How long imports are kept, and how they are discarded."""
+"""How long imports are retained, and how they are discarded."""
 
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ DELETE_CHANGES = command("authcodes/imports/sql/delete_changes.sql")
 
 
 def discard(*, upload: Import, by: User) -> None:
-    """Forget an import that was not committed, its rows and its file."""
+    """Discard an import that was not committed, with its rows and its file."""
     check_may_act(upload, by)
     revive(upload)
     idle = Import.objects.filter(pk=upload.pk, status__in=[Import.Status.CHECKED, Import.Status.REJECTED])
@@ -31,9 +31,9 @@ def discard(*, upload: Import, by: User) -> None:
 
 
 def purge_old(*, at: datetime) -> int:
-    """Delete file, rows and notes of one import that ended settings.IMPORT_DAYS before `at`; what came of it stays.
+    """Delete file, rows and changes of one import that ended settings.IMPORT_DAYS before `at`; its result stays.
 
-    One that still waits for its commit is discarded. Returns how many imports: one or none, so that a call is short.
+    An import that still waits for its commit is discarded. Returns how many imports: at most one, to keep a call short.
     """
     ended = Greatest("uploaded_at", "committed_at", "undone_at")
     old = Import.objects.alias(ended=ended).exclude(file="").filter(ended__lt=at - timedelta(days=settings.IMPORT_DAYS))
@@ -48,7 +48,7 @@ def purge_old(*, at: datetime) -> int:
 
 
 def _erase_content(upload: Import) -> None:
-    """Delete the rows, what undoing needs, and the file once that is committed. Call inside a transaction."""
+    """Delete the rows, the data for undoing, and, once that is committed, the file. Call inside a transaction."""
     with connection.cursor() as cursor:
         cursor.execute(SET_LONG_TIMEOUT)
         DELETE_ROWS.run(upload=upload.pk)

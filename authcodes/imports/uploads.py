@@ -1,4 +1,4 @@
-"""Stores uploaded files of assignments, and has them checked."""
+"""Stores uploaded files of imports, and has them checked."""
 
 import itertools
 import json
@@ -38,7 +38,7 @@ MAX_BYTES = 200_000_000
 MAX_ROWS = 1_000_000
 PORTION = 20_000  # rows stored at once
 PREVIEW_ROWS = 100
-# What goes on, and the job that does it.
+# The states in progress, and the job of each.
 RUNNING = {
     Import.Status.CHECKING: "check-import",
     Import.Status.COMMITTING: "commit-import",
@@ -60,7 +60,7 @@ SAMPLES = {
     ],
 }
 
-# PostgreSQL copies into no table with row-level security, so the lines come through one of the session's own.
+# PostgreSQL cannot COPY into a table with row-level security, so the rows go through a temporary table.
 STORED = """upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes, error, error_values,
              error_column, repaired, payload, payload_code, payload_host"""
 STAGE = f"CREATE TEMPORARY TABLE import_lines AS SELECT {STORED} FROM authcodes_importrow LIMIT 0"  # noqa: S608
@@ -72,7 +72,7 @@ COUNT_ROWS = command("authcodes/imports/sql/count_rows.sql")
 
 
 class ImportFinishedError(Exception):
-    """There is nothing left to check."""
+    """The import has already been checked."""
 
 
 def upload(
@@ -85,9 +85,9 @@ def upload(
     by: User,
     batch_settings: BatchSettings | None = None,
 ) -> Import:
-    """Keep a file and have a worker check it. Returns at once. `batch_settings`: of codes printed elsewhere.
+    """Store a file and have a worker check it. Returns at once. `batch_settings`: for codes printed elsewhere.
 
-    Raises ImportRejected for what shows without reading, and QuotaReached.
+    Raises ImportRejected for errors that show without reading the file, and QuotaReached.
     """
     name = "".join(mark for mark in name if mark.isprintable())[:200] or "import.csv"
     if kind not in COLUMNS:
@@ -113,7 +113,7 @@ def upload(
     made.product = product if kind != Import.Kind.RANGES else None
     made.batch_settings = printed_elsewhere.settings_as_stored(batch_settings) if batch_settings else {}
     made.file_bytes = file.size
-    _require_room(made)  # before the file is stored; decided below, where nobody else uploads
+    _require_room(made)  # before the file is stored; checked again below, under the lock
     made.file.save(f"{uuid.uuid4().hex}.csv", file, save=False)
     try:
         with transaction.atomic():
@@ -127,7 +127,7 @@ def upload(
 
 
 def _require_room(upload: Import) -> None:
-    """For the file and for the job that checks it. Raises QuotaReached."""
+    """Check the quotas for the file and its check job. Raises QuotaReached."""
     amounts = {Resource.UPLOADS: 1, Resource.STORAGE: upload.file_bytes, queue.QUOTA: 1}
     quotas.require_all(upload.brand_id, amounts, field="file")
 
@@ -139,7 +139,7 @@ def start(upload: Import, kind: str, title: str, by: User, *, has_room: bool = F
 
 
 def run_check(run: runner.Run) -> None:
-    """The job's handler: store the rows, and what is wrong with them. May be run again."""
+    """Job handler: store the rows and their errors. Can run again."""
     upload = Import.objects.select_related("brand", "uploaded_by").get(pk=run.parameters["import_id"])
     try:
         rows = _check(upload, run)
@@ -175,10 +175,10 @@ def _check_printed(upload: Import) -> None:
 
 @contextmanager
 def _checking(upload: Import, run: runner.Run) -> Iterator[Any]:
-    """A transaction in which this attempt alone may touch the rows of the import; yields a cursor.
+    """A transaction in which only this attempt may change the import's rows; yields a cursor.
 
-    Two attempts at once take turns here. Raises JobSupersededError in the older one, ImportFinishedError once the check
-    has its outcome.
+    Concurrent attempts take turns. Raises JobSupersededError in the older attempt, ImportFinishedError once the check
+    has a result.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(SET_LONG_TIMEOUT)
@@ -214,7 +214,7 @@ def _store(upload: Import, run: runner.Run) -> int:
         if wrong := checks.wrong_header(upload.kind, header):
             raise ImportRejected(wrong)
         error_at = len(header) - 1 if header[-1].strip() == ERROR_COLUMN else None
-        # Read before it is copied: a COPY that a refusal broke off would be an error in PostgreSQL's log.
+        # Parse before copying: an error during COPY would appear in PostgreSQL's log.
         while portion := _copy(upload, run, list(itertools.islice(rows, PORTION)), error_at):
             stored += portion
             if stored > MAX_ROWS:
@@ -246,19 +246,19 @@ def _copy(upload: Import, run: runner.Run, rows: Iterable[csv_files.Row], error_
 
 
 def _array(values: list[str]) -> str:
-    """A text array as PostgreSQL writes it."""
+    """A text array in PostgreSQL's syntax."""
     quoted = '","'.join([value.replace("\\", "\\\\").replace('"', '\\"') for value in values])
     return f'{{"{quoted}"}}'
 
 
 def check_may_act(upload: Import, by: User) -> None:
-    """Raises Forbidden."""
+    """Raises Forbidden if `by` may not act on the import."""
     if not may_act(upload, by):
         raise Forbidden(_("Only the uploader, a manager or an owner can do this."))
 
 
 def may_act(upload: Import, by: User) -> bool:
-    """Whether `by` may import for this brand and uploaded this, or is manager or owner."""
+    """Whether `by` may import for this brand, and uploaded this import or is a manager or owner."""
     if by.is_superuser and by.is_active:
         return True
     rows = StaffRole.objects.filter(user=by, brand=upload.brand_id, user__is_active=True).first()
@@ -281,14 +281,14 @@ CHECK = JobKind(
 
 
 def revive(upload: Import) -> None:
-    """Let go of an import whose job ended without a word: cancelled, or given up after crashes."""
+    """Release an import whose job was cancelled, or given up after crashes, and so never updated it."""
     if fields := released(upload):
         Import.objects.filter(pk=upload.pk, status=upload.status).update(**fields)
         upload.refresh_from_db()
 
 
 def released(upload: Import) -> dict[str, str]:
-    """What `revive` would store. Pages that are only opened show it and store nothing."""
+    """The values that `revive` would store. Pages on GET show them without storing."""
     kind = RUNNING.get(Import.Status(upload.status))
     if not kind or jobs_of(upload).unfinished().filter(kind=kind).exists():
         return {}
@@ -301,5 +301,5 @@ def released(upload: Import) -> dict[str, str]:
 
 
 def jobs_of(upload: Import) -> JobQuerySet:
-    """Its jobs, the latest first."""
+    """The import's jobs, newest first."""
     return Job.objects.filter(brand=upload.brand_id, parameters__import_id=upload.pk).order_by("-id")

@@ -1,4 +1,4 @@
-"""What a product carries: products, batches of codes, the codes, their scans and recalls, and the work on them."""
+"""What products carry: products, batches, codes, scans, recalls, and the work on them."""
 
 from authcodes.models import (
     batches,

@@ -18,7 +18,7 @@ from core.translations import TranslationsField, text_of
 
 
 class Recall(models.Model):
-    """Codes called back: whoever scans one of them is warned. Its batches say which of their codes it has."""
+    """A recall: anyone who scans one of its codes is warned. Its batches store which of their codes are recalled."""
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="recalls", verbose_name=_("brand"))
     recall_id = models.CharField(
@@ -44,7 +44,7 @@ class Recall(models.Model):
         return self.recall_id
 
     def to_customers(self) -> dict[str, Any]:
-        """As customers read it, in the language of the answer."""
+        """The recall for customers, in the language of the response."""
         message = self.message
         if self.translations:
             message = text_of(self.translations, "message", message, languages.decide())
@@ -52,9 +52,9 @@ class Recall(models.Model):
 
 
 class BatchRange(models.Model):
-    """A run of sequential codes, `<prefix><zero-padded number>`, with the settings they share.
+    """A run of sequential codes, `<prefix><zero-padded number>`, with their common settings.
 
-    One that was printed elsewhere has the codes of a file, in no order: its prefix and numbers mean nothing.
+    A batch printed elsewhere has the codes of a file in any order: its prefix and numbers mean nothing.
     """
 
     class ErrorCorrection(models.TextChoices):
@@ -141,7 +141,7 @@ class BatchRange(models.Model):
         verbose_name=_("created by"),
     )
 
-    # Each scan reads them with the batch. A part of it is recalled where they name its first and last code.
+    # Each scan reads these with the batch. They name the first and last code if only a part of the batch is recalled.
     recall = models.ForeignKey(
         Recall,
         on_delete=models.PROTECT,
@@ -170,7 +170,7 @@ class BatchRange(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["brand", "range_name"], name="range_name_unique_in_brand"),
-            # One whose import was undone has none any more.
+            # A batch whose import was undone has no codes left.
             models.CheckConstraint(
                 condition=Q(quantity__gte=1) | Q(printed_elsewhere=True), name="batch_quantity_positive"
             ),

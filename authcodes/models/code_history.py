@@ -1,4 +1,4 @@
-"""The history of codes: who did what to which of them, when and why."""
+"""The history of codes: who changed which codes, when and why."""
 
 import uuid
 
@@ -16,10 +16,10 @@ from core.moments import MomentField
 
 
 class CodeChange(models.Model):
-    """One thing done to a run of a batch's codes. Written by history.py alone, never changed.
+    """One change of a run of a batch's codes. Written by history.py alone, never changed.
 
-    `codes` says how many changed; where the run has more, the others were so already, or a long file skipped them.
-    Runs that one click changed share its `action_id`.
+    `codes` is how many changed; any others in the run were in that state already, or were skipped by a long file. Runs
+    changed by one action share its `action_id`.
     """
 
     append_only = ("reason",)  # which an erasure rewrites

@@ -15,7 +15,7 @@ from core.moments import MomentField
 
 
 def codes_recalled(code: str = "code") -> Q:
-    """Rows with a batch whose code is recalled now. `code` leads to the code itself: "auth_code__code" from a scan."""
+    """Rows whose code is recalled now, by their batch. `code`: the path to the code, "auth_code__code" from a scan."""
     within = Q(**{f"{code}__gte": F("batch__recalled_from"), f"{code}__lte": F("batch__recalled_to")})
     return Q(batch__recall__isnull=False) & (Q(batch__recalled_to="") | within)
 
@@ -32,11 +32,11 @@ class AuthCodeQuerySet(models.QuerySet["AuthCode"]):
 
 
 class AuthCode(models.Model):
-    """One printed code. Its state is derived from what it holds and from its batch, never stored twice."""
+    """One printed code. Its state is derived from its fields and its batch, never stored twice."""
 
     code = models.CharField(_("code"), max_length=64, db_collation="C")
-    # What the symbol of a code that was printed elsewhere says, the code itself included; null for codes of our own.
-    payload = models.CharField(  # noqa: DJ001 - unique where there is one
+    # The text of a symbol printed elsewhere, including the code; null for our own codes.
+    payload = models.CharField(  # noqa: DJ001 - unique if set
         _("printed payload"), max_length=MAX_INPUT_LENGTH, null=True, blank=True, editable=False, db_collation="C"
     )
     brand = models.ForeignKey(
@@ -79,17 +79,17 @@ class AuthCode(models.Model):
         verbose_name = _("code")
         verbose_name_plural = _("codes")
         ordering = ["-id"]
-        # Each gives a list's pages in their order, filtered inside of it. None has a column that a scan updates: that
-        # update touches no index.
+        # Each index serves a list's pages in their order, and can filter within the index. None has a column that a
+        # scan updates, so scans touch no index.
         indexes = [
             models.Index(fields=["brand", "id"], name="auth_code_of_brand", include=["batch", "product", "created_at"]),
             models.Index(fields=["batch", "id"], name="auth_code_of_batch", include=["brand"]),
             models.Index(fields=["product", "id"], name="auth_code_of_product", include=["brand"]),
-            # Which products the codes of a batch are of, one look for each, however many codes it has.
+            # For the products of a batch's codes: one lookup for each product, however many codes the batch has.
             models.Index(
                 fields=["batch", "product"], name="auth_code_product_in_batch", condition=Q(product__isnull=False)
             ),
-            # Where codes are kept, for those of which somebody wrote it.
+            # For the locations of codes that have one.
             models.Index(
                 fields=["brand", "inventory_location", "id"],
                 name="auth_code_of_inventory",
@@ -98,7 +98,7 @@ class AuthCode(models.Model):
             models.Index(
                 fields=["brand", "location", "id"], name="auth_code_of_location", condition=Q(location__gt="")
             ),
-            # Which codes that were printed elsewhere lie in a range that somebody wants to generate.
+            # For codes printed elsewhere within a range to be generated.
             models.Index(fields=["code"], name="auth_code_printed_elsewhere", condition=Q(payload__isnull=False)),
         ]
         constraints = [

@@ -1,4 +1,4 @@
-"""Products that customers take for fakes."""
+"""Products that customers report as fakes."""
 
 from django.db import models
 from django.db.models import Q
@@ -13,7 +13,7 @@ from core.moments import MomentField
 
 
 class FakeReport(models.Model):
-    """What somebody says about a product that may be a copy. Written by fake_reports.py and personal_data.py."""
+    """A report about a product that may be a copy. Written by fake_reports.py and personal_data.py."""
 
     customer_through = ("user",)
 

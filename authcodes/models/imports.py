@@ -1,4 +1,4 @@
-"""Uploads that assign codes or bring them in: the file, its checked rows, and what undoing them needs."""
+"""Uploads that assign codes or bring them in: the file, its checked rows, and the data for undoing them."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -17,7 +17,7 @@ from core.moments import MomentField
 
 
 class Import(models.Model):
-    """One uploaded CSV, from the check to the commit, and back if it is undone."""
+    """An uploaded CSV file, from check to commit, and possibly undo."""
 
     class Kind(models.TextChoices):
         LIST = "list", _("List of codes (auth_code, inventory_location, notes)")
@@ -111,7 +111,7 @@ class Import(models.Model):
 
 
 class ImportRow(models.Model):
-    """A line of an uploaded file, as it was written and as it was understood."""
+    """A row of an uploaded file, as written and as parsed."""
 
     brand_through = ("upload",)
 
@@ -121,7 +121,7 @@ class ImportRow(models.Model):
     code = models.CharField(max_length=64, blank=True, db_collation="C")
     code_end = models.CharField(max_length=64, blank=True, db_collation="C")
     payload = models.CharField(max_length=MAX_INPUT_LENGTH, blank=True, db_default="", db_collation="C")
-    # What stands in a payload: the code that we would read there, and the host of its address.
+    # From a payload: the code that we would find in it, and the host of its URL.
     payload_code = models.CharField(max_length=MAX_CODE_LENGTH, blank=True, db_default="", db_collation="C")
     payload_host = models.CharField(max_length=255, blank=True, db_default="")
     sku = models.CharField(max_length=64, blank=True)
@@ -130,7 +130,7 @@ class ImportRow(models.Model):
     notes = models.TextField(blank=True)
     points_per_scan = models.PositiveIntegerField(null=True)
     codes = models.PositiveIntegerField(default=0)
-    # One of our texts in English, and its values: see authcodes.imports.checks.
+    # One of our messages in English, and its values: see authcodes.imports.checks.
     error = models.CharField(max_length=300, blank=True)
     error_values = models.JSONField(default=dict, blank=True, db_default={})
     error_column = models.CharField(max_length=40, blank=True)
@@ -145,12 +145,12 @@ class ImportRow(models.Model):
 
     @property
     def problem(self) -> str:
-        """What is wrong with it, for whoever looks."""
+        """The row's error, translated."""
         return str(StoredText(self.error, self.error_values))
 
 
 class ImportChange(models.Model):
-    """What a code held before an import changed it, where that was not nothing."""
+    """The values of a code before an import changed it, if it had any."""
 
     brand_through = ("upload",)
 

@@ -12,7 +12,7 @@ from core.moments import MomentField
 
 
 class CodeLookup(models.Model):
-    """A look at what a scan would say (spec 4.6). Written by lookups.py and personal_data.py, kept for weeks."""
+    """A lookup of what a scan would say (spec 4.6). Written by lookups.py and personal_data.py, retained for weeks."""
 
     customer_through = ("user",)
 

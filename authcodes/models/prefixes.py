@@ -11,9 +11,9 @@ from core.moments import MomentField
 
 
 class CodePrefix(models.Model):
-    """A prefix that only one brand may make batches with, whether or not it has any.
+    """A prefix that only one brand may use for batches, whether or not it has any with it.
 
-    A trigger refuses a prefix that could write the codes of another brand's: see prefix_is_taken in the database.
+    A trigger rejects a prefix that could write another brand's codes: see prefix_is_taken in the database.
     """
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="code_prefixes", verbose_name=_("brand"))

@@ -1,6 +1,4 @@
-"""Print runs: which codes were put on paper, how, by whom, and as which file; and the printers and label layouts that a
-brand prints with.
-"""
+"""Print runs: which codes were printed, how, by whom and in which file; and a brand's printers and label layouts."""
 
 from decimal import Decimal
 
@@ -17,7 +15,7 @@ from jobs.models import Job
 
 
 class PrintRun(models.Model):
-    """One file of QR images or labels. Written by runs.py alone; its job has the file, and tells how far it is."""
+    """One file of QR images or labels. Written by runs.py alone; its job has the file and its progress."""
 
     class Output(models.TextChoices):
         LABELS = "labels", _("Label sheets (PDF)")
@@ -100,7 +98,7 @@ class PrintRun(models.Model):
 
 
 class Printer(models.Model):
-    """A printer of the brand's, and what makes up for it: how far it is off, to the right and down, and its scale."""
+    """A brand's printer and its correction: the offset to the right and down, and the scale."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.PROTECT, related_name="printers", db_index=False, verbose_name=_("brand")
@@ -143,7 +141,7 @@ class Printer(models.Model):
 
 
 class LabelLayout(models.Model):
-    """Where a brand puts the parts of its labels, under a name. Written by layouts.py alone."""
+    """A saved layout of the parts of a brand's labels. Written by layouts.py alone."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.PROTECT, related_name="label_layouts", db_index=False, verbose_name=_("brand")

@@ -1,4 +1,4 @@
-"""Things a brand sells."""
+"""Products that a brand sells."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator, RegexValidator
@@ -15,7 +15,7 @@ from core.translations import TranslationsField
 
 
 class Product(models.Model):
-    """A thing a brand sells."""
+    """A product that a brand sells."""
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="products", verbose_name=_("brand"))
     sku = models.CharField(_("SKU"), max_length=64)

@@ -1,4 +1,4 @@
-"""What came of recalls: pieces that came back, and recalls that were withdrawn."""
+"""Results of recalls: returned pieces, and withdrawn recalls."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -16,9 +16,9 @@ MAX_PIECES = 10_000_000
 
 
 class RecallReturn(models.Model):
-    """Pieces of a recalled product that came back, as staff counted them. A wrong line is answered by another one.
+    """Returned pieces of a recalled product, counted by staff. A wrong line is corrected by another line.
 
-    It outlives the recall, which is deleted when it is withdrawn: then only `WithdrawnRecall.former_id` has its number.
+    The lines outlive a withdrawn recall, which is deleted; `WithdrawnRecall.former_id` then has its id.
     """
 
     append_only = ("note",)  # which an erasure rewrites
@@ -43,7 +43,7 @@ class RecallReturn(models.Model):
         User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("entered by")
     )
     entered_at = MomentField(_("entered at"), default=timezone.now, editable=False)
-    # Of the page that it was typed on: the same page sent twice is one line.
+    # Identifies the rendered form, so that submitting it twice makes one line.
     form_id = models.UUIDField(editable=False)
 
     class Meta:
@@ -61,7 +61,7 @@ class RecallReturn(models.Model):
 
 
 class WithdrawnRecall(models.Model):
-    """A recall as it was until an owner withdrew it, with the reason. Its batches may be recalled again."""
+    """A recall as it was when an owner withdrew it, with the reason. Its batches may be recalled again."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.PROTECT, related_name="withdrawn_recalls", verbose_name=_("brand")
@@ -92,7 +92,7 @@ class WithdrawnRecall(models.Model):
 
 
 class WithdrawnBatch(models.Model):
-    """A batch of a withdrawn recall; the first and last code where only a part of it was recalled."""
+    """A batch of a withdrawn recall; first and last code if only a part of it was recalled."""
 
     brand_through = ("withdrawn_recall",)
 

@@ -1,4 +1,4 @@
-"""What the scans of closed days add up to. Written by rollups.py alone, and derived from scans and their codes."""
+"""Rollups of the scans of closed days. Written by rollups.py alone, and derived from scans and their codes."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -13,14 +13,14 @@ from core.moments import DayField
 
 
 def copied(model: type[models.Model]) -> "models.ForeignKey[models.Model | None, models.Model | None]":
-    """What a scan says, which may name nothing any more."""
+    """A reference copied from the scan, whose target may no longer exist."""
     return models.ForeignKey(
         model, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
     )
 
 
 class DailyRollup(models.Model):
-    """A brand's local day."""
+    """A row for a brand's local day."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     day = DayField(help_text=_("In the brand's time zone."))
@@ -30,7 +30,7 @@ class DailyRollup(models.Model):
 
 
 class Counts(models.Model):
-    """Of the scans that fall into one row."""
+    """Counts of the scans of one row."""
 
     accepted = models.PositiveIntegerField()
     first_scans = models.PositiveIntegerField(help_text=_("Accepted first scans of a code."))
@@ -45,7 +45,7 @@ class Counts(models.Model):
 
 
 class DayRollup(DailyRollup, Counts):
-    """Without places: small, whatever the number of scans."""
+    """Without places: small, however many scans there are."""
 
     batch = copied(BatchRange)
     campaign = copied(Campaign)
@@ -62,7 +62,7 @@ class DayRollup(DailyRollup, Counts):
 
 
 class PlaceRollup(DailyRollup, Counts):
-    """Places alone, for the list of the busiest."""
+    """Places only, for the list of the busiest."""
 
     location = models.CharField(max_length=200, blank=True)
 
@@ -74,7 +74,7 @@ class PlaceRollup(DailyRollup, Counts):
 
 
 class HourRollup(DailyRollup):
-    """How many scans were attempted in an hour of a day, whatever their outcome."""
+    """How many scans were attempted in an hour of a day, whatever the outcome."""
 
     hour = models.PositiveSmallIntegerField(help_text=_("From 0 to 23, in the brand's time zone."))
     scans = models.PositiveIntegerField()
@@ -87,7 +87,7 @@ class HourRollup(DailyRollup):
 
 
 class BatchPlaceRollup(DailyRollup, Counts):
-    """The finest: batch, campaign, product and place."""
+    """The finest rollup: by batch, campaign, product and place."""
 
     batch = copied(BatchRange)
     campaign = copied(Campaign)
@@ -111,7 +111,7 @@ class BatchPlaceRollup(DailyRollup, Counts):
 
 
 class UniqueScannerRollup(DailyRollup):
-    """Who scanned what and where on a day; `scanned`: at least one of these codes has been accepted, then or since."""
+    """Who scanned what and where on a day. `scanned`: at least one of these codes has been accepted, then or later."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
     batch = copied(BatchRange)
@@ -132,7 +132,7 @@ class UniqueScannerRollup(DailyRollup):
 
 
 class UniqueScanner(models.Model):
-    """Who ever scanned for a brand, on any day that is rolled up."""
+    """The customers who have scanned for a brand on any rolled-up day."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -148,7 +148,7 @@ class UniqueScanner(models.Model):
 
 
 class UnscannedCodeAttempt(DailyRollup):
-    """A scan of a code that nobody has ever scanned with success. It goes when somebody does."""
+    """A scan of a code that has never been accepted. It is deleted once the code is accepted."""
 
     customer_through = ("user",)
 
@@ -169,10 +169,10 @@ class UnscannedCodeAttempt(DailyRollup):
 
 
 class RollupWatermark(models.Model):
-    """How far a brand's scans are rolled up: every day up to `until`, cut in `time_zone`. What follows is read live.
+    """The watermark of a brand's rollups: every day up to `until`, in `time_zone`. Later days are read live.
 
-    `unique_scanners`, `returned`: the customers with attempts on the days up to `counted_until`, and those of them
-    with attempts on several days.
+    `unique_scanners`, `returned`: the customers with attempts on days up to `counted_until`, and those with attempts on
+    several days.
     """
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")

@@ -18,7 +18,7 @@ from core.moments import MomentField
 
 
 class Scan(models.Model):
-    """One attempt to scan, with the answer given and its true reason. Written by authcodes/scanning alone."""
+    """One attempt to scan, with its outcome and its true reason. Written by authcodes/scanning alone."""
 
     customer_through = ("user",)
 
@@ -62,7 +62,7 @@ class Scan(models.Model):
     user = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False, verbose_name=_("customer")
     )
-    # Copies from the moment of the scan: reports need no join, and a later assignment does not rewrite history.
+    # Copied at the time of the scan: reports need no join, and a later assignment does not rewrite history.
     batch = models.ForeignKey(
         BatchRange,
         on_delete=models.DO_NOTHING,
@@ -119,14 +119,14 @@ class Scan(models.Model):
         indexes = [
             models.Index(fields=["auth_code", "-scanned_at"], name="scan_of_code"),
             models.Index(fields=["user", "auth_code"], name="scan_of_user"),
-            # A customer's page, however much the customer scanned. Scans of guests do not pay for it.
+            # For a customer's page, however many scans the customer has. Scans of guests are not indexed.
             models.Index(
                 fields=["user", "brand", "-scanned_at", "-scan_id"],
                 name="scan_of_customer",
                 condition=Q(user__isnull=False),
             ),
-            # Lists are filtered inside of it, and the database's guard asks who scanned. Not by what becomes of points:
-            # settling a scan then touches no index.
+            # Lists are filtered within this index, and the row-level guard reads the customer from it. It has no points
+            # status, so that settling a scan touches no index.
             models.Index(
                 fields=["brand", "-scanned_at", "-scan_id"],
                 name="scan_of_brand",
@@ -134,8 +134,7 @@ class Scan(models.Model):
             ),
             models.Index(fields=["batch", "-scanned_at"], name="scan_of_batch"),
             models.Index(fields=["product", "-scanned_at"], name="scan_of_product"),
-            # Scans of guests and unconfirmed customers, to find the one that holds a used-up code. Others do not pay
-            # for it.
+            # Only scans of guests and unconfirmed customers, to find the one that reserves a used-up code.
             models.Index(
                 fields=["auth_code", "scanned_at"],
                 name="scan_that_reserves",
@@ -164,9 +163,9 @@ class Scan(models.Model):
 
     @property
     def recall_in_force(self) -> Recall | None:
-        """The recall of its code that is in force; a scan that found no genuine code has none.
+        """The recall in force for its code; None if the scan found no genuine code.
 
-        A genuine one may have been expired, switched off or of no product: a scan now would say the recall first.
+        A genuine code may have been expired, deactivated or unassigned: a scan now would report the recall first.
         """
         not_genuine = {self.Reason.UNKNOWN, self.Reason.BAD_TAG, self.Reason.OTHER_BRAND}
         if self.batch is None or self.reason in not_genuine or not self.batch.recalls(self.code):
@@ -175,6 +174,6 @@ class Scan(models.Model):
 
     @property
     def current_recall(self) -> dict[str, Any] | None:
-        """The recall in force, as customers read it."""
+        """The recall in force, for customers."""
         recall = self.recall_in_force
         return recall.to_customers() if recall else None

@@ -3,7 +3,7 @@
 Place data (c) GeoNames, CC BY 4.0 (`data/README.md` has the source and the format).
 """
 
-from __future__ import annotations  # array[float] is no runtime expression before Python 3.12
+from __future__ import annotations  # array[float] is not a runtime expression before Python 3.12
 
 import gzip
 from array import array
@@ -35,7 +35,7 @@ class Place:
 
     @property
     def label(self) -> str:
-        """`City, Region` as scans show it (spec: scan record, `location`); the city alone where no region is known."""
+        """`City, Region` as in scans (spec: scan record, `location`); only the city if the region is unknown."""
         return f"{self.city}, {self.region}" if self.region else self.city
 
     def __str__(self) -> str:
@@ -43,10 +43,10 @@ class Place:
 
 
 def nearest(*, latitude: float, longitude: float) -> Place | None:
-    """The city a person at this position (degrees, WGS 84) would name, or None more than 100 km from any place.
+    """The city that a person at this position (degrees, WGS 84) would name; None more than 100 km from any place.
 
-    The first call in a process loads the data; later calls only read it, from any thread.
-    Raises ValueError when the position is not on Earth: latitude beyond +-90, longitude beyond +-180, or NaN.
+    The first call in a process loads the data; later calls only read it, from any thread. Raises ValueError for a
+    position that is not on Earth: latitude beyond +-90, longitude beyond +-180, or NaN.
     """
     if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
         raise ValueError(f"Not a position in degrees: latitude {latitude}, longitude {longitude}")
@@ -58,7 +58,7 @@ def nearest(*, latitude: float, longitude: float) -> Place | None:
 
 
 def country_of(latitude: float, longitude: float) -> str:
-    """The country's ISO 3166-1 code, empty where no place is near. Raises as `nearest`."""
+    """The country's ISO 3166-1 code; empty if no place is near. Raises as `nearest`."""
     result = nearest(latitude=latitude, longitude=longitude)
     return result.country if result else ""
 
@@ -82,7 +82,7 @@ class Atlas:
     by_start: array[int]  # the places in the order of their city's bytes
 
     def index_at(self, start: int) -> int:
-        """The place whose city's bytes begin there."""
+        """The place whose city starts at this byte."""
         return self.by_start[bisect_left(self.by_start, start, key=self.city_starts.__getitem__)]
 
     def place(self, index: int) -> Place:
@@ -92,9 +92,9 @@ class Atlas:
         return Place(city=city, region=region, country=country)
 
     def closest(self, latitude: float, longitude: float) -> tuple[float, int] | None:
-        """Distance (km) and index of the plainly nearest place, or None beyond the last search radius.
+        """Distance (km) and index of the nearest place, or None beyond the last search radius.
 
-        Each circle is searched completely, so the best inside it is the best of all.
+        Each circle is searched completely, so its best is the best of all.
         """
         for radius in SEARCH_RADII_KM:
             best = min(self.within(latitude, longitude, radius), default=None)
@@ -105,8 +105,8 @@ class Atlas:
     def pulled(self, latitude: float, longitude: float, closest: tuple[float, int]) -> int:
         """Index of the place to name: big cities win over their own districts and suburbs.
 
-        Lowest distance less pull wins. Only places in the region of the closest one compete: otherwise New York
-        swallows Hoboken across a state border. A position on a border can still fall to the wrong side.
+        The lowest distance less pull wins. Only places in the region of the closest one compete; otherwise New York
+        would swallow Hoboken across a state border. A position near a border can still fall on the wrong side.
         """
         closest_km, closest_index = closest
         region_id = self.region_ids[closest_index]
@@ -126,7 +126,7 @@ class Atlas:
                     yield distance, index
 
     def _slices(self, latitude: float, longitude: float, radius_km: float) -> Iterator[tuple[int, int]]:
-        """Index ranges that together hold every place of the circle, and some beside it."""
+        """Index ranges that together contain every place in the circle, and some outside it."""
         angle = to_degrees(radius_km / EARTH_RADIUS_KM)
         south, north = max(latitude - angle, -90.0), min(latitude + angle, 90.0)
         spans = longitude_spans(latitude, longitude, angle)
@@ -144,7 +144,7 @@ def distance_km(latitude: float, longitude: float, other_latitude: float, other_
     half_longitude = radians(other_longitude - longitude) / 2
     parallels = cos(radians(latitude)) * cos(radians(other_latitude))
     haversine = sin(half_latitude) ** 2 + parallels * sin(half_longitude) ** 2
-    return 2 * EARTH_RADIUS_KM * asin(sqrt(min(1.0, haversine)))  # rounding passes 1 at the antipode
+    return 2 * EARTH_RADIUS_KM * asin(sqrt(min(1.0, haversine)))  # rounding exceeds 1 at the antipode
 
 
 def longitude_spans(latitude: float, longitude: float, radius: float) -> tuple[tuple[float, float], ...]:
@@ -178,7 +178,7 @@ _loading = Lock()
 
 
 def loaded_atlas() -> Atlas:
-    """The one atlas of this process. The lock makes first callers wait, or each would load a copy."""
+    """The only atlas of this process. The lock makes the first callers wait, so that none loads a second copy."""
     with _loading:
         return read_atlas(PLACES_FILE)
 

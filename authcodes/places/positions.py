@@ -1,11 +1,11 @@
-"""Where the places lie that scans are named after: the geocoder's labels, back to positions."""
+"""The positions of places that scans are named after: from the geocoder's labels back to coordinates."""
 
 from dataclasses import dataclass
 from functools import lru_cache
 
 from authcodes.places.geocoder import Atlas, loaded_atlas
 
-MAX_NAMESAKES = 200  # places of one name that are looked through
+MAX_NAMESAKES = 200  # places with the same name that are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Position:
 
 @lru_cache(maxsize=20_000)
 def position_of(label: str) -> Position | None:
-    """Of `City, Region` or a city alone; of several of that name, the one with most people. None: no such place."""
+    """The position of `City, Region` or of a city alone; the largest place of that name. None if there is none."""
     atlas = loaded_atlas()
     city, _comma, region = label.rpartition(", ")
     best = _largest(atlas, city, region) if city else None

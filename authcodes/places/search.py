@@ -1,4 +1,4 @@
-"""Which of a brand's places somebody means who types a part of one; filters and suggestions ask here."""
+"""Search of a brand's places by a part of their name, for filters and suggestions."""
 
 import re
 import unicodedata
@@ -16,10 +16,10 @@ from core.db.statements import query_values
 from core.errors import Invalid
 from core.forms import typed_text
 
-# Places that one text may mean: a list by more of them is not what anybody looks for.
+# Places that one text may match; a list filtered by more is of no use.
 MAX_MATCHES = 1000
 MAX_SUGGESTED = 20
-# Different places of one brand that are looked at, and scans of days that no rollup has yet.
+# Different places read for each brand, and scans read on days without a rollup.
 MAX_KNOWN = 20_000
 MAX_OPEN_SCANS = 100_000
 
@@ -27,7 +27,7 @@ FETCH_CLOSED_PLACES = query_values(
     "authcodes/places/sql/fetch_places.sql", "name", table="authcodes_batchplacerollup", place="location"
 )
 FETCH_OPEN_PLACES = query_values("authcodes/places/sql/fetch_open_places.sql", "name")
-# Where codes are kept, and where they were assigned to: the columns that staff and imports write.
+# The locations that staff and imports write: where codes are kept, and where they were assigned to.
 FETCH_PLACES_OF_CODES = {
     column: query_values("authcodes/places/sql/fetch_places.sql", "name", table="authcodes_authcode", place=column)
     for column in ("inventory_location", "location")
@@ -36,11 +36,11 @@ SCANNED = "scanned"
 
 
 class TooManyPlaces(Invalid):
-    """The text is a part of more places than a list can be narrowed to."""
+    """The text matches more places than a list can be filtered by."""
 
 
 def scanned_places(brands: Iterable[Brand]) -> list[str]:
-    """Every place where one of the brands' codes was scanned. Two statements, and one for each zone."""
+    """Every place where the brands' codes were scanned. Two statements, and one for each time zone."""
     brands = list(brands)
     if not brands:
         return []
@@ -54,26 +54,25 @@ def scanned_places(brands: Iterable[Brand]) -> list[str]:
 
 
 def places_of_codes(brands: Iterable[Brand], column: str) -> list[str]:
-    """Every value that codes of the brands have in `inventory_location` or `location`. One statement."""
+    """All values of `inventory_location` or `location` in the brands' codes. One statement."""
     ids = [brand.pk for brand in brands]
     return sorted(set(FETCH_PLACES_OF_CODES[column].all(brands=ids, most=MAX_KNOWN))) if ids else []
 
 
 def known(of: str, brands: Iterable[Brand]) -> list[str]:
-    """The places of the brands: where codes were scanned (`SCANNED`), or what a column of codes holds."""
+    """The places of the brands: where codes were scanned (`SCANNED`), or the values of a column of codes."""
     return scanned_places(brands) if of == SCANNED else places_of_codes(brands, of)
 
 
 def codes_at(column: str, places: Sequence[str]) -> Q:
-    """Codes that have one of these in the column."""
+    """Codes with one of these places in the column."""
     return Q(**{f"{column}__gt": "", f"{column}__in": list(places)})
 
 
 def find(typed: str, known: Sequence[str]) -> list[str]:
-    """The known places that `typed` means: the one of that name, else all that have each of its words as a part.
+    """The known places that `typed` matches: the place of that name, else all that contain each of its words.
 
-    Upper and lower case are the same, and so are letters with and without diacritics. Raises Invalid for what no place
-    can be called, TooManyPlaces.
+    Ignores case and diacritics. Raises Invalid for text that cannot be a place name, and TooManyPlaces.
     """
     typed = checked(typed)
     if typed in known:
@@ -86,14 +85,14 @@ def find(typed: str, known: Sequence[str]) -> list[str]:
 
 
 def suggested(typed: str, known: Sequence[str]) -> list[str]:
-    """The few best matches: what begins so first. Raises Invalid."""
+    """The best few matches, those that start with the text first. Raises Invalid."""
     beginning = folded(checked(typed))
     result = _matching(typed, known)
     return sorted(result, key=lambda name: (not folded(name).startswith(beginning), name))[:MAX_SUGGESTED]
 
 
 def checked(typed: str) -> str:
-    """Without space around it. Raises Invalid."""
+    """Strip surrounding whitespace. Raises Invalid."""
     return typed_text.checked(
         typed,
         too_long=_("Type at most %(most)d characters of a place."),
@@ -109,5 +108,5 @@ def _matching(typed: str, known: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def folded(text: str) -> str:
-    """In lower case and without diacritics."""
+    """Lower case, without diacritics."""
     return "".join(each for each in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(each))

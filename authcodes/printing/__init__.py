@@ -1,1 +1,1 @@
-"""Codes on paper."""
+"""Printing codes."""

@@ -21,13 +21,13 @@ from core.gtins import is_gtin
 from core.numbers import grouped
 
 MAX_SERIAL_LENGTH = 20  # characters of a GS1 serial number (AI 21)
-MIN_CODE_PT = 4  # of the code on a label of the brand's own layout
-MAX_CHECKED_PRODUCTS = 200  # whose titles are looked at for letters that labels cannot show
+MIN_CODE_PT = 4  # of the code on a label with the brand's own layout
+MAX_CHECKED_PRODUCTS = 200  # whose titles are checked for letters that labels cannot show
 
 
 def check(selection: Selection, print_request: PrintRequest, *, thorough: bool = True) -> None:
-    """Raises Invalid, naming the setting where it is one, for what cannot or must not be printed. If not `thorough`,
-    the first code of a list speaks for all of them.
+    """Raises Invalid, with the setting if there is one, for what cannot or must not be printed. Unless `thorough`, only
+    the first code of a list is checked.
     """
     codes = selection.codes
     if not thorough and selection.batch is None:
@@ -61,7 +61,7 @@ def _check_label(selection: Selection, print_request: PrintRequest) -> None:
 
 
 def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough: bool) -> None:
-    """Of the brand's own layout: whether every symbol is as coarse as cameras need, and every code can be read."""
+    """For the brand's own layout: whether every symbol is coarse enough for cameras, and every code is readable."""
     hostname, label_design = hostname_of(selection.brand.pk), print_request.design()
     if label_design.parts is None:
         return
@@ -76,13 +76,13 @@ def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough:
 
 
 def _check_gs1(selection: Selection, codes: AuthCodeQuerySet, *, thorough: bool) -> None:
-    """Each code needs a product with a real GTIN, and fits a serial number."""
+    """Each code needs a product with a valid GTIN, and must fit into a serial number."""
     codes = codes.filter(brand=selection.brand).order_by()
     gtins = dict(Product.objects.filter(brand=selection.brand).values_list("pk", "gtin"))
     lacking = [pk for pk, gtin in gtins.items() if not gtin]
     wrong = [pk for pk, gtin in gtins.items() if gtin and not is_gtin(gtin)]
     text = ""
-    # The codes are asked for what is wrong, which indexes know, and not what they all have.
+    # Queries for what is wrong, which indexes answer, instead of reading all codes.
     if codes.filter(product__isnull=True).exists() or (lacking and codes.filter(product__in=lacking).exists()):
         text = _("Some of these codes have no product with a GTIN, which a GS1 Digital Link needs.")
     elif wrong and (rows := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
@@ -95,7 +95,7 @@ def _check_gs1(selection: Selection, codes: AuthCodeQuerySet, *, thorough: bool)
 
 
 def warnings(selection: Selection, print_request: PrintRequest, *, thorough: bool = True) -> list[str]:
-    """What to think about before paper is used. If not `thorough`, what the first code and the settings tell."""
+    """Warnings before paper is used. Unless `thorough`, only those about the first code and the settings."""
     result = []
     if thorough and (off := selection.codes.filter(brand=selection.brand).deactivated().count()):
         message = ngettext(
@@ -117,7 +117,7 @@ def warnings(selection: Selection, print_request: PrintRequest, *, thorough: boo
 
 
 def densest_of(selection: Selection, print_request: PrintRequest) -> AuthCode:
-    """A code like those whose symbols have the most modules."""
+    """A code whose symbol has the most modules."""
     hostname = hostname_of(selection.brand.pk)
 
     def modules(code: AuthCode) -> int:
@@ -127,7 +127,7 @@ def densest_of(selection: Selection, print_request: PrintRequest) -> AuthCode:
 
 
 def _sheet_warnings(print_request: PrintRequest) -> list[str]:
-    """Where the size and the number of labels cannot both be had, the size is."""
+    """If the size and the number of labels do not fit together, the size wins."""
     if print_request.sheet or print_request.fitting == PRESETS[print_request.preset]:
         return []
     values = {
@@ -153,5 +153,5 @@ def _label_warnings(selection: Selection, print_request: PrintRequest, *, thorou
 
 
 def format_length(length: Decimal | None) -> str:
-    """A length without zeros at its end."""
+    """A length without trailing zeros."""
     return "" if length is None else f"{length.normalize():f}"

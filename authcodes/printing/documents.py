@@ -28,7 +28,7 @@ from brands.tenants.hostnames import hostname_of, site_at
 from core import languages
 from core.errors import DomainError
 
-# Else each document fills the log with the steps of its making.
+# Otherwise each document fills the log with its rendering steps.
 logging.getLogger("weasyprint").setLevel(logging.ERROR)
 
 FONTS = Path(__file__).parent / "labels" / "font_files"
@@ -39,7 +39,7 @@ SPECIMEN_MM = images.DEFAULT_SIZE_MM
 
 
 class LibrariesMissing(DomainError):
-    """The system lacks the libraries that WeasyPrint draws with."""
+    """The system lacks the libraries that WeasyPrint needs."""
 
     code = "UNAVAILABLE"
     status = 503
@@ -50,7 +50,7 @@ class LibrariesMissing(DomainError):
 
 
 def _weasyprint() -> Any:
-    """Loaded when the first document is asked for: without Pango it cannot be, and only documents need it.
+    """Load WeasyPrint for the first document: loading fails without Pango, which only documents need.
 
     Raises LibrariesMissing.
     """
@@ -62,8 +62,8 @@ def _weasyprint() -> Any:
 
 @cache
 def _fetcher_class() -> Any:
-    class Fetcher(import_module("weasyprint.urls").URLFetcher):  # type: ignore[misc] # it is loaded late
-        """Answers with the files that it was given, and refuses every address, `data:` and `file:` too."""
+    class Fetcher(import_module("weasyprint.urls").URLFetcher):  # type: ignore[misc] # loaded late
+        """Answers with the files passed to it, and rejects every address, including `data:` and `file:`."""
 
         def __init__(self, files: dict[str, bytes]) -> None:
             super().__init__(allowed_protocols=(), allow_redirects=False)
@@ -99,7 +99,7 @@ def typeset(template: str, context: dict[str, Any]) -> str:
 
 
 def drawn(text: str, files: dict[str, bytes] | None = None) -> bytes:
-    """What was typeset, as a PDF. Raises LibrariesMissing."""
+    """The typeset document as a PDF. Raises LibrariesMissing."""
     weasyprint = _weasyprint()
     fonts = {FONT: _font(), **{face.path.name: face.path.read_bytes() for face in next_to_dejavu(text)}}
     fetcher = _fetcher_class()({**fonts, **(files or {})})
@@ -108,7 +108,7 @@ def drawn(text: str, files: dict[str, bytes] | None = None) -> bytes:
 
 
 def direction(text: str) -> str:
-    """Which way a text runs, by its first letter that says so."""
+    """The direction of a text, from its first character with a strong direction."""
     for character in text:
         kind = unicodedata.bidirectional(character)
         if kind in {"R", "AL"}:
@@ -119,12 +119,12 @@ def direction(text: str) -> str:
 
 
 def day_of(moment: datetime, brand: Brand, text: str = "j F Y") -> str:
-    """A moment as the brand's people tell it."""
+    """The date of a moment in the brand's time zone."""
     return date_format(moment.astimezone(brand.zone), text)
 
 
 def cover_sheet(run: PrintRun) -> bytes:
-    """What goes with the file to whoever prints it, in English. Raises LibrariesMissing."""
+    """The cover sheet that accompanies the file to the print shop, in English. Raises LibrariesMissing."""
     print_request = PrintRequest.read(run.settings)
     level = Level[print_request.level or Level.M.name]
     image = images.png(text=specimen(run, print_request), size_mm=SPECIMEN_MM, level=level)
@@ -143,7 +143,7 @@ def cover_sheet(run: PrintRun) -> bytes:
 
 
 def specimen(run: PrintRun, print_request: PrintRequest) -> str:
-    """As long as a code of the run, so of as many modules, and none itself: scanning it uses no code up."""
+    """A specimen as long as a code of the run, with as many modules, but not a code: scanning it uses up no code."""
     hostname = hostname_of(run.brand_id)
     code = (SPECIMEN * 8)[: len(run.first_code)]
     if run.batch and run.batch.is_signed:
@@ -156,7 +156,7 @@ def specimen(run: PrintRun, print_request: PrintRequest) -> str:
 
 
 def settings_of(run: PrintRun) -> list[tuple[str, str]]:
-    """How the run was printed, as lines of a name and a value."""
+    """The settings of the run, as names and values."""
     print_request = PrintRequest.read(run.settings)
     payload = PrintRun.Payload(print_request.payload).label
     lines = [(_("QR code content"), str(payload)), (_("Error correction"), print_request.level or _("From each batch"))]
@@ -187,7 +187,7 @@ def settings_of(run: PrintRun) -> list[tuple[str, str]]:
 
 
 def logo_summary(print_request: PrintRequest) -> str:
-    """Which of the brand's logos, as it may have had several."""
+    """Which of the brand's logos was printed, as it may have had several."""
     if print_request.logo_sha256:
         return _("Yes, SHA-256 %(start)s…") % {"start": print_request.logo_sha256[:12]}
     return _("Yes") if print_request.logo else _("No")

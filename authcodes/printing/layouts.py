@@ -1,4 +1,4 @@
-"""Saved layouts: the only module that writes where a brand puts the parts of its labels."""
+"""Saved layouts: the only module that writes the layouts of a brand's labels."""
 
 import hashlib
 import json
@@ -15,14 +15,14 @@ from authcodes.printing.request import MAX_NOTE_LENGTH
 from brands.models.tenants import Brand
 from core.errors import Invalid
 
-MAX_LAYOUTS = 50  # of a brand
+MAX_LAYOUTS = 50  # for each brand
 MAX_NAME_LENGTH = 60
-COPIES = 100  # names that are tried for a copy
+COPIES = 100  # names tried for a copy
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a layout is made of; lengths in millimetres."""
+    """The content of a layout; lengths in millimetres."""
 
     label_width: Decimal
     label_height: Decimal
@@ -30,7 +30,7 @@ class Content:
     note: str = ""
 
     def check(self) -> None:
-        """Raises Invalid, naming the part's setting, for what cannot be printed."""
+        """Raises Invalid with the part's setting, for what cannot be printed."""
         for problem in problems(self.parts, width=self.label_width, height=self.label_height):
             raise Invalid(problem.message, details={"field": problem.field})
         if len(self.note) > MAX_NOTE_LENGTH:
@@ -43,14 +43,14 @@ def content_of(layout: LabelLayout) -> Content:
 
 
 def version_of(layout: LabelLayout) -> str:
-    """Differs once somebody changed the layout."""
+    """A digest that changes whenever the layout does."""
     lengths = [str(length.normalize()) for length in (layout.label_width, layout.label_height)]
     content = json.dumps([layout.name, layout.parts, layout.note, *lengths], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def create(*, brand: Brand, name: str, content: Content) -> LabelLayout:
-    """Save a layout under a new name. Raises Invalid, naming the setting."""
+    """Save a layout under a new name. Raises Invalid with the setting."""
     content.check()
     with transaction.atomic():
         _lock(brand)
@@ -62,7 +62,7 @@ def create(*, brand: Brand, name: str, content: Content) -> LabelLayout:
 
 
 def change(*, layout: LabelLayout, name: str, content: Content, version: str) -> LabelLayout:
-    """Save another content, and maybe name, for a layout that was opened at `version`. Raises Invalid."""
+    """Save new content, and possibly a new name, for a layout that was opened at `version`. Raises Invalid."""
     content.check()
     with transaction.atomic():
         _lock(layout.brand)
@@ -88,7 +88,7 @@ def rename(*, layout: LabelLayout, name: str) -> None:
 
 
 def copy(*, layout: LabelLayout) -> LabelLayout:
-    """The same under another name, which is no default. Raises Invalid where the brand has too many."""
+    """A copy under another name, not the default. Raises Invalid if the brand has too many layouts."""
     taken = set(LabelLayout.objects.filter(brand=layout.brand_id).values_list("name", flat=True))
     names = (_copy_name(layout.name, number) for number in range(1, COPIES))
     name = next(name for name in names if name not in taken)
@@ -96,7 +96,7 @@ def copy(*, layout: LabelLayout) -> LabelLayout:
 
 
 def make_default(*, layout: LabelLayout) -> Sequence[LabelLayout]:
-    """Have new prints of the brand begin with it. Returns the layout that they began with until now, if any."""
+    """Make it the default for new prints of the brand. Returns the previous default, if any."""
     with transaction.atomic():
         _lock(layout.brand)
         before = list(LabelLayout.objects.filter(brand=layout.brand_id, is_default=True).exclude(pk=layout.pk))
@@ -106,17 +106,17 @@ def make_default(*, layout: LabelLayout) -> Sequence[LabelLayout]:
 
 
 def clear_default(*, layout: LabelLayout) -> None:
-    """New prints of the brand begin without a layout again."""
+    """New prints of the brand have no default layout again."""
     LabelLayout.objects.filter(pk=layout.pk).update(is_default=False)
 
 
 def delete(*, layout: LabelLayout) -> None:
-    """What was printed with it keeps the places it had."""
+    """Earlier prints with this layout keep the positions of their parts."""
     LabelLayout.objects.filter(pk=layout.pk).delete()
 
 
 def _lock(brand: Brand) -> None:
-    """One writer at a time in a brand: names, number and default of its layouts are looked at before they change."""
+    """Lock the brand: names, number and default of its layouts are checked before they change."""
     Brand.objects.select_for_update(no_key=True).only("pk").get(pk=brand.pk)
 
 
@@ -127,7 +127,7 @@ def _check_name(brand: Brand, name: str) -> None:
 
 
 def _copy_name(name: str, number: int) -> str:
-    """Whole, however long the name was: what is too much of it is cut."""
+    """The name of a copy, truncated to fit the maximum length."""
     text = _("%(name)s (copy)") if number == 1 else _("%(name)s (copy %(number)d)")
     added = len(text % {"name": "", "number": number})
     return text % {"name": name[: MAX_NAME_LENGTH - added], "number": number}

@@ -1,4 +1,4 @@
-"""The poster of a recall for shops: one A4 page in a language of customers. The reason is not on it."""
+"""The poster of a recall for shops: one A4 page in a customer language. It does not contain the reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue, delivery
 
 TEMPLATE = "authcodes/documents/recall_poster.html"
-# One A4 page has room for these: more batches are counted, more lines run on, a longer message is in smaller type.
+# Limits of one A4 page: further batches are counted, further lines are joined, and a longer message is set smaller.
 MAX_BATCH_ROWS = 12
 MAX_MESSAGE_LINES = 40
 MAX_LARGE_TYPE_CHARACTERS = 800
-MAX_CACHED_PDFS = 24  # of a process: each is a few hundred kilobytes
+MAX_CACHED_PDFS = 24  # in each process: a few hundred kilobytes each
 
 
 @dataclass(frozen=True, slots=True)
 class PosterRow:
-    """Recalled codes, from the first to the last one."""
+    """A range of recalled codes."""
 
     batch: BatchRange
     first: str
@@ -37,7 +37,7 @@ class PosterRow:
 
 @dataclass(frozen=True, slots=True)
 class Poster:
-    """What is to be on it. `recall` need not be stored."""
+    """The content of a poster. `recall` need not be stored."""
 
     brand: Brand
     recall: Recall
@@ -54,26 +54,26 @@ def of_recall(recall: Recall) -> Poster:
 
 
 def language_of(brand_id: int, requested: str = "") -> str:
-    """The one that somebody asks for, else the brand's own."""
+    """The requested language, else the brand's own."""
     return requested if requested in Language.values else delivery.settings_of(brand_id).language
 
 
 def as_pdf(poster: Poster, language: str) -> bytes:
-    """Raises LibrariesMissing, and RateLimited where a brand has too many made. One made just now is there already."""
+    """Raises LibrariesMissing, and RateLimited if a brand requests too many. A recent one comes from the cache."""
     with translation.override(language):
         text = typeset(TEMPLATE, context_of(poster, language))
-    return cached_pdf(poster.brand.pk, text)  # which may be refused, in the language of whoever asks
+    return cached_pdf(poster.brand.pk, text)  # may raise RateLimited, in the language of the user
 
 
 @lru_cache(maxsize=MAX_CACHED_PDFS)
 def cached_pdf(brand_id: int, text: str) -> bytes:
-    """Drawing keeps a processor busy, which all brands share."""
+    """Rate-limited, because drawing keeps a processor busy that all brands share."""
     rate_limits.hit("document", brand_id)
     return drawn(text)
 
 
 def as_html(poster: Poster, language: str) -> str:
-    """The same page for a browser, in its own fonts."""
+    """The same page for a browser, with the browser's fonts."""
     with translation.override(language):
         return render_to_string(TEMPLATE, {**context_of(poster, language), "on_screen": True})
 
@@ -104,7 +104,7 @@ def context_of(poster: Poster, language: str) -> dict[str, Any]:
 
 
 def set_lines(text: str) -> str:
-    """All its words in few lines: one blank line at a time, and what follows MAX_MESSAGE_LINES lines runs on."""
+    """All words in few lines: single blank lines only, and everything after MAX_MESSAGE_LINES lines is joined."""
     lines = [line.strip() for line in text.strip().splitlines()]
     lines = [line for before, line in zip(["", *lines], lines, strict=False) if line or before]
     remaining = " ".join(line for line in lines[MAX_MESSAGE_LINES - 1 :] if line)
@@ -112,7 +112,7 @@ def set_lines(text: str) -> str:
 
 
 def products_of(rows: Sequence[PosterRow]) -> list[Product]:
-    """Those that the batches are of; of batches without one, those that their codes were given to."""
+    """The products of the batches; for batches without one, the products of their codes."""
     unnamed = [row.batch.pk for row in rows if row.batch.product_id is None]
     ids = {row.batch.product_id for row in rows if row.batch.product_id} | batch_products.products_in(unnamed)
     return list(Product.objects.filter(pk__in=ids).order_by("title", "pk")[: batch_products.MAX_PRODUCTS])

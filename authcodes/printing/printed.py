@@ -1,4 +1,4 @@
-"""Which codes of a batch were put into print files that are finished."""
+"""Which codes of a batch are in finished print files."""
 
 from authcodes.codes.spans import Span, full_span, joined, span_of
 from authcodes.models.batches import BatchRange
@@ -7,7 +7,7 @@ from jobs.models import Job
 
 
 def printed(batch: BatchRange) -> list[Span]:
-    """The numbers, as Home counts them: files of listed codes, which may leave some out, do not count. One query."""
+    """The printed numbers, as counted by Home: print runs of lists do not count, as they may omit codes. One query."""
     if batch.printed_elsewhere:
         return [full_span(batch)] if batch.generated_count else []
     rows = PrintRun.objects.filter(brand=batch.brand_id, batch=batch, job__status=Job.Status.DONE)

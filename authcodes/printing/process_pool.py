@@ -1,4 +1,4 @@
-"""Work spread over processes: in order, a few tasks ahead, and gone when whoever started it is gone."""
+"""Work spread over processes: results in order, a few tasks ahead; the processes end with their parent."""
 
 import multiprocessing
 import signal
@@ -10,20 +10,20 @@ from typing import Any, Generic, TypeVar
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-AHEAD = 2  # tasks given to a process at a time; they must fit a socket's buffer, so below 100 kB each
-# Forked, because they then have the settings and tables of their parent at once.
+AHEAD = 2  # tasks sent to a process ahead; they must fit a socket's buffer, so below 100 kB each
+# Forked, so that they have the settings and tables of their parent at once.
 _context = multiprocessing.get_context("fork")
 
 
 def spread(work: Callable[[Task], Result], tasks: Iterable[Task], *, processes: int) -> Iterator[Result]:
-    """The results of `work` in the order of `tasks`; what it raises is raised here.
+    """The results of `work` in the order of `tasks`; its exceptions are raised here.
 
     `work` may not use the database: its processes share the connection of their parent.
     """
     if processes <= 1:
         yield from map(work, tasks)
         return
-    # Celery marks its workers as daemons, which may start no process; those of ours end with them all the same.
+    # Celery marks its workers as daemons, which may not start processes. Ours end with them anyway.
     multiprocessing.current_process().daemon = False
     workers = [_Worker(work) for _ in range(processes)]
     try:
@@ -42,7 +42,7 @@ def spread(work: Callable[[Task], Result], tasks: Iterable[Task], *, processes: 
 
 
 def alone(work: Callable[[], Result]) -> Result:
-    """The result of `work` in a process of its own: whatever memory it takes is given back when it ends.
+    """The result of `work` in a separate process: all memory that it takes is freed when it ends.
 
     `work` may not use the database, as above.
     """
@@ -76,7 +76,7 @@ class _Worker(Generic[Task, Result]):
 
 
 def _serve(work: Callable[[Any], Any], tasks: Connection, parents: Connection) -> None:
-    """Work until the parent closes its end, or dies: then nobody else may hold that end open."""
+    """Work until the parent closes its end or dies; so no other process may hold that end open."""
     parents.close()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -86,7 +86,7 @@ def _serve(work: Callable[[Any], Any], tasks: Connection, parents: Connection) -
             answer: tuple[Any, Exception | None]
             try:
                 answer = work(task), None
-            except Exception as error:  # noqa: BLE001 - it is raised where the results are read
+            except Exception as error:  # noqa: BLE001 - raised where the results are read
                 answer = None, error
             tasks.send(answer)
     except (EOFError, OSError):

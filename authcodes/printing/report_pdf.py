@@ -1,4 +1,4 @@
-"""A list's report as a PDF, for people who read it on paper or in a mail."""
+"""A list's report as a PDF, for reading on paper or in a mail."""
 
 from collections.abc import Iterable
 from typing import IO, Any
@@ -10,14 +10,14 @@ from authcodes.printing.documents import day_of, direction
 from brands.models.tenants import Brand
 from core.spreadsheets.report import Column, Report
 
-MIN_LENGTH, MAX_LENGTH = 8, 32  # letters that a column is made for; what is longer is broken
+MIN_LENGTH, MAX_LENGTH = 8, 32  # letters that a column is sized for; longer text is wrapped
 TEMPLATE = "authcodes/documents/report.html"
 
 
 def write(file: IO[bytes], report: Report, rows: Iterable[Any], *, title: str, brand: Brand) -> int:
-    """Write the rows' texts as a table, the columns' names on each page. Returns how many rows there are.
+    """Write the rows' texts as a table, with column names on each page. Returns the number of rows.
 
-    It is set in a process of its own: WeasyPrint keeps the memory that a long table takes. Raises LibrariesMissing.
+    Runs in a separate process, because WeasyPrint keeps the memory of a long table. Raises LibrariesMissing.
     """
     kinds = [kind for kind, _filling in report.columns.values()]
     cells = [[cell(kind, text) for kind, text in zip(kinds, row, strict=True)] for row in rows]
@@ -41,7 +41,7 @@ def write(file: IO[bytes], report: Report, rows: Iterable[Any], *, title: str, b
 
 
 def cell(kind: Column, text: str | None) -> dict[str, Any]:
-    """A moment without what people do not read: its seconds and the offset of its zone."""
+    """A cell for display; times are shown without seconds and offset."""
     displayed = text or ""
     if kind is Column.MOMENT:
         displayed = displayed[: len("2026-03-14T09:26")].replace("T", " ")
@@ -49,7 +49,7 @@ def cell(kind: Column, text: str | None) -> dict[str, Any]:
 
 
 def widths(columns: list[dict[str, Any]], cells: list[list[dict[str, Any]]]) -> list[int]:
-    """Shares of the page's width, by the longest text of each column."""
+    """Percentages of the page's width, by the longest text of each column."""
     longest = [
         max(len(text) for text in (column["title"], *(row[number]["text"] for row in cells)))
         for number, column in enumerate(columns)

@@ -21,12 +21,12 @@ MAX_NOTE_LENGTH = 80  # characters of a note on labels
 
 @dataclass(frozen=True, slots=True)
 class PrintRequest:
-    """How codes are to be printed. Lengths in millimetres; `sheet` where the preset is none of ours."""
+    """How codes are to be printed. Lengths in millimetres; `sheet` is set if no preset is used."""
 
     output: str = Output.LABELS.value
     payload: str = Payload.ADDRESS.value
-    level: str = ""  # empty: as each code's batch says
-    size_mm: Decimal | None = None  # of a code with its quiet zone; None: as the sheet is made for, and of images 2 in
+    level: str = ""  # empty: the level of each code's batch
+    size_mm: Decimal | None = None  # of a code with its quiet zone; None: the sheet's size, for images 2 in
     preset: str = DEFAULT_PRESET
     sheet: Sheet | None = None
     start: int = 1
@@ -36,14 +36,14 @@ class PrintRequest:
     sku: bool = False
     expiry: bool = False
     logo: bool = False
-    logo_sha256: str = ""  # of the picture that a run prints, once it is started
+    logo_sha256: str = ""  # of the logo that a run prints, set once it is started
     note: str = ""
-    printer: str = ""  # whose correction this is
+    printer: str = ""  # the printer that this correction is for
     offset_x: Decimal = Decimal(0)
     offset_y: Decimal = Decimal(0)
     scale: Decimal = Decimal(1)
-    parts: dict[str, Part] | None = None  # of a layout of the brand's own; None: placed by themselves
-    layout: str = ""  # the name of the saved layout that they are of
+    parts: dict[str, Part] | None = None  # of the brand's own layout; None: automatic placement
+    layout: str = ""  # the name of the saved layout that they come from
 
     @property
     def is_labels(self) -> bool:
@@ -51,12 +51,12 @@ class PrintRequest:
 
     @property
     def image_mm(self) -> Decimal:
-        """How wide images are."""
+        """The width of images."""
         return self.size_mm or images.DEFAULT_SIZE_MM
 
     @property
     def fitting(self) -> Preset:
-        """The preset, or where its labels are too small for the size, the one that has the most labels that are not."""
+        """The preset; if its labels are too small for the size, the large enough preset with the most labels."""
         chosen = PRESETS[self.preset]
         if self.parts or self.size_mm is None or self.size_mm <= chosen.qr_mm:
             return chosen
@@ -67,7 +67,7 @@ class PrintRequest:
         return Level[self.level or batch.error_correction]
 
     def design(self, logo: bytes | None = None) -> Design:
-        """The label sheet. Check it before it is used."""
+        """The label design, not checked yet."""
         if self.sheet:
             sheet, qr_mm = self.sheet, self.size_mm or images.MIN_SIZE_MM
         else:
@@ -88,7 +88,7 @@ class PrintRequest:
         )
 
     def stored(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """The request as JSON."""
         data: dict[str, Any] = json.loads(json.dumps(asdict(self), cls=DjangoJSONEncoder))
         if self.parts:
             data["parts"] = to_json(self.parts)
@@ -96,7 +96,7 @@ class PrintRequest:
 
     @classmethod
     def read(cls, stored: dict[str, Any]) -> "PrintRequest":
-        """What `stored` wrote."""
+        """The request that `stored` wrote."""
         known = {field.name: stored[field.name] for field in fields(cls) if field.name in stored}
         for name in ("size_mm", "offset_x", "offset_y", "scale"):
             if known.get(name) is not None:

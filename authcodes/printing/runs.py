@@ -1,4 +1,4 @@
-"""Print runs: the only code that writes PrintRun. It starts and runs the jobs that put codes on paper."""
+"""Print runs: the only code that writes PrintRun. Starts and runs the jobs that print codes."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -43,13 +43,13 @@ from jobs import files, queue, runner
 from jobs.kinds import NO_FILE, JobKind
 from jobs.models import Job
 
-PROGRESS_SECONDS = 0.5  # between two words about how far it is
+PROGRESS_SECONDS = 0.5  # between two progress reports
 PROCESSES = 2  # that draw and read an archive
-ALONE = 2000  # so many images this process draws itself
+ALONE = 2000  # up to this many images, this process draws them itself
 
 
 def earlier(selection: Selection) -> QuerySet[PrintRun]:
-    """Runs that put some of these codes on paper, newest first; of lists, whose codes may lie between."""
+    """Runs that printed some of these codes, newest first. Of lists, only the first and last codes are compared."""
     overlapping = PrintRun.objects.filter(
         brand=selection.brand, first_code__lte=selection.last, last_code__gte=selection.first
     ).exclude(job__status__in=[Job.Status.FAILED, Job.Status.CANCELLED])
@@ -59,9 +59,9 @@ def earlier(selection: Selection) -> QuerySet[PrintRun]:
 
 
 def lock_batches(brand: Brand) -> None:
-    """Wait for everybody else who starts a run of the brand's; others wait until this transaction ends.
+    """Lock the brand's print runs until the transaction ends.
 
-    Two people who both asked what was printed before would both hear that nothing was.
+    Without it, two users who check at once for earlier prints would both find none.
     """
     lock_row(LockOfRow.PRINT_RUNS, brand.pk)
 
@@ -74,7 +74,7 @@ def first_page(selection: Selection, print_request: PrintRequest) -> list[Label]
 
 @dataclass(frozen=True, slots=True)
 class PrintInstructions:
-    """What is said to the print shop with a run; `key` tells a second press of the same button from another print."""
+    """The order for the print shop. `key` distinguishes a repeated press of the same button from another print."""
 
     due_on: date | None = None
     note: str = ""
@@ -92,7 +92,7 @@ def start(
     parameters: dict[str, Any] | None = None,
     instructions: PrintInstructions = NO_INSTRUCTIONS,
 ) -> PrintRun:
-    """Have a worker print, and record it. Raises Invalid.
+    """Have a worker print, and record the run. Raises Invalid.
 
     `parameters`: how the worker finds the codes of a list.
     """
@@ -126,24 +126,24 @@ def start(
 
 
 def started_with(brand: Brand, key: UUID) -> PrintRun | None:
-    """The run that was started by the same press of a button. Ask while holding `lock_batches`."""
+    """The run that the same press of a button started. Call while holding `lock_batches`."""
     return PrintRun.objects.filter(brand=brand, request_key=key).first()
 
 
 def mark_done(*, run: PrintRun, by: User, at: datetime) -> bool:
-    """Say that the labels are on paper; False where somebody said so before. Raises Invalid without a file."""
+    """Mark a run as printed; False if it already is. Raises Invalid without a file."""
     if run.job.status != Job.Status.DONE:
         raise Invalid(_("Its file is not finished, so there is nothing to print yet."))
     return bool(PrintRun.objects.filter(pk=run.pk, done_at__isnull=True).update(done_at=at, done_by=by))
 
 
 def mark_open(*, run: PrintRun) -> bool:
-    """Take that back; False where nobody had said so."""
+    """Mark a run as not printed; False if it already is not."""
     return bool(PrintRun.objects.filter(pk=run.pk, done_at__isnull=False).update(done_at=None, done_by=None))
 
 
 def run_batch(run: runner.Run) -> None:
-    """The job's handler for a range of a batch."""
+    """Job handler for a range of a batch."""
     printed = PrintRun.objects.select_related("batch__brand").filter(job=run.job).first()
     if printed is None or printed.batch is None:
         raise NotFound
@@ -152,7 +152,7 @@ def run_batch(run: runner.Run) -> None:
 
 
 def printed_batches(jobs: Sequence[Job]) -> dict[int, BatchRange]:
-    """By id of the job, the batch whose codes it prints."""
+    """For each job, by id, the batch whose codes it prints."""
     printed = PrintRun.objects.filter(job__in=jobs, batch__isnull=False).select_related("batch")
     return {run.job_id: run.batch for run in printed if run.batch}
 
@@ -169,7 +169,7 @@ BATCH_PRINT = JobKind(
 
 
 def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> None:
-    """Write the file, and offer it once it is whole and was read back. It may be run again after a crash."""
+    """Write the file, and offer it once it is complete and verified. Can run again after a crash."""
     print_request = PrintRequest.read(printed.settings)
     check(selection, print_request)
     run.progress(0, selection.count)
@@ -186,7 +186,7 @@ def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> 
 
 
 def _file_name(selection: Selection, print_request: PrintRequest) -> str:
-    """An image of a sandbox's code has no room for a mark, so at least its file has one."""
+    """An image of a sandbox's code has no room for a mark, so the file name has one."""
     mark = f"{SANDBOX_MARK}-" if selection.brand.is_sandbox else ""
     return f"{mark}{print_request.output}-{selection.first}-{selection.last}.{_ending(print_request)}"
 
@@ -226,13 +226,13 @@ def _write_sheets(
 
 
 class VerificationProgress:
-    """Reads the symbols of labels again, before they are drawn: as many as an archive's, and the last."""
+    """Reads the symbols of labels before they are drawn: as many as in an archive, and the last."""
 
     def __init__(self) -> None:
         self.drawn = self.read = 0
 
     def of(self, labels: Iterator[Label]) -> Iterator[Label]:
-        """The same labels. Raises Unreadable."""
+        """Yields the same labels. Raises Unreadable."""
         label, is_read = None, True
         for label in labels:
             is_read = self.drawn < archive.ALL_VERIFIED or self.drawn % archive.VERIFIED_EVERY == 0
@@ -244,7 +244,7 @@ class VerificationProgress:
             self._check(label)
 
     def _check(self, label: Label) -> None:
-        """Sheets have the same runs of modules as an SVG, whose pixels can be told without a PDF's reader."""
+        """Sheets have the same runs of modules as an SVG, which can be painted as pixels without a PDF reader."""
         verification.check_svg(images.svg(text=label.payload, level=label.level), label.payload, code=label.text)
         self.read += 1
 
@@ -275,7 +275,7 @@ def outcome_message(outcome: dict[str, Any]) -> str:
 
 
 def _progress_reporter(run: runner.Run, total: int) -> Callable[[int], None]:
-    """Says how far it is, not too often; hears there too whether somebody wants it stopped."""
+    """Reports the progress at intervals; reporting also raises if the job was cancelled."""
     reported_at = time.monotonic()
 
     def report(done: int) -> None:

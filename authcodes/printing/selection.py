@@ -1,4 +1,4 @@
-"""The codes that a print run holds, and the label of each."""
+"""The codes of a print run, and the label of each."""
 
 import hashlib
 from collections.abc import Iterator
@@ -23,13 +23,13 @@ from core.errors import Invalid
 from core.gtins import GTIN_LENGTH
 
 SANDBOX_MARK = "SANDBOX"
-TEST_MARK = "TEST"  # on what is printed to be tried
+TEST_MARK = "TEST"  # on test prints
 PORTION = 2000  # codes read at once
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The codes to print, all of one brand: a range of a batch, or what a list shows."""
+    """The codes to print, all of one brand: a range of a batch, or the codes of a list."""
 
     brand: Brand
     codes: AuthCodeQuerySet
@@ -37,15 +37,15 @@ class Selection:
     last: str
     count: int
     batch: BatchRange | None = None
-    is_counted: bool = True  # False: a list so long that first, last and count are of its first code alone
+    is_counted: bool = True  # False: a list so long that first, last and count are those of its first code alone
 
     def sample(self) -> AuthCode:
-        """One of them."""
+        """The first code."""
         return next(streamed(self.codes, portion=1))
 
     def samples(self) -> Iterator[AuthCode]:
-        """One of each batch, whose codes are all as long: nothing else makes one symbol denser than another. Of a batch
-        that was printed elsewhere the one that says most.
+        """One code of each batch: codes of a batch have the same length, and only that affects the density of a symbol.
+        For a batch printed elsewhere, the code with the longest payload.
         """
         used = self.codes.order_by().values("batch").distinct()
         batches = [self.batch] if self.batch else BatchRange.objects.filter(pk__in=used).iterator(PORTION)
@@ -67,7 +67,7 @@ def of_range(code_range: CodeRange) -> Selection:
 
 
 def payload_of(code: AuthCode, print_request: PrintRequest, hostname: str) -> str:
-    """What the QR symbol says; the API reads each of them."""
+    """The content of the QR symbol; the API reads each kind."""
     if code.payload is not None:
         return code.payload
     if print_request.payload == Payload.CODE:
@@ -84,15 +84,15 @@ def digital_link(*, hostname: str, gtin: str, serial: str) -> str:
 
 
 def logo_of(brand_id: int) -> bytes | None:
-    """The brand's, as a PNG."""
+    """The brand's logo as a PNG."""
     chunk = Brand.objects.filter(pk=brand_id).values_list("logo__content", flat=True).first()
     return bytes(chunk) if chunk else None
 
 
 def design_of(selection: Selection, print_request: PrintRequest, *, mark: str = "") -> Design:
-    """How the labels of these codes are printed, with the brand's logo if it is wanted. `mark`: across each of them.
+    """The design of these codes' labels, with the brand's logo if requested. `mark`: across each label.
 
-    Raises Invalid where a run was started with another logo than the brand has now.
+    Raises Invalid if the brand's logo has changed since the run was started.
     """
     logo = logo_of(selection.brand.pk) if print_request.logo else None
     if print_request.logo_sha256 and sha256_of(logo) != print_request.logo_sha256:
@@ -108,7 +108,7 @@ def label_of(code: AuthCode, print_request: PrintRequest, hostname: str) -> Labe
     product, day = code.product, code.batch.expiration_date
     expiry = ""
     if day and print_request.expiry:
-        with languages.in_english():  # a worker prints it: the preview must show the same to whoever asks for it
+        with languages.in_english():  # a worker prints it, so the preview must look the same in any language
             expiry = gettext_noop("Expires %(day)s") % {"day": date_format(day, "SHORT_DATE_FORMAT")}
     return Label(
         payload_of(code, print_request, hostname),
@@ -122,7 +122,7 @@ def label_of(code: AuthCode, print_request: PrintRequest, hostname: str) -> Labe
 
 
 def streamed(codes: AuthCodeQuerySet, *, portion: int = PORTION) -> Iterator[AuthCode]:
-    """Codes in the order they were made, a portion in memory at a time, however many there are."""
+    """Codes in the order they were made; only one portion at a time is in memory."""
     rows = codes.select_related(None).select_related("batch", "product").order_by("pk")
     last = 0
     while chunk := list(rows.filter(pk__gt=last)[:portion]):
@@ -131,7 +131,7 @@ def streamed(codes: AuthCodeQuerySet, *, portion: int = PORTION) -> Iterator[Aut
 
 
 def labels(selection: Selection, print_request: PrintRequest, *, most: int | None = None) -> Iterator[Label]:
-    """The labels of these codes; of the first `most` only."""
+    """The labels of these codes, or of the first `most`."""
     hostname = hostname_of(selection.brand.pk)
     codes = streamed(selection.codes, portion=min(most or PORTION, PORTION))
     return (label_of(code, print_request, hostname) for code in islice(codes, most))

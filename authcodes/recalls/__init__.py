@@ -1,1 +1,1 @@
-"""Batches called back, and the customers they concern."""
+"""Recalled batches, and the customers affected."""

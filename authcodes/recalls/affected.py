@@ -1,4 +1,4 @@
-"""Files of a recall's customers: all whom it concerns, and those whom no message reached."""
+"""Files of a recall's customers: all affected, and those whom no message reached."""
 
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -48,25 +48,25 @@ TO_CALL = Report(
 
 
 def affected(scope: Scope) -> QuerySet[Scan]:
-    """The first scan of each recalled code by each customer whom the brand knows."""
+    """The first scan of each recalled code by each customer known to the brand."""
     scans = Scan.objects.filter(scope.scans_condition(), brand=scope.brand, user__isnull=False)
     known = scans.filter(CUSTOMER_IS_OURS)
     return known.order_by("auth_code_id", "user_id", "scanned_at").distinct("auth_code_id", "user_id")
 
 
 def to_call(recall: Recall) -> QuerySet[Notification]:
-    """The customers whom no channel has reached, and who have not said that they know."""
+    """Customers whom no channel has reached, and who have not acknowledged the recall."""
     return stats.unreached(brand_id=recall.brand_id, key=notifications.key_of(recall))
 
 
 def start_affected(*, recall: Recall, file_format: Format, by: User | None) -> Job:
-    """Have a worker write the customers whom the recall concerns, in the caller's transaction."""
+    """Have a worker export the affected customers, in the caller's transaction."""
     title = gettext_noop("Customers affected by recall %(recall)s") % {"recall": recall}
     return start(EXPORT, title, recall, file_format, by)
 
 
 def start_to_call(*, recall: Recall, file_format: Format, by: User | None) -> Job:
-    """Have a worker write the customers whom nobody has reached, in the caller's transaction."""
+    """Have a worker export the customers not reached, in the caller's transaction."""
     title = gettext_noop("Customers not reached about recall %(recall)s") % {"recall": recall}
     return start(TO_CALL_EXPORT, title, recall, file_format, by)
 
@@ -77,7 +77,7 @@ def start(kind: JobKind, title: str, recall: Recall, file_format: Format, by: Us
 
 
 def recall_of(run: runner.Run) -> Recall:
-    """Raises Invalid where it was withdrawn."""
+    """Raises Invalid if the recall was withdrawn."""
     rows = Recall.objects.select_related("brand").filter(brand=run.job.brand)
     recall = rows.filter(pk=run.parameters.get("recall", 0)).first()
     if recall is None:
@@ -87,12 +87,12 @@ def recall_of(run: runner.Run) -> Recall:
 
 
 def run_affected(run: runner.Run) -> None:
-    """The job's handler."""
+    """Job handler."""
     export(run=run, report=AFFECTED, rows=affected(scopes.of_recall(recall_of(run))))
 
 
 def run_to_call(run: runner.Run) -> None:
-    """The job's handler."""
+    """Job handler."""
     export(run=run, report=TO_CALL, rows=to_call(recall_of(run)))
 
 

@@ -1,4 +1,4 @@
-"""What staff wrote of recalls, for the erasure of a person's data: none of it names them any more."""
+"""Erasure of a person from the texts that staff wrote about recalls."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ TEXTS = ("contact", "message", "translations", "reason", "withdrawal_reason")
 
 
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
-    """Notes on returns, the texts of withdrawn recalls, and the reasons of recalls in force.
+    """Rewrite notes on returns, texts of withdrawn recalls, and reasons of recalls in force.
 
-    What a recall in force says to customers stays: it is about safety, and its contact may be a namesake's.
+    The message of a recall in force stays: it concerns safety, and its contact may be a namesake.
     """
     returns.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
-    # In this order: one that is just being withdrawn is waited for, and then found among those that were.
+    # In this order: a recall that is being withdrawn is waited for, and then found among the withdrawn ones.
     rewrite(Recall, ("reason",), brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
     rewrite(WithdrawnRecall, TEXTS, brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
 
@@ -24,7 +24,7 @@ def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
 def rewrite(
     model: type[Recall | WithdrawnRecall], names: tuple[str, ...], *, brand_id: int, mentions: Mentions, pseudonym: str
 ) -> None:
-    """A brand has few recalls: each is locked and read, so that nobody's rewriting undoes another's."""
+    """A brand has few recalls, so each is locked and read; concurrent erasures do not undo each other."""
     manager: Any = model._default_manager  # noqa: SLF001 - Django's public API of models
     for row in manager.select_for_update(no_key=True).filter(brand_id=brand_id).order_by("pk"):
         changed = []

@@ -1,4 +1,4 @@
-"""What a message about a recall says in other languages: the product's name, and what customers should do."""
+"""Translated values of messages about a recall: the product's name, and what customers should do."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +8,9 @@ from core.translations import text_of
 
 
 def in_language(brand_id: int, values: Mapping[str, Any], language: str) -> dict[str, str]:
-    """The `product_name` and `message` of a message about a recall. settings.TRANSLATED_NAMES names it.
+    """The `product_name` and `message` of a message about a recall. Called through settings.TRANSLATED_NAMES.
 
-    Where a recall has several products, their names stand there as they are.
+    The names of several products are not translated.
     """
     if "recall_id" not in values:
         return {}

@@ -1,4 +1,4 @@
-"""Notifies every known customer who scanned a recalled code, and counts how many of them know by now."""
+"""Notifies every known customer who scanned a recalled code, and counts how many were notified."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,14 +33,14 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a recall's notifications are; `job` is the newest that sent them, None where nobody asked for that."""
+    """The progress of a recall's notifications. `job`: the newest job that sent them, None if there was none."""
 
     figures: Figures
     job: Job | None
 
 
 def start(*, recall: Recall, by: User | None) -> Job:
-    """Have a worker notify the customers, in the caller's transaction. Who has been notified already is skipped."""
+    """Have a worker notify the customers, in the caller's transaction. Already notified customers are skipped."""
     return queue.start(
         brand=recall.brand,
         kind=NOTIFICATION.name,
@@ -51,9 +51,9 @@ def start(*, recall: Recall, by: User | None) -> Job:
 
 
 def start_reminder(*, recall: Recall, by: User | None, at: datetime) -> Job:
-    """Have a worker write once more to those who were notified and have not acknowledged it, once a day at most.
+    """Have a worker remind customers who were notified and have not acknowledged the recall, at most once a day.
 
-    Raises Invalid where that was done today, by the brand's clock.
+    Raises Invalid if that was done today, in the brand's time zone.
     """
     day = at.astimezone(recall.brand.zone).date().isoformat()
     with transaction.atomic():
@@ -71,7 +71,7 @@ def start_reminder(*, recall: Recall, by: User | None, at: datetime) -> Job:
 
 
 def run(run: runner.Run) -> None:
-    """The job's handler. Started again after a crash it goes on where it was: nobody is notified twice."""
+    """Job handler. After a crash it continues where it stopped: no customer is notified twice."""
     result = Recall.objects.select_related("brand")
     recall = result.filter(pk=run.parameters["recall"], brand=run.job.brand).first()
     if recall is None:
@@ -83,10 +83,10 @@ def run(run: runner.Run) -> None:
     run.progress(0, len(customers))
     notified = done = 0
     for chunk in chunks(customers):
-        with transaction.atomic():  # a withdrawal waits for these, and stops them
+        with transaction.atomic():  # a withdrawal waits for these, then stops the rest
             if not Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk):
                 break
-            # The list is of the job's start; since then customers may have read it, or been reminded by another job.
+            # Since the job started, customers may have acknowledged it, or another job may have reminded them.
             users = still_to_remind(recall, chunk, since=run.job.created_at) if day else chunk
             notified += batching.notify_many(
                 brand_id=recall.brand_id, user_ids=users, notification=notification, at=timezone.now()
@@ -102,7 +102,7 @@ def run(run: runner.Run) -> None:
 
 
 def may_cancel(job: Job, by: User) -> bool:
-    """Anyone who may recall may cancel the notifications, whoever started them; nobody else may."""
+    """Anyone who may recall may cancel the notifications, whoever started them; others may not."""
     return job.brand_id in roles.brand_scope(by, ADD, "authcodes.recall")
 
 
@@ -119,19 +119,19 @@ NOTIFICATION = JobKind(
 
 
 def scanned_by(scope: Scope) -> list[int]:
-    """The customers whom the brand knows and who scanned one of the codes, by id: each once."""
+    """The ids of the known customers who scanned one of the codes, without duplicates."""
     ours = Scan.objects.filter(scope.scans_condition(), CUSTOMER_IS_OURS, brand=scope.brand, user__isnull=False)
     return list(ours.order_by("user_id").values_list("user_id", flat=True).distinct())
 
 
 def to_notify(recall: Recall, scope: Scope) -> list[int]:
-    """Those of them who were not notified of the recall yet; of one that is not stored, all."""
+    """Those not notified of the recall yet; all of them if the recall is not stored."""
     known = set(batching.notified_users(brand_id=scope.brand.pk, key=key_of(recall))) if recall.pk else set()
     return [each for each in scanned_by(scope) if each not in known]
 
 
 def not_read(recall: Recall) -> list[int]:
-    """The customers who were notified and have not acknowledged it, by id."""
+    """The ids of customers who were notified and have not acknowledged the recall."""
     return stats.not_acknowledged(brand_id=recall.brand_id, key=key_of(recall))
 
 
@@ -145,7 +145,7 @@ def chunks(ids: list[int]) -> Iterator[list[int]]:
 
 
 def notification_of(recall: Recall, scope: Scope, reminder: str = "") -> NotificationRequest:
-    """`reminder`: the day of a later one; empty for the first."""
+    """`reminder`: the day of a reminder; empty for the first notification."""
     values = {
         "product_name": scope.title,
         "recall_id": recall.recall_id,
@@ -158,9 +158,9 @@ def notification_of(recall: Recall, scope: Scope, reminder: str = "") -> Notific
 
 
 def withdraw(recall: Recall, *, at: datetime) -> int:
-    """Cancel the notifications that no channel has taken yet, also those that wait for another try.
+    """Cancel the notifications that were not handed to a channel yet, including those waiting for a retry.
 
-    Returns how many notifications that spares customers.
+    Returns how many.
     """
     spared = batching.withdraw(brand_id=recall.brand_id, key=key_of(recall), at=at)
     return spared + delivery.withdraw(brand_id=recall.brand_id, key=key_of(recall), at=at)

@@ -1,4 +1,4 @@
-"""What a recall would send, before anything is sent: each text in each language, and how many customers it reaches."""
+"""Preview of a recall's messages: each text in each language, and how many customers it would reach."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from loyalty.models.notifications import Channel, Device, Language, Notification
 from loyalty.notifications import catalogue, delivery, rendering, suppression
 from loyalty.notifications.rendering import Composed, MessageRequest
 
-NAME = "Ada"  # whom the mail is shown to
+NAME = "Ada"  # the recipient's name in the preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class ChannelCount:
 
 @dataclass(frozen=True, slots=True)
 class LanguagePreview:
-    """What a customer who reads `language` gets: the mail, and shorter texts by the name of their channel."""
+    """What a customer who reads `language` gets: the mail, and shorter texts for the other channels."""
 
     language: str
     label: str
@@ -41,12 +41,12 @@ class LanguagePreview:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What customers get, in the brand's own language first, and how many customers it goes to."""
+    """What customers get, in the brand's own language first, and the number of customers."""
 
     languages: list[LanguagePreview]
     customers: int
     reached: list[ChannelCount]
-    fingerprint: str  # of all of this: what is confirmed is what was shown
+    fingerprint: str  # of all of this, so that only the displayed preview can be confirmed
 
 
 def of(recall: Recall, scope: Scope) -> Preview:
@@ -56,7 +56,7 @@ def of(recall: Recall, scope: Scope) -> Preview:
 
 
 def counted(recall: Recall, scope: Scope, *, customers: int, channels: list[ChannelCount]) -> Preview:
-    """Of customers who are counted already."""
+    """The preview for customers who are already counted."""
     brand, values = scope.brand, notifications.notification_of(recall, scope).values
     own = delivery.settings_of(brand.pk).language
     shorter = [(each.channel, each.label) for each in channels if each.channel != Channel.EMAIL]
@@ -90,7 +90,7 @@ def fingerprint(values: Mapping[str, Any], customers: int) -> str:
 
 
 def reached(brand: Brand, customers: list[int]) -> list[ChannelCount]:
-    """By each channel that the brand has set up; recalls are always mailed."""
+    """Counts for each channel that the brand has set up; recalls are always mailed."""
     on = delivery.channels_of(delivery.settings_of(brand.pk)) | {Channel.EMAIL.value}
     counts = {Channel.EMAIL: by_mail, Channel.SMS: by_sms, Channel.PUSH: by_push}
     return [

@@ -1,4 +1,4 @@
-"""Recalls: the only code that calls batches back, adds codes to a recall, and takes it back."""
+"""Recalls: the only code that recalls batches, adds codes to a recall, and withdraws it."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ Kind = CodeChange.Kind
 def recall_batch(
     *, batch: BatchRange, recall_id: str, contact: str, message: str, reason: str, at: datetime, by: User | None = None
 ) -> Recall:
-    """Call a batch back, once. Raises BatchRejected when it is recalled already."""
+    """Recall a batch, once. Raises BatchRejected if it is already recalled."""
     scope = Scope((Part(batch),))
     return recall(scope=scope, recall_id=recall_id, contact=contact, message=message, reason=reason, at=at, by=by)
 
@@ -41,10 +41,10 @@ def recall(
     by: User | None = None,
     translations: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Recall:
-    """Call codes back, once: from the commit on every scan of them says so and earns nothing.
+    """Recall codes, once: from the commit on, every scan of them reports it and earns nothing.
 
-    The batches are locked in the order of their ids: of two recalls that share one, the second finds it recalled.
-    Raises BatchRejected when some of its batches are recalled already; then nothing is.
+    The batches are locked in the order of their ids: of two recalls with a common batch, the second finds it recalled.
+    Raises BatchRejected if some batches are already recalled; then none is.
     """
     with transaction.atomic():
         locked = lock([part.batch.pk for part in scope.parts])
@@ -72,10 +72,10 @@ def recall(
 
 
 def add_codes(*, recall: Recall, added: Scope, reason: str, at: datetime, by: User) -> Scope:
-    """Call more codes back with a recall that is in force; what it says stays. Returns all that it has then.
+    """Recall more codes with a recall in force; its message stays. Returns its whole scope.
 
-    The recall is locked, then the batches. Raises BatchRejected without a reason, for codes that are recalled already
-    or of a product that the recall does not have, and when somebody has withdrawn the recall.
+    Locks the recall, then the batches. Raises BatchRejected without a reason, for codes that are already recalled or of
+    a product that the recall does not have, and if the recall has been withdrawn.
     """
     if not reason.strip():
         raise BatchRejected(_("Enter a reason for adding codes to the recall."), details={"field": "reason"})
@@ -107,7 +107,7 @@ def lock(ids: Sequence[int]) -> list[BatchRange]:
 
 
 def taken_text(taken: Sequence[BatchRange]) -> str:
-    """Which batches are recalled already, and by what."""
+    """The message for batches that are already recalled, with their recalls."""
     if len(taken) == 1:
         return _("This batch is already recalled (%(recall)s).") % {"recall": taken[0].recall}
     message = _("Some batches are already recalled: %(batches)s. Nothing was recalled.")
@@ -122,7 +122,7 @@ def note(context: CodeChangeContext, part: Part) -> None:
 
 
 def publish_recall(recall: Recall, scope: Scope, *, at: datetime) -> None:
-    """Tell the brand's webhooks of each batch, in the transaction of the recall."""
+    """Publish a webhook event for each batch, in the transaction of the recall."""
     kind = WebhookType.BATCH_RECALLED
     if not webhook_events.listens(brand_id=recall.brand_id, kind=kind):
         return
@@ -148,9 +148,9 @@ def event_data(recall: Recall, part: Part) -> dict[str, object]:
 
 
 def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> WithdrawnRecall:
-    """Take a recall back: its codes scan as before from the commit on, and what was said is kept.
+    """Withdraw a recall: from the commit on its codes scan as before, and its texts are retained.
 
-    Raises BatchRejected without a reason, or when somebody else has withdrawn it.
+    Raises BatchRejected without a reason, or if the recall has already been withdrawn.
     """
     if not reason.strip():
         message = _("Enter a reason for withdrawing the recall.")
@@ -160,7 +160,7 @@ def withdraw_recall(*, recall: Recall, reason: str, at: datetime, by: User) -> W
         if locked is None:
             message = _("This recall has already been withdrawn.")
             raise BatchRejected(message)
-        lock(list(locked.batches.values_list("pk", flat=True)))  # after their recall, as where codes are added to it
+        lock(list(locked.batches.values_list("pk", flat=True)))  # after the recall, as in add_codes
         scope = scopes.of_recall(locked)
         withdrawn = WithdrawnRecall.objects.create(
             brand_id=locked.brand_id,

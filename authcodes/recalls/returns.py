@@ -1,4 +1,4 @@
-"""Pieces of recalled products that came back: the only code that writes RecallReturn."""
+"""Returned pieces of recalled products: the only code that writes RecallReturn."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -15,13 +15,13 @@ from brands.models.people import User
 from brands.user_mentions import Mentions, without
 
 MAX_LISTED_LINES = 20  # the newest, on the page of a recall
-# The trigger lets a note change while the transaction says that it erases a person, and nothing else ever.
+# The trigger allows only changes to notes, and only while the transaction is marked as an erasure.
 ERASING = "SELECT set_config('codes.erasing', %s, true)"
 
 
 @dataclass(frozen=True, slots=True)
 class Returns:
-    """How many pieces came back, and the latest lines that say so."""
+    """How many pieces were returned, and the latest lines."""
 
     pieces: int
     lines: list[RecallReturn]
@@ -30,9 +30,9 @@ class Returns:
 def enter(
     *, recall: Recall, pieces: int, returned_on: date, note: str, form_id: UUID, by: User, at: datetime
 ) -> RecallReturn:
-    """Add pieces that came back on a day; a number below zero corrects earlier lines. Sent twice it is one line.
+    """Add pieces returned on a day; a negative number corrects earlier lines. A form sent twice makes one line.
 
-    Raises BatchRejected for a day after today or before the recall, and for more taken off than there is.
+    Raises BatchRejected for a day after today or before the recall, and for a correction below zero in total.
     """
     if returned_on > at.astimezone(recall.brand.zone).date():
         raise BatchRejected(_("Enter a day that is not in the future."), details={"field": "returned_on"})
@@ -42,7 +42,7 @@ def enter(
         raise BatchRejected(message % {"day": day}, details={"field": "returned_on"})
     try:
         with transaction.atomic():
-            # One after the other, so that corrections cannot take off more than there is.
+            # One at a time, so that corrections cannot make the total negative.
             locked = Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk).first()
             if locked is None:
                 raise BatchRejected(_("This recall has been withdrawn."))
@@ -68,7 +68,7 @@ def enter(
 
 
 def same_line(known: RecallReturn, *, recall: Recall, pieces: int, returned_on: date, note: str) -> RecallReturn:
-    """The line that a form has entered already. Raises BatchRejected if the form now has other values."""
+    """The line that the form has already entered. Raises BatchRejected if its values differ now."""
     if (known.recall_id, known.pieces, known.returned_on, known.note) != (recall.pk, pieces, returned_on, note):
         message = _("These pieces have already been entered: %(line)s. To correct them, enter another line.")
         raise BatchRejected(message % {"line": known})
@@ -87,8 +87,8 @@ def of(recall: Recall) -> Returns:
 
 
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
-    """For the erasure of a person's data: notes that staff wrote no longer name them."""
-    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
+    """For an erasure: remove the person from notes written by staff."""
+    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
     rows = list(RecallReturn.objects.filter(brand_id=brand_id, note__iregex=pattern))
     for row in rows:
         row.note = without(row.note, mentions.anywhere, pseudonym)[:500]

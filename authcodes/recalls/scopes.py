@@ -1,4 +1,4 @@
-"""What a recall is about: whole batches, or a part of one from a first to a last code."""
+"""The scope of a recall: whole batches, or a part of a batch from a first to a last code."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from authcodes.models.products import Product
 from brands.models.tenants import Brand
 from core.texts import shortened
 
-MAX_BATCHES = 2000  # of one recall
+MAX_BATCHES = 2000  # in one recall
 MAX_IN_TITLE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A batch, or its codes from `first` to `last`; both are empty where all of them are meant."""
+    """A batch, or its codes from `first` to `last`; both are empty for the whole batch."""
 
     batch: BatchRange
     first: str = ""
@@ -28,7 +28,7 @@ class Part:
 
     @property
     def codes(self) -> int:
-        """How many codes there are by now."""
+        """The current number of codes."""
         if not self.last:
             return self.batch.generated_count
         return ranges.resolve_range(batch=self.batch, first=self.first, last=self.last).size
@@ -54,7 +54,7 @@ class Scope:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the codes, so that what is confirmed is what was previewed."""
+        """Changes with the codes, so that only the previewed scope can be confirmed."""
         ends = [(part.batch.pk, part.first, part.last) for part in self.parts]
         return hashlib.sha256(repr(ends).encode()).hexdigest()[:24]
 
@@ -72,18 +72,18 @@ class Scope:
 
     @property
     def products(self) -> list[Product]:
-        """Those that its batches are of, each once."""
+        """The products of its batches, without duplicates."""
         products = {product.pk: product for part in self.parts if (product := part.batch.product)}
         return [products[key] for key in sorted(products)]
 
     @property
     def title(self) -> str:
-        """What customers know it by: its products, else its batches."""
+        """The name that customers know: its products, else its batches."""
         named = [product.title for product in self.products] or [batch.range_name for batch in self.batches]
         return shortened(named, most=MAX_IN_TITLE)
 
     def codes_condition(self, code: str = "code") -> Q:
-        """Its codes, in the table of codes; `code` is where another one that knows the batch has them."""
+        """The codes as a condition on codes. `code`: the path to the code in another table with the batch."""
         condition = Q(batch__in=self.whole_ids)
         for part in self.parts:
             if part.last:
@@ -91,17 +91,17 @@ class Scope:
         return condition
 
     def scans_condition(self) -> Q:
-        """The scans of its codes."""
+        """The condition on scans of these codes."""
         return self.codes_condition("auth_code__code")
 
 
 def recalled_text(batches: Sequence[BatchRange]) -> str:
-    """Batches that are recalled, each with its recall."""
+    """Recalled batches, each with its recall."""
     return shortened([f"{batch.range_name} ({batch.recall})" for batch in batches])
 
 
 def of_recall(recall: Recall) -> Scope:
-    """What a recall that is in force has. One query. Raises BatchRejected for one that was withdrawn just now."""
+    """The scope of a recall in force. One query. Raises BatchRejected if it has just been withdrawn."""
     rows = list(recall.batches.select_related("brand", "product").order_by("pk"))
     if not rows:
         raise BatchRejected(_("This recall has been withdrawn."))
@@ -109,7 +109,7 @@ def of_recall(recall: Recall) -> Scope:
 
 
 def of_batches(batches: Sequence[BatchRange]) -> Scope:
-    """Raises BatchRejected for none, too many, or those of several brands."""
+    """Raises BatchRejected for no batches, too many, or batches of several brands."""
     if not batches:
         raise BatchRejected(_("Choose at least one batch."), details={"field": "batches"})
     if len(batches) > MAX_BATCHES:
@@ -123,9 +123,9 @@ def of_batches(batches: Sequence[BatchRange]) -> Scope:
 
 
 def of_range(*, batch: BatchRange, first: str, last: str) -> Scope:
-    """Each code is written in full, without leading zeros, or as its number alone. All codes: the whole batch.
+    """The codes from `first` to `last`, in full, without leading zeros, or as numbers. All codes: the whole batch.
 
-    Raises BatchRejected naming the field `first` or `last`.
+    Raises BatchRejected with the field `first` or `last`.
     """
     chosen = ranges.resolve_range(batch=batch, first=first, last=last)
     if (chosen.first, chosen.last) == (batch.first_code, batch.last_code):
@@ -134,16 +134,16 @@ def of_range(*, batch: BatchRange, first: str, last: str) -> Scope:
 
 
 def added_to(scope: Scope, added: Scope) -> Scope:
-    """What is added to a recall that has `scope` codes, as its batches have it then: a part joins the part before.
+    """The parts added to a recall with `scope`, merged with the part that it already has of the same batch.
 
-    Raises BatchRejected, with `is_in_recall` for codes that the recall has already.
+    Raises BatchRejected, with `is_in_recall` for codes that the recall already has.
     """
     known = {part.batch.pk: part for part in scope.parts}
     return Scope(tuple(joined(known[part.batch.pk], part) if part.batch.pk in known else part for part in added.parts))
 
 
 def joined(known: Part, added: Part) -> Part:
-    """Both as one part, which a batch has at most. Raises BatchRejected where codes between them would be in it too."""
+    """Merge two parts of a batch into one. Raises BatchRejected if that would include codes between them."""
     if not known.last or (added.last and known.first <= added.first and added.last <= known.last):
         message = _("These codes of %(batch)s are part of this recall already.") % {"batch": known.batch.range_name}
         raise BatchRejected(message, details={"field": "batch", "is_in_recall": True})
@@ -161,7 +161,7 @@ def joined(known: Part, added: Part) -> Part:
 
 
 def union(scope: Scope, changed: Scope) -> Scope:
-    """All of a recall once `changed` is part of it.
+    """The whole scope of a recall with `changed` added.
 
     Raises BatchRejected for too many batches, another brand's, or those of a product that the recall does not have.
     """
@@ -172,7 +172,7 @@ def union(scope: Scope, changed: Scope) -> Scope:
 
 
 def reject_other_products(scope: Scope, changed: Scope) -> None:
-    """A customer is notified of a recall once: who was told of its products would not hear of others.
+    """Customers are notified of a recall once: those who know its first products would not learn of others.
 
     All products of an added batch's codes count.
     """

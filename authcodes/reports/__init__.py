@@ -1,1 +1,1 @@
-"""What exported files hold."""
+"""The content of exported files."""

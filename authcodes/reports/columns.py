@@ -1,4 +1,4 @@
-"""Columns of reports about codes and scans, and whose customers a report may name."""
+"""Columns of reports about codes and scans, and which customers a report may name."""
 
 from django.db import models
 from django.db.models import Case, DateField, Exists, F, Func, OuterRef, Q, Value, When
@@ -8,7 +8,7 @@ from authcodes.models.codes import codes_recalled
 from core.spreadsheets.report import Column, Report
 from loyalty.models.accounts import UserPoints
 
-# A code of one brand may have been scanned in another's app: then who did it is not the first brand's to know.
+# A brand's code may have been scanned in another brand's app; then the customer is hidden from the first brand.
 CUSTOMER_IS_OURS = Q(user__registered_brand=F("brand")) | Exists(
     UserPoints.objects.filter(user=OuterRef("user"), brand=OuterRef("brand"))
 )
@@ -18,7 +18,7 @@ CUSTOMER_EMAIL = Case(When(CUSTOMER_IS_OURS, then=F("user__email")))
 BRANDS_DAY = Cast(
     Func(F("brand__time_zone"), Now(), function="timezone", output_field=models.DateTimeField()), DateField()
 )
-# The one status that matters most for whoever scans it, in the words of the lists' filter.
+# The status that matters most to a customer who scans the code, worded like the filter of the lists.
 STATUS = Case(
     When(codes_recalled(), then=Value("Recalled")),
     When(deactivated_at__isnull=False, then=Value("Deactivated")),

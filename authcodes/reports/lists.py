@@ -1,6 +1,6 @@
-"""What the file of each exported list holds: a report for each kind of job.
+"""The content of each exported list: a report for each kind of job.
 
-Texts are as they are stored, moments in the brand's zone. No report names a secret: of a redemption not its code.
+Texts are as stored, times in the brand's zone. Reports contain no secrets, such as the code of a redemption.
 """
 
 from django.db.models import Case, F, Model, TextField, Value, When

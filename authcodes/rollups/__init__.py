@@ -1,1 +1,1 @@
-"""What the scans of closed days add up to."""
+"""Rollups of the scans of closed days."""

@@ -1,4 +1,4 @@
-"""Proves that the rollups of closed days say what the scans say; changes nothing."""
+"""Checks that the rollups of closed days match the scans; changes nothing."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,12 @@ from core import consistency
 from core.consistency import Difference, check
 from core.db.statements import part
 
-# What every table ought to hold, made again from Scan for the days that are rolled up.
+# The expected content of every table, computed again from Scan for the rolled-up days.
 CLOSED_SCANS = part("authcodes/rollups/sql/closed_scans.sql")
 
 
 def _compared(table: str, keys: str) -> str:
-    """Rows of a table of counts that are not what its scans say."""
+    """Rows of a table of counts that differ from the scans."""
     return check(
         "authcodes/rollups/sql/compare_counts.sql",
         closed_scans=CLOSED_SCANS,
@@ -49,5 +49,5 @@ CHECKS = {
 
 
 def differences() -> Iterator[Difference]:
-    """Every row of a rollup that its scans contradict, and every scan that no rollup knows of."""
+    """Every row of a rollup that differs from the scans, and every scan that is missing in a rollup."""
     return consistency.differences(CHECKS)

@@ -1,7 +1,7 @@
-"""Rollups: the only code that writes what the scans of closed days add up to, for the dashboard.
+"""Rollups: the only code that writes the sums of closed days' scans, for the dashboard.
 
-A rollup is derived from Scan, and from which codes are scanned, and can be made again at any time. Today stays out of
-it: the dashboard reads today from Scan, so figures are fresh and a scan writes nothing for them.
+A rollup is derived from Scan and from which codes are scanned, and can be built again at any time. Today is left out:
+the dashboard reads it from Scan, so figures are fresh and a scan writes nothing for them.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from brands.models.tenants import Brand
 from brands.tenants.closed_days import ClosedDays
 from core.db.statements import command, part, query_values
 
-# Points and places settle late, and points of a limited scan may be claimed once more: these days are done again.
+# Points and places settle late, and points held back by a limit may be claimed later, so these days are repeated.
 AGAIN_DAYS = 3
 ROLLED: tuple[Any, ...] = (
     DayRollup,
@@ -72,7 +72,7 @@ def _stale(brand: Brand, before: date) -> Iterable[date]:
 
 
 def _count(brand: Brand, _at: datetime, _days: int) -> None:
-    """Once for each day that closes, and again after customers were erased."""
+    """Count returning customers once for each closed day, and again after an erasure."""
     mark = RollupWatermark.objects.filter(brand=brand).first()
     if mark and mark.until and mark.counted_until != mark.until:
         COUNT_RETURNING.run(brand=brand.pk, until=mark.until)
@@ -84,13 +84,13 @@ roll_up, catch_up, catch_up_all, rebuild = DAYS.roll_up, DAYS.catch_up, DAYS.cat
 
 def mark_stale(*, scan_id: UUID) -> None:
     """Have a scan's day rolled up again once its points are settled. Joins the transaction that makes them pending."""
-    # Nothing found may mean that the day was just being rolled up again: its new row is there for a second look.
+    # If nothing is found, the day may be in the middle of a new rollup: a second attempt finds its new row.
     if not MARK_DAY_STALE.run(scan_id=scan_id):
         MARK_DAY_STALE.run(scan_id=scan_id)
 
 
 def reassign(*, user_id: int, brand_id: int, to: int) -> None:
-    """For the erasure of a person's data: what they scanned counts as the pseudonym's from now on."""
+    """For an erasure: attribute the person's scans to the pseudonym from now on."""
     for model in (UniqueScannerRollup, UniqueScanner, UnscannedCodeAttempt):
         model._default_manager.filter(user_id=user_id, brand_id=brand_id).update(user_id=to)  # noqa: SLF001
     RollupWatermark.objects.filter(brand=brand_id).update(counted_until=None)

@@ -1,4 +1,4 @@
-"""Who scanned lately, for the list of members: what settings.MEMBERS_SEEN names."""
+"""When members last scanned, for the list of members; called through settings.MEMBERS_SEEN."""
 
 from core.db import statements
 

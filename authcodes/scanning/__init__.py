@@ -1,1 +1,1 @@
-"""A scan: looked up, evaluated, recorded, settled."""
+"""A scan: lookup, evaluation, recording and settlement."""

@@ -1,4 +1,4 @@
-"""Proves that codes and scans agree with balances, ledger, progress and events; changes nothing."""
+"""Checks that codes and scans agree with balances, ledger, progress and events; changes nothing."""
 
 from collections.abc import Iterator
 
@@ -25,5 +25,5 @@ CHECKS = {
 
 
 def differences() -> Iterator[Difference]:
-    """Every contradiction in this database."""
+    """Every contradiction in the database."""
     return consistency.differences(CHECKS)

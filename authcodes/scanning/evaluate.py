@@ -1,4 +1,4 @@
-"""Evaluates a scan: why it is accepted or not, and what it promises."""
+"""Evaluates a scan: why it is accepted or not, and the points that it promises."""
 
 import uuid
 
@@ -20,7 +20,7 @@ from loyalty.models.accounts import UserPoints
 
 
 def evaluate_scan(*, snapshot: CodeSnapshot | None, reading: ParsedCode | None, context: ScanContext) -> Scan.Reason:
-    """The checks of a scan, in their order; safety comes before everything that only concerns points."""
+    """The checks of a scan in order. Safety comes before anything that only concerns points."""
     if snapshot is None or reading is None:
         return Reason.UNKNOWN
     if not tag_is_valid(snapshot, reading):
@@ -43,10 +43,10 @@ def evaluate_scan(*, snapshot: CodeSnapshot | None, reading: ParsedCode | None, 
 
 
 def may_take_over(snapshot: CodeSnapshot, context: ScanContext) -> bool:
-    """Whether the scan that reserves a used-up code gives way: to a customer at once, to a guest or a customer whose
-    address the brand wants confirmed first when it has lapsed, and to the customer's own next one.
+    """Whether the scan that reserves a used-up code gives way. A customer takes over at once. A guest, or a customer
+    whose address must be confirmed first, waits until it lapses; their own next scan does not.
 
-    So nobody keeps a customer from a code, and whoever scanned as a guest may as well scan again in the app.
+    So a guest cannot keep a customer from a code, and can also scan it again in the app.
     """
     if snapshot.reserved_until is None:
         return False
@@ -56,7 +56,7 @@ def may_take_over(snapshot: CodeSnapshot, context: ScanContext) -> bool:
 
 
 def tag_is_valid(snapshot: CodeSnapshot, reading: ParsedCode) -> bool:
-    """A signed batch's code needs its tag; an unsigned one has none."""
+    """A code of a signed batch needs its tag; other codes must have none."""
     return signed_tags.fits(
         candidate=reading.tag, code=snapshot.code, batch_id=snapshot.batch_id, version=snapshot.tag_version
     )
@@ -75,7 +75,7 @@ OUTCOMES = {
 def build_result(
     scan_id: uuid.UUID, snapshot: CodeSnapshot | None, reason: Scan.Reason, context: ScanContext
 ) -> ScanResult:
-    """The answer if the scan is recorded now: its outcome, what becomes of points, and how many without rules."""
+    """The result if the scan is recorded now: outcome, status of the points, and how many before rules apply."""
     outcome = OUTCOMES.get(reason, Outcome.ERROR)
     status = points_status(snapshot, reason, context.user_id)
     earns = snapshot is not None and status in {*EARNING, PointsStatus.GUEST}

@@ -1,4 +1,4 @@
-"""Exemptions from the budgets for trying codes. They are checked only where a budget is used up."""
+"""Exemptions from the limits on guessing codes. They are checked only once a limit is reached."""
 
 from django.utils import timezone
 
@@ -11,7 +11,7 @@ from loyalty.points import accounts
 
 
 def exemptions(*, reading: ParsedCode | None, user_id: int | None, brand_id: int | None) -> Exemptions:
-    """Those of a customer (None: a guest) who tries the code in `reading` through a brand's app (None: no app)."""
+    """The exemptions of a customer (None: a guest) who tries the code in `reading` in a brand's app (None: no app)."""
 
     def has_earned() -> bool:
         if user_id is None or brand_id is None:
@@ -28,7 +28,7 @@ def exemptions(*, reading: ParsedCode | None, user_id: int | None, brand_id: int
 
 
 def has_good_tag(reading: ParsedCode | None) -> bool:
-    """Whether it is a signed code with its tag, which nobody can guess."""
+    """Whether it is a signed code with its tag, which cannot be guessed."""
     if reading is None or not reading.tag:
         return False
     code = AuthCode.objects.select_related("batch").filter(code=reading.code, batch__tag_version__isnull=False).first()

@@ -1,4 +1,4 @@
-"""Scans of guests: customers take them over, and their position is added later."""
+"""Scans of guests: customers adopt them, and their position is added later."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -28,10 +28,10 @@ ERASE_SCANS = command("authcodes/scanning/sql/erase_scans.sql")
 
 @raises(ScanNotAdoptable, TokenInvalid)
 def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
-    """Make a guest's scan the scan of a customer of its brand, as if they had been logged in; the points follow.
+    """Turn a guest's scan into a scan of the brand's customer, as if they had been logged in; the points follow.
 
-    For GUEST_SCAN_MINUTES after it. The same customer may ask again. Raises ScanNotAdoptable, and TokenInvalid for a
-    user who is not active.
+    Possible for GUEST_SCAN_MINUTES, and repeatable by the same customer. Raises ScanNotAdoptable, and TokenInvalid for
+    an inactive user.
     """
     if scan.user_id == user_id:
         return
@@ -69,11 +69,11 @@ def adopt(*, scan: Scan, user_id: int, at: datetime) -> None:
 
 
 def place(*, scan: Scan, latitude: float, longitude: float) -> None:
-    """Note where a scan happened, if that is not known yet."""
+    """Store where a scan happened, unless that is already known."""
     result = ScanLocation(latitude, longitude).named()
     PLACE_SCAN.run(scan_id=scan.scan_id, latitude=latitude, longitude=longitude, location=result.label)
 
 
 def erase(*, user_id: int, brand_id: int, to: int) -> None:
-    """For the erasure of a person's data: their scans are the pseudonym's, and tell no more than the city."""
+    """For an erasure: reassign a person's scans to the pseudonym, and keep only the city."""
     ERASE_SCANS.run(user_id=user_id, brand_id=brand_id, to=to)

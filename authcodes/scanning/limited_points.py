@@ -1,4 +1,4 @@
-"""Scans whose points a limit held back, and how customers ask for them again."""
+"""Scans whose points a limit held back, and how customers request them again."""
 
 import uuid
 from dataclasses import replace
@@ -21,7 +21,7 @@ REOPEN_SCAN = command("authcodes/scanning/sql/reopen_scan.sql")
 
 
 def result_for_open_scan(result: ScanResult, snapshot: CodeSnapshot, context: ScanContext) -> ScanResult | None:
-    """The answer for a used-up code whose points a limit held back from this very customer: their scan is open."""
+    """The result for a used-up code if a limit held back the points of this customer's own scan."""
     if points_status(snapshot, Reason.ACCEPTED, context.user_id) not in EARNING:
         return None
     return about_earlier(result, snapshot, context, points=points_of_code(snapshot))
@@ -30,7 +30,7 @@ def result_for_open_scan(result: ScanResult, snapshot: CodeSnapshot, context: Sc
 def about_earlier(
     result: ScanResult, snapshot: CodeSnapshot, context: ScanContext, *, points: Decimal
 ) -> ScanResult | None:
-    """The same answer, about the customer's accepted scan that a limit held points back from; None without one."""
+    """The same result for the customer's accepted scan whose points a limit held back; None if there is none."""
     scan_id: uuid.UUID | None = FETCH_OPEN_SCAN.first(
         user_id=context.user_id, code_id=snapshot.id, earns=snapshot.earns
     )
@@ -48,7 +48,7 @@ def about_earlier(
 
 
 def ask_again(result: ScanResult, attempt_id: uuid.UUID, context: ScanContext, scanned: str) -> None:
-    """Record the attempt as what it is; ask for the points of the open scan, unless they are on their way."""
+    """Record the attempt with its true reason, and request the points of the open scan unless they are pending."""
     attempt = replace(
         result,
         scan_id=attempt_id,

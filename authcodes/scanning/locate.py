@@ -1,4 +1,4 @@
-"""Names the places of older scans that have only coordinates."""
+"""Names the places of older scans that only have coordinates."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -11,7 +11,7 @@ from core.db.statements import command, query
 
 @dataclass(frozen=True, slots=True)
 class UnlocatedScan:
-    """A scan that has coordinates, and no name of a place yet."""
+    """A scan with coordinates but without a place name."""
 
     scan_id: UUID
     latitude: float
@@ -23,7 +23,7 @@ LOCATE_SCANS = command("authcodes/scanning/sql/locate_scans.sql")
 
 
 def locate_pending(*, limit: int) -> int:
-    """Name city and region of up to `limit` scans of earlier releases that have only coordinates; returns how many."""
+    """Name city and region of up to `limit` scans of earlier releases that only have coordinates; returns how many."""
     with transaction.atomic():
         scans = LOCK_UNLOCATED_SCANS.all(limit=limit)
         if not scans:

@@ -1,4 +1,4 @@
-"""Looking codes up without scanning them: with personal_data.py the only code that writes CodeLookup."""
+"""Lookups of codes without scanning. Only this module and personal_data.py write CodeLookup."""
 
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ INSERT_LOOKUP = command("authcodes/scanning/sql/insert_lookup.sql")
 
 
 def note(*, result: ScanResult, scanned: str, context: ScanContext) -> None:
-    """Record that somebody looked a code up: whoever tries many of them leaves a trace."""
+    """Record a lookup, so that anyone who tries many codes leaves a trace."""
     snapshot = result.snapshot
     INSERT_LOOKUP.run(
         brand_id=snapshot.brand_id if snapshot else context.brand_id,
@@ -25,6 +25,6 @@ def note(*, result: ScanResult, scanned: str, context: ScanContext) -> None:
 
 
 def purge_old(*, at: datetime) -> int:
-    """Delete what has been kept long enough; returns how many."""
+    """Delete lookups after their retention; returns how many."""
     deleted, _each = CodeLookup.objects.filter(looked_up_at__lt=at - RETENTION).delete()
     return deleted

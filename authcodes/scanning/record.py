@@ -1,4 +1,4 @@
-"""Writes scans: accepted ones with their event, and attempts that were not."""
+"""Writes scans: accepted ones with their event, and other attempts."""
 
 import uuid
 from dataclasses import replace
@@ -47,7 +47,7 @@ INSERT_PUBLISHED_ATTEMPT = query_values(
 
 
 def accept(result: ScanResult, context: ScanContext, scanned: str) -> int | None:
-    """Take a slot, record the scan and publish its event, in one statement. None: the slot is gone."""
+    """Take a scan slot, record the scan and publish its event, in one statement. None if no slot is left."""
     messages = [scan_event(result, context)] if result.points_status in EARNING else []
     messages += _webhook_event(result, context)
     assert result.snapshot is not None  # noqa: S101 - an accepted scan has a code
@@ -60,14 +60,14 @@ def accept(result: ScanResult, context: ScanContext, scanned: str) -> int | None
 
 
 def _take_slot(snapshot: CodeSnapshot, parameters: dict[str, object]) -> int | None:
-    """Record an accepted scan; returns the code's count of scans with it, None when the slot is gone."""
+    """Record an accepted scan. Returns the code's new scan count, None if no slot is left."""
     if snapshot.limit_reached:
         return TAKE_OVER_SCAN.first(**parameters, reservation_id=snapshot.reservation_id)
     return ACCEPT_SCAN.first(**parameters)
 
 
 def note_attempt(result: ScanResult, context: ScanContext, scanned: str) -> None:
-    """Record a scan that takes no slot; where a webhook listens its webhook event is written beside it."""
+    """Record a scan that takes no slot, together with its webhook event if an endpoint subscribes to it."""
     parameters = _record(result, context, scanned)
     messages = _webhook_event(result, context)
     if result.snapshot is None or not messages:
@@ -79,7 +79,7 @@ def note_attempt(result: ScanResult, context: ScanContext, scanned: str) -> None
 
 
 def _webhook_event(result: ScanResult, context: ScanContext) -> list[messages.NewEvent]:
-    """code.scanned, for the brand whose code it is. Whose customer scanned it through another brand is not told."""
+    """code.scanned, for the code's brand. A customer who scanned through another brand is not named."""
     snapshot = result.snapshot
     if snapshot is None or not snapshot.is_published:
         return []
@@ -108,7 +108,7 @@ def _webhook_event(result: ScanResult, context: ScanContext) -> list[messages.Ne
 
 
 def scan_event(result: ScanResult, context: ScanContext) -> messages.NewEvent:
-    """scan-auth, spec section 6. Its id is the scan's, which is how the accrual finds the scan again."""
+    """scan-auth, spec section 6. Its id is the scan's, by which the accrual finds the scan."""
     snapshot = result.snapshot
     assert snapshot is not None  # noqa: S101 - an accepted scan has a code
     location = {"latitude": context.place.latitude, "longitude": context.place.longitude}
@@ -162,7 +162,7 @@ def _record(result: ScanResult, context: ScanContext, scanned: str) -> dict[str,
 def record_accrual_scan(*, snapshot: CodeSnapshot, context: ScanContext, scan_id: uuid.UUID) -> None:
     """Record an accepted scan that an accrual brings with it. Call inside the accrual's transaction, then `settle`.
 
-    Raises ScanLimitReached when the code has no slot left.
+    Raises ScanLimitReached if the code has no slot left.
     """
     result = ScanResult(
         scan_id, Outcome.SUCCESS, Reason.ACCEPTED, PointsStatus.PENDING, ZERO, snapshot.scan_count, snapshot

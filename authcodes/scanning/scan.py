@@ -22,17 +22,17 @@ from core.errors import IdempotencyKeyReused
 from core.observability import metrics
 from events import messages
 
-# Losing the race for a slot means that the code has changed: read it again. It cannot change for ever.
+# Attempts to take a slot. After losing one, the code has changed and is read again; it cannot change forever.
 TRIES = 5
 
 RENEW_RESERVATION = command("authcodes/scanning/sql/renew_reservation.sql")
 
 
 def scan(*, scanned: str, context: ScanContext, scan_id: uuid.UUID | None = None) -> ScanResult:
-    """Judge a scan, record it with its true reason and, if it earns, publish its scan-auth event: one commit.
+    """Evaluate a scan, record it with its true reason and, if it earns, publish its scan-auth event, in one commit.
 
-    `scan_id` given (from an Idempotency-Key): the same scan again gets the same answer, unless a recall of the code
-    began or ended since. Raises IdempotencyKeyReused if it was another scan's.
+    With a `scan_id` (from an Idempotency-Key), the same scan gets the same result again, unless a recall of the code
+    began or ended since. Raises IdempotencyKeyReused for a different scan.
     """
     context = replace(context, place=context.place.named())
     if scan_id is None:
@@ -44,7 +44,7 @@ def scan(*, scanned: str, context: ScanContext, scan_id: uuid.UUID | None = None
                 return _scan(scanned, context, scan_id)
         except IntegrityError:
             earlier = Scan.objects.filter(pk=scan_id).first()
-            if earlier is None:  # not the scan, its event was taken: a sender used our source and this id
+            if earlier is None:  # not the scan but its event id is taken: a sender used our source and this id
                 raise IdempotencyKeyReused from None
     return replay(earlier, scanned, context)
 
@@ -67,7 +67,7 @@ def _scan(scanned: str, context: ScanContext, scan_id: uuid.UUID) -> ScanResult:
 
 
 def preview(*, scanned: str, context: ScanContext) -> ScanResult:
-    """The answer a scan would get now. Writes nothing; its scan_id names no scan."""
+    """The result that a scan would get now. Writes nothing; its scan_id refers to no scan."""
     return _find_code(scanned, context, time_ordered_id())
 
 
@@ -81,9 +81,9 @@ def _find_code(scanned: str, context: ScanContext, scan_id: uuid.UUID) -> ScanRe
 
 
 def renew_reservation(*, scan_id: uuid.UUID) -> None:
-    """Make an unconfirmed customer's scan one that is about to earn. Call inside the accrual's transaction.
+    """Make an unconfirmed customer's scan eligible for points again. Call inside the accrual's transaction.
 
-    Raises RetryLater where it was taken over, or has earned, since the facts were read: they are read again.
+    Raises RetryLater if it was taken over, or has earned, since the snapshot was read: then it is read again.
     """
     if not RENEW_RESERVATION.run(scan_id=scan_id):
         raise messages.RetryLater("The scan has changed.", after=timedelta(0))
@@ -91,14 +91,14 @@ def renew_reservation(*, scan_id: uuid.UUID) -> None:
 
 
 def replay(earlier: Scan, scanned: str, context: ScanContext) -> ScanResult:
-    """The answer that `earlier` got. Raises IdempotencyKeyReused if this is not the same scan.
+    """The result that `earlier` got. Raises IdempotencyKeyReused if this is a different scan.
 
-    A repeat may leave out where it was: the place may have been told after the scan.
+    A repeat may omit the place, which may have been added after the scan.
     """
     reading = read(scanned)
     code = reading.code if reading else ""
     if earlier.auth_code_id and code != earlier.code and (printed := code_of_payload(scanned)):
-        reading, code = ParsedCode(printed, ""), printed  # as `find` reads what was printed elsewhere
+        reading, code = ParsedCode(printed, ""), printed  # as `find` reads codes printed elsewhere
     places = {(None, None), (earlier.latitude, earlier.longitude)}
     same = (
         earlier.code == (code if code and earlier.auth_code_id else scanned[:64])
@@ -130,9 +130,9 @@ def replay(earlier: Scan, scanned: str, context: ScanContext) -> ScanResult:
 def evaluate_again(
     answered: ScanResult, snapshot: CodeSnapshot, reading: ParsedCode | None, context: ScanContext
 ) -> ScanResult:
-    """The answer to a scan whose code was recalled since, or whose recall was withdrawn: safety comes before sameness.
+    """The result for a scan whose code was recalled, or its recall withdrawn, since: safety overrides idempotency.
 
-    What the scan earned, or did not, stays: an accrual refuses a recalled code, and a withdrawal brings nothing back.
+    The scan's points stay: an accrual rejects a recalled code, and a withdrawal restores nothing.
     """
     reason = evaluate_scan(snapshot=snapshot, reading=reading, context=context)
     now = build_result(answered.scan_id, snapshot, reason, context)
@@ -141,7 +141,7 @@ def evaluate_again(
 
 
 def _status_again(earlier: Scan, snapshot: CodeSnapshot | None) -> Scan.PointsStatus:
-    """What the answer to a scan said becomes of its points; and no more that they wait for what has come about."""
+    """The points status in the first response, but no longer waiting for something that has happened since."""
     status = PointsStatus(earlier.points_status)
     if earlier.user_id is None or not earlier.points_promised or status == PointsStatus.LAPSED:
         return status

@@ -1,4 +1,4 @@
-"""Handles the events of scans: checks the code once more, then accrues."""
+"""Handles the events of scans: checks the code again, then accrues."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -48,8 +48,7 @@ def on_scan_auth(event: LeasedEvent) -> None:
 
 
 def _of_current_member(event: LeasedEvent) -> LeasedEvent:
-    """The event of a customer whose account was merged, as the kept member's: so are the scans of the code whose points
-    are not credited yet."""
+    """Move a merged account's event, and uncredited scans of its code, to the remaining member."""
     moved = of_current_member(event)
     parsed = read(str(event.payload["product"]["authCode"]))
     if parsed:
@@ -59,7 +58,7 @@ def _of_current_member(event: LeasedEvent) -> LeasedEvent:
 
 
 def on_scan_auth_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
-    """Credit many scans at once; returns the events that need on_scan_auth."""
+    """Credit many scans at once. Returns the events that must go through on_scan_auth."""
     parsed_codes = [read(str(event.payload["product"]["authCode"])) for event in events]
     lookups = [
         ScanLookup(parsed.code if parsed else "", event.arguments["user_id"], event.time, event.event_id)
@@ -118,7 +117,7 @@ def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRe
 def context_of(
     payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime
 ) -> ActionContext | None:
-    """A scan that is over, as rules see it, by its code as it is now; None where the brand has it no more."""
+    """A past scan as rules see it, with the code as it is now; None if the brand no longer has the code."""
     parsed = read(str(payload["product"]["authCode"]))
     code = snapshot.read(code=parsed.code, user_id=user_id, at=happened_at) if parsed else None
     if code is None or code.brand_id != brand_id:
@@ -127,9 +126,9 @@ def context_of(
 
 
 def past_scans(brand_id: int, actions: Sequence[PastAction], ceilings: Sequence[int]) -> list[Replayable | None]:
-    """Scans that are over, as a replay decides them again; None for a code that the brand has no more.
+    """Past scans for a replay; None for a code that the brand no longer has.
 
-    `ceilings`: the brand's, of percentages, when each was credited.
+    `ceilings`: the brand's ceiling for percentages when each scan was credited.
     """
     parsed_codes = [read(str(((action.payload or {}).get("product") or {}).get("authCode", ""))) for action in actions]
     codes = [parsed.code for parsed in parsed_codes if parsed]
@@ -146,14 +145,14 @@ def past_scans(brand_id: int, actions: Sequence[PastAction], ceilings: Sequence[
 
 
 def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, event: LeasedEvent) -> CodeSnapshot:
-    """The code, if it may still earn: an accepted scan earns whatever changed since, unless the batch was recalled.
+    """The code, if it may still earn. An accepted scan earns whatever changed since, unless the batch was recalled.
 
-    Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached, and OnHold where somebody's
-    reservation would give way to the customer's confirmed e-mail address.
+    Raises AuthCodeInvalid, CodeRecalled, PointsAlreadyClaimed or ScanLimitReached. Raises OnHold if another reservation
+    would give way once the customer's e-mail address is confirmed.
     """
     if snapshot is None or parsed is None or snapshot.brand_id != event.brand_id:
         raise AuthCodeInvalid
-    # Our own events name an accepted scan's code without its tag; of any other code nothing may be learnt without it.
+    # Our own events name an accepted scan's code without its tag. Other codes need it, so that nothing is revealed.
     if snapshot.accepted_scan_id is None and not evaluate.tag_is_valid(snapshot, parsed):
         raise AuthCodeInvalid
     if snapshot.recall_id is not None:
@@ -166,7 +165,7 @@ def check_code(*, snapshot: CodeSnapshot | None, parsed: ParsedCode | None, even
 
 
 def _check_new_scan(snapshot: CodeSnapshot, parsed: ParsedCode, event: LeasedEvent) -> None:
-    """The customer has no accepted scan yet: the event itself is the scan and must be accepted as one."""
+    """The customer has no accepted scan yet, so the event itself is the scan and must pass the same checks."""
     context = ScanContext(at=timezone.now(), user_id=event.arguments["user_id"], brand_id=event.brand_id)
     reason = evaluate.evaluate_scan(snapshot=snapshot, reading=parsed, context=context)
     if reason == Reason.RESERVED and snapshot.unconfirmed:  # with a confirmed address they may take it over
@@ -184,17 +183,17 @@ def _check_new_scan(snapshot: CodeSnapshot, parsed: ParsedCode, event: LeasedEve
 
 
 def _settle_rejected_scan(event: LeasedEvent, error: DomainError) -> None:
-    """Only the scan that the event asks for, and only if it still waits: the event may not come from a scan here."""
+    """Settle only the scan of the event, and only if it still waits: the event may not come from a scan here."""
     status = Status.ALREADY_CLAIMED if isinstance(error, PointsAlreadyClaimed) else Status.NOT_ELIGIBLE
     rows = Scan.objects.filter(brand_id=event.brand_id, user_id=event.arguments["user_id"])
     own = rows.filter(pk=event.event_id).first()
     if own is None:
         return
     waits = [Status.PENDING]
-    if status == Status.ALREADY_CLAIMED:  # else it goes on reserving the code for whoever may have it
+    if status == Status.ALREADY_CLAIMED:  # otherwise it keeps reserving the code for its customer
         waits.append(Status.UNCONFIRMED)
     waiting = rows.filter(points_status__in=waits)
-    if own.reason == Reason.LIMIT_REACHED:  # it asked for the points of an accepted scan
+    if own.reason == Reason.LIMIT_REACHED:  # it requested the points of an accepted scan
         scan_rows = waiting.filter(auth_code=own.auth_code_id)
     else:
         scan_rows = waiting.filter(pk=own.pk)

@@ -1,4 +1,4 @@
-"""What a scan is worth: by the code, its product and the customer's level, and by the brand's earning rules."""
+"""The points of a scan: by the code, its product and the customer's level, and by the brand's earning rules."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from campaigns.models.earning_rules import EarningRule
 
 
 def points_of_code(snapshot: CodeSnapshot) -> Decimal:
-    """Points, as long as no rule says otherwise."""
+    """The points before earning rules apply."""
     return points.for_scan(
         redeem_point_value=snapshot.redeem_point_value,
         reward_type=snapshot.reward_type,
@@ -33,7 +33,7 @@ def points_of_code(snapshot: CodeSnapshot) -> Decimal:
 
 
 def points_by_rules(result: ScanResult, context: ScanContext) -> ScanResult:
-    """The same answer with the points that the rules in force give a customer, as the accrual will decide.
+    """The same result with the points that the rules in force give the customer, as the accrual will decide.
 
     The brand's own limits are left to the accrual.
     """
@@ -50,7 +50,7 @@ def points_by_rules(result: ScanResult, context: ScanContext) -> ScanResult:
 def qualifying_action(
     payload: Mapping[str, Any], code: CodeSnapshot, *, user_id: int, happened_at: datetime, at: datetime
 ) -> QualifyingAction:
-    """A customer's scan as what may earn, by its event's payload; `at` is when it does."""
+    """A customer's scan as a qualifying action, from its event's payload. `at`: when it earns."""
     return QualifyingAction(
         brand_id=code.brand_id,
         user_id=user_id,
@@ -70,7 +70,7 @@ def qualifying_action(
 def scan_action_context(
     payload: Mapping[str, Any], code: CodeSnapshot | PastCode, *, happened_at: datetime, ceiling: int
 ) -> ActionContext:
-    """A scan as earning rules see it: what its event says, else the catalogue; `ceiling` bounds percentages."""
+    """A scan for earning rules: the values of its event, else the catalogue's. `ceiling` limits percentages."""
     product = payload["product"]
     price = _price(product.get("retailPrice"), code.retail_price)
     item = Item(code.product_id, code.sku or "", code.category or "", frozenset(code.tags or ()), 1, price)
@@ -92,7 +92,7 @@ def scan_action_context(
 
 
 def _place_of(location: Mapping[str, Any] | None) -> Place:
-    """As ScanLocation.of, of which one more would be made for each scan."""
+    """Like ScanLocation.of, without creating another object for each scan."""
     if not location:
         return NOWHERE
     city, region = location.get("city") or "", location.get("region") or ""

@@ -1,4 +1,4 @@
-"""Writes on a scan what became of its points."""
+"""Writes the final status of a scan's points."""
 
 import uuid
 from decimal import Decimal
@@ -13,11 +13,11 @@ SETTLE_SCANS = part("authcodes/scanning/sql/settle_scans.sql")
 
 
 def settle(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal = ZERO) -> None:
-    """Write what became of a scan's points. Call inside the transaction that decides it."""
+    """Write the final status of a scan's points. Call inside the transaction that decides it."""
     SETTLE_SCAN.run(scan_id=scan_id, points_status=status.value, points_awarded=awarded)
 
 
 def settlement(*, scan_id: uuid.UUID, status: Scan.PointsStatus, awarded: Decimal) -> sql.Fragment:
-    """The same, as a part of the statement that credits them."""
+    """The same, as a part of the statement that credits the points."""
     written = {"scan_id": str(scan_id), "points_status": status.value, "points_awarded": str(awarded)}
     return sql.Fragment(SETTLE_SCANS, written)

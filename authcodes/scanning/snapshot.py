@@ -1,4 +1,4 @@
-"""Everything one scan needs to know about a code and its customer, read in one statement."""
+"""Everything that a scan needs to know about a code and its customer, read in one statement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from core.errors import TokenInvalid
 from core.json_values import ENCODER
 from loyalty.integrations.webhook_events import SUBSCRIBED_TYPES
 
-# One statement's worth, as its own LIMIT says.
+# At most this many in one statement, as its own LIMIT says.
 MAX_LOOKUPS = 100
 
 
 def _code_snapshot(*, at: str, **places: str) -> str:
-    """The SELECT of one code, with what stands for the scan's values there."""
+    """The SELECT of one code, with placeholders for the scan's values."""
     return part(
         "authcodes/scanning/sql/code_snapshot.sql",
         campaign_permits=part("authcodes/scanning/sql/campaign_permits.sql", at=at),
@@ -56,14 +56,14 @@ FETCH_CODES = query(
         stands="true",
         member_state="NULL::json",  # accruals read it themselves
         reservation=part("authcodes/scanning/sql/no_reservation.sql"),
-        language="NULL::text",  # nobody waits for an accrual's answer
+        language="NULL::text",  # the response of an accrual is not shown to anyone
     ),
 )
 
 
 @dataclass(slots=True)
 class PastCode:
-    """A code as a scan that is over was about it: a row of fetch_past_codes.sql, in terms of CodeSnapshot."""
+    """A code for past scans: a row of fetch_past_codes.sql, with the fields of CodeSnapshot."""
 
     code: str
     batch_id: int
@@ -87,17 +87,17 @@ def read(
     scan_id: UUID | None = None,
     token: tokens.Principal | None = None,
 ) -> CodeSnapshot | None:
-    """The facts, or None where there is no such code. One index lookup per table.
+    """The snapshot, or None if there is no such code. One index lookup per table.
 
-    `token`: what the customer's own request carried. Given a `scan_id`, `accepted_scan_id` is that scan or else the
-    customer's first accepted scan of the code.
+    `token`: from the customer's own request. With a `scan_id`, `accepted_scan_id` is that scan, else the customer's
+    first accepted scan of the code.
     """
     return FETCH_CODE.first(code=code, user_id=user_id, at=at, scan_id=scan_id, **tokens.parameters(token))
 
 
 @dataclass(frozen=True, slots=True)
 class ScanLookup:
-    """Of which code, for whom, and which scan: see `read`."""
+    """The code, customer and scan of a lookup: see `read`."""
 
     code: str
     user_id: int
@@ -106,7 +106,7 @@ class ScanLookup:
 
 
 def fetch_many(lookups: Sequence[ScanLookup]) -> list[CodeSnapshot | None]:
-    """As read, for at most MAX_LOOKUPS scans."""
+    """Like `read`, for at most MAX_LOOKUPS scans."""
     rows = [
         {
             "item": item,
@@ -124,7 +124,7 @@ def fetch_many(lookups: Sequence[ScanLookup]) -> list[CodeSnapshot | None]:
 
 
 def code_of_payload(scanned: str) -> str | None:
-    """The code that another company printed as exactly this text."""
+    """The code that another company printed with exactly this text."""
     text = scanned.strip()
     if not text or len(text) > MAX_INPUT_LENGTH or not text.isprintable():
         return None
@@ -132,9 +132,9 @@ def code_of_payload(scanned: str) -> str | None:
 
 
 def find(scanned: str, context: ScanContext) -> tuple[ParsedCode | None, CodeSnapshot | None]:
-    """What was scanned, and the facts about it. Only where it holds no code of ours it is looked for as a payload.
+    """The parsed code and its snapshot. Text without one of our codes is looked up as a payload.
 
-    Raises TokenInvalid as snapshot_of does.
+    Raises TokenInvalid like snapshot_of.
     """
     reading = scan_input.read(scanned)
     snapshot = snapshot_of(reading.code, context) if reading else None
@@ -144,7 +144,7 @@ def find(scanned: str, context: ScanContext) -> tuple[ParsedCode | None, CodeSna
 
 
 def snapshot_of(code: str | None, context: ScanContext) -> CodeSnapshot | None:
-    """Raises TokenInvalid for a user who is not active: views leave the look at the user to this statement."""
+    """Raises TokenInvalid for an inactive user: views rely on this statement for that check."""
     snapshot = read(code=code, user_id=context.user_id, at=context.at, token=context.token) if code else None
     if context.user_id is not None and not (
         snapshot.user_active if snapshot else active_user(context.user_id, context.token)

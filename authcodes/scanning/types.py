@@ -1,4 +1,4 @@
-"""The values that scanning works with: where a scan happens, who scans, and the answer."""
+"""The values of scanning: where a scan happens, who scans, and the result."""
 
 import json
 import uuid
@@ -21,14 +21,14 @@ from core.translations import text_of
 
 @dataclass(frozen=True, slots=True)
 class CodeSnapshot:
-    """A code as it stood at one moment, with its batch, product, brand, recall and the customer's account.
+    """A code at one moment, with its batch, product, brand, recall and the customer's account.
 
-    `slots_used`: its accepted scans without those that were given back. `reservation_id`: of a used-up code the scan of
-    a guest or an unconfirmed customer (`reserved_for`), made at `reserved_at`, that nobody has claimed yet.
+    `slots_used`: its accepted scans without those that were returned. `reservation_id`: for a used-up code, the
+    unclaimed scan of a guest or an unconfirmed customer (`reserved_for`), made at `reserved_at`.
     `accepted_scan_reserves`: the accepted scan still waits for its customer's confirmed address. `user_active` is also
-    true where nobody is named, and false where their token has ended. `unconfirmed`: the brand asks for a confirmed
-    e-mail address, and the customer's is not. `is_published`: a webhook of the brand listens to scans. `item`: of
-    several that are read at once, which look-up this answers.
+    true without a user, and false if their token has ended. `unconfirmed`: the brand requires a confirmed e-mail
+    address, and the customer's is not. `is_published`: a webhook of the brand subscribes to scans. `item`: the index of
+    the lookup, if several are read at once.
     """
 
     id: int
@@ -78,12 +78,12 @@ class CodeSnapshot:
     unconfirmed: bool
     is_published: bool
     rules_version: int | None  # of the brand's earning rules, for a customer
-    member_state: MemberState | None  # what those must know of the customer
+    member_state: MemberState | None  # what those rules need to know of the customer
     language: str | None = None  # the customer's own, else the brand's
     item: int = 0
 
     def expired(self, at: datetime) -> bool:
-        """The last day has ended in the brand's zone."""
+        """Whether the last day has ended in the brand's time zone."""
         return (
             self.expiration_date is not None and at.astimezone(ZoneInfo(self.time_zone)).date() > self.expiration_date
         )
@@ -99,11 +99,11 @@ class CodeSnapshot:
 
     @property
     def reserved_until(self) -> datetime | None:
-        """Until when a guest's scan that uses the code up, or an unconfirmed customer's, is theirs to claim."""
+        """Until when a guest or an unconfirmed customer can claim their scan, which uses up the code."""
         return self.reserved_at + timedelta(minutes=settings.GUEST_SCAN_MINUTES) if self.reserved_at else None
 
     def product_in_language(self) -> dict[str, Any] | None:
-        """The product as spec 4.6 names it, in the language of the answer."""
+        """The product as in spec 4.6, in the language of the response."""
         product = self.product()
         if product and self.title and self.product_texts and self.product_texts != "{}":
             texts = json.loads(self.product_texts)
@@ -111,14 +111,14 @@ class CodeSnapshot:
         return product
 
     def product(self) -> dict[str, Any] | None:
-        """The product as spec 4.6 names it, in the brand's own words."""
+        """The product as in spec 4.6, in the brand's own wording."""
         if self.product_id is None:
             return None
         picture = {"picture": f"/pictures/{self.picture_id}/small"} if self.picture_id else {}
         return {"id": str(self.product_id), "name": self.title, "sku": self.sku, **picture}
 
     def recall(self) -> dict[str, Any]:
-        """The recall as customers read it, in the language of the answer."""
+        """The recall for customers, in the language of the response."""
         message = self.recall_message or ""
         if self.recall_texts and self.recall_texts != "{}":
             message = text_of(json.loads(self.recall_texts), "message", message, languages.decide())
@@ -128,14 +128,14 @@ class CodeSnapshot:
 ZERO = Decimal(0)
 MAX_LABEL_LENGTH = 200
 Outcome, Reason, PointsStatus = Scan.Outcome, Scan.Reason, Scan.PointsStatus
-# A customer's scan whose points are asked for.
+# A customer's scan whose points are requested.
 EARNING = {PointsStatus.PENDING, PointsStatus.UNCONFIRMED}
 PUBLIC_STATUSES = [status.value for status in PointsStatus if status != PointsStatus.UNCONFIRMED]
 
 
 @dataclass(frozen=True, slots=True)
 class ScanLocation:
-    """Where a scan happened: WGS 84 degrees, and city and region if the app knows them."""
+    """Where a scan happened: WGS 84 degrees, and city and region if the app provides them."""
 
     latitude: float | None = None
     longitude: float | None = None
@@ -144,18 +144,18 @@ class ScanLocation:
 
     @classmethod
     def of(cls, location: dict[str, Any] | None) -> "ScanLocation":
-        """The place in an event's or a request's `location`."""
+        """The place in the `location` of an event or a request."""
         position = location or {}
         city, region = position.get("city") or "", position.get("region") or ""
         return cls(position.get("latitude"), position.get("longitude"), city, region)
 
     @property
     def label(self) -> str:
-        """`City, Region`, as scans store it."""
+        """`City, Region`, as stored in scans."""
         return ", ".join(part for part in (self.city, self.region) if part)[:MAX_LABEL_LENGTH]
 
     def named(self) -> "ScanLocation":
-        """The same place with city and region, where only its degrees are known and a city is near."""
+        """The same place with city and region added, if only its coordinates are known and a city is near."""
         if self.label or self.latitude is None or self.longitude is None:
             return self
         near = geocoder.nearest(latitude=self.latitude, longitude=self.longitude)
@@ -164,9 +164,9 @@ class ScanLocation:
 
 @dataclass(frozen=True, slots=True)
 class ScanContext:
-    """Who scans where, when and with what. `brand_id`: the brand whose app or key asks, None for anybody.
+    """Who scans where, when and with what. `brand_id`: the brand of the app or key, None without one.
 
-    `token`: the customer's own, where their request carried one.
+    `token`: the customer's own, if the request had one.
     """
 
     at: datetime
@@ -180,9 +180,9 @@ class ScanContext:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """The answer to a scan. `points` is what it promises (or, for a guest, would); `snapshot` is None if unknown.
+    """The result of a scan. `points`: what it promises, or would promise a guest. `snapshot`: None for an unknown code.
 
-    With an `attempt_id` the answer is about an earlier scan of the customer's, and that is the id of the new one.
+    With an `attempt_id`, the result is about an earlier scan of the customer; that is the id of the new attempt.
     """
 
     scan_id: uuid.UUID
@@ -201,7 +201,7 @@ class ScanResult:
 
 
 def public_status_fields(status: Scan.PointsStatus) -> dict[str, str]:
-    """What becomes of a scan's points, as programs are told it: what waits for the customer is pending as well."""
+    """The points status for the API: points that wait for the customer are pending too."""
     if status == PointsStatus.UNCONFIRMED:
         return {"points_status": PointsStatus.PENDING.value, "waits_for": "confirmed_email"}
     return {"points_status": status.value}
@@ -209,7 +209,7 @@ def public_status_fields(status: Scan.PointsStatus) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class CodePreview:
-    """What a lookup tells of a code: of one that is not valid no more than of one that does not exist."""
+    """The content of a lookup. An invalid code reveals no more than one that does not exist."""
 
     result: ScanResult
 
@@ -219,7 +219,7 @@ class CodePreview:
 
     @property
     def is_test(self) -> bool | None:
-        """True of a sandbox's code, which says nothing about a product; else None."""
+        """True for a sandbox's code, which says nothing about a product; otherwise None."""
         return True if self.snapshot and self.snapshot.is_sandbox else None
 
     @property
@@ -232,12 +232,12 @@ class CodePreview:
 
     @property
     def points_awarded(self) -> Decimal:
-        """What a scan now would earn: a guest nothing."""
+        """The points that a scan would earn now; zero for a guest."""
         return ZERO if self.result.points_status == PointsStatus.GUEST else self.result.points
 
     @property
     def points_available(self) -> Decimal | None:
-        """What a guest would earn by logging in."""
+        """The points that a guest would earn by logging in."""
         return self.result.points if self.result.points_status == PointsStatus.GUEST else None
 
     @property
@@ -258,5 +258,5 @@ class CodePreview:
 
     @property
     def recall(self) -> dict[str, Any] | None:
-        """Of a recalled product, as customers are told it."""
+        """The recall for customers, if the product is recalled."""
         return self.snapshot.recall() if self.snapshot and self.result.reason == Reason.RECALLED else None

@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.filter
 def grouped(value: Any) -> str:
-    """A number with its thousands grouped in the page's language. Anything else, such as None, is shown as nothing."""
+    """A number with thousands grouped in the page's language. Anything else, such as None, becomes empty."""
     return format_number(value) if isinstance(value, int | float) else ""

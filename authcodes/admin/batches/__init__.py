@@ -1,1 +1,1 @@
-"""Pages about a batch: the wizard that makes one, and its page."""
+"""Pages for batches: the wizard that creates one, and a batch's own page."""

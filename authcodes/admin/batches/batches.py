@@ -1,4 +1,4 @@
-"""Page: batches of codes. A new one is made by authcodes.codes.batches, and its codes by a worker."""
+"""Page: batches of codes. authcodes.codes.batches creates a batch; a worker makes its codes."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -109,7 +109,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         js = (Script("portal/live_panel.js", type="module"),)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """With whether a worker makes their codes, or is about to."""
+        """Annotate each batch with whether a generation job for it is unfinished."""
         being_made = Exists(batches.generations_of(OuterRef("pk")).unfinished())
         rows: QuerySet[Any] = super().get_queryset(request).annotate(is_being_made=being_made)
         return rows
@@ -126,7 +126,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return [*page_urls(self, views), *super().get_urls()]
 
     def is_changing(self, batch: BatchRange) -> bool:
-        return not batch.is_generated and bool(batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
+        return not batch.is_generated and bool(batch.is_being_made)  # type: ignore[attr-defined] # set by get_queryset
 
     @display(description=gettext_lazy("state"))
     def state(self, batch: BatchRange) -> SafeString:
@@ -148,7 +148,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
 
     @display(description=gettext_lazy("codes"), ordering="first_code")
     def codes(self, batch: BatchRange) -> SafeString:
-        """A line ends between the codes, not inside one."""
+        """Keep each code in one piece, so that lines wrap only between the two codes."""
         return format_html(
             '<span class="whitespace-nowrap">{}</span> <span class="whitespace-nowrap">… {}</span>',
             batch.first_code,
@@ -161,7 +161,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
 
     @action(description=gettext_lazy("Recall"), url_path="recall", icon="report", permissions=["recall"])
     def recall(self, _request: HttpRequest, object_id: str) -> HttpResponse:
-        """To the page that says what a recall changes."""
+        """Redirect to the page that previews a recall."""
         return redirect(f"{reverse('admin:authcodes_recall_add')}?batch={object_id}")
 
     def has_recall_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
@@ -177,7 +177,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return [*fields, *self.fixed_fields, *(() if self.may(request, SCAN_VALUE, obj) else SCAN_VALUE_FIELDS)]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Hides the fields of the scan value from people who may set them at no brand."""
+        """Hide the scan value fields from users who may not set them for any brand."""
         result = super().get_fieldsets(request, obj)
         if obj:
             may_change = self.may(request, CHANGE, obj) and self.may(request, SCAN_VALUE, obj)
@@ -194,7 +194,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return form
 
     def summary(self, request: HttpRequest) -> HttpResponse:
-        """What the form of a new batch would make as it is filled in now; the form's own rules say what is wrong."""
+        """Preview the batch that the form's current values would create. The form's own rules report what is wrong."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = self.get_form(request)(request.GET)
@@ -208,7 +208,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         return bulk_actions.of_batch(self, request, self.get_object(request, str(pk)), kind)
 
     def finish(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Make the codes that are missing."""
+        """Generate the missing codes."""
         batch = self.get_object(request, str(pk))
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
@@ -234,7 +234,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         batches.change_batch(batch=obj, changed=changed, by=staff_user(request), at=timezone.now(), reason=reason)
 
     def pending_approvals(self, obj: BatchRange, before: BatchRange | None) -> dict[str, PendingApproval]:
-        """More scans of codes that are above the ceiling are more points, too."""
+        """Above the ceiling, a higher scan limit also means more points, so it needs approval too."""
         pending_approvals = super().pending_approvals(obj, before)
         above = before is not None and (before.points_per_scan or 0) > obj.brand.max_points_per_scan
         if before is not None and above and _allows_more_scans(obj, before):
@@ -246,7 +246,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
 
 
 def is_expired(batch: BatchRange) -> bool:
-    """Whether its last day has ended in the brand's zone."""
+    """Whether the batch's last day has ended in the brand's time zone."""
     day = batch.expiration_date
     return day is not None and day < timezone.now().astimezone(batch.brand.zone).date()
 

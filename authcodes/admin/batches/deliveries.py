@@ -1,4 +1,4 @@
-"""Pages that note which codes of a batch were handed over to shops, and that take such a note back."""
+"""Pages that record which codes of a batch were delivered to shops, and that undo such a delivery."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ Kind = CodeChange.Kind
 
 
 class DeliveryForm(CodeRangeForm):
-    """Which codes were handed over, when and to whom."""
+    """The delivered codes, the day and the place."""
 
     day = DayField(label=gettext_lazy("Day"), help_text=gettext_lazy("When the products left for the shops."))
     place = forms.CharField(
@@ -43,7 +43,7 @@ class DeliveryForm(CodeRangeForm):
 
 
 class BatchDeliveries(TenantAdmin):
-    """Part of the page of batches."""
+    """Mixin of the batch admin: the delivery pages."""
 
     def deliver(self, request: HttpRequest, pk: int) -> HttpResponse:
         batch = self.get_object(request, str(pk))
@@ -77,7 +77,7 @@ class BatchDeliveries(TenantAdmin):
         form: CodeRangeForm,
         act: Callable[[CodeRange], int],
     ) -> HttpResponse:
-        """The form; once it is right, what it says is noted. What was noted before is only said to have been."""
+        """Show the form, or save a valid one. If no code changes, the message says so."""
         if not bulk_actions.may_act(request, batch.brand_id):
             raise PermissionDenied
         back = reverse("admin:authcodes_batchrange_change", args=[batch.pk])

@@ -1,4 +1,4 @@
-"""Forms of batches: what a new one may be, and what may still change once codes are printed."""
+"""Forms for batches: creating one, and changing what may still change once codes are printed."""
 
 from typing import Any
 
@@ -26,16 +26,16 @@ from portal.lists.number_columns import format_points, format_times
 from portal.unfold import RadioWidget, TextWidget
 
 NUMBERING = {"prefix", "quantity", "starting_number", "number_width"}
-# What a scan of the codes is worth, and for how long: for those who may set that.
+# What a scan of the codes is worth, and for how long. Only users with the right to set scan values see these fields.
 SCAN_VALUE_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campaign", "after_campaign")
-# Of these, what existing codes pay.
+# The scan value fields that decide how many points existing codes pay.
 POINT_FIELDS = ("points_per_scan", "scan_limit")
 REASON_LENGTH = 500
 LABEL = "authcodes.batchrange"
 
 
 class ProtectionWidget(RadioWidget):
-    """Radio buttons whose labels are sentences."""
+    """Radio buttons with whole sentences as labels."""
 
     option_template_name = "admin/authcodes/batch/choice.html"
 
@@ -43,18 +43,18 @@ class ProtectionWidget(RadioWidget):
 class PrintableForm(TenantForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if "error_correction" in self.fields:  # who may only look has no such field
+        if "error_correction" in self.fields:  # read-only users have no such field
             self.fields["error_correction"].required = False
         if "after_campaign" in self.fields:
             self.fields["after_campaign"].required = False
 
     def clean_error_correction(self) -> str:
-        """Who says nothing leaves it as it is; at first that is M."""
+        """Keep the stored value if none is submitted; a new batch has M."""
         result: str = self.cleaned_data["error_correction"] or self.instance.error_correction
         return result
 
     def clean_after_campaign(self) -> str:
-        """Who says nothing leaves it as it is; at first scans earn their usual points."""
+        """Keep the stored value if none is submitted; a new batch earns its usual points."""
         result: str = self.cleaned_data["after_campaign"] or self.instance.after_campaign
         return result
 
@@ -64,10 +64,10 @@ def is_protected(choice: str) -> bool:
 
 
 class NewBatchForm(PrintableForm):
-    """All settings of spec section 2; what cannot be is said at its field."""
+    """All settings of spec section 2. Errors appear at the field that causes them."""
 
-    request: HttpRequest  # the page sets it
-    filled: BatchSettings | None = None  # once it can be said which codes there would be, be they free or taken
+    request: HttpRequest  # set by the page
+    filled: BatchSettings | None = None  # set once the numbering is valid, even if other batches use its codes
     signed = forms.TypedChoiceField(
         label=gettext_lazy("Protection"),
         coerce=is_protected,
@@ -93,14 +93,14 @@ class NewBatchForm(PrintableForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Every setting that cannot be is said at its field, also while others are still missing."""
+        """Report every invalid setting at its field, even while other settings are missing."""
         cleaned = super().clean()
         brand = cleaned.get("brand")
         if brand:
             requested = self.batch_settings()
             result = batches.objections(brand=brand, batch_settings=requested, at=timezone.now())
             for field, message in {**result, **self.not_allowed_by_role(brand, requested)}.items():
-                # While nothing is chosen, what is wrong with a choice is of no use.
+                # An error about an option is no help before an option is chosen.
                 if field not in self.errors and (field != "signed" or field in cleaned):
                     self.add_error(field if field in self.fields else None, message)
             if not set(self.errors) & NUMBERING:
@@ -112,12 +112,12 @@ class NewBatchForm(PrintableForm):
         return cleaned
 
     def batch_settings(self) -> BatchSettings:
-        """What is filled in so far; a missing setting stands at its default, and a missing choice at the safe one."""
+        """The settings filled in so far. Unset fields have their defaults; an unset protection means protected."""
         cleaned = {name: value for name, value in self.cleaned_data.items() if name != "brand"}
         return BatchSettings(**{"range_name": "", "quantity": 1, "signed": True, **cleaned})
 
     def not_allowed_by_role(self, brand: Brand, batch_settings: BatchSettings) -> dict[str, str]:
-        """What the person may not decide at this brand, by field."""
+        """Errors, by field, for settings that this user may not choose for the brand."""
         result = {}
         if brand.pk not in roles.brand_scope(self.request.user, SCAN_VALUE, LABEL):
             message = _("Only managers and owners can set this.")
@@ -136,7 +136,7 @@ class NewBatchForm(PrintableForm):
         return result
 
     def ask_for_codes(self, brand: Brand, batch_settings: BatchSettings) -> None:
-        """Only when it is to be saved: a page that is looked at must not tell what other brands have."""
+        """Called only when the form is saved: a preview must not reveal which prefixes other brands have."""
         try:
             quotas.require(brand.pk, BrandQuota.Resource.CODES, more=batch_settings.quantity, field="quantity")
         except QuotaReached as error:
@@ -155,7 +155,7 @@ class NewBatchForm(PrintableForm):
 
 
 class BatchForm(PrintableForm):
-    """What may still change once codes are printed. More points for them need a reason."""
+    """What may still change once codes are printed. Changing the points that they pay needs a reason."""
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
@@ -166,7 +166,7 @@ class BatchForm(PrintableForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Whoever changes what existing codes pay reads how much that is at most, and says why."""
+        """A change to what existing codes pay needs a reason; the error names the most points it can cost."""
         cleaned = super().clean()
         pays = {name: cleaned[name] for name in POINT_FIELDS if name in self.changed_data and name in cleaned}
         if pays and not cleaned.get("reason") and not self.errors:
@@ -181,7 +181,7 @@ class BatchForm(PrintableForm):
         return day
 
     def clean_scan_limit(self) -> int | None:
-        """What was accepted stays accepted: a lower limit would say that it should not have been."""
+        """Reject a limit below the scans that a code already has: those scans stay accepted."""
         limit: int | None = self.cleaned_data["scan_limit"]
         if limit is None or "scan_limit" not in self.changed_data:
             return limit
@@ -196,7 +196,7 @@ class BatchForm(PrintableForm):
 
 
 def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
-    """How many points the codes of a batch pay at most with these values, and that a reason is needed."""
+    """A message: the most points that the batch's codes can pay with these values, and that a reason is needed."""
     limit = values.get("scan_limit", batch.scan_limit)
     points = values.get("points_per_scan", batch.points_per_scan)
     points = points or (batch.product.redeem_point_value if batch.product else None)
@@ -225,13 +225,13 @@ def worst_case(batch: BatchRange, values: dict[str, Any]) -> str:
 
 
 def prefix_choices(brands: list[Brand]) -> Any:
-    """The prefixes that these brands have, as suggestions of the form."""
+    """The prefixes of these brands, as the form's suggestions."""
     rows = prefixes.of_brands(brands)
     return [(row.prefix, row.brand.name if len(brands) > 1 else "") for row in rows]
 
 
 def protection_of(batch: BatchRange) -> tuple[str, str]:
-    """Colour and name of a batch's kind of codes."""
+    """Badge colour and name of a batch's protection."""
     if batch.printed_elsewhere:
         return "info", _("Printed elsewhere")
     return ("success", _("Protected")) if batch.is_signed else ("", _("Plain numbers"))

@@ -1,4 +1,4 @@
-"""What a batch's page shows next to the batch: links to lists, changes, printing and exports, and its history."""
+"""Links from a batch's page to lists, changes, printing and exports, and the batch's history."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ from portal.lists import local_time
 
 Kind = CodeChange.Kind
 MAX_CHANGES = 20
-# What may be done to a code range of a batch: where in the address, and the button's icon.
+# The changes to a code range of a batch: URL name and icon of each.
 CODE_CHANGE_ACTIONS = {
     Kind.ASSIGNED: ("assign", "sell"),
     Kind.DEACTIVATED: ("deactivate", "block"),
@@ -34,7 +34,7 @@ DELIVERY_TITLES = {
     Kind.DELIVERY_UNDONE: gettext_lazy("Undo a delivery"),
 }
 DELIVERIES = {Kind.DELIVERED: ("deliver", "local_shipping"), Kind.DELIVERY_UNDONE: ("undeliver", "undo")}
-# Buttons of the page; the others are in a menu.
+# Buttons on the page itself; the others are in a menu.
 PRIMARY_ACTIONS = {"print", "assign", "deliver", "deactivate"}
 
 
@@ -44,7 +44,7 @@ def list_of(model: str, batch: BatchRange, **more: str) -> str:
 
 
 def prints_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
-    """A recalled batch is not printed."""
+    """A batch that is recalled as a whole cannot be printed."""
     if not (batch.generated_count and may_print(request.user, batch.brand_id)) or (
         batch.recall_id and not batch.is_recalled_in_part
     ):
@@ -64,7 +64,7 @@ def code_change_actions_for(request: HttpRequest, batch: BatchRange) -> list[dic
 
 
 def act_of(name: str, label: Any, icon: str, address: str) -> dict[str, Any]:
-    """Something that may be done to a code range: a button of the form that names it, which sends it there."""
+    """An action on a code range: a button that submits the range form to this address."""
     return {
         "name": name,
         "label": label,
@@ -80,7 +80,7 @@ def address_of(name: str, batch: BatchRange) -> str:
 
 
 def exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]:
-    """The lists' own exports, of this batch's rows."""
+    """Links to the list exports, limited to this batch."""
     exports = [
         ("authcode", gettext_lazy("Export codes"), {}),
         ("authcode", gettext_lazy("Export unscanned codes"), {"status": "unscanned"}),
@@ -100,13 +100,13 @@ def exports_for(request: HttpRequest, batch: BatchRange) -> list[dict[str, Any]]
 
 
 def generation_job_url(batch: BatchRange) -> str:
-    """Where one can watch its codes being made, or read why they are not."""
+    """Address of the job that makes the batch's codes; empty once they are generated."""
     job = None if batch.is_generated else batches.generations_of(batch.pk).filter(brand=batch.brand_id).first()
     return reverse("admin:jobs_job_change", args=[job.pk]) if job else ""
 
 
 def history_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
-    """The last things that were done to its codes, each moment in the brand's zone."""
+    """The latest changes to the batch's codes, with times in the brand's zone."""
     rows = CodeChange.objects.filter(batch=batch).select_related("product", "upload", "changed_by")[:MAX_CHANGES]
     return {
         "lines": [

@@ -1,4 +1,4 @@
-"""The page of a batch: how far its codes are, the strip on which a part of them is chosen and acted on, and tabs."""
+"""The page of a batch: its progress, tabs, and the strip on which a range of codes is selected and changed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ Kind = CodeChange.Kind
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How many codes have reached a stage. `next_step`: what brings more of them there, for those who may."""
+    """How many codes have reached a stage. `next_step`: the action that brings more codes there, if permitted."""
 
     name: str
     title: str
@@ -72,7 +72,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class ChosenRange:
-    """The part of the batch that the page looks at; `problem`: what is wrong with the codes that the address names."""
+    """The codes that the page shows. `problem`: what is wrong with the range in the address."""
 
     codes: CodeRange | None
     first: str
@@ -86,7 +86,7 @@ class ChosenRange:
 
 
 class BatchPages(TenantAdmin):
-    """Part of the page of batches."""
+    """Mixin of the batch admin: the page of a batch."""
 
     change_form_template = "admin/authcodes/batch/page.html"
 
@@ -98,25 +98,25 @@ class BatchPages(TenantAdmin):
         name = request.GET.get("tab", "")
         name = tabs.SETTINGS if request.method == "POST" else name if name in seen else seen[0]
         page_context: dict[str, Any] = {
-            # Read only where they show: what is saved shows none.
+            # Lazy: a saved form is answered with a redirect that shows none of it.
             "batch_figures": SimpleLazyObject(partial(self.figures_of, request, batch, seen)),
             "batch_tab": name,
             "batch_tabs": [Tab(tabs.TITLES[each], f"?tab={each}", each == name) for each in seen],
             f"batch_{name}": tabs.context_of(request, batch, name),
         }
         if name != tabs.SETTINGS:
-            page_context["media"] = Media()  # that of the form, which is another tab
+            page_context["media"] = Media()  # the form's media, needed only on the settings tab
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def response_post_save_change(self, request: HttpRequest, obj: BatchRange) -> HttpResponseRedirect:  # noqa: ARG002 - Django's
         return HttpResponseRedirect(reverse("admin:authcodes_batchrange_change", args=[obj.pk]))
 
     def figures_of(self, request: HttpRequest, batch: BatchRange, seen: Sequence[str]) -> dict[str, Any]:
-        """Where the batch is, what its codes are, and what may be done with them. `seen`: the tabs that are there."""
+        """State, figures and permitted actions of the batch. `seen`: the tabs that the user may open."""
         job = self.generation_in(batch)
-        if job is None and not batch.is_generated:  # it may have ended since the batch was read
+        if job is None and not batch.is_generated:  # the job may have ended after the batch was read
             batch = self.get_queryset(request).get(pk=batch.pk)
-        stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined] # get_queryset says so
+        stopped = not (batch.is_generated or batch.is_being_made)  # type: ignore[attr-defined] # set by get_queryset
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
         spans = {"delivered": delivered(batch)}
         if tabs.PRINTS in seen:
@@ -149,16 +149,16 @@ class BatchPages(TenantAdmin):
         }
 
     def badge_of(self, batch: BatchRange) -> Any:
-        """Its state."""
+        """The badge of the batch's state."""
         raise NotImplementedError
 
     def generation_in(self, batch: BatchRange) -> dict[str, Any] | None:
-        """The job that makes its codes, while it does: the page follows it."""
+        """The unfinished job that makes the codes; the page shows its progress."""
         raise NotImplementedError
 
 
 def stages_of(batch: BatchRange, spans: Mapping[str, list[Span]], actions: Sequence[dict[str, Any]]) -> list[Stage]:
-    """The stages, from generated to scanned. Of a large batch neither all codes nor all scans are read."""
+    """The stages, from generated to scanned. A large batch is counted without reading all its codes or scans."""
     counted = figures.codes(brands=[batch.brand], filters=Filters(batch_id=batch.pk))
     generated = batch.generated_count
     steps = {each["name"]: each for each in actions}
@@ -187,7 +187,7 @@ def stages_of(batch: BatchRange, spans: Mapping[str, list[Span]], actions: Seque
 
 
 def chosen_in(request: HttpRequest, batch: BatchRange) -> ChosenRange:
-    """What the address chooses, or all codes that the batch has."""
+    """The range in the address, or all codes of the batch."""
     try:
         whole = full_range(batch)
     except BatchRejected:
@@ -203,7 +203,7 @@ def chosen_in(request: HttpRequest, batch: BatchRange) -> ChosenRange:
 
 
 def strip_for(batch: BatchRange, chosen: ChosenRange, spans: Mapping[str, list[Span]]) -> Strip | None:
-    """None where there is nothing to draw: no codes yet, or codes without numbers."""
+    """The strip; None if the batch has no codes yet or its codes have no numbers."""
     codes = chosen.codes
     span = span_of(batch, codes.first, codes.last) if codes and not batch.printed_elsewhere else None
     if span is None:

@@ -1,4 +1,4 @@
-"""The strip of a batch's page: its codes from the first to the last as lanes, one above the other, and as a table."""
+"""The strip of a batch's page: its codes from first to last, as stacked lanes and as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from authcodes.models.batches import BatchRange
 from core.numbers import format_number
 
 WIDTH, LANE_HEIGHT, LANE_GAP = 1200, 16, 6
-MIN_WIDTH = 3  # of a box, so that a single code of a million is seen
-MIN_GAP = 1  # between boxes: about a pixel
+MIN_WIDTH = 3  # of a box, so that a single code among a million is visible
+MIN_GAP = 1  # between boxes, about a pixel
 MIN_OPACITY = 0.25
 TABLE_ROWS = 10
 LANES = {
@@ -25,7 +25,7 @@ LANES = {
     "deactivated": gettext_lazy("Deactivated"),
     "recalled": gettext_lazy("Recalled"),
 }
-SPAN_LANES = {"printed", "delivered", "recalled"}  # known to the code; the others are read from a sample
+SPAN_LANES = {"printed", "delivered", "recalled"}  # exact spans; the other lanes are read from a sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """`name`: of its colour in batch.css."""
+    """`name`: the key of its colour in batch.css."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table: a code range, and the share of its codes, in percent, for each lane."""
+    """A table row: a code range and, for each lane, the percentage of its codes in that state."""
 
     first: str
     last: str
@@ -57,7 +57,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """`low`, `size`, `prefix`, `digits`: what its script needs to name a code by its place."""
+    """`low`, `size`, `prefix`, `digits`: what the page's script needs to derive a code from its position."""
 
     lanes: tuple[Lane, ...]
     rows: tuple[Row, ...]
@@ -83,7 +83,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class CodeState:
-    """What a lane of codes shows: a name, a title, and how many codes of a part are so."""
+    """The state that a sampled lane shows: name, title, and how many codes of a part are in it."""
 
     name: str
     title: Any
@@ -94,9 +94,9 @@ class CodeState:
 
 
 def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]], *, is_part: bool) -> Strip:
-    """Of a code range of a batch with numbers; `is_part`: the batch has more codes. One statement.
+    """The strip of a code range of a numbered batch. Runs one statement. `is_part`: the batch has more codes.
 
-    `spans`: what is printed, unless whoever looks may not see that, what is delivered, and which part is recalled.
+    `spans`: printed codes if the user may see them, delivered codes, and the recalled part if there is one.
     """
     sampled = sample(batch, span)
     numbering = numbering_of(batch)
@@ -123,10 +123,10 @@ def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]],
 
 
 def span_boxes(spans: Sequence[Span], bounds: Span, title: Any) -> tuple[Box, ...]:
-    """A box for each; those that the eye cannot keep apart are one, denser the more of its codes are so."""
+    """A box for each span. Spans too close to tell apart share a box, darker the more of its codes are in a span."""
     min_gap = MIN_GAP * bounds.size / WIDTH
     min_width = MIN_WIDTH * bounds.size / WIDTH
-    boxes: list[list[int]] = []  # first and last number, and how many between them are so
+    boxes: list[list[int]] = []  # first and last number, and how many between them are in a span
     for each in spans:
         if boxes and each.first < max(boxes[-1][1] + 1, boxes[-1][0] + min_width) + min_gap:
             boxes[-1][1:] = [each.last, boxes[-1][2] + each.size]
@@ -144,7 +144,7 @@ def span_boxes(spans: Sequence[Span], bounds: Span, title: Any) -> tuple[Box, ..
 
 
 def part_boxes(sampled: Sample, state: CodeState) -> tuple[Box, ...]:
-    """A box for each run of parts of which as many codes are so: the more, the denser."""
+    """A box for each run of parts with equal shares: the higher the share, the darker the box."""
     shares: dict[int, float] = {
         part.index: state.of(part) / part.codes for part in sampled.parts if part.codes and state.of(part)
     }
@@ -161,7 +161,7 @@ def part_boxes(sampled: Sample, state: CodeState) -> tuple[Box, ...]:
 
 
 def box(place: float, width: float, opacity: float, title: str) -> Box:
-    """Places and widths are shares of the whole."""
+    """Positions and widths are fractions of the whole."""
     wide = max(MIN_WIDTH, width * WIDTH)
     return Box(f"{min(place * WIDTH, WIDTH - wide):.1f}", f"{wide:.1f}", f"{opacity:.2f}", title)
 
@@ -171,7 +171,7 @@ def opacity_of(share: float) -> float:
 
 
 def percent_text(share: float) -> str:
-    """Neither none nor all is said of what is almost so."""
+    """A share near 0 or 1 is never rounded to 0 % or 100 %."""
     if 0 < share < 0.01:
         return "< 1 %"
     return "> 99 %" if 0.99 < share < 1 else f"{format_number(round(100 * share))} %"
@@ -180,7 +180,7 @@ def percent_text(share: float) -> str:
 def rows_of(
     sampled: Sample, numbering: Any, inner: Mapping[str, Sequence[Span]], lanes: Sequence[Lane]
 ) -> tuple[Row, ...]:
-    """As many rows as a table has room for, each of whole parts."""
+    """At most TABLE_ROWS rows, each of whole parts."""
     by_part = {part.index: part for part in sampled.parts}
     step = -(-sampled.part_count // TABLE_ROWS)
     rows = []
@@ -199,6 +199,6 @@ def rows_of(
 
 
 def sampled_percent(parts: Sequence[PartSample], state: CodeState) -> str:
-    """A dash where no code was read."""
+    """The share of the sampled codes in this state; a dash if no code was read."""
     read = sum(part.codes for part in parts)
     return percent_text(sum(state.of(part) for part in parts) / read) if read else "-"

@@ -1,4 +1,4 @@
-"""What a new batch would make, said while its form is being filled in; what is wrong with it is what the form says."""
+"""A preview of the batch that a form would create, shown while the form is being filled in; errors are the form's."""
 
 from datetime import datetime
 from typing import Any
@@ -23,13 +23,13 @@ from portal.lists.number_columns import format_points
 
 
 def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
-    """For the summary's template: what is told of the codes to `by`, what is wrong, and what is still missing."""
+    """Context of the summary template: the preview, errors, and missing fields. `by`: decides what advice is linked."""
     form.is_valid()
     wrong, missing = [], []
-    # What is printed is asked last.
+    # Errors about the protection come last.
     for name, errors in sorted(form.errors.as_data().items(), key=lambda each: each[0] == "signed"):
         label = form.fields[name].label if name in form.fields else _("All settings")
-        # A look-up that nothing was chosen in yet, or a name that is still empty, is no mistake.
+        # An empty required field counts as missing, not as wrong.
         if not form.data.get(name) and name in form.fields and form.fields[name].required:
             missing.append(label)
         else:
@@ -41,13 +41,13 @@ def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
             "warning": _("Anyone can guess the next code."),
             **_advice(form.cleaned_data["brand"], by),
         }
-    if context and "signed" not in form.cleaned_data:  # nobody has chosen what is printed yet
+    if context and "signed" not in form.cleaned_data:  # no protection chosen yet
         context = {**context, "printed": "", "lines": [line for line in context["lines"] if line != tag_line()]}
     return {"preview": context, "product": form.cleaned_data.get("product"), "wrong": wrong, "missing": missing}
 
 
 def _advice(brand: Brand, by: Any) -> dict[str, str]:
-    """What makes guessing harder where codes are plain, with the way there for those who may change it."""
+    """Advice for plain codes that makes guessing harder, linked if the user may change the setting."""
     if brand.requires_confirmed_email:
         return {}
     may_change = brand.pk in full_scope(by, CHANGE, "brands.brand")
@@ -59,7 +59,7 @@ def _advice(brand: Brand, by: Any) -> dict[str, str]:
 
 
 def summary_context(brand: Brand, batch_settings: BatchSettings) -> dict[str, Any]:
-    """The codes there would be, what is printed, and what is given to them."""
+    """The first and last code, what is printed, and the rules of the codes."""
     first, last = batch_settings.numbering.first_code, batch_settings.numbering.last_code
     host = hostname_of(brand.pk)
     printed = f"{first}{SEPARATOR}…" if batch_settings.signed else first
@@ -73,7 +73,7 @@ def summary_context(brand: Brand, batch_settings: BatchSettings) -> dict[str, An
 
 
 def lines_of(brand: Brand, batch_settings: BatchSettings) -> list[str]:
-    """What is assigned and what a scan will bring, a sentence each."""
+    """Assignment and scan rules, one sentence each."""
     product, day = batch_settings.product, batch_settings.expiration_date
     return [
         _("All codes are assigned to %(product)s.") % {"product": product}
@@ -104,14 +104,14 @@ def _campaign_lines(batch_settings: BatchSettings) -> list[str]:
 
 
 def after_campaign_text(choice: str) -> str:
-    """What scans earn while the campaign is not running, in a sentence."""
+    """A sentence: what scans earn while the campaign is not running."""
     if choice == BatchRange.AfterCampaign.NOTHING:
         return _("While the campaign is not running, scans earn nothing.")
     return _("While the campaign is not running, scans earn their usual points.")
 
 
 def campaign_note(batch: BatchRange, *, at: datetime) -> str:
-    """What the batch's page says of a campaign that is not running; empty where it runs, or there is none."""
+    """The note on the batch's page while its campaign is not running; empty otherwise."""
     if batch.campaign is None or Campaign.objects.running(at).filter(pk=batch.campaign.pk).exists():
         return ""
     state = _("The campaign %(campaign)s is not running.") % {"campaign": batch.campaign}
@@ -120,7 +120,7 @@ def campaign_note(batch: BatchRange, *, at: datetime) -> str:
 
 
 def printed_note(batch: BatchRange) -> str:
-    """What the page of a batch that was printed elsewhere says of it; empty for any other."""
+    """The note on the page of a batch that was printed elsewhere; empty otherwise."""
     if not batch.printed_elsewhere:
         return ""
     if not batch.quantity:
@@ -131,7 +131,7 @@ def printed_note(batch: BatchRange) -> str:
 
 
 def _points(brand: Brand, batch_settings: BatchSettings) -> str:
-    """0 and empty both leave it to the product, then to the customer's level, then to the default."""
+    """0 and empty both fall back to the product, then to the customer's level, then to the default."""
     own = batch_settings.points_per_scan or (
         batch_settings.product.redeem_point_value if batch_settings.product else None
     )
@@ -143,7 +143,7 @@ def _points(brand: Brand, batch_settings: BatchSettings) -> str:
 
 
 def _limits(brand: Brand, batch_settings: BatchSettings) -> list[str]:
-    """What the batch costs at most, what needs a second person, and which prefix would be reserved."""
+    """The maximum cost, what needs a second approval, and which prefix would be reserved."""
     points = (
         batch_settings.points_per_scan
         or (batch_settings.product.redeem_point_value if batch_settings.product else None)

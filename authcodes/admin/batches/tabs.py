@@ -1,4 +1,4 @@
-"""The tabs of a batch's page: its codes, its print files, its scans, and what was done to its codes."""
+"""The tabs of a batch's page: codes, print files, scans, and the history of its codes."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,13 +36,13 @@ TITLES = {
     HISTORY: gettext_lazy("History"),
     SETTINGS: gettext_lazy("Settings"),
 }
-# What somebody has to see for a tab.
+# The model that a user must be allowed to view for a tab.
 NEEDED = {PRINTS: "authcodes.printrun", SCANS: "authcodes.scan", HISTORY: "authcodes.codechange"}
 MAX_CODES, MAX_RUNS = 25, 20
 
 
 def seen_by(request: HttpRequest, batch: BatchRange) -> list[str]:
-    """The tabs that the person may open."""
+    """The tabs that the user may open."""
     return [
         name
         for name in TITLES
@@ -51,13 +51,13 @@ def seen_by(request: HttpRequest, batch: BatchRange) -> list[str]:
 
 
 def context_of(request: HttpRequest, batch: BatchRange, name: str) -> dict[str, Any]:
-    """What the tab shows, read when it is opened."""
+    """The tab's template context, read only when the tab is opened."""
     makers = {CODES: codes_of, PRINTS: prints_of, SCANS: scans_of, HISTORY: history_of}
     return makers[name](request, batch) if name in makers else {}
 
 
 def codes_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
-    """The first codes after a code that the address names."""
+    """The first codes, or those after the code in the address."""
     after = code_in(request.GET.get("after", ""), batch)
     rows = AuthCode.objects.filter(batch=batch, code__gt=after) if after else AuthCode.objects.filter(batch=batch)
     bounded = rows.filter(code__range=(batch.first_code, batch.last_code))
@@ -84,14 +84,14 @@ def codes_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
 
 
 def code_in(text: str, batch: BatchRange) -> str:
-    """A code of the batch that an address names; empty for anything else."""
+    """The batch's code in `text`; empty for anything else."""
     if batch.printed_elsewhere:
         return text if len(text) <= MAX_CODE_LENGTH and text.isprintable() else ""
     return numbering_of(batch).find(text) or ""
 
 
 def prints_of(_request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
-    """The latest print files; the state of one that is being made is followed."""
+    """The latest print runs; the page polls the state of unfinished ones."""
     rows = PrintRun.objects.filter(brand=batch.brand_id, batch=batch).select_related("job", "started_by", "brand")
     page = page_of("authcodes.printrun")
     return {
@@ -111,7 +111,7 @@ def prints_of(_request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
 
 
 def scans_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
-    """Where and when its codes were scanned, as Home counts it."""
+    """Where and when the codes were scanned, counted as on Home."""
     scans = figures.scans(brands=[batch.brand], filters=Filters(batch_id=batch.pk), max_places=scan_map.MAX_PLACES)
     today = timezone.now().astimezone(batch.brand.zone).date()
     first = min([batch.created_at.astimezone(batch.brand.zone).date(), today, *(day.day for day in scans.days)])

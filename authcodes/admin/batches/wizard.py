@@ -1,6 +1,6 @@
-"""The wizard of a new batch: what for, how many, protection and rules; then on to print its codes.
+"""The wizard of a new batch: purpose, quantity, protection and rules; then on to printing.
 
-The fields, and what is wrong with them, are those of the form of a new batch; here they are asked in steps.
+It shows the fields and errors of the form of a new batch, grouped in steps.
 """
 
 from dataclasses import dataclass, replace
@@ -29,8 +29,8 @@ from core.numbers import is_id
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 
-DUPLICATE_WINDOW = timedelta(minutes=2)  # in which the same batch again is the same click again
-CREATED_FLAG = "batch_made"  # by this very request
+DUPLICATE_WINDOW = timedelta(minutes=2)  # an identical batch within this time is a repeated click
+CREATED_FLAG = "batch_made"  # set if this request created a batch
 MAX_NAME_LENGTH = 100
 STEPS: tuple[tuple[str, Any, tuple[str, ...], tuple[str, ...]], ...] = (
     (
@@ -52,7 +52,7 @@ STEPS: tuple[tuple[str, Any, tuple[str, ...], tuple[str, ...]], ...] = (
         ("points_per_scan", "scan_limit", "expiration_date"),
     ),
 )
-# What the fields that few change are called together, by step.
+# The titles of the rarely changed fields, by step.
 ADVANCED_TITLES = {
     "what-for": gettext_lazy("Campaign"),
     "how-many": gettext_lazy("Numbering (filled in automatically)"),
@@ -62,7 +62,7 @@ ADVANCED_TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`advanced_fields`: those that stay folded unless something is wrong with one."""
+    """`advanced_fields`: collapsed unless one of them has an error."""
 
     id: str
     title: Any
@@ -73,12 +73,12 @@ class Step:
 
 
 class BatchWizard(TenantAdmin):
-    """Part of the page of batches."""
+    """Mixin of the batch admin: the wizard of a new batch."""
 
     add_form_template = "admin/authcodes/batch/wizard.html"
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The product that the address names, and what can be made of it: a name, and numbers that are free."""
+        """The product in the address with a suggested name, and unused numbers for the brand."""
         initial = super().get_changeform_initial_data(request)
         product = self.product_named(request)
         if product is not None:
@@ -89,7 +89,7 @@ class BatchWizard(TenantAdmin):
         return {**(numbers_for(brand) if brand else {}), **initial}
 
     def product_named(self, request: HttpRequest) -> Product | None:
-        """Of a brand where the person may make batches."""
+        """The product in the address, if the user may create batches for its brand."""
         chosen = request.GET.get("product", "")
         if not is_id(chosen):
             return None
@@ -116,7 +116,7 @@ class BatchWizard(TenantAdmin):
             and not vars(request).get(CREATED_FLAG)
             and (duplicate := self.recent_duplicate(request))
         ):
-            list(messages.get_messages(request))  # what the slower one of two clicks was refused for
+            list(messages.get_messages(request))  # drops the error message of the slower of two clicks
             return self.redirect_after_create(request, duplicate)
         return response
 
@@ -129,7 +129,7 @@ class BatchWizard(TenantAdmin):
         return response
 
     def recent_duplicate(self, request: HttpRequest) -> BatchRange | None:
-        """The batch that this very person just made with the same name and numbers: a button that was pressed twice."""
+        """The batch that this user just created with the same name and numbers: the button was pressed twice."""
         names = ("brand", "range_name", "prefix", "quantity", "starting_number")
         brand, name, prefix, quantity, start = (request.POST.get(each, "").strip() for each in names)
         if not (is_id(brand) and is_id(quantity) and is_id(start) and PREFIX.fullmatch(prefix)) or "\0" in name:
@@ -147,7 +147,7 @@ class BatchWizard(TenantAdmin):
         return duplicate
 
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
-        """Few codes are made at once, so that they can be printed right away; many by a worker."""
+        """A small batch is generated at once, so that it can be printed right away; a worker generates a large one."""
         by = staff_user(request)
         requested = replace(form.batch_settings(), points_per_scan=obj.points_per_scan)
         made = batches.create_batch(brand=obj.brand, batch_settings=requested, at=timezone.now(), by=by)
@@ -164,7 +164,7 @@ class BatchWizard(TenantAdmin):
         return self.redirect_after_create(request, obj)
 
     def redirect_after_create(self, request: HttpRequest, batch: BatchRange) -> HttpResponse:
-        """To print its codes, or to its page while they are being made."""
+        """Redirect to printing, or to the batch's page while its codes are being made."""
         made = BatchRange.objects.get(pk=batch.pk)
         if made.is_generated and may_print(request.user, made.brand_id):
             text = _("Batch created. Print its codes here, or later from its page.")
@@ -175,7 +175,7 @@ class BatchWizard(TenantAdmin):
 
 
 def steps_of(form: Any) -> list[Step]:
-    """The fields that the person may fill in."""
+    """The steps, with the fields that the user may fill in."""
     steps = []
     for name, title, usual, folded in STEPS:
         fields, advanced_fields = ([form[each] for each in names if each in form.fields] for names in (usual, folded))
@@ -185,7 +185,7 @@ def steps_of(form: Any) -> list[Step]:
 
 
 def name_for(product: Product) -> str:
-    """A name that no batch of the brand has: product and month, and a number where that is taken."""
+    """An unused batch name: product and month, with a number if that name is taken."""
     at: datetime = timezone.localtime(timezone.now(), product.brand.zone)
     stem = f"{product.title[:MAX_NAME_LENGTH]}, {date_format(at, 'F Y')}"
     rows = BatchRange.objects.filter(brand=product.brand_id, range_name__startswith=stem)
@@ -195,7 +195,7 @@ def name_for(product: Product) -> str:
 
 
 def numbers_for(brand: Brand) -> dict[str, Any]:
-    """As the brand's last batch was numbered, and from where its numbers end; the first batch gets the brand's name."""
+    """The numbering of the brand's last batch, continued; for a first batch, a prefix from the brand's slug."""
     own = BatchRange.objects.filter(brand=brand, printed_elsewhere=False)
     last = own.order_by("-pk").first()
     if last is None:

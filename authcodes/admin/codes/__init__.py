@@ -1,1 +1,1 @@
-"""Pages about batches, codes and prefixes."""
+"""Pages for codes and prefixes."""

@@ -1,4 +1,4 @@
-"""Pages that change many codes: they ask what to do, show what it changes, then do it."""
+"""Pages that change many codes: form, preview, then the change."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ from portal.undo import offers
 
 LABEL = "authcodes.authcode"
 Kind = CodeChange.Kind
-MAX_NAMED = 30  # codes that a page names
+MAX_NAMED = 30  # codes that a page lists
 
 
 @dataclass(frozen=True, slots=True)
 class ActionTexts:
-    """How a page speaks of what it does: as its title and button, in a sentence, and once it is done."""
+    """How a page describes its change: in the title and button, in a sentence, and once done."""
 
     title: Any
     explanation: Any
@@ -82,12 +82,12 @@ def may_act(request: HttpRequest, brand_id: int) -> bool:
 
 
 def products_of(page: TenantAdmin, request: HttpRequest) -> Any:
-    """The products that the person may give codes to."""
+    """The products that the user may assign codes to."""
     return page.admin_site.get_model_admin(Product).choices(request, roles.brand_scope(request.user, ACT, LABEL))
 
 
 def step(request: HttpRequest) -> str:
-    """Where the person is: the form, its preview, or past it."""
+    """The step of the page: form, preview or confirm."""
     if request.method != "POST" or "edit" in request.POST:
         return "form"
     return "confirm" if "confirm" in request.POST else "preview"
@@ -107,7 +107,7 @@ def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **mor
 
 
 def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> HttpResponse:
-    """Something is done to a range of a batch's codes."""
+    """Change a code range of a batch."""
     if not may_act(request, batch.brand_id):
         raise PermissionDenied
     form = _range_form(page, request, batch, kind)
@@ -127,13 +127,13 @@ def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: C
 
 
 def chosen_range(request: HttpRequest, batch: BatchRange) -> dict[str, str]:
-    """What the form of a range begins with: the codes that the address names, or all of the batch."""
+    """Initial values of the range form: the codes in the address, or the whole batch."""
     first, last = named_in_address(request)
     return {"first": first or batch.first_code, "last": last or batch.last_code}
 
 
 def named_in_address(request: HttpRequest) -> tuple[str, str]:
-    """The first and the last code of a range, as the address has them; empty for what it does not name."""
+    """The first and last code in the address; empty strings if missing."""
     first, last = (request.GET.get(name, "")[:MAX_CODE_LENGTH].strip() for name in ("first", "last"))
     return first, last
 
@@ -169,7 +169,7 @@ def _preview_of(codes: CodeRange, requested: CodeChangeRequest) -> dict[str, Any
 
 
 def _changes(kind: CodeChange.Kind, preview: ChangePreview) -> tuple[int, str]:
-    """How many codes would change, and what keeps them from it."""
+    """How many codes would change, and what prevents the change."""
     if kind == Kind.ASSIGNED:
         taken = _("Some of these codes are assigned to another product. Unassign them first.")
         return (0, taken) if preview.taken else (preview.codes, "")
@@ -180,7 +180,7 @@ def _changes(kind: CodeChange.Kind, preview: ChangePreview) -> tuple[int, str]:
 
 
 def _execute(page: TenantAdmin, request: HttpRequest, codes: CodeRange, requested: CodeChangeRequest) -> HttpResponse:
-    """Do it, at once or as a job, and tell."""
+    """Make the change, at once or as a job, and report it."""
     texts = TEXTS[requested.kind]
     if codes.size > bulk_changes.CODES_AT_ONCE:
         job = bulk_changes.start_change(codes=codes, requested=requested, by=staff_user(request))
@@ -202,7 +202,7 @@ def _execute(page: TenantAdmin, request: HttpRequest, codes: CodeRange, requeste
 
 
 def can_be_undone(requested: CodeChangeRequest, codes: QuerySet[AuthCode]) -> bool:
-    """Whether undoing it would leave each of the codes as it is now, if all of them change."""
+    """Whether undoing would restore every code, provided that all of them change."""
     if requested.assignment:
         return not requested.assignment.summary and not codes.filter(product__isnull=False).exists()
     return requested.kind in OPPOSITES
@@ -213,7 +213,7 @@ def count_text(done: Any, count: int) -> str:
 
 
 def of_typed(page: TenantAdmin, request: HttpRequest) -> HttpResponse:
-    """Single codes are assigned: typed, looked at line by line, then all of them or none."""
+    """Assign single codes: typed in, checked line by line, then all or none."""
     if not roles.brand_scope(request.user, ACT, LABEL):
         raise PermissionDenied
     initial = {"codes": request.GET.get("codes", "")[:MAX_CODE_LENGTH]}
@@ -272,7 +272,7 @@ def _typed_done(
 
 
 def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeChange.Kind) -> HttpResponse:
-    """One code is switched off or on, with a reason."""
+    """Deactivate or reactivate one code, with a reason."""
     if not may_act(request, code.brand_id):
         raise PermissionDenied
 
@@ -289,7 +289,7 @@ def of_chosen(
     kind: CodeChange.Kind,
     note: Callable[[list[AuthCode], str], None],
 ) -> HttpResponse | None:
-    """Codes chosen in the list: the reason is asked first. None: there are none."""
+    """Deactivate or reactivate selected codes, after asking for a reason. Returns None if there are none."""
     if not codes:
         return None
     saved = [(name, value) for name in ("action", "select_across") for value in request.POST.getlist(name)[:1]]
@@ -311,7 +311,7 @@ def _report_change(
     changed: int,
     action: UUID | None,
 ) -> None:
-    """With an offer to undo the action, where every one of the codes changed."""
+    """Report the change, with an undo offer if every code changed."""
     done = TEXTS[kind].done
     if action and changed == len(codes):
         what = {"kind": kind.value, "action": str(action)}
@@ -342,7 +342,7 @@ def _confirmed(
 
 
 def _switch(request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, reason: str) -> tuple[int, UUID]:
-    """Returns how many changed, and the action in their history."""
+    """Returns the number of changed codes, and the id of the change in their history."""
     requested, action = CodeChangeRequest(kind, reason=reason), uuid4()
     by, now = staff_user(request), timezone.now()
     changed = bulk_changes.change_codes(codes=codes, requested=requested, by=by, at=now, action_id=action, waits=False)

@@ -1,4 +1,4 @@
-"""Forms of the pages that change many codes at once."""
+"""Forms that change many codes at once."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from portal.base.confirmation import reason_field
 from portal.base.forms import DomainErrorForm
 from portal.unfold import NumberWidget, TextareaWidget, TextWidget
 
-# Characters of a pasted line: a code, or the address that holds it. One may be longer, all of them may not.
+# Average length of a pasted line: a code, or the address that contains it. Limits the whole text, not a single line.
 MEAN_LINE_LENGTH = 200
 
 
@@ -24,7 +24,7 @@ class ChangeReasonForm(DomainErrorForm):
 
 
 class CodeRangeForm(DomainErrorForm):
-    """From which code to which."""
+    """The first and the last code of a range."""
 
     first = forms.CharField(label=gettext_lazy("First code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
     last = forms.CharField(label=gettext_lazy("Last code"), max_length=MAX_CODE_LENGTH, widget=TextWidget)
@@ -58,7 +58,7 @@ class AssignmentForm(DomainErrorForm):
     )
 
     def limit_choices(self, products: Any, admin_site: Any, *, sets_points: bool) -> None:
-        """Offer these products, looked up while the person types, and points only where `sets_points`."""
+        """Offer these products through a lookup; offer points only if `sets_points`."""
         if not sets_points:
             del self.fields["points_per_scan"]
         field: Any = self.fields["product"]
@@ -81,7 +81,7 @@ class ChangeRangeForm(CodeRangeForm, ChangeReasonForm):
 
 
 class PastedCodesForm(AssignmentForm):
-    """Single codes, typed, pasted or scanned into the box."""
+    """Single codes, typed, pasted or scanned."""
 
     codes = forms.CharField(
         label=gettext_lazy("Codes"),

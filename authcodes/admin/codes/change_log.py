@@ -1,4 +1,4 @@
-"""Page: what was done to codes, by whom and why. For reading: history.py alone writes it."""
+"""Page: changes to codes, by whom and why. Read-only: only history.py writes them."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Page: single codes. Staff note where they are kept, and switch them off and on."""
+"""Page: single codes. Staff note where they are kept, and deactivate and reactivate them."""
 
 from typing import Any, ClassVar
 
@@ -49,7 +49,7 @@ COLOURS = {
     "scanned": "info",
     "unscanned": "success",
 }
-# Filters of the list that ask whether a code was scanned, or which it is now.
+# Filters of the list that depend on whether a code was scanned.
 SCANNED_OR_NOT = ("status", "scan_count", "scan_count__gt")
 
 
@@ -57,7 +57,7 @@ def shows_unscanned(query: QueryDict) -> bool:
     return query.get("status") == Status.UNSCANNED or query.get("scan_count") == "0"
 
 
-# Filters of the list that ask for whole batches, and what each is for a batch.
+# Filters of the list that select whole batches, with the matching field of a batch.
 COUNTED_BY = {
     "batch__id__exact": "pk",
     "batch__campaign__campaign_id__exact": "campaign",
@@ -126,7 +126,7 @@ class AuthCodeAdmin(CodeTimeline):
         return suggestions(request, self.brands_seen(request))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """With the way to print the codes that the list shows."""
+        """Add the link that prints the listed codes."""
         link = ""
         if self.print_page.brand_scope(request, ACT):
             query = f"?{request.GET.urlencode()}" if request.GET else ""
@@ -134,7 +134,7 @@ class AuthCodeAdmin(CodeTimeline):
         return super().changelist_view(request, {"print_address": link, **(extra_context or {})})
 
     def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:
-        """Batches know how many codes they have; planners of young tables do not."""
+        """Sum the code counts of batches: exact, while planner estimates of young tables are not."""
         if not changes.asks_only(*COUNTED_BY):
             return None
         parameters = {field: changes.filter_params.get(name, [""])[-1] for name, field in COUNTED_BY.items()}
@@ -147,7 +147,7 @@ class AuthCodeAdmin(CodeTimeline):
         return self.admin_site.get_model_admin(PrintRun)
 
     def export_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Beside all that the list shows the unscanned codes, where it is not limited by what was scanned."""
+        """Also offer an export of the unscanned codes, unless a filter already depends on scans."""
         links = super().export_links(request)
         if any(request.GET.get(name) for name in SCANNED_OR_NOT):
             return links
@@ -159,7 +159,7 @@ class AuthCodeAdmin(CodeTimeline):
         return gettext("Export unscanned codes") if shows_unscanned(query) else gettext("Export codes")
 
     def export_kind_of(self, query: QueryDict) -> str:
-        """Of codes that nobody scanned there is less to say."""
+        """Exports of unscanned codes have fewer columns."""
         return "export-unscanned" if shows_unscanned(query) else "export-codes"
 
     @display(description=gettext_lazy("status"))
@@ -179,8 +179,8 @@ class AuthCodeAdmin(CodeTimeline):
         return search.rows, False
 
     def first_match(self, request: HttpRequest, rows: QuerySet[AuthCode], text: str) -> QuerySet[AuthCode]:
-        """What the portal's search box shows: codes that begin so, in the order of their index, each with the customer
-        of its latest accepted scan if the person may see that scan.
+        """Matches for the portal's search box: codes with this start, in index order, each with the customer of its
+        latest accepted scan if the user may see that scan.
         """
         reading = read(text)
         if not (reading and reading.code):
@@ -195,7 +195,7 @@ class AuthCodeAdmin(CodeTimeline):
         return matches.annotate(last_customer=Subquery(latest))
 
     def describe_match(self, code: AuthCode) -> list[str]:
-        """What the search box says of a code beside it."""
+        """The details next to a code in the search box."""
         customer = getattr(code, "last_customer", None)
         return [
             *([str(code.product)] if code.product else []),
@@ -210,7 +210,7 @@ def scans_text(number: int) -> str:
 
 
 def status_of(code: AuthCode) -> str:
-    """The one status that matters most for whoever scans it."""
+    """The status that matters most to a customer who scans the code."""
     if code.batch.recalls(code.code):
         return "recalled"
     if code.deactivated_at:

@@ -1,4 +1,4 @@
-"""In a customer's timeline: their scans, and why each earned or did not."""
+"""Timeline source: a customer's scans, and why each earned points or did not."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -18,7 +18,7 @@ from portal.lists.number_columns import format_points
 from portal.timeline.sources import Line, Source, Subject, address_of
 
 Status = Scan.PointsStatus
-# What the reasons of an accepted scan that earned nothing leave open.
+# Reasons of scans that were not accepted.
 NOT_ACCEPTED = {
     Scan.Reason.UNKNOWN,
     Scan.Reason.BAD_TAG,
@@ -51,7 +51,7 @@ def line_of(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) -
 
 
 def why(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) -> str:
-    """Why it earned, or did not; in words for staff."""
+    """Why the scan earned points or did not, worded for staff."""
     if scan.points_awarded:
         return _("earned %(points)s") % {"points": format_points(scan.points_awarded)}
     if scan.reason in NOT_ACCEPTED:
@@ -65,7 +65,7 @@ def why(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) -> st
 
 
 def repeated(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) -> str:
-    """Of a code that was scanned before: when, and whether by the same customer."""
+    """For a code that was scanned before: when, and whether by the same customer."""
     if first is None or first[0] >= scan.scanned_at:
         return _("no points: %(reason)s") % {"reason": scan.get_reason_display()}
     day = date_format(first[0].astimezone(subject.brand.zone), "SHORT_DATE_FORMAT")
@@ -75,7 +75,7 @@ def repeated(subject: Subject, scan: Scan, first: tuple[datetime, bool] | None) 
 
 
 def first_scans(subject: Subject, scans: Sequence[Scan]) -> dict[int, tuple[datetime, bool]]:
-    """Of these scans' codes when each was accepted first, and whether of this customer. Two queries, by keys."""
+    """For each scanned code: when it was first accepted, and whether from this customer. Two queries, by key."""
     codes = {scan.auth_code_id for scan in scans if scan.auth_code_id}
     if not codes:
         return {}

@@ -1,4 +1,4 @@
-"""Page: the prefixes that a brand's codes begin with. Operators move one to another brand, or free it."""
+"""Page: the prefixes of a brand's codes. Operators can move a prefix to another brand, or release it."""
 
 from typing import Any, ClassVar
 
@@ -22,9 +22,9 @@ from portal.base.tenant_scope import staff_user
 
 
 class CodePrefixForm(TenantForm):
-    """A new prefix is asked for when it is saved, never while it is typed."""
+    """Whether a new prefix is free is checked only when it is saved, never while it is typed."""
 
-    request: HttpRequest  # the page sets it
+    request: HttpRequest  # set by the page
 
     def clean_prefix(self) -> str:
         prefix: str = self.cleaned_data["prefix"]
@@ -43,7 +43,7 @@ class CodePrefixForm(TenantForm):
         return cleaned
 
     def _get_validation_exclusions(self) -> set[str]:
-        """Django would say that the prefix exists; the database says it, in one way for all."""
+        """Skip Django's uniqueness check: the database reports a taken prefix, in the same way for all brands."""
         return {*super()._get_validation_exclusions(), "prefix"}
 
 
@@ -71,7 +71,7 @@ class CodePrefixAdmin(TenantAdmin):
         return form
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Operators may move a prefix; what it is stays."""
+        """Operators may move a prefix to another brand; its text is fixed."""
         fields = [*super().get_readonly_fields(request, obj), "reserved_at", "reserved_by"]
         return [*(name for name in fields if name != "brand"), "prefix"] if obj else fields
 
@@ -84,7 +84,7 @@ class CodePrefixAdmin(TenantAdmin):
             prefixes.move(reserved=obj, brand=obj.brand)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
-        """Of a moved prefix each brand's audit log has its own entry, which does not name the other."""
+        """Moving a prefix writes an audit log entry for each brand; neither entry names the other brand."""
         if not change:
             super().save_related(request, form, formsets, change)
             return

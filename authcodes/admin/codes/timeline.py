@@ -1,4 +1,4 @@
-"""A code's page: who scanned it and what came of it, and what staff changed, newest first."""
+"""A code's page: its scans with their outcomes, and the changes by staff, newest first."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,7 +49,7 @@ class Entry:
     what: SafeString
     scan: Any = None
     change: CodeChange | None = None
-    is_partial: bool = False  # only some codes of the change's code range changed, and this may not be one
+    is_partial: bool = False  # the change affected only some codes of its range, and possibly not this one
 
     @property
     def place(self) -> str:
@@ -57,12 +57,12 @@ class Entry:
 
     @property
     def points(self) -> str:
-        """What the scan earned; "" for nothing."""
+        """The points that the scan earned; "" for none."""
         return format_points(self.scan.points_awarded) if self.scan.points_awarded else ""
 
 
 class CodeTimeline(ExportingAdmin):
-    """What a code's page shows beside its fields, and what may be done there and to codes chosen in the list."""
+    """Mixin of the code admin: the timeline on a code's page, and actions on it and on codes selected in the list."""
 
     actions_list = ("assign",)
     change_form_outer_before_template = "admin/authcodes/code/panel.html"
@@ -109,7 +109,7 @@ class CodeTimeline(ExportingAdmin):
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def timeline_of(self, request: HttpRequest, code: AuthCode) -> dict[str, Any]:
-        """The latest entries, as far as the person may see them, and what its scans came to."""
+        """The latest entries that the user may see, and the totals of the code's scans."""
         page: Any = self.admin_site.get_model_admin(Scan)
         sees_scans = code.brand_id in page.brand_scope(request, VIEW)
         scans = page.get_queryset(request).filter(auth_code=code)
@@ -152,13 +152,13 @@ class CodeTimeline(ExportingAdmin):
 
 
 def changes_of(code: AuthCode) -> QuerySet[CodeChange]:
-    """The latest that was done to this code, or to a code range that it lies in, newest first; one more than fit."""
+    """The latest changes to this code or to a range that contains it, newest first; one more than fits on the page."""
     covering = CodeChange.objects.filter(batch=code.batch_id, first_code__lte=code.code, last_code__gte=code.code)
     return covering.select_related("product", "upload", "changed_by").order_by("-id")[: MAX_ENTRIES + 1]
 
 
 def summary_of(request: HttpRequest, code: AuthCode) -> dict[str, Any]:
-    """Where the code belongs, and what may be done with it."""
+    """The code's batch and recall, and the actions that the user may take."""
     recall = code.batch.recall if code.batch.recalls(code.code) else None
     kind = Kind.REACTIVATED if code.deactivated_at else Kind.DEACTIVATED
     actions = []

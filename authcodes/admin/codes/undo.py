@@ -1,4 +1,4 @@
-"""What the Undo button does after codes were switched, assigned or imported."""
+"""What the Undo button does after codes were changed or imported."""
 
 from typing import Any
 from uuid import UUID
@@ -31,7 +31,7 @@ OPPOSITES = {
 
 
 def reversed_change(offer: UndoOffer) -> CodeChangeRequest:
-    """The request that undoes the change, under the lock of the brand's codes. Raises DomainError if any changed."""
+    """Lock the brand's codes and return the change that undoes this one. Raises DomainError if a code changed since."""
     bulk_changes.take_turn(offer.brand_id, waits=False)
     if history.is_changed_since(UUID(offer.arguments["action"])):
         raise offers.changed_since_error()
@@ -40,7 +40,7 @@ def reversed_change(offer: UndoOffer) -> CodeChangeRequest:
 
 
 def change_back(request: HttpRequest, offer: UndoOffer) -> None:
-    """Of single codes."""
+    """Undo a change of single codes."""
     codes = AuthCode.objects.filter(pk__in=offer.arguments["codes"], brand=offer.brand_id)
     bulk_changes.change_codes(
         codes=codes, requested=reversed_change(offer), by=staff_user(request), at=timezone.now(), waits=False
@@ -55,7 +55,7 @@ def change_range_back(request: HttpRequest, offer: UndoOffer) -> None:
 
 
 def undo_import(request: HttpRequest, offer: UndoOffer) -> None:
-    """As the button on the import's page does, once a worker has committed it."""
+    """Undo a committed import, like the button on its page."""
     upload = Import.objects.get(pk=offer.arguments["import"], brand=offer.brand_id)
     imports.undo(upload=upload, by=staff_user(request), at=timezone.now())
     page: Any = admin.site.get_model_admin(Import)

@@ -1,4 +1,4 @@
-"""What needs somebody: what Home lists first, each with the page where it is settled."""
+"""Alerts: what Home lists first, each with the page where it is resolved."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from portal.base.tenant_scope import staff_user
 from portal.lists.local_time import day_text, moment_text
 
 MAX_ALERTS = 5
-# Attempts stopped in a day; people mistype their passwords.
+# Attempts stopped in a day from which an alert is shown; people mistype their passwords.
 THRESHOLDS = {stopped_attempts.CODES: 1, stopped_attempts.LOGINS: 20}
 
 
@@ -40,7 +40,7 @@ class Alert:
 
 
 class Alerts:
-    """Of the brands that somebody looks at; each kind of visible_brands whose rows they may see."""
+    """Alerts for the brands shown on Home. Each kind covers the brands whose rows the user may see."""
 
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], links: Links) -> None:
         self.request, self.brands, self.links = request, brands, links
@@ -52,7 +52,7 @@ class Alerts:
         return [brand for brand in self.brands if brand.pk in within]
 
     def all(self) -> list[Alert]:
-        """The urgent ones first."""
+        """All alerts, urgent ones first."""
         result = [*self.of_needs(), *self.of_code_runs(), *self.of_stopped_attempts(), *self.of_quotas()]
         return sorted(result, key=lambda alert: not alert.is_urgent)
 
@@ -145,10 +145,10 @@ class Alerts:
     def day(self, row: Need, brand: Brand) -> str:
         return moment_text(row.at, brand.zone) if row.at else ""
 
-    # --- What other parts of the system watch -----------------------------------------------------------------------
+    # --- Watched by other parts of the system -------------------------------------------------------------------
 
     def of_code_runs(self) -> Iterator[Alert]:
-        """Codes of plain batches that somebody seems to have counted on to."""
+        """Neighbouring codes of plain batches that were scanned in a row: someone may be counting on."""
         brands = {brand.pk: brand for brand in self.visible_brands(VIEW, SCANS)}
         text = _(
             "%(brand)s: %(codes)d neighbouring codes of %(batch)s were scanned in a row (%(first)s to %(last)s). "
@@ -166,7 +166,7 @@ class Alerts:
         return self.links.address(SCANS, {"batch__id__exact": run.batch_id, **on})
 
     def of_stopped_attempts(self) -> list[Alert]:
-        """Of today, for visible_brands who see the brand's quotas: somebody tries codes or passwords."""
+        """Attempts at codes or logins that were stopped today (UTC), for brands whose quotas the user may see."""
         brands = self.visible_brands(VIEW, QUOTAS)
         numbers = stopped_attempts.today([brand.pk for brand in brands])
         texts: dict[str, Any] = {
@@ -198,7 +198,7 @@ class Alerts:
         ]
 
     def of_quotas(self) -> list[Alert]:
-        """Those of which little or nothing is left."""
+        """Quotas that are nearly or fully used."""
         of_brands = quotas.usage_of(self.visible_brands(VIEW, QUOTAS))
         usages = [usage for each in of_brands for usage in each.usages if usage.is_near]
         text = _("Quota of %(brand)s, %(resource)s: %(used)s of %(limit)s used (%(percent)s %%).")

@@ -1,4 +1,4 @@
-"""The form that narrows Home."""
+"""The filter form of Home."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ INPUT = (
 
 
 class FilterForm(AsciiDigits, forms.Form):
-    """What is in the address. What is not understood there narrows nothing and is said at its field."""
+    """Reads the address. An invalid value filters nothing, and its error appears at its field."""
 
     brand = forms.TypedChoiceField(label=gettext_lazy("Brand"), required=False, coerce=int, empty_value=None)
     status = forms.TypedChoiceField(

@@ -10,7 +10,7 @@ from authcodes.dashboard.filters import Filters
 from brands.models.tenants import Brand
 from portal.figures.cards import address
 
-# As the lists spell this filter.
+# The name of this filter in the lists.
 CAMPAIGN = "campaign__campaign_id__exact"
 CODES, SCANS, EVENTS = "authcodes.authcode", "authcodes.scan", "events.event"
 QUOTAS, REPORTS = "brands.brandquota", "authcodes.fakereport"
@@ -19,7 +19,7 @@ MEMBERS, LEDGER, PROGRAMME = "loyalty.userpoints", "loyalty.loyaltytransaction",
 
 
 class Links:
-    """Addresses of lists that show exactly what a figure counts; they ask authcodes.dashboard.filters, too."""
+    """Addresses of lists that show exactly what a figure counts: both use authcodes.dashboard.filters."""
 
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
         self.request, self.filters = request, filters
@@ -27,7 +27,7 @@ class Links:
         self.own = {"brand__id__exact": brands[0].pk} if several and len(brands) == 1 else {}
 
     def codes(self, status: str | None = None, **more: Any) -> str | None:
-        """Codes that have a product."""
+        """The list of codes that have a product."""
         result = {"status": status or self.filters.status, f"batch__{CAMPAIGN}": self.filters.campaign_id}
         return self.address(CODES, {"assigned": "yes", **result, **more})
 
@@ -37,15 +37,15 @@ class Links:
         return self.address(SCANS, {**result, **self.days("scanned_at"), **more})
 
     def scans_at(self) -> Callable[[str], str | None]:
-        """Accepted scans in each of many places, whose addresses differ at their end alone."""
+        """Returns a function from a place to its list of accepted scans. The addresses differ only at their end."""
         all_places = self.scans(outcome__exact="success", location=None)
         return lambda location: all_places and f"{all_places}&{urlencode({'location': location})}"
 
     def days(self, field: str) -> dict[str, str]:
-        """Each brand's own, as the lists read them."""
+        """List parameters for the days; lists read them in each brand's time zone."""
         ends = {"from": self.filters.first_day, "to": self.filters.last_day}
         return {f"{field}_{end}": str(day) for end, day in ends.items() if day}
 
     def address(self, label: str, parameters: dict[str, Any]) -> str | None:
-        """A list, or None where it has no such filter."""
+        """The address of a list; None if the list has no such filter."""
         return address(self.request, label, {**parameters, **self.own})

@@ -1,4 +1,4 @@
-"""Home, the portal's first page: what happened, what needs somebody, and how to go on."""
+"""Home, the portal's first page: figures, alerts and next steps."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ from portal.figures.cards import Card, number, share
 
 
 def home(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """What settings.UNFOLD["DASHBOARD_CALLBACK"] calls: the context of Home."""
+    """The context of Home, called through settings.UNFOLD["DASHBOARD_CALLBACK"]."""
     visible = brands_within(roles.brand_scope(request.user, VIEW, CODES))
     form = FilterForm(request.GET, brands=visible)
     brands = form.chosen
@@ -61,7 +61,7 @@ def brands_within(brand_scope: BrandScope) -> list[Brand]:
 
 
 class Home:
-    """The figures that this person may see, made ready for the template."""
+    """The figures that this user may see, prepared for the template."""
 
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], form: FilterForm, *, several: bool) -> None:
         self.request, self.brands = request, brands
@@ -107,7 +107,7 @@ class Home:
 
     @property
     def is_narrowed(self) -> bool:
-        """By more than days: what does not count single scans is of all of them all the same."""
+        """Whether any filter besides the days is set. Figures that do not count single scans ignore such filters."""
         return bool(self.requested.status or self.requested.location or self.requested.campaign_id)
 
     @property
@@ -119,7 +119,7 @@ class Home:
         zones = {brand.time_zone for brand in self.brands}
         return zones.pop() if len(zones) == 1 else ""
 
-    # --- What needs somebody
+    # --- Alerts
 
     @cached_property
     def alerts(self) -> list[Alert]:
@@ -144,7 +144,7 @@ class Home:
         return result
 
     def rows(self, label: str, **parameters: Any) -> str | None:
-        """A list, for visible_brands who may see it."""
+        """The address of a list; None if the user may not see it."""
         return self.links.address(label, parameters) if self.visible_brands(label) else None
 
     @property

@@ -1,4 +1,4 @@
-"""The days that Home shows, and what they are compared with."""
+"""The days that Home shows, and the days that they are compared with."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`name`: of LENGTHS, or CUSTOM."""
+    """`name`: a key of LENGTHS, or CUSTOM."""
 
     name: str
     period: Period
@@ -41,7 +41,7 @@ class Chosen:
 
 
 def chosen(data: QueryDict, *, first: date | None, last: date | None, today: date) -> Chosen:
-    """Two days, or a length that ends today. A day that is missing follows from the other, as far as a year."""
+    """Two given days, or a length that ends today. A missing day is derived from the other; at most MAX_DAYS days."""
     if first or last:
         last = last or min(today, (first or today) + timedelta(days=MAX_DAYS - 1))
         first = first or last - timedelta(days=LENGTHS[USUAL] - 1)
@@ -53,20 +53,20 @@ def chosen(data: QueryDict, *, first: date | None, last: date | None, today: dat
 
 
 def choices(data: QueryDict, current: str) -> list[Choice]:
-    """The switch; the other filters stay."""
+    """The switch between lengths; it keeps the other filters."""
     titles = {"today": _("Today"), "7": _("7 days"), "30": _("30 days"), "90": _("90 days")}
     return [Choice(titles[name], with_values(data, period=name), name == current) for name in LENGTHS]
 
 
 def with_values(data: QueryDict, **values: str) -> str:
-    """The address of Home with these values, and without days of one's own where a length is chosen."""
+    """The address of Home with these values. A chosen length replaces custom days."""
     query = _without(data, values)
     query.update(values)
     return f"?{query.urlencode()}"
 
 
 def with_locations(data: QueryDict) -> Callable[[str], str]:
-    """The same for many places, whose addresses differ at their end alone."""
+    """Returns a function from a place to Home's address with it. The addresses differ only at their end."""
     filters = _without(data, {"location"}).urlencode()
     begin = f"?{filters}&" if filters else "?"
     return lambda location: begin + urlencode({"location": location})

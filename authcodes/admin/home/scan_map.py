@@ -13,13 +13,13 @@ from authcodes.places.positions import position_of
 from portal.figures.cards import number, share
 
 MAX_PLACES = 60
-# Of the outlines: plate carrée, so many units to the degree, from 180° west and 84° north.
+# The outlines use plate carrée: units per degree, and their western and northern edge in degrees.
 UNITS, WEST, NORTH = 5.0, -180.0, 84.0
 WIDTH, HEIGHT = 1800.0, 705.0
 RATIO = WIDTH / HEIGHT
 MIN_SPAN = 200.0  # 40 degrees: the outlines are coarse
 MARGIN = 0.12
-MAX_RADIUS, MIN_RADIUS = 0.034, 0.008  # as a share of what is shown
+MAX_RADIUS, MIN_RADIUS = 0.034, 0.008  # as a fraction of the visible width
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A place in the list. `is_on_map`: whether the outlines' positions know it."""
+    """A place in the list. `is_on_map`: whether its position is known."""
 
     name: str
     scans: int
@@ -47,7 +47,7 @@ class Row:
         return number(self.scans)
 
     def as_html(self) -> str:
-        """Its element. There are dozens, for which templates are slow."""
+        """The row as HTML. Home has dozens of these, and templates are slow."""
         scans = escape(self.scans_text)
         if self.scans_link:
             message = ngettext("%(number)s scan in %(name)s", "%(number)s scans in %(name)s", self.scans)
@@ -70,7 +70,7 @@ class ScanMap:
 def drawn(
     places: Sequence[Top], *, place_link: Callable[[str], str], scans_link: Callable[[str], str | None]
 ) -> ScanMap:
-    """The busiest first; a circle's area is its share. `place_link`: where a press on a place leads."""
+    """The map, busiest places first. A circle's area is its share. `place_link`: the target of a click on a place."""
     most = places[0].scans if places else 1
     located = [(top, position_of(str(top.id)), place_link(str(top.id))) for top in places]
     spots = [
@@ -104,7 +104,7 @@ def drawn(
 
 
 def window(spots: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
-    """What of the map is shown: all circles with some space around them, in the map's own proportions."""
+    """The visible part of the map: all circles with a margin, in the map's own proportions."""
     if not spots:
         return 0, 0, WIDTH, HEIGHT
     left, right = min(x for x, _y in spots), max(x for x, _y in spots)

@@ -1,4 +1,4 @@
-"""The charts of Home, each with the table behind it."""
+"""The charts of Home, each with its table of values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ MAX_BARS = 62
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A step from a code to a customer with a reward. `percent`: of the widest of its kind."""
+    """A step from a code to a customer with a reward. `percent`: relative to the largest step of its kind."""
 
     title: str
     value: str
@@ -43,7 +43,7 @@ class Charted:
 
 @dataclass(frozen=True, slots=True)
 class CohortCell:
-    """`level`: from 0 to 10, how dense its colour is."""
+    """`level`: colour intensity from 0 to 10."""
 
     text: str
     level: int
@@ -56,7 +56,7 @@ class CohortRow:
     cells: tuple[CohortCell, ...]
 
     def as_html(self) -> str:
-        """Its element, as of portal.figures.tables.TableRow."""
+        """The row as HTML, like portal.figures.tables.TableRow."""
         cells = "".join(f'<td class="heat-{cell.level}">{escape(cell.text)}</td>' for cell in self.cells)
         return f"<tr><th>{escape(self.title)}</th><td>{escape(self.size)}</td>{cells}</tr>"
 
@@ -71,7 +71,7 @@ class Hours:
 
 
 def scans_by_day(scans: ScanDays) -> Charted:
-    """A bar for each day or, where these are many, for so many days that the bars fit."""
+    """A bar for each day, or for several days if there are too many bars."""
     days, known = list(scans.period), scans.by_day
     step = -(-len(days) // MAX_BARS)
     step = step if step == 1 else -(-step // 7) * 7
@@ -96,7 +96,7 @@ def _counts(days: Sequence[Day]) -> tuple[int, int, int]:
 
 
 def funnel(codes: Codes, counted: Funnel, links: dict[str, str | None], *, sees_customers: bool) -> list[list[Stage]]:
-    """Codes and, for those who may see them, customers: two scales, because a customer scans many codes."""
+    """Codes and, if the user may see them, customers. The scales differ, because a customer scans many codes."""
     made = [
         (_("Generated"), counted.made, _("codes"), "made"),
         (_("Assigned"), codes.assigned, _("have a product"), "assigned"),
@@ -118,7 +118,7 @@ def funnel(codes: Codes, counted: Funnel, links: dict[str, str | None], *, sees_
 
 
 def points_by_month(home: Home, today: date) -> Charted:
-    """The last twelve months, with the points on all balances at each end."""
+    """The last twelve months, with the points on all balances at the end of each."""
     months = []
     month = today.replace(day=1)
     for _number in range(12):
@@ -149,7 +149,7 @@ def points_by_month(home: Home, today: date) -> Charted:
 
 
 def cohorts(home: Home) -> list[CohortRow]:
-    """The latest month of enrolment last."""
+    """Cohorts in the order of their months, newest last."""
     return [
         CohortRow(
             date_format(each.month, "YEAR_MONTH_FORMAT"),
@@ -161,7 +161,7 @@ def cohorts(home: Home) -> list[CohortRow]:
 
 
 def hours(counted: Sequence[Hour]) -> Hours:
-    """Seven rows of twenty-four."""
+    """A heat map of seven rows of twenty-four hours."""
     numbers = {(each.weekday, each.hour): each.scans for each in counted}
     values = [[numbers.get((weekday, hour), 0) for hour in range(24)] for weekday in range(1, 8)]
     names = [str(WEEKDAYS[number]) for number in range(7)]

@@ -1,4 +1,4 @@
-"""Get going: the eight steps of a new brand, ending with a scan by one's own phone."""
+"""First steps: the eight steps of a new brand, ending with a scan by the user's own phone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class TrialScan:
-    """The code that is offered for the first scan. `link`: where its QR code leads."""
+    """The code offered for the first scan. `link`: the target of its QR code."""
 
     code: str
     link: str
@@ -43,11 +43,11 @@ class TrialScan:
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """`next_step`: the first that is not done; `test_scan`: once there is a code to scan."""
+    """`next_step`: the first step that is not done. `test_scan`: set once there is a code to scan."""
 
     steps: tuple[Step, ...]
     test_scan: TrialScan | None
-    needs_address: str  # of the page where the brand's address is entered, while it has none
+    needs_address: str  # the page where the brand's missing address is entered; empty if the brand has one
     has_scans: bool
 
     @property
@@ -61,13 +61,13 @@ class FirstSteps:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What an owner or manager must do next, for those who may not."""
+    """What an owner or manager must do next, shown to users who may not do it."""
 
     title: str
 
 
 def of(request: HttpRequest, brands: Sequence[Brand]) -> FirstSteps | Waiting | None:
-    """Of the only brand that somebody looks at, until all is done."""
+    """The first steps, until all are done; None unless exactly one brand is shown."""
     if len(brands) != 1:
         return None
     [brand] = brands
@@ -86,7 +86,7 @@ def of(request: HttpRequest, brands: Sequence[Brand]) -> FirstSteps | Waiting | 
 
 
 def steps_of(request: HttpRequest, brand: Brand, setup: Setup) -> tuple[Step, ...]:
-    """In the order of the work. A step that is somebody else's to do has no link."""
+    """The steps in working order. A step that the user may not do has no link."""
 
     def offered(verb: str, label: str, link: str) -> str:
         return link if brand.pk in roles.brand_scope(request.user, verb, label) else ""

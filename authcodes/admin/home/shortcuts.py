@@ -1,4 +1,4 @@
-"""What Home offers as the next thing to do: the till for whoever hands rewards over, printing for whoever prints."""
+"""Shortcuts on Home: the till for staff who hand over rewards, printing for staff who print."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Shortcut:
 
 
 def shortcuts(request: HttpRequest) -> list[Shortcut]:
-    """To the pages that somebody works at all day."""
+    """Links to the pages that staff use all day."""
     result = []
     if roles.brand_scope(request.user, USE, REDEMPTIONS):
         result.append(Shortcut(_("Redeem a code"), "point_of_sale", reverse("admin:loyalty_redemption_till")))
@@ -29,5 +29,5 @@ def shortcuts(request: HttpRequest) -> list[Shortcut]:
 
 
 def mainly_prints(request: HttpRequest) -> bool:
-    """Whether Home has little else to show: somebody prints, and sees no scans."""
+    """Whether Home has little else to show: the user prints and may not see scans."""
     return bool(roles.brand_scope(request.user, ACT, PRINTS)) and not roles.brand_scope(request.user, VIEW, SCANS)

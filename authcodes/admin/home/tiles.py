@@ -1,4 +1,4 @@
-"""The figures on top of Home: what came in, against the period before, with its line."""
+"""The key figures at the top of Home, each with its change against the period before and a trend line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Number = int | Decimal
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Against the period before. `direction`: up, down or level."""
+    """The change against the period before. `direction`: up, down or level."""
 
     text: str
     direction: str
@@ -31,12 +31,12 @@ class Tile:
     value: str
     note: str
     change: Change | None
-    line: str  # the points of its polyline
+    line: str  # the points of its SVG polyline
     link: str | None
 
 
 def change_of(now: Number, before: Number) -> Change | None:
-    """In percent; None where there is nothing to compare with."""
+    """The change in percent; None if there is nothing to compare with."""
     if not before:
         return None
     percent = round(100 * float(now - before) / abs(float(before)))
@@ -56,7 +56,7 @@ def changed(text: str, difference: float) -> Change:
 
 @dataclass(frozen=True, slots=True)
 class ScanDays:
-    """The attempts of the days of a period."""
+    """The scans of the days of a period."""
 
     period: Period
     days: Sequence[Day]

@@ -1,1 +1,1 @@
-"""Pages about printing."""
+"""Pages for printing."""

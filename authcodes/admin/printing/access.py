@@ -1,4 +1,4 @@
-"""Who may print, and who is asked before they print something again."""
+"""Who may print, and the confirmation before codes are printed again."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from brands.identity import roles
 from brands.identity.roles import ACT
 
 LABEL = "authcodes.printrun"
-MAX_EARLIER_RUNS = 10  # earlier runs that a page names
+MAX_EARLIER_RUNS = 10  # earlier runs that a page lists
 
 
 def may_print(user: Any, brand_id: int) -> bool:
@@ -17,5 +17,5 @@ def may_print(user: Any, brand_id: int) -> bool:
 
 
 def is_confirmed(request: HttpRequest, newest: PrintRun | None) -> bool:
-    """Whether nothing of it was printed before, or the person has read what was."""
+    """Whether none of the codes was printed before, or the user has confirmed the newest earlier run."""
     return newest is None or request.POST.get("again") == str(newest.pk)

@@ -1,4 +1,4 @@
-"""The form that asks how codes are to be printed; what cannot be is said at its field."""
+"""The print form. Errors appear at the field that causes them."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -38,7 +38,7 @@ SIZES = {
     CUSTOM: gettext_lazy("Custom size"),
 }
 
-# What is called the same here and in PrintRequest.
+# Fields with the same name here and in PrintRequest.
 ON_LABELS = ("start", "by_column", "cut_marks", "title", "sku", "expiry", "logo", "note")
 SAME = ("output", "payload", "level", *ON_LABELS)
 MAX_ORDER_NOTE_LENGTH = 200
@@ -53,7 +53,7 @@ def choice(label: Any, choices: Iterable[Any], **more: Any) -> forms.ChoiceField
 
 
 def length(label: Any, **more: Any) -> forms.DecimalField:
-    """A field for millimetres; the sheet's own rules say what is too little or too much."""
+    """A field in millimetres; the sheet's own rules check its limits."""
     return forms.DecimalField(
         label=label,
         required=False,
@@ -73,9 +73,9 @@ def switch(label: Any, **more: Any) -> forms.BooleanField:
 
 
 class PrintForm(LayoutForm):
-    """How codes are to be printed, and what the print shop is told. What cannot be is said at its field."""
+    """How codes are printed, and the order for the print shop."""
 
-    brands: QuerySet[Brand]  # of the codes that may be printed
+    brands: QuerySet[Brand]  # whose codes may be printed
 
     output = choice(gettext_lazy("Output"), PrintRun.Output.choices)
     payload = choice(gettext_lazy("QR code content"), PrintRun.Payload.choices)
@@ -151,13 +151,13 @@ class PrintForm(LayoutForm):
     )
 
     SHEET: ClassVar[tuple[str, ...]] = tuple(field.name for field in fields(Sheet))
-    # The fields of the page's columns, in order.
+    # The fields of each column of the page, in order.
     CODES: ClassVar[tuple[str, ...]] = ("brand", "first", "last", "output", "payload", "level")
     SIZE: ClassVar[tuple[str, ...]] = ("size", "size_amount", "size_unit")
     ORDER: ClassVar[tuple[str, ...]] = ("due_on", "order_note")
 
     def offer(self, brands: QuerySet[Brand]) -> None:
-        """What is theirs; where no product has a GTIN there is nothing to link to."""
+        """Limit the choices to these brands; GS1 links are offered only if a product has a GTIN."""
         self.brands = brands
         self.offer_layouts(brands)
         printer: Any = self.fields["printer"]
@@ -168,7 +168,7 @@ class PrintForm(LayoutForm):
 
     @property
     def parts(self) -> dict[str, list[Any]]:
-        """The fields, as the page groups them."""
+        """The fields in the groups of the page."""
         groups = {
             "sheet": self.SHEET,
             "codes": self.CODES,
@@ -184,7 +184,7 @@ class PrintForm(LayoutForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("output") == PrintRun.Output.LABELS and cleaned.get("layout", AUTOMATIC) != AUTOMATIC:
-            for name in self.SIZE:  # its layout says how large the QR code is
+            for name in self.SIZE:  # the layout sets the size of the QR code
                 self.errors.pop(name, None)
         elif cleaned.get("size") == CUSTOM and not cleaned.get("size_amount"):
             self._require("size_amount")
@@ -202,7 +202,7 @@ class PrintForm(LayoutForm):
 
     @property
     def label_size(self) -> tuple[Decimal, Decimal] | None:
-        """In millimetres; None where the sheet is wrong."""
+        """In millimetres; None if the sheet is invalid."""
         cleaned = self.cleaned_data
         if cleaned.get("sheet") == CUSTOM:
             width, height = cleaned.get("label_width"), cleaned.get("label_height")
@@ -212,7 +212,7 @@ class PrintForm(LayoutForm):
 
     @property
     def complaints(self) -> list[tuple[str, Any, str]]:
-        """What is wrong, each with its field's name and label; of a part's length the part's label."""
+        """Each error as field name, label and message; for a length of a part, the part's label."""
         return [
             (name if name in self.fields else "", self.label_of(name), str(message))
             for name, errors in self.errors.items()
@@ -230,14 +230,14 @@ class PrintForm(LayoutForm):
             self.add_error(name, _("This field is required."))
 
     def add_domain_error(self, error: DomainError) -> None:
-        """Show a rule's error at the field that it names; a setting may be made of two of them."""
+        """Show a rule's error at the field that it names. A size consists of two fields."""
         field = error.details.get("field")
         if field in {"size_mm", "qr_mm"}:
             field = "size_amount" if self.cleaned_data.get("size") == CUSTOM else "size"
         self.add_error(field if field in self.fields else None, error.message)
 
     def print_request(self) -> PrintRequest:
-        """What the form asks for, once it is valid."""
+        """The print request of a valid form."""
         cleaned = self.cleaned_data
         is_custom = cleaned["sheet"] == CUSTOM
         return PrintRequest(
@@ -261,7 +261,7 @@ class PrintForm(LayoutForm):
 
 
 def correction(printer: Printer | None) -> dict[str, Any]:
-    """What makes up for a printer."""
+    """The settings that correct for a printer."""
     if printer is None:
         return {}
     made_up = {name: getattr(printer, name) for name in ("offset_x", "offset_y", "scale")}
@@ -269,7 +269,7 @@ def correction(printer: Printer | None) -> dict[str, Any]:
 
 
 def initial_of(print_request: PrintRequest) -> dict[str, Any]:
-    """What a form begins with to ask for the same, but for the printer, which has an id."""
+    """Form values that repeat a print request, except for its printer."""
     size = checks.format_length(print_request.size_mm)
     sheet = print_request.sheet or PRESETS[print_request.preset].sheet
     return {
@@ -284,7 +284,7 @@ def initial_of(print_request: PrintRequest) -> dict[str, Any]:
 
 
 def initial_sheet(preset: Preset) -> dict[str, Any]:
-    """As `initial_of`, of a sheet alone."""
+    """As `initial_of`, for a sheet alone."""
     return {"sheet": preset.name, **lengths_of_sheet(preset.sheet)}
 
 
@@ -293,7 +293,7 @@ def lengths_of_sheet(sheet: Sheet) -> dict[str, Any]:
 
 
 def preset_of(layout: LabelLayout, usual: str) -> Preset:
-    """A sheet whose labels are as large as the layout's; `usual` where it is one of them, or there is none."""
+    """A preset with labels of the layout's size; `usual` if it fits or if none does."""
 
     def fits(preset: Preset) -> bool:
         return (preset.sheet.label_width, preset.sheet.label_height) == (layout.label_width, layout.label_height)
@@ -304,13 +304,13 @@ def preset_of(layout: LabelLayout, usual: str) -> Preset:
 
 
 class BatchPrintForm(CodeRangeForm, PrintForm):
-    """From which code to which, and how."""
+    """Prints a code range of a batch."""
 
     field_order = ("first", "last", "output")
 
 
 class ListPrintForm(PrintForm):
-    """Of which brand, where a list has codes of several, and how."""
+    """Prints the codes of a list; asks for the brand if the list has several."""
 
     brand = forms.ModelChoiceField(Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget)
     field_order = ("brand", "output")

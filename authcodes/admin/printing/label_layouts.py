@@ -1,4 +1,4 @@
-"""Page: a brand's saved layouts of labels, to rename, copy and delete, and the one that new prints begin with."""
+"""Page: a brand's saved label layouts: rename, copy, delete, and choose the default for new prints."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -39,7 +39,7 @@ RIGHTS = "view change delete"
 
 @admin.register(LabelLayout)
 class LabelLayoutAdmin(TenantAdmin):
-    """They are made in the print studio, where one sees them."""
+    """Layouts are created in the print studio, which previews them."""
 
     role_permissions: ClassVar = {"owner": RIGHTS, "manager": RIGHTS, "printer": RIGHTS}
     sidebar = SidebarEntry(PRINT, 2, "dashboard_customize")
@@ -92,7 +92,7 @@ class LabelLayoutAdmin(TenantAdmin):
     def delete_row(self, obj: LabelLayout) -> None:
         layouts.delete(layout=obj)
 
-    # --- Acts, each by a button of the layout's page ---
+    # --- Actions, each a button on the layout's page ---
 
     def copy_layout(self, request: HttpRequest, pk: int) -> HttpResponse:
         def copied(layout: LabelLayout) -> HttpResponse:
@@ -121,7 +121,7 @@ class LabelLayoutAdmin(TenantAdmin):
         return self.act(request, pk, cleared)
 
     def act(self, request: HttpRequest, pk: int, change: Callable[[LabelLayout], HttpResponse | None]) -> HttpResponse:
-        """An address alone changes nothing."""
+        """Apply the change on POST; GET changes nothing."""
         layout = self.get_object(request, str(pk))
         if not self.has_change_permission(request, layout):
             raise PermissionDenied
@@ -137,7 +137,7 @@ class LabelLayoutAdmin(TenantAdmin):
 
 
 def picture(layout: LabelLayout) -> str:
-    """What a label of it looks like, with made-up words, inside of an SVG in millimetres."""
+    """The inner elements of an SVG in millimetres: a label with this layout and sample texts."""
     parts = from_json(layout.parts)
     width, height = layout.label_width, layout.label_height
     sheet = Sheet(width, height, Decimal(0), Decimal(0), width, height, width, height, 1, 1)

@@ -1,4 +1,4 @@
-"""The part of the print form that says where everything is on a label."""
+"""The part of the print form that places the parts of a label."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A part, as the page shows it: whether it is on the label, where, and what is wrong with it."""
+    """A part as the page shows it: whether it is on the label, its position and its errors."""
 
     name: str
     label: str
@@ -46,21 +46,21 @@ class Row:
     is_text: bool
     centred: bool
     errors: list[str]
-    switch: Any = None  # the field that says whether it is visible
-    text: Any = None  # the field with what it says
+    switch: Any = None  # the field that switches it on or off
+    text: Any = None  # the field with its text
 
 
 def lengths_of(name: str) -> Iterable[str]:
-    """A QR code is square."""
+    """The lengths of a part; a QR code is square and has no height of its own."""
     return ("left", "top", "width") if name == PartName.QR else LENGTHS
 
 
 PART_FIELDS = frozenset(f"{name}_{length}" for name in PartName for length in LENGTHS)
-UNSEEN_FIELDS = frozenset(("layout_name", "due_on", "order_note"))  # which no picture shows
+UNSEEN_FIELDS = frozenset(("layout_name", "due_on", "order_note"))  # fields that no picture shows
 
 
 class LayoutForm(DomainErrorForm):
-    """Placed by itself, as a saved layout has it, or at the lengths below. What cannot be is said at its part."""
+    """Places the parts automatically, as in a saved layout, or at the lengths below. Errors appear at their part."""
 
     layout = forms.ChoiceField(
         label=gettext_lazy("Layout"),
@@ -96,12 +96,12 @@ class LayoutForm(DomainErrorForm):
 
     @property
     def chosen(self) -> LabelLayout | None:
-        """The saved layout that is printed."""
+        """The saved layout to print."""
         return self.saved.get(str(self["layout"].value() or ""))
 
     @property
     def opened(self) -> tuple[LabelLayout | None, str]:
-        """The saved layout whose parts were changed, and its version when they were."""
+        """The saved layout whose parts are being edited, and its version when it was opened."""
         key, _colon, version = str(self["layout_from"].value() or "").partition(":")
         return self.saved.get(key), version
 
@@ -123,7 +123,7 @@ class LayoutForm(DomainErrorForm):
         return name in ALWAYS or bool(cleaned.get(name))
 
     def place_parts(self, cleaned: dict[str, Any], size: tuple[Decimal, Decimal] | None) -> None:
-        """Find the parts for a label of this size; None where the sheet is wrong already."""
+        """Place the parts on a label of this size. `size` is None if the sheet is invalid."""
         chosen = cleaned.get("layout", AUTOMATIC)
         saved = self.saved.get(chosen)
         if saved is not None:
@@ -139,7 +139,7 @@ class LayoutForm(DomainErrorForm):
                 self.add_error(problem.field, problem.message)
 
     def drop_errors(self, names: Iterable[str]) -> None:
-        """What is typed for parts that are not printed does not matter."""
+        """Drop the errors of parts that are not printed."""
         for name in names:
             for length in LENGTHS:
                 self.errors.pop(f"{name}_{length}", None)
@@ -153,11 +153,11 @@ class LayoutForm(DomainErrorForm):
                     self.add_error(f"{name}_{length}", _("Enter a number of millimetres."))
             if None not in lengths.values():
                 lengths.setdefault("height", lengths["width"])
-                parts[str(name)] = Part(**lengths, centred=bool(cleaned.get(f"{name}_centred")))  # type: ignore[arg-type] # none is None
+                parts[str(name)] = Part(**lengths, centred=bool(cleaned.get(f"{name}_centred")))  # type: ignore[arg-type] # each length has a value
         return parts if len(parts) == len(visible) else None
 
     def part_rows(self, parts: Parts) -> Iterator[Row]:
-        """The parts as the page shows them; `parts` has the boxes of those that nobody placed by hand."""
+        """The rows of the page; `parts` includes the boxes of automatically placed parts."""
         is_own = self["layout"].value() == BY_HAND
         for name in PartName:
             part = parts.get(name)
@@ -188,20 +188,20 @@ class LayoutForm(DomainErrorForm):
 
 
 def name_with_size(layout: LabelLayout) -> str:
-    """The name, with the size of label that it is made for."""
+    """The layout's name with its label size, marked if it is the default."""
     size = f"{format_length(layout.label_width)} x {format_length(layout.label_height)} mm"
     text = _("%(name)s (%(size)s)") % {"name": layout.name, "size": size}
     return _("%(layout)s, default") % {"layout": text} if layout.is_default else text
 
 
 def limits() -> dict[str, Any]:
-    """What the page's script says at once of parts that are too small, and by how much they may be off."""
+    """For the page's script: the minimum size of each part, and the tolerance."""
     sizes = {name.value: [float(length) for length in least(name)] for name in PartName}
     return {"slack": float(SLACK), "least": sizes}
 
 
 def values_of(parts: Parts) -> dict[str, Any]:
-    """What the form's fields say of these parts."""
+    """The form values of these parts."""
     result: dict[str, Any] = {}
     for name, part in parts.items():
         result |= {f"{name}_{length}": format_length(getattr(part, length)) for length in lengths_of(name)}

@@ -23,14 +23,14 @@ from portal.lists.selection import displayed_to
 
 
 def listed(request: HttpRequest) -> str:
-    """What limits the list, whichever of its pages one came from."""
+    """The filters of the list, without its page number."""
     query = request.GET.copy()
     query.pop("p", None)
     return query.urlencode()
 
 
 def list_of(by: User, brand: Brand, query: str) -> Selection:
-    """The codes of a brand that somebody's list shows. Raises Invalid where it shows none."""
+    """The codes of a brand that the user's list shows. Raises Invalid if there are none."""
     codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
     totals = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
     if not totals["count"]:
@@ -39,7 +39,7 @@ def list_of(by: User, brand: Brand, query: str) -> Selection:
 
 
 def first_code_selection(by: User, brand: Brand, query: str) -> Selection:
-    """As `list_of`, without counting: what a list begins with tells how its labels look. Raises Invalid."""
+    """As `list_of`, without counting: the first code is enough to preview a label. Raises Invalid."""
     codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
     first = codes.order_by("pk").first()
     if first is None:
@@ -48,7 +48,7 @@ def first_code_selection(by: User, brand: Brand, query: str) -> Selection:
 
 
 def list_up_to(most: int, by: User, brand: Brand, query: str) -> Selection:
-    """As `list_of`, but no code beyond so many is looked at: a longer list is not counted. Raises Invalid."""
+    """As `list_of`, but a list of more than `most` codes is not counted. Raises Invalid."""
     codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
     totals = codes.order_by()[: most + 1].aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
     if totals["count"] > most:
@@ -66,7 +66,7 @@ def rows_of(by: User, query: str) -> QuerySet[Any, Any]:
 
 
 def run_list(run: runner.Run) -> None:
-    """The job's handler: the codes that the list of whoever started it shows now."""
+    """Job handler: print the codes that the list shows now to the user who started the job."""
     printed = PrintRun.objects.select_related("brand").filter(job=run.job).first()
     by = run.job.created_by
     if printed is None or by is None or not may_print(by, printed.brand_id):

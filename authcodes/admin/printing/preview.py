@@ -1,4 +1,4 @@
-"""What the print studio shows of a print before it is made: the label, page 1, what is wrong, what to consider."""
+"""What the print studio shows before a print is made: the label, page 1, errors and warnings."""
 
 import base64
 import hashlib
@@ -28,11 +28,11 @@ from core.numbers import format_number
 from portal.import_export.downloads import as_attachment
 from portal.lists import local_time
 
-MAX_COUNTED = 20_000  # codes that are counted and looked at before Print is pressed
+MAX_COUNTED = 20_000  # codes that are counted and checked before Print is pressed
 
 
 class Slot(NamedTuple):
-    """A label's place on page 1. Lengths in millimetres, as an SVG has them."""
+    """A label's position on page 1. Lengths are in millimetres, as in an SVG."""
 
     number: int
     x: str
@@ -42,9 +42,9 @@ class Slot(NamedTuple):
 
 
 def preview_context(form: Any, select: Callable[[Any], Selection], *, is_thorough: bool = False) -> dict[str, Any]:
-    """What the page shows of what the form asks for; adds errors to the form's fields.
+    """The preview of what the form asks for; adds errors to the form's fields.
 
-    `is_thorough`: all codes are looked at, however many there are.
+    `is_thorough`: check all codes, however many there are.
     """
     form.full_clean()
     context: dict[str, Any] = {"selection": None, "all_boxes": {}}
@@ -56,7 +56,7 @@ def preview_context(form: Any, select: Callable[[Any], Selection], *, is_thoroug
         if form.is_printable:
             checks.check(selection, print_request, thorough=is_thorough)
         elif print_request.is_labels:
-            print_request.design().sheet.check()  # a label of no size cannot be drawn
+            print_request.design().sheet.check()  # a label without a size cannot be drawn
     except DomainError as error:
         form.add_domain_error(error)
         if not form.is_drawable:
@@ -68,12 +68,12 @@ def preview_context(form: Any, select: Callable[[Any], Selection], *, is_thoroug
 
 
 def is_small(selection: Selection) -> bool:
-    """Whether all of its codes can be looked at each time that the page is shown."""
+    """Whether all codes can be checked each time the page is shown."""
     return selection.is_counted and selection.count <= MAX_COUNTED
 
 
 def label_context(form: Any, selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
-    """The label with its parts, and page 1; or the first image."""
+    """The label with its parts and page 1; or the first image."""
     if not print_request.is_labels:
         return page_context(selection, print_request)
     design = design_of(selection, print_request)
@@ -97,7 +97,7 @@ def label_context(form: Any, selection: Selection, print_request: PrintRequest) 
 
 
 def box(name: str, part: Part) -> dict[str, str]:
-    """A part as the page's script moves it."""
+    """The box of a part, for the page's script."""
     edges = ("left", "top", "width", "height")
     return {"name": name, **{edge: checks.format_length(getattr(part, edge)) or "0" for edge in edges}}
 
@@ -109,14 +109,14 @@ def slots(design: Design) -> Iterator[Slot]:
 
 
 def slot_steps(design: Design) -> dict[str, int]:
-    """How many labels on the next one to the right is, and the next one below."""
+    """How many labels further the next one to the right is, and the next one below."""
     sheet: Sheet = design.sheet
     return {"across": sheet.rows, "down": 1} if design.by_column else {"across": 1, "down": sheet.columns}
 
 
 def summary_context(selection: Selection, print_request: PrintRequest, *, is_thorough: bool) -> dict[str, Any]:
-    """How many codes it prints, warnings, and the runs that printed some of them before. `is_thorough`: all are looked
-    up, however long it takes.
+    """The number of codes, warnings, and earlier runs of the same codes. `is_thorough`: check every code, however long
+    it takes.
     """
     result: dict[str, Any] = {
         "selection": selection,
@@ -137,7 +137,7 @@ def summary_context(selection: Selection, print_request: PrintRequest, *, is_tho
 
 
 def earlier_runs(selection: Selection) -> list[tuple[PrintRun, SafeString]]:
-    """The latest runs that printed some of these codes, and when."""
+    """The latest runs that printed some of these codes, with their times."""
     latest = runs.earlier(selection)[:MAX_EARLIER_RUNS]
     return [(run, local_time.display_moment(run.started_at, run.brand.zone)) for run in latest]
 
@@ -147,7 +147,7 @@ def digest_of(warnings: Sequence[str]) -> str:
 
 
 def is_outdated(displayed: str, context: dict[str, Any]) -> bool:
-    """Whether the page that sent `displayed` showed another number of codes or other warnings than there are now.
+    """Whether the number of codes or the warnings changed since the page that sent `displayed`.
 
     A small selection needs no preview first: a page that sent none is accepted.
     """
@@ -160,7 +160,7 @@ def is_outdated(displayed: str, context: dict[str, Any]) -> bool:
 
 
 def page_context(selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
-    """Page 1, or the first image, as the portal shows it."""
+    """Page 1, or the first image, for the portal."""
     code = selection.sample()
     text = payload_of(code, print_request, hostname_of(selection.brand.pk))
     if print_request.is_labels:
@@ -176,7 +176,7 @@ def page_context(selection: Selection, print_request: PrintRequest) -> dict[str,
 
 
 def in_page(image: bytes, kind: str) -> str:
-    """An image as the address that holds it: the portal's pages may show those, and nothing has to be stored."""
+    """The image as a data URL: the portal's pages may show those, and nothing needs storing."""
     return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"
 
 

@@ -1,4 +1,4 @@
-"""The batches whose codes somebody can print now."""
+"""The batches whose codes the user can print now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Printable:
     """A batch whose codes can be printed now."""
 
     batch: BatchRange
-    is_printed: bool  # some of its codes at least
+    is_printed: bool  # at least some of its codes
 
     @property
     def link(self) -> str:
@@ -40,7 +40,7 @@ class Printable:
 
 
 def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MAX_BATCHES) -> list[Printable]:
-    """The newest batches that are generated, neither recalled nor expired, and this person's to print. One query."""
+    """The newest generated batches, neither recalled nor expired, that the user may print. One query."""
     within = roles.brand_scope(request.user, ACT, LABEL)
     days = {brand.pk: timezone.now().astimezone(brand.zone).date() for brand in brands if brand.pk in within}
     valid = Q()

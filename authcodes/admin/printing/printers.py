@@ -1,4 +1,4 @@
-"""Page: a brand's printers, each with the offset and scale that correct what it prints."""
+"""Page: a brand's printers, each with the offset and scale that correct its prints."""
 
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -25,7 +25,7 @@ class PrinterForm(TenantForm):
         correction = {name: cleaned.get(name) for name in ("offset_x", "offset_y", "scale")}
         if None not in correction.values():
             try:
-                design.check_printer(**correction)  # type: ignore[arg-type] # none of them is None
+                design.check_printer(**correction)  # type: ignore[arg-type] # each has a value
             except DomainError as error:
                 self.add_domain_error(error)
         return cleaned
@@ -50,7 +50,7 @@ class PrinterAdmin(ImportingAdmin):
         description=gettext_lazy("Calibration page"), url_path="calibration", icon="straighten", permissions=["act"]
     )
     def calibration(self, _request: HttpRequest, object_id: str) -> HttpResponse:
-        """Rulers and crosses with this printer's correction: right where they lie on a sheet's corners."""
+        """Redirect to rulers and crosses with this printer's correction: they should meet a sheet's corners."""
         return redirect(f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode({'printer': object_id})}")
 
     def has_act_permission(self, request: HttpRequest, object_id: Any = None) -> bool:  # noqa: ARG002 - unfold's

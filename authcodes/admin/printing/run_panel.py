@@ -1,4 +1,4 @@
-"""What a print run's page begins with: what the file holds, how far it is, and what may be done with it."""
+"""The panel on a print run's page: what the file contains, its progress, and the permitted actions."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ RESULT_FIELDS = ("codes", "pages", "read_back", "pages_read")
 
 
 def panel_of(page: Any, request: HttpRequest, run: PrintRun) -> dict[str, Any]:
-    """For the template `print/panel.html`; `page` is the model admin of print runs."""
+    """Context of the template `print/panel.html`. `page` is the model admin of print runs."""
     job = run.job
     job_page = page.admin_site.get_model_admin(Job)
     may_act = may_print(request.user, run.brand_id)
@@ -40,7 +40,7 @@ def panel_of(page: Any, request: HttpRequest, run: PrintRun) -> dict[str, Any]:
 
 
 def title_of(run: PrintRun) -> str:
-    """What the file is."""
+    """The kind of file, and how many codes it has."""
     if run.output == PrintRun.Output.LABELS:
         text = ngettext("PDF with %(number)s label", "PDF with %(number)s labels", run.codes)
     else:

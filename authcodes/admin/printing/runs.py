@@ -1,4 +1,4 @@
-"""The queue of the print shop: what was asked for, by whom and until when, its file, and whether it is on paper."""
+"""The print queue: what was requested, by whom, by when, its file, and whether it is printed."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -43,13 +43,13 @@ from portal.lists.filters import DayFilter, OwnRowsFilter, StateFilter
 from portal.mixins.live_lists import LiveAdmin
 from portal.unfold import ChoicesFilter, action, display
 
-MAX_OFFERED = 50  # batches to choose from, and prints beside them
+MAX_OFFERED = 50  # batches to choose from, and prints next to them
 WITHOUT_FILE = (Job.Status.FAILED, Job.Status.CANCELLED)
 BUTTON = '<button type="submit" class="queue-button" formaction="{}" formmethod="post" aria-label="{}">{}</button>'
 
 
 class QueueFilter(StateFilter):
-    """As the list's badges say it."""
+    """The states of the list's badges."""
 
     title = gettext_lazy("state")
     parameter_name = "state"
@@ -119,7 +119,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         return redirect("admin:authcodes_printrun_choose")
 
     def choose(self, request: HttpRequest) -> HttpResponse:
-        """What waits to be printed, and the batches that can be."""
+        """The prints that wait for paper, and the batches that can be printed."""
         brands = list(self.brands_to_print(request))
         context = {
             **self.admin_site.each_context(request),
@@ -132,10 +132,10 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         return TemplateResponse(request, "admin/authcodes/print/choose.html", context)
 
     def waiting(self, brands: Sequence[Brand]) -> QuerySet[PrintRun]:
-        """What has a file and is not on paper, the most urgent first."""
+        """Runs with a file that are not marked as done, most urgent first."""
         rows = PrintRun.objects.filter(brand__in=brands, done_at__isnull=True, job__status=Job.Status.DONE)
         rows = rows.select_related("job", "batch", "brand", "started_by")
-        return rows.order_by("due_on", "id")[:MAX_OFFERED]  # those without a day come last
+        return rows.order_by("due_on", "id")[:MAX_OFFERED]  # runs without a day come last
 
     def print_line(self, run: PrintRun) -> dict[str, Any]:
         return {
@@ -168,7 +168,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
 
     @display(description=gettext_lazy("needed by"), ordering="due_on")
     def needed_by(self, run: PrintRun) -> SafeString | str:
-        """The day and the note; late while it is not on paper."""
+        """The due day and the note; marked late while the run is not done."""
         day: SafeString | str = date_format(run.due_on, "j M Y") if run.due_on else ""
         if is_late(run):
             day = format_html("{} {}", day, badge("danger", _("Late")))
@@ -178,7 +178,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
 
     @display(description=gettext_lazy("file"))
     def file(self, run: PrintRun) -> SafeString:
-        """To download, as long as it is kept."""
+        """The download link, while the file is retained."""
         text = SafeString("-")
         if run.job.status == Job.Status.DONE and run.job.result:
             text = link(reverse("admin:jobs_job_download", args=[run.job_id]), _("Download"))
@@ -186,7 +186,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
 
     @display(description=gettext_lazy("on paper"))
     def done(self, run: PrintRun) -> SafeString:
-        """Who said so, or the button that does."""
+        """When the run was marked as done, or the button that marks it."""
         text = SafeString("-")
         if run.done_at:
             text = format_html("{}", date_format(run.done_at.astimezone(run.brand.zone), "j M Y, H:i"))
@@ -205,7 +205,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def mark_done(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The labels are on paper."""
+        """Mark the run as printed."""
         return self.mark(
             request,
             pk,
@@ -215,7 +215,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         )
 
     def mark_open(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """They are not, after all."""
+        """Mark the run as not printed after all."""
         return self.mark(
             request,
             pk,
@@ -227,7 +227,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
     def mark(
         self, request: HttpRequest, pk: int, change: Callable[[PrintRun], bool], action: str, message: Any
     ) -> HttpResponse:
-        """Say it once, and go back to where the button was. An address alone changes nothing."""
+        """Make the change on POST, once, and redirect to the page with the button; GET changes nothing."""
         run = self.get_object(request, str(pk))
         if not may_print(request.user, run.brand_id):
             raise PermissionDenied
@@ -256,7 +256,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         return self.document(request, back, lambda: documents.cover_sheet(run), f"cover-sheet-{run.pk}.pdf")
 
     def poster(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The poster of the recall `pk`, in the language asked for, for those who may see the recall."""
+        """The poster of the recall `pk` in the requested language, for users who may see the recall."""
         recall = self.admin_site.get_model_admin(Recall).get_object(request, str(pk))
         back = redirect("admin:authcodes_recall_change", recall.pk)
         language = posters.language_of(recall.brand_id, request.GET.get("language", ""))
@@ -277,7 +277,7 @@ def is_late(run: PrintRun) -> bool:
 
 
 def came_from(request: HttpRequest) -> str:
-    """The list or the page of batches, with its filters, if the button stood there; never another address."""
+    """The list or the print page with its filters, if the request came from there; never another address."""
     try:
         came = urlsplit(request.headers.get("Referer", ""))
     except ValueError:

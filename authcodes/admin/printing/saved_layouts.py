@@ -1,4 +1,4 @@
-"""Saving from the studio where the parts of a label are, and opening it there again."""
+"""Saving a label layout from the print studio, and opening it there."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ LABEL = "authcodes.labellayout"
 
 
 def save(request: HttpRequest, form: Any, context: dict[str, Any]) -> LabelLayout:
-    """Save what the studio shows: the layout that was opened and keeps its name is changed, else there is a new one.
+    """Save the parts that the studio shows: changes the opened layout if its name is the same, else creates a new one.
 
-    `context`: what the page shows. Raises Invalid.
+    `context`: the page's context. Raises Invalid.
     """
     brand = context["selection"].brand
     if brand.pk not in roles.brand_scope(request.user, CHANGE, LABEL):
@@ -49,7 +49,7 @@ def save(request: HttpRequest, form: Any, context: dict[str, Any]) -> LabelLayou
 
 
 def content_of(form: Any, context: dict[str, Any]) -> Content:
-    """The parts as the page shows them, those that were placed by themselves too."""
+    """The parts as shown on the page, including automatically placed ones."""
     parts: dict[str, Part] = context["parts"]
     width, height = form.label_size
     note = form.cleaned_data["note"] if PartName.NOTE in parts else ""
@@ -57,7 +57,7 @@ def content_of(form: Any, context: dict[str, Any]) -> Content:
 
 
 def opened_values(layout: LabelLayout) -> dict[str, Any]:
-    """What the form says of a saved layout that is chosen."""
+    """The form values of a saved layout."""
     key, content = str(layout.pk), layouts.content_of(layout)
     switches = {name.value: name in content.parts for name in SWITCHED}
     named = {"layout": key, "layout_name": layout.name, "layout_from": f"{key}:{layouts.version_of(layout)}"}
@@ -65,7 +65,7 @@ def opened_values(layout: LabelLayout) -> dict[str, Any]:
 
 
 def with_layout_values(form: Any, layout: LabelLayout, *, is_saved: bool = False) -> Any:
-    """The form with what a saved layout says; unless it `is_saved` just now, with the name that was typed."""
+    """The form with the values of a saved layout. A typed name stays, unless the layout `is_saved` just now."""
     opened, _version = form.opened
     values, data = opened_values(layout), form.data.copy()
     name = data.get("layout_name", "")

@@ -1,4 +1,4 @@
-"""The print studio: one page on which a print is set up, looked at, tried on paper and started."""
+"""The print studio: one page to set up, preview, test and start a print."""
 
 import hashlib
 import json
@@ -54,13 +54,13 @@ from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists.selection import filters_of
 
-Select = Callable[[Any], Selection]  # of the codes that a valid form asks for
+Select = Callable[[Any], Selection]  # selects the codes of a valid form
 # Fields that do not change what is printed.
 IGNORED_FIELDS = ("csrfmiddlewaretoken", "page_token", "again", "previewed", "draft", "layout_from")
 
 
 class StudioAdmin(TenantAdmin):
-    """The studio's addresses: of a batch, and of what the list of codes shows."""
+    """The studio's URLs: for a batch, and for the codes of a list."""
 
     def get_urls(self) -> list[Any]:
         views = {
@@ -72,10 +72,10 @@ class StudioAdmin(TenantAdmin):
         }
         return [*page_urls(self, views), *super().get_urls()]
 
-    # --- A range of a batch ---
+    # --- A code range of a batch ---
 
     def batch(self, request: HttpRequest, pk: int) -> BatchRange:
-        """The batch, of one of the person's brands, where they may print. Raises Http404 or PermissionDenied."""
+        """The batch. Raises Http404 if the user cannot see it, PermissionDenied if they may not print it."""
         result: BatchRange = self.admin_site.get_model_admin(BatchRange).get_object(request, str(pk))
         if not may_print(request.user, result.brand_id):
             raise PermissionDenied
@@ -111,7 +111,7 @@ class StudioAdmin(TenantAdmin):
         form.offer(brand_queryset(batch))
         return self.render_preview(request, form, lambda valid: range_of(batch, valid))
 
-    # --- What the list of codes shows ---
+    # --- The codes of a list ---
 
     def of_list(self, request: HttpRequest) -> HttpResponse:
         brands = self.brands_to_print(request)
@@ -150,10 +150,10 @@ class StudioAdmin(TenantAdmin):
             raise PermissionDenied
         return within.of(Brand.objects.all(), "pk")
 
-    # --- Asking, showing, starting ---
+    # --- Form, preview and start ---
 
     def initial_values(self, request: HttpRequest, brands: Iterable[Brand]) -> dict[str, Any]:
-        """How this person printed for these brands the last time, on which printer; and the brand's default layout."""
+        """The settings of this user's last print for these brands, its printer, and the brand's default layout."""
         rows = PrintRun.objects.filter(started_by=staff_user(request), brand__in=brands)
         last = rows.select_related("brand").order_by("-id").first()
         brand = last.brand if last else next(iter(brands))
@@ -174,7 +174,7 @@ class StudioAdmin(TenantAdmin):
         return {**result, "brand": brand.pk}
 
     def render_preview(self, request: HttpRequest, form: Any, select: Select) -> HttpResponse:
-        """What the page shows, while it is being filled in."""
+        """The preview while the form is being filled in."""
         context: dict[str, Any] = {"form": form, **preview_context(form, select)}
         context |= {"rows": list(form.part_rows(context["all_boxes"])), "wrong": form.complaints}
         context["calibration"] = calibration_address(request.GET)
@@ -189,9 +189,9 @@ class StudioAdmin(TenantAdmin):
         parameters: dict[str, Any] | None = None,
         **page_context: Any,
     ) -> HttpResponse:
-        """The page; or the test page, the saved layout or the run that one of its buttons asks for.
+        """The page, or what a button asks for: the test page, the saved layout or the print run.
 
-        Large selections are counted and checked only when Print is pressed; warnings are shown before anything is
+        Large selections are counted and checked only when Print is pressed. Warnings are shown before anything is
         printed.
         """
         if request.method == "POST" and form.chosen:
@@ -211,7 +211,7 @@ class StudioAdmin(TenantAdmin):
                     if not preview_outdated:
                         if started := self.start_print(request, selected, form, parameters):
                             return started
-                        preview["before"] = earlier_runs(selected)  # somebody may have printed some meanwhile
+                        preview["before"] = earlier_runs(selected)  # another user may have printed some in the meantime
             except DomainError as error:
                 form.add_domain_error(error)
         context = {
@@ -249,9 +249,9 @@ class StudioAdmin(TenantAdmin):
         form: Any,
         parameters: dict[str, Any] | None,
     ) -> HttpResponse | None:
-        """Start the print; None where some codes were printed before and printing them again was not confirmed.
+        """Start the print. Returns None if some codes were printed before and reprinting was not confirmed.
 
-        A second press of the same button leads to the run that the first one started.
+        A second press of the same button leads to the run that the first press started.
         """
         cleaned = form.cleaned_data
         key = request_key(request, selected, parameters)
@@ -279,7 +279,7 @@ class StudioAdmin(TenantAdmin):
         return redirect("admin:authcodes_printrun_change", run.pk)
 
     def calibration(self, request: HttpRequest) -> HttpResponse:
-        """A page of rulers and crosses, on the sheet and with the printer's settings that the form has."""
+        """A page of rulers and crosses for the form's sheet and printer."""
         data = {**initial_of(PrintRequest()), **request.GET.dict(), "layout": AUTOMATIC}
         form = PrintForm(data)
         form.offer(self.brands_to_print(request))
@@ -304,14 +304,14 @@ def brand_queryset(batch: BatchRange) -> QuerySet[Brand]:
 
 
 def calibration_address(data: Any) -> str:
-    """Where the rulers and crosses of the form's sheet and printer are."""
+    """The address of the rulers and crosses for the form's sheet and printer."""
     names = [*PrintForm.SHEET, "sheet", "printer"]
     requested = {name: data.get(name) for name in names if data.get(name) not in (None, "")}
     return f"{reverse('admin:authcodes_printrun_calibration')}?{urlencode(requested)}"
 
 
 def request_key(request: HttpRequest, selected: Selection, parameters: dict[str, Any] | None) -> UUID | None:
-    """The same for a second press of the same button of the same page; another one where anything was changed."""
+    """The same key for a second press of the same button; a different key if anything was changed."""
     token = page_token_of(request)
     if token is None:
         return None
@@ -321,7 +321,7 @@ def request_key(request: HttpRequest, selected: Selection, parameters: dict[str,
 
 
 def page_token_of(request: HttpRequest) -> UUID | None:
-    """What tells one opening of the page from another."""
+    """The token that identifies one opening of the page."""
     try:
         return UUID(request.POST.get("page_token", ""))
     except ValueError:

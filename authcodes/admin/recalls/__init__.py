@@ -1,1 +1,1 @@
-"""The pages about recalls: what is called back, the message, who knows, and what came back."""
+"""The pages for recalls: their scope, message, notified customers and returned pieces."""

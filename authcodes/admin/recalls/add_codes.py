@@ -1,4 +1,4 @@
-"""Codes that are added to a recall in force: which, then the number of those who are notified. Its message stays."""
+"""Adding codes to a recall in force: choose the codes, then confirm the number of customers. The message stays."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ from portal.unfold import TextareaWidget
 
 
 class AddCodesForm(ConfirmedForm, forms.Form):
-    """Why these codes are recalled too, and the number that confirms it."""
+    """The reason for recalling these codes too, and the number that confirms it."""
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
@@ -45,7 +45,7 @@ class AddCodesForm(ConfirmedForm, forms.Form):
 
 
 class AddCodesWizard(RecallWizard):
-    """Part of the page of recalls."""
+    """Mixin of the recall admin: adding codes."""
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(self.add_codes)
@@ -55,7 +55,7 @@ class AddCodesWizard(RecallWizard):
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])
 
     def get_recall_to_change(self, request: HttpRequest, pk: int) -> Recall:
-        """Raises PermissionDenied for who may not recall at its brand."""
+        """Raises PermissionDenied if the user may not recall at the brand."""
         recall: Recall = self.get_object(request, str(pk))
         if not self.may(request, ADD, recall):
             raise PermissionDenied
@@ -71,7 +71,7 @@ class AddCodesWizard(RecallWizard):
         }
         is_chosen = scope_form.is_valid() and not (request.method == "GET" and "again" in request.GET)
         if not is_chosen or scope_form.scope is None or scope_form.combined_scope is None:
-            if request.method == "POST" and scope_form.is_in_recall:  # a button that was pressed twice
+            if request.method == "POST" and scope_form.is_in_recall:  # the button was pressed twice
                 return redirect("admin:authcodes_recall_change", recall.pk)
             if request.method == "POST":
                 text = _("Nothing has been added yet. Choose what to add first.")
@@ -96,7 +96,7 @@ class AddCodesWizard(RecallWizard):
         return self.page(request, "admin/authcodes/recall/add_codes.html", context)
 
     def save_added_codes(self, request: HttpRequest, recall: Recall, form: AddCodesForm) -> HttpResponse | None:
-        """Add the codes, and on to the recall's page. None where somebody was faster."""
+        """Add the codes and redirect to the recall's page. Returns None if another user was faster."""
         scope, reason, by = form.scope, form.cleaned_data["reason"], staff_user(request)
         try:
             with transaction.atomic():

@@ -1,4 +1,4 @@
-"""What shops and phones will show of a recall, drawn for the page on which its message is typed."""
+"""Previews of a recall's poster and scan page, for the page on which its message is written."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def poster_of(recall: Recall, scope: Scope) -> Poster:
 
 
 def drawings(recall: Recall, scope: Scope) -> list[dict[str, Any]]:
-    """In each language the poster, and what a scan shows; the brand's own language first."""
+    """The poster and the scan page in each language, the brand's own first."""
     own = posters.language_of(scope.brand.pk)
     poster = poster_of(recall, scope)
     return [
@@ -38,7 +38,7 @@ def drawings(recall: Recall, scope: Scope) -> list[dict[str, Any]]:
 
 
 def phone(recall: Recall, scope: Scope, language: str) -> str:
-    """The page behind one of the codes, as that page says it."""
+    """The scan page of a recalled code."""
     product = scope.products[0] if scope.products else None
     name = text_of(product.translations, "title", product.title, language) if product else ""
     message = text_of(recall.translations, "message", recall.message, language)

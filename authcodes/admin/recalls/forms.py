@@ -1,4 +1,4 @@
-"""Forms of recalls: what is recalled, and with which message. Nothing is sent before somebody has seen its preview."""
+"""Forms of recalls: the message and its confirmation. Nothing is sent before the user has seen its preview."""
 
 import re
 import uuid
@@ -20,14 +20,14 @@ from core.translations import NAMES, TRANSLATION_LANGUAGES
 from loyalty.models.notifications import Language
 from portal.unfold import NumberWidget, SwitchWidget, TextareaWidget, TextWidget
 
-SEPARATORS = re.compile(r"[\s.,'\u2019\u066c]")  # between thousands, in some language
-SEND_TEST = "send_test"  # the button that mails staff what customers would get, in the language that is its value
+SEPARATORS = re.compile(r"[\s.,'\u2019\u066c]")  # between thousands, in various languages
+SEND_TEST = "send_test"  # mails the customers' message to staff; the button's value is the language
 TRANSLATED = {f"message_{language}": NAMES[language] for language in TRANSLATION_LANGUAGES}
 LENGTHS = {"recall_id": 64, "contact": 200, "message": 5000, **dict.fromkeys(TRANSLATED, 5000)}
 
 
 def unsaved_recall(scope: Scope, sent: Mapping[str, str]) -> Recall:
-    """A recall with these texts, stored nowhere; what is too long is cut."""
+    """An unsaved recall with these texts; texts that are too long are truncated."""
     texts = {name: sent.get(name, "").strip()[:length] for name, length in LENGTHS.items()}
     translations = {
         language: {"message": text} for language in TRANSLATION_LANGUAGES if (text := texts.pop(f"message_{language}"))
@@ -52,7 +52,7 @@ def confirmation_field() -> forms.CharField:
 
 
 def unconfirmed(preview: Preview, data: Mapping[str, Any]) -> str:
-    """Why the mails may not go out yet; empty once what was shown is confirmed, or where nobody gets one."""
+    """Why the messages may not be sent yet; empty once the preview is confirmed, or if there are no customers."""
     if not preview.customers:
         return ""
     if preview.fingerprint != data.get("previewed"):
@@ -63,12 +63,12 @@ def unconfirmed(preview: Preview, data: Mapping[str, Any]) -> str:
 
 
 def language_named(text: str) -> str:
-    """The language of a test; the first one where the page was tampered with."""
+    """The language of a test send; the first one if the value is invalid."""
     return Language(text).value if text in Language.values else Language.values[0]
 
 
 class RecallMailForm(AsciiDigits, forms.Form):
-    """Confirms what a recall's page is about to send."""
+    """Confirms the messages that a recall's page is about to send."""
 
     confirmation = confirmation_field()
     previewed = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -83,7 +83,7 @@ class WithdrawForm(forms.Form):
 
 
 class ReturnForm(AsciiDigits, forms.Form):
-    """Pieces that came back."""
+    """Pieces that were returned."""
 
     pieces = forms.IntegerField(
         label=gettext_lazy("Pieces"),
@@ -108,7 +108,7 @@ class ReturnForm(AsciiDigits, forms.Form):
 
 
 class ConfirmedForm(AsciiDigits, metaclass=DeclarativeFieldsMetaclass):
-    """Part of a form that recalls `scope`, once the preview was seen and the number of customers typed."""
+    """Mixin of a form that recalls `scope` once the preview was seen and the number of customers typed."""
 
     notify_customers = forms.BooleanField(
         label=gettext_lazy("Notify customers"),
@@ -125,7 +125,7 @@ class ConfirmedForm(AsciiDigits, metaclass=DeclarativeFieldsMetaclass):
     preview: Preview
 
     def set_preview(self, preview: Preview, scope: Scope) -> None:
-        """What the page shows and asks to confirm."""
+        """Set what the page shows and asks the user to confirm."""
         form: Any = self
         self.scope, self.preview = scope, preview
         form.initial |= {"previewed": preview.fingerprint, "confirmed_scope": scope.fingerprint}
@@ -157,8 +157,8 @@ class ConfirmedForm(AsciiDigits, metaclass=DeclarativeFieldsMetaclass):
             form.data[name] = value
 
 
-class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # generic in the stubs alone
-    """The message of a recall of `scope`, what it looks like to customers, and the number that confirms it."""
+class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # generic only in the stubs
+    """The message of a recall of `scope`, its preview for customers, and the number that confirms it."""
 
     class Meta:
         model = Recall
@@ -180,11 +180,11 @@ class MessageForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg] # g
         self.scope = scope
         for name, label in TRANSLATED.items():
             self.fields[name] = message_field(label, name.rpartition("_")[2])
-        # Counted once for a page, whatever is asked of it.
+        # Count the customers once for each page.
         self.set_preview(recall_preview.of(self.unsaved(), scope), scope)
 
     def unsaved(self) -> Recall:
-        """As they are typed so far, stored nowhere."""
+        """The recall as typed so far, not saved."""
         texts = {name: str(self[name].value() or "") for name in ("recall_id", "contact", "message", *TRANSLATED)}
         return unsaved_recall(self.scope, texts)
 

@@ -1,4 +1,4 @@
-"""Page: recalls, who was notified, and what came back. Only an owner can withdraw a recall."""
+"""Page: recalls, who was notified, and what was returned. Only an owner can withdraw a recall."""
 
 from datetime import date
 from functools import partial
@@ -41,7 +41,7 @@ from portal.import_export.exportable import within
 from portal.lists.filters import DayFilter
 from portal.unfold import display
 
-MAX_TO_CALL = 50  # customers that the page names; the file has all
+MAX_TO_CALL = 50  # customers that the page lists; the file has all
 
 
 @admin.register(Recall)
@@ -56,7 +56,7 @@ class RecallAdmin(AddCodesWizard):
     search_help_text = gettext_lazy("A recall number, or part of a batch's or product's name.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Recall]:
-        """With the first of its batches, and how many there are."""
+        """Annotate each recall with its first batch and the number of batches."""
         batches = BatchRange.objects.filter(recall=OuterRef("pk")).order_by("pk")
         count = batches.order_by().values("recall").annotate(count=Count("pk")).values("count")
         rows: QuerySet[Recall] = super().get_queryset(request)
@@ -67,7 +67,7 @@ class RecallAdmin(AddCodesWizard):
 
     @display(description=gettext_lazy("what"))
     def what(self, recall: Recall) -> str:
-        row: Any = recall  # as get_queryset has it
+        row: Any = recall  # annotated by get_queryset
         if row.batch_count > 1:
             more = {"name": row.range_name, "count": row.batch_count - 1}
             return (
@@ -124,7 +124,7 @@ class RecallAdmin(AddCodesWizard):
             return TemplateResponse(request, "admin/authcodes/recall/page.html", context).render()
 
     def results(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
-        """What came of a recall, and what may be done about it."""
+        """The results of a recall, and the permitted actions."""
         scope = scopes.of_recall(recall)
         codes = scope.scans_condition()
         since = Scan.objects.filter(codes, brand=recall.brand_id, scanned_at__gte=recall.recalled_at)
@@ -179,10 +179,10 @@ class RecallAdmin(AddCodesWizard):
         return is_notifying(notifications.progress_of(obj))
 
     def notified(self, obj: Recall) -> SafeString:
-        """How many customers know, kept current on the recall's page."""
+        """How many customers were notified; updated live on the recall's page."""
         return drawn(obj, notifications.progress_of(obj))
 
-    # --- Who is notified
+    # --- Notifications
 
     @redirect_if_withdrawn
     def notify_customers(self, request: HttpRequest, pk: int) -> HttpResponse:
@@ -245,7 +245,7 @@ class RecallAdmin(AddCodesWizard):
         self.message_user(request, _("Sending the reminder."))
         return redirect("admin:authcodes_recall_change", recall.pk)
 
-    # --- What comes back
+    # --- Returned pieces
 
     @redirect_if_withdrawn
     @preserve_typed_return
@@ -259,7 +259,7 @@ class RecallAdmin(AddCodesWizard):
                 by, now = staff_user(request), timezone.now()
                 with transaction.atomic():
                     line = returns.enter(recall=recall, by=by, at=now, **form.cleaned_data)
-                    if line.entered_at == now:  # and not what a second press has sent again
+                    if line.entered_at == now:  # not a line that a second press has sent again
                         text = gettext_noop("Returned: %(line)s") % {"line": line}
                         self.note(request, [recall], text, reason=line.note)
             except BatchRejected as error:
@@ -301,7 +301,7 @@ class RecallAdmin(AddCodesWizard):
                 self.note_on_batches(
                     request, scope, gettext_noop("Recall withdrawn: %(recall)s") % {"recall": text}, reason
                 )
-        except BatchRejected as error:  # a colleague was faster: there is no recall whose page could say so
+        except BatchRejected as error:  # another user was faster, and the recall's page is gone
             self.message_user(request, error.message, messages.ERROR)
         else:
             self.message_user(request, _("Recall withdrawn. The codes scan as before."))
@@ -332,7 +332,7 @@ class RecallAdmin(AddCodesWizard):
 
 
 def is_notifying(progress: Progress) -> bool:
-    """Whether not all customers that will be are counted, or not all were reached yet."""
+    """Whether customers are still being counted, or messages are still unanswered."""
     figures = progress.figures
     is_counting = progress.job is not None and progress.job.is_unfinished
     return is_counting or figures.delivered + figures.failed < figures.notified

@@ -1,4 +1,4 @@
-"""The form of what is called back: a product, batches, or a part of one."""
+"""The form for the scope of a recall: a product, batches, or a part of a batch."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,14 +31,14 @@ KINDS = [
 
 
 class LookupMany(AutocompleteSelectMultiple):
-    """Several choices looked up while they are typed. What no row's id can be chooses nothing."""
+    """A lookup of several choices while the user types. Values that are not valid ids select nothing."""
 
     def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> Any:
         return super().optgroups(name, [each for each in value if is_id(str(each))], attr)
 
 
 class ScopeForm(AsciiDigits, forms.Form):
-    """What is called back. The answers stand in the address, so that the next page can be linked to."""
+    """The scope of a recall. Its values are in the address, so that the next page can be linked to."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("What to recall"), choices=KINDS, widget=RadioWidget, initial=PRODUCT, required=False
@@ -63,15 +63,15 @@ class ScopeForm(AsciiDigits, forms.Form):
     )
 
     scope: Scope | None = None
-    combined_scope: Scope | None = None  # of the recall that codes are added to, once they are
-    already_recalled: Sequence[BatchRange] = ()  # of what was asked for
-    mixed_batches: Sequence[str] = ()  # batches, by name, that have codes of other products too
-    is_in_recall = False  # whether the recall has these codes already
+    combined_scope: Scope | None = None  # the recall's scope once the codes are added
+    already_recalled: Sequence[BatchRange] = ()  # among the requested batches
+    mixed_batches: Sequence[str] = ()  # names of batches that also have codes of other products
+    is_in_recall = False  # whether the recall already has these codes
 
     def __init__(
         self, *args: Any, products: Any, batches: Any, admin_site: Any, recall: Recall | None = None, **options: Any
     ) -> None:
-        """`recall`: the one in force that codes are added to."""
+        """`recall`: the recall in force that codes are added to."""
         super().__init__(*args, **options)
         self.recall = recall
         rows = {"product": products, "batches": batches, "batch": batches}
@@ -86,7 +86,7 @@ class ScopeForm(AsciiDigits, forms.Form):
 
     @property
     def chosen_kind(self) -> str:
-        """As the address says it, or as it is meant where it names rows alone."""
+        """The kind in the address, or the kind that its parameters imply."""
         chosen = self.data.get("kind") if self.is_bound else ""
         if chosen in {PRODUCT, BATCHES, RANGE}:
             return str(chosen)
@@ -107,19 +107,19 @@ class ScopeForm(AsciiDigits, forms.Form):
                 self.combined_scope = scopes.union(scope, scopes.added_to(scope, self.scope))
         except BatchRejected as error:
             place, self.is_in_recall = error.details.get("field"), bool(error.details.get("is_in_recall"))
-            if place == "batch" and self.chosen_kind != RANGE:  # a field that does not show
+            if place == "batch" and self.chosen_kind != RANGE:  # this field is hidden
                 place = self.chosen_kind
             self.add_error(place if place in self.fields else None, error.message)
         return cleaned
 
     def is_already_recalled(self, batch: BatchRange) -> bool:
-        """Whether it is recalled already; the rest of a batch may be added to the recall that has a part of it."""
+        """Whether the batch is already recalled. The rest of a partly recalled batch may be added to its recall."""
         if batch.recall_id is None:
             return False
         return self.recall is None or batch.recall_id != self.recall.pk or not batch.is_recalled_in_part
 
     def are_all_in_recall(self, batches: Sequence[BatchRange]) -> bool:
-        """Whether the recall that codes are added to has each of them."""
+        """Whether the recall that codes are added to already has all of these batches."""
         return self.recall is not None and {batch.recall_id for batch in batches} == {self.recall.pk}
 
     def _of_product(self, cleaned: Mapping[str, Any]) -> Scope:
@@ -142,7 +142,7 @@ class ScopeForm(AsciiDigits, forms.Form):
 
     @property
     def partly_recalled(self) -> str:
-        """What stays genuine because an earlier recall has only a part of a batch; empty where none has."""
+        """A message if only a part of a batch is recalled and its other codes stay genuine; otherwise empty."""
         partly = [batch for batch in self.already_recalled if batch.is_recalled_in_part]
         if not partly:
             return ""
@@ -163,7 +163,7 @@ class ScopeForm(AsciiDigits, forms.Form):
         if batch is None:
             raise BatchRejected(_("Choose the batch whose codes to recall."), details={"field": "batch"})
         self._reject_recalled([batch], "batch")
-        if not first and not last and self.data.get("kind") != RANGE:  # a link that names the batch alone
+        if not first and not last and self.data.get("kind") != RANGE:  # the link names only the batch
             return scopes.of_batches([batch])
         for name, text in (("first", first), ("last", last)):
             if not text:

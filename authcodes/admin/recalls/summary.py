@@ -1,4 +1,4 @@
-"""What a recall is about, in numbers, and where its codes were scanned."""
+"""The figures of a recall, and where its codes were scanned."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from core.texts import MAX_NAMED
 
 @dataclass(frozen=True, slots=True)
 class RecallSummary:
-    """The codes of a recall, how many were scanned so far, by how many customers, and where most."""
+    """The codes of a recall, how many were scanned, by how many customers, and the places with the most scans."""
 
     scope: Scope
     codes: int
@@ -40,8 +40,8 @@ class RecallSummary:
 
 
 def of_scope(scope: Scope) -> RecallSummary:
-    """Of whole batches counted as the dashboard does, which reads neither all codes nor all scans; of a part, the scans
-    of its batch are read.
+    """Whole batches are counted like the dashboard, without reading all codes or scans. For a part, all scans of its
+    batch are read.
     """
     if scope.is_whole:
         brands, ids = [scope.brand], Filters(batch_ids=tuple(scope.whole_ids))

@@ -1,4 +1,4 @@
-"""What a recall's pages answer when a colleague withdraws it in the meantime."""
+"""Responses of a recall's pages if a colleague withdraws the recall in the meantime."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -17,7 +17,7 @@ from brands.identity.roles import ADD
 
 
 def redirect_if_withdrawn(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view of a recall that a colleague may withdraw meanwhile: then the list says so."""
+    """Decorate a view of a recall: if a colleague has withdrawn it, redirect to the list with a message."""
 
     @wraps(view)
     def result(page: Any, request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
@@ -31,7 +31,7 @@ def redirect_if_withdrawn(view: Callable[..., HttpResponse]) -> Callable[..., Ht
 
 
 def preserve_typed_return(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view that returned pieces are sent to: of a withdrawn recall it answers with them, so that none is lost."""
+    """Decorate the view that saves returned pieces: if the recall was withdrawn, show the typed values again."""
 
     @wraps(view)
     def result(page: Any, request: HttpRequest, pk: int) -> HttpResponse:
@@ -58,6 +58,6 @@ def preserve_typed_return(view: Callable[..., HttpResponse]) -> Callable[..., Ht
 
 
 def is_entered(scope: Any, recall_id: int, form: ReturnForm) -> bool:
-    """Whether the same form was sent before the recall was withdrawn, and its answer got lost."""
+    """Whether the same form was already saved before the recall was withdrawn, and only its response was lost."""
     rows = RecallReturn.objects.filter(recall=recall_id, form_id=form.cleaned_data["form_id"])
     return bool(scope.of(rows, "brand").exists())

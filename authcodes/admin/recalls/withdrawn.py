@@ -1,4 +1,4 @@
-"""Page: recalls that were withdrawn, with what was said and why they were taken back. For reading."""
+"""Page: withdrawn recalls, with their messages and the reasons for the withdrawal. Read-only."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-"""The steps of a new recall: what is called back, with which message, and the number that confirms it."""
+"""The steps of a new recall: its scope, its message, and the number that confirms it."""
 
 from dataclasses import replace
 from typing import Any
@@ -42,7 +42,7 @@ QUERY_FIELDS = ("kind", "product", "batches", "batch", "first", "last")
 
 
 class RecallWizard(LiveAdmin):
-    """Part of the page of recalls."""
+    """Mixin of the recall admin: the wizard of a new recall."""
 
     def get_urls(self) -> list[Any]:
         views = {"preview": self.preview_view, "poster": self.poster_view}
@@ -85,10 +85,10 @@ class RecallWizard(LiveAdmin):
                 return response
         return self.message_page(request, scope_form, form)
 
-    # --- Step 1: what
+    # --- Step 1: the scope
 
     def scope_form(self, request: HttpRequest, recall: Recall | None = None) -> ScopeForm:
-        """Bound once the address says something. `recall`: the one that codes are added to."""
+        """The scope form, bound if the address has values. `recall`: the recall that codes are added to."""
         within = self.brand_scope(request, ADD)
         batches = self.admin_site.get_model_admin(BatchRange).choices(request, within)
         own = {"brand": recall.brand_id} if recall else {}
@@ -103,7 +103,7 @@ class RecallWizard(LiveAdmin):
     # --- Step 2: the message, and step 3: the number
 
     def message_page(self, request: HttpRequest, scope_form: ScopeForm, form: MessageForm) -> HttpResponse:
-        assert scope_form.scope is not None  # noqa: S101 - the caller asked
+        assert scope_form.scope is not None  # noqa: S101 - checked by the caller
         query = scope_query(request.GET).urlencode()
         context = {
             "form": form,
@@ -123,7 +123,7 @@ class RecallWizard(LiveAdmin):
         return TemplateResponse(request, template, {**shared, **context}).render()
 
     def posted_recall(self, request: HttpRequest) -> tuple[Scope, Recall]:
-        """What is called back, and the message as it is typed so far. Raises PermissionDenied or BatchRejected."""
+        """The scope and the message as typed so far. Raises PermissionDenied or BatchRejected."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         scope_form = self.scope_form(request)
@@ -132,7 +132,7 @@ class RecallWizard(LiveAdmin):
         return scope_form.scope, unsaved_recall(scope_form.scope, request.POST.dict())
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """What customers would get, while the message is typed. Nobody is counted again: the page says who."""
+        """What customers would get, while the message is being typed. The page sends the counts along."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
@@ -156,7 +156,7 @@ class RecallWizard(LiveAdmin):
         return TemplateResponse(request, "admin/authcodes/recall/preview.html", context).render()
 
     def poster_view(self, request: HttpRequest) -> HttpResponse:
-        """The poster with the message as it is typed so far."""
+        """The poster with the message as typed so far."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         try:
@@ -171,7 +171,7 @@ class RecallWizard(LiveAdmin):
         return response
 
     def send_test(self, request: HttpRequest, form: MessageForm) -> None:
-        """Mail what customers would get to whoever writes it. The page then shows the form again."""
+        """Mail the customers' message to the user. The page then shows the form again."""
         if not form.is_valid():
             return
         by, scope = staff_user(request), form.scope
@@ -192,7 +192,7 @@ class RecallWizard(LiveAdmin):
             self.message_user(request, text % {"address": by.email}, messages.SUCCESS)
 
     def create_recall(self, request: HttpRequest, form: MessageForm, scope: Scope) -> HttpResponse | None:
-        """Call it back, and on to the page that counts who knows. None where somebody was faster."""
+        """Create the recall and redirect to its page. Returns None if another user was faster."""
         cleaned = {name: form.cleaned_data[name] for name in ("recall_id", "contact", "message", "reason")}
         by = staff_user(request)
         try:
@@ -204,7 +204,7 @@ class RecallWizard(LiveAdmin):
                     notifications.start(recall=made, by=by)
         except BatchRejected as error:
             twin = identical_recall(scope, cleaned["recall_id"])
-            if twin is not None:  # a button that was pressed twice
+            if twin is not None:  # the button was pressed twice
                 return redirect("admin:authcodes_recall_change", twin.pk)
             form.add_error(None, error.message)
             return None
@@ -213,7 +213,7 @@ class RecallWizard(LiveAdmin):
         return redirect("admin:authcodes_recall_change", made.pk)
 
     def note_new(self, request: HttpRequest, made: Recall, scope: Scope) -> None:
-        """In the recall's history and in those of its batches: the recall's own page goes when it is withdrawn."""
+        """Note it in the histories of the recall and of its batches: a withdrawn recall loses its own page."""
         context = replace(audit_context(request), reason=made.reason)
         named = shortened([batch.range_name for batch in scope.batches])
         changes = {**audit_log.changes(None, made), "batches": (None, named), "codes": (None, str(scope.codes))}
@@ -226,7 +226,7 @@ class RecallWizard(LiveAdmin):
 
 
 def scope_query(query: QueryDict) -> QueryDict:
-    """What an address says of the recall, without what else stands there."""
+    """The parameters of the scope, without anything else in the address."""
     result = QueryDict(mutable=True)
     for name in QUERY_FIELDS:
         if name in query:
@@ -235,20 +235,20 @@ def scope_query(query: QueryDict) -> QueryDict:
 
 
 def posted_count(request: HttpRequest, name: str) -> int | None:
-    """What the page counted, as it sent it along; None for what can be no such number."""
+    """The count that the page sent back; None if it is not a valid number."""
     text = request.POST.get(name, "")
     return int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else None
 
 
 def recall_of_previous_submit(request: HttpRequest, scope_form: ScopeForm) -> Recall | None:
-    """The recall that the same page made when it was sent before."""
+    """The recall that an earlier submit of the same page created."""
     made = {batch.recall for batch in scope_form.already_recalled}
     recall = made.pop() if len(made) == 1 else None
     return recall if recall is not None and recall.recall_id == request.POST.get("recall_id", "").strip() else None
 
 
 def identical_recall(scope: Scope, recall_id: str) -> Recall | None:
-    """A recall of this number that has just these codes."""
+    """A recall with this number and exactly these codes."""
     recalled_codes = {part.batch.pk: (part.first, part.last) for part in scope.parts}
     rows = BatchRange.objects.filter(pk__in=recalled_codes, recall__recall_id=recall_id).select_related("recall")
     its_codes = {row.pk: (row.recalled_from, row.recalled_to) for row in rows}

@@ -1,4 +1,4 @@
-"""`manage.py check_rollups`: prove that what the dashboards read is what scans and ledger say."""
+"""`manage.py check_rollups`: check that rollups match the scans and the ledger."""
 
 from typing import Any
 

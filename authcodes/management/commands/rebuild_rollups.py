@@ -1,4 +1,4 @@
-"""`manage.py rebuild_rollups`: make what the dashboards read again, from scans and ledger."""
+"""`manage.py rebuild_rollups`: build the rollups again from the scans and the ledger."""
 
 from argparse import ArgumentParser
 from typing import Any

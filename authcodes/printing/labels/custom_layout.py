@@ -1,4 +1,4 @@
-"""Own layouts: what a label shows, in the boxes that a brand gave to its parts. Resolved once for all labels."""
+"""Own layouts: the content of a label in the boxes that a brand set for its parts. Resolved once for all labels."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -19,15 +19,15 @@ from authcodes.printing.labels.layout import (
 )
 from authcodes.printing.labels.parts import TEXTS, Part, PartName, Parts
 
-LINE = 1.08  # a line's height in sizes of its text, from above its capitals to below its letters
+LINE = 1.08  # a line's height in sizes of its text, from above the capitals to below the descenders
 CAPITALS = 0.84  # of a size, from the upper edge of a line to its baseline
 MAX_TITLE_PT, MIN_PT = 14.0, 4.5
-SMALLER = 0.92  # what is tried where text does not fit whole
-MAX_WRAPPED_LINES = 99  # of a text: it is too high for any label long before
+SMALLER = 0.92  # factor for the next attempt if text does not fit
+MAX_WRAPPED_LINES = 99  # of a text, which is too high for any label long before that
 
 
 class Arrangement:
-    """Of all labels of one design with a layout of the brand's own; it answers what a Placement does."""
+    """The arrangement of all labels of a design with the brand's own layout. Has the interface of Placement."""
 
     def __init__(self, design: Design, parts: Parts) -> None:
         sheet, qr = design.sheet, parts[PartName.QR]
@@ -40,12 +40,12 @@ class Arrangement:
         self.details = lru_cache(maxsize=1024)(self._details)
 
     def lines(self, label: Label) -> Iterator[Line]:
-        """Its text: the code first, then what describes the product."""
+        """The text lines: the code first, then the details of the product."""
         yield self.code_line(label)
         yield from self.details(label.title, label.sku, label.expiry, label.note)
 
     def code_line(self, label: Label) -> Line:
-        """It is never cut, but made as small as its box."""
+        """Never truncated, but made as small as its box."""
         text, face, ems = code_text(label)
         area = self._areas[PartName.CODE]
         size = one_line(area)
@@ -65,7 +65,7 @@ class Arrangement:
         return lines
 
     def _title(self, text: str, area: Area) -> list[Line]:
-        """As large as fits whole; what does not fit at the smallest size is cut."""
+        """As large as fits completely; truncated if it does not fit at the smallest size."""
         size = min(MAX_TITLE_PT, one_line(area))
         while size > MIN_PT and not _fits(text, area, size):
             size = max(MIN_PT, size * SMALLER)
@@ -81,7 +81,7 @@ class Arrangement:
         ]
 
     def _small(self, name: str, text: str, area: Area) -> list[Line]:
-        """One line, as high as its box; smaller if it is too long, and cut where that does not help."""
+        """One line as high as its box; smaller if it is too long, and truncated if that is not enough."""
         room, ems, size = area.width * POINTS_PER_MM, measure(text), one_line(area)
         if ems * size > room:
             size = min(size, max(MIN_PT, room / ems))
@@ -89,7 +89,7 @@ class Arrangement:
         backwards = text_layout.right_to_left(text)
         return [self._placed(name, text, area, _top(area, size, 1), size, backwards)]
 
-    def _placed(self, name: str, text: str, area: Area, top: float, size: float, backwards: bool) -> Line:  # noqa: FBT001 - text's way
+    def _placed(self, name: str, text: str, area: Area, top: float, size: float, backwards: bool) -> Line:  # noqa: FBT001 - the text's direction
         width = measure(text) * size / POINTS_PER_MM
         if name in self._centred:
             left = area.left + (area.width - width) / 2
@@ -103,7 +103,7 @@ class Arrangement:
         )
 
     def _logo_area(self, parts: Parts, logo: bytes | None) -> Area | None:
-        """As large as fits the box, in its middle."""
+        """As large as fits the box, centred."""
         if logo is None or PartName.LOGO not in parts:
             return None
         box, (width, height) = self._area(parts[PartName.LOGO]), on_white(logo).size
@@ -113,23 +113,23 @@ class Arrangement:
 
 
 def placement_of(design: Design) -> Placement | Arrangement:
-    """Where everything is on the labels of a design."""
+    """The placement of everything on a design's labels."""
     return Placement(design) if design.parts is None else Arrangement(design, design.parts)
 
 
 def one_line(area: Area) -> float:
-    """The size of text, in points, of which one line is as high as the box."""
+    """The text size, in points, at which one line is as high as the box."""
     return area.height * POINTS_PER_MM / LINE
 
 
 def _top(area: Area, size: float, lines: int) -> float:
-    """The upper edge of the first line of so many that stand in the middle of the box."""
+    """The upper edge of the first of `lines` lines that are centred in the box."""
     spare = max(0.0, area.height - size * (LINE + (lines - 1) * LEADING) / POINTS_PER_MM)
     return area.top - spare / 2 + (ASCENT - CAPITALS) * size / POINTS_PER_MM
 
 
 def _fits(text: str, area: Area, size: float) -> bool:
-    """Whether all of it fits, with no word broken."""
+    """Whether all of the text fits without breaking a word."""
     ems = area.width * POINTS_PER_MM / size
     if any(measure(word) > ems for word in text.split()):
         return False

@@ -1,4 +1,4 @@
-"""Designs: what a label shows, how labels are printed, and what cannot be printed or may not scan."""
+"""Designs: the content of a label, how labels are printed, and what cannot be printed or may not scan."""
 
 from dataclasses import dataclass
 from decimal import ROUND_UP, Decimal
@@ -18,7 +18,7 @@ TEXT_MM = Decimal("2.3")  # below the QR code, for the code itself
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one label shows: the QR code of `payload`, `text` for people to type, and what describes the product."""
+    """The content of a label: the QR code of `payload`, `text` for typing, and the details of the product."""
 
     payload: str
     text: str
@@ -30,13 +30,13 @@ class Label:
 
     @property
     def details(self) -> list[str]:
-        """What stands below or beside the code, the title first."""
+        """The lines below or next to the code, the title first."""
         return [text for text in (self.title, self.sku, self.expiry, self.note) if text]
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How labels are printed. Offsets, in millimetres to the right and down, and scale make up for a printer's own."""
+    """How labels are printed. Offsets, in millimetres to the right and down, and scale correct for a printer."""
 
     sheet: presets.Sheet
     qr_mm: Decimal
@@ -47,11 +47,11 @@ class Design:
     offset_x: Decimal = Decimal(0)
     offset_y: Decimal = Decimal(0)
     scale: Decimal = Decimal(1)
-    mark: str = ""  # across each label, in grey behind all else
-    parts: Parts | None = None  # a layout of the brand's own; None: they are placed by themselves
+    mark: str = ""  # across each label, in grey behind everything else
+    parts: Parts | None = None  # the brand's own layout; None: automatic placement
 
     def check(self) -> None:
-        """Raises Invalid, naming the setting, for what no printer could print or no camera could read."""
+        """Raises Invalid with the setting, for what no printer could print or no camera could read."""
         self.sheet.check()
         for field in ("qr_mm", "offset_x", "offset_y", "scale"):
             if not getattr(self, field).is_finite():
@@ -75,7 +75,7 @@ class Design:
 
 
 def check_printer(*, offset_x: Decimal, offset_y: Decimal, scale: Decimal) -> None:
-    """Raises Invalid, naming the setting, for a correction that no printer needs."""
+    """Raises Invalid with the setting, for a correction that no printer needs."""
     if not MIN_SCALE <= scale <= MAX_SCALE:
         limits = {"least": MIN_SCALE, "most": MAX_SCALE}
         raise wrong("scale", _("The scale must be between %(least)s and %(most)s.") % limits)
@@ -89,7 +89,7 @@ def wrong(field: str, message: str) -> Invalid:
 
 
 def coarse_enough_mm(design: Design, sample: Label) -> Decimal | None:
-    """How wide its QR code has to be, in tenths of a millimetre, where it is too narrow for its modules."""
+    """The width that its QR code needs, in tenths of a millimetre; None if it is wide enough for its modules."""
     drawn = symbol(sample.payload, sample.level)
     if images.module_mm(drawn, design.qr_mm * design.scale) >= images.MIN_MODULE_MM:
         return None
@@ -98,7 +98,7 @@ def coarse_enough_mm(design: Design, sample: Label) -> Decimal | None:
 
 
 def module_warnings(design: Design, sample: Label) -> list[str]:
-    """Whether labels such as this one may fail to scan although they can be printed."""
+    """Whether labels like this one may fail to scan although they can be printed."""
     drawn = symbol(sample.payload, sample.level)
     module = images.module_mm(drawn, design.qr_mm * design.scale)
     if module >= images.MIN_MODULE_MM:
@@ -112,7 +112,7 @@ def module_warnings(design: Design, sample: Label) -> list[str]:
 
 
 def letter_warnings(missing: str) -> list[str]:
-    """What to say of characters that labels cannot show."""
+    """The warning about characters that labels cannot show."""
     if not missing:
         return []
     text = _(

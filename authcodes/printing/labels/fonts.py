@@ -1,8 +1,8 @@
-"""Faces: the fonts that labels are written in, how wide text is in them, and what none of them can show.
+"""Faces: the fonts of labels, the width of text in them, and the characters that none of them has.
 
-Latin, Greek, Cyrillic, Hebrew, Arabic and more are letters of DejaVu in the PDF. Scripts of India and South-East Asia,
-whose letters change with their neighbours, are shaped by HarfBuzz (in Pillow) and drawn as pictures, in Noto Sans; so
-is whatever settings.LABEL_FONTS adds, such as Chinese, Japanese and Korean.
+Latin, Greek, Cyrillic, Hebrew, Arabic and more are DejaVu letters in the PDF. Scripts of India and South-East Asia,
+whose letters change with their neighbours, are shaped by HarfBuzz (in Pillow) and drawn as pictures in Noto Sans. The
+same applies to any font in settings.LABEL_FONTS, such as Chinese, Japanese and Korean.
 """
 
 import unicodedata
@@ -17,16 +17,16 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 FONTS = Path(__file__).parent / "font_files"
 UNKNOWN = "\ufffd"
-JOINERS = "\u200c\u200d"  # nothing to see, but they say which letters join
+JOINERS = "\u200c\u200d"  # invisible, but they decide which letters join
 # DejaVu has their letters, but not without shaping: Lao and N'Ko.
 UNSHAPED = frozenset(map(chr, (*range(0x0E80, 0x0F00), *range(0x07C0, 0x0800))))
-EM = 100  # pixels of a picture: at 7 points, about 1000 to the inch
-MARGIN = 50  # pixels around it while it is drawn, for what reaches beyond a letter's own width
+EM = 100  # pixels per em of a picture: at 7 points, about 1000 per inch
+MARGIN = 50  # pixels around it while it is drawn, for parts beyond a letter's own width
 MIDDLE = 127  # between black and white
 
 
 class Face:
-    """One font. Its pictures are drawn here; a face without any is written as letters of the PDF."""
+    """A font. A pictured face draws its text as pictures; any other face is written as letters of the PDF."""
 
     def __init__(self, path: Path, *, is_pictured: bool) -> None:
         self.path, self.is_pictured = path, is_pictured
@@ -63,7 +63,7 @@ class Face:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Letters in black on white without an edge, and where they are, in ems from the pen and the baseline."""
+    """Letters in black on white without a margin, and their position in ems from the pen and the baseline."""
 
     image: Image.Image
     left: float
@@ -88,7 +88,7 @@ _reading = Lock()
 
 
 def _face_of_file(path: Path, *, is_pictured: bool) -> Face:
-    """The only one for a font: with two of them, letters that belong together would be drawn apart."""
+    """The only Face of a font: two of them would draw connected letters separately."""
     with _reading:
         if (path, is_pictured) not in _read:
             _read[path, is_pictured] = Face(path, is_pictured=is_pictured)
@@ -102,7 +102,7 @@ def face(name: str) -> Face:
 
 @cache
 def other_fonts() -> tuple[Face, ...]:
-    """Those that stand in for what DejaVu lacks."""
+    """The fonts for characters that DejaVu lacks."""
     ours = tuple(face(path.stem) for path in sorted(FONTS.glob("Noto*.ttf")))
     return (*ours, *(_face_of_file(Path(path), is_pictured=True) for path in settings.LABEL_FONTS))
 
@@ -117,7 +117,7 @@ def mono() -> Face:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A piece of text that one face has all of."""
+    """A piece of text that one face can show."""
 
     face: Face
     text: str
@@ -128,7 +128,7 @@ class Run:
 
 
 def runs(text: str, first: Face) -> list[Run]:
-    """`text` in pieces of one face each, `first` wherever it can be; U+FFFD for what none has."""
+    """`text` split into pieces of one face each, `first` wherever possible; U+FFFD for characters that no face has."""
     if first.has(text):
         return [Run(first, text)] if text else []
     result: list[tuple[Face, list[str]]] = []
@@ -141,7 +141,7 @@ def runs(text: str, first: Face) -> list[Run]:
 
 
 def _chosen(character: str, before: Face, first: Face) -> Face:
-    """Marks and joiners stay with the letter before them, and so do spaces and signs that its face has too."""
+    """Marks and joiners stay with the letter before them, and so do spaces and signs that its face has."""
     if not character.isalnum() and before.has(character):
         return before
     return _face_of(character, first) or first
@@ -153,21 +153,21 @@ def _face_of(character: str, first: Face) -> Face | None:
 
 
 def measured(text: str, first: Face) -> float:
-    """How wide it is, in ems."""
+    """The width of the text in ems."""
     return sum(run.width for run in runs(text, first))
 
 
 def unknown(text: str) -> str:
-    """The characters of a clean text that no face has, each once."""
+    """The characters of a clean text that no face has, without duplicates."""
     return "".join(dict.fromkeys(it for it in text if _face_of(it, sans()) is None))
 
 
 def next_to_dejavu(text: str) -> list[Face]:
-    """The faces that a text needs beside DejaVu's."""
+    """The faces that a text needs besides DejaVu's."""
     needed = (_face_of(it, sans()) for it in dict.fromkeys(text) if not it.isascii())
     return [it for it in dict.fromkeys(needed) if it is not None and it.is_pictured]
 
 
 def is_mark(character: str) -> bool:
-    """Whether it belongs to the letter before it."""
+    """Whether it belongs to the preceding letter."""
     return character in JOINERS or unicodedata.category(character) in {"Mn", "Mc", "Me"}

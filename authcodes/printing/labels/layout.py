@@ -1,6 +1,6 @@
-"""Placement: where on a label its QR code, its text and its logo are. Sheets and their previews both draw from here.
+"""Placement: the position of QR code, text and logo on a label, for both sheets and their previews.
 
-Lengths are in millimetres, from a label's left and lower edge; of a page's marks, from the page's.
+Lengths are in millimetres, from a label's left and lower edge; for marks on a page, from the page's edges.
 """
 
 import io
@@ -18,17 +18,17 @@ from authcodes.printing.labels.fonts import Face
 
 POINTS_PER_MM = 72 / 25.4
 PAD = 1.5  # between text and a label's edge
-SIDE_GAP_MM = 15.0  # with so much room beside the QR code, what describes the product stands there, else below
+SIDE_GAP_MM = 15.0  # with this much room next to the QR code, product details go there, otherwise below
 CODE_PT, TITLE_PT, SMALL_PT, NARROW_PT = 6.5, 7.0, 6.0, 5.0
 NARROW_MM = 1.9  # a line of NARROW_PT
-LARGER = (2.0, 1.8, 1.6, 1.4, 1.2, 1.0)  # what the text beside the QR code is enlarged by
-LEADING = 1.25  # from line to line, in sizes of the text
+LARGER = (2.0, 1.8, 1.6, 1.4, 1.2, 1.0)  # factors for the size of the text next to the QR code
+LEADING = 1.25  # line spacing, in sizes of the text
 ASCENT = 0.93  # of DejaVu, from the top of a line to its baseline
 MAX_TITLE_LINES = 4
-MIN_TEXT_WIDTH_MM = 8.0  # for text at the code's side
+MIN_TEXT_WIDTH_MM = 8.0  # for text next to the code
 LOGO_MM = 7.0
-MARK_SHARE = 0.9  # of a label, that a mark across it takes
-# Light enough for cameras: what lies in a symbol's quiet zone still counts as white (ISO/IEC 15415 grades contrast).
+MARK_SHARE = 0.9  # of a label, for a mark across it
+# Light enough for cameras: in a symbol's quiet zone it still counts as white (ISO/IEC 15415 grades contrast).
 MARK_GREY = 0.82
 CUT_MARK_MM, CUT_GAP_MM = 4.0, 0.5
 
@@ -52,7 +52,7 @@ class Area(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of shaped text: where it begins, its upper edge, its size in points."""
+    """A line of shaped text: its start, its upper edge, and its size in points."""
 
     text: str
     face: Face
@@ -68,7 +68,7 @@ class Line:
 
 
 class Placement:
-    """Of all labels of one design."""
+    """The automatic placement of all labels of a design."""
 
     def __init__(self, design: Design) -> None:
         sheet = design.sheet
@@ -85,14 +85,14 @@ class Placement:
         self.details = lru_cache(maxsize=1024)(self._details)
 
     def lines(self, label: Label) -> Iterator[Line]:
-        """Its text: the code first, then what describes the product."""
+        """The text lines: the code first, then the details of the product."""
         code = self.code_line(label)
         yield code
         small = tuple(filter(None, (label.sku, label.expiry, label.note)))
         yield from self.details(label.title, small, round(code.left + code.width, 1))
 
     def code_line(self, label: Label) -> Line:
-        """It is never cut: a code that is not whole is worth nothing."""
+        """Never truncated: an incomplete code is useless."""
         (text, face, ems), strip = code_text(label), self.strip
         size = min(CODE_PT, strip.width * POINTS_PER_MM / ems) if ems else CODE_PT
         width = ems * size / POINTS_PER_MM
@@ -103,13 +103,13 @@ class Placement:
 
     @property
     def strip(self) -> Area:
-        """Below the QR code."""
+        """The area below the QR code."""
         left = PAD if self.at_the_side or not self.logo else max(PAD, self.logo.right + PAD)
         return Area(left, self.width - PAD, self.bottom - self.below, self.bottom)
 
     @property
     def box(self) -> Area:
-        """Beside the QR code, below the logo."""
+        """The area next to the QR code, below the logo."""
         top = self.logo.bottom if self.logo else self.height
         return Area(self.left + self.size + PAD, self.width - PAD, self.bottom, top - PAD)
 
@@ -131,7 +131,7 @@ class Placement:
         return list(_paragraph(line, room, top=strip.top - 0.3, size=NARROW_PT, most_lines=1))
 
     def _at_the_side(self, title: str, small: tuple[str, ...]) -> list[Line]:
-        """As large as fits the box whole, in its middle; what does not fit at the usual size is cut."""
+        """As large as fits the box completely, centred; truncated if it does not fit at the usual size."""
         for larger in LARGER:
             result = self._filled(title, small, larger)
             if result and self._is_whole(title, small, larger, result):
@@ -151,7 +151,7 @@ class Placement:
         return rows
 
     def _is_whole(self, title: str, small: tuple[str, ...], larger: float, placed: list[Line]) -> bool:
-        """Whether nothing is cut, and no word broken."""
+        """Whether nothing is truncated and no word is broken."""
         room = self.box.width * POINTS_PER_MM / larger
         texts = [text_layout.shaped(word) for word in title.split()]
         if any(measure(word) * TITLE_PT > room for word in texts):
@@ -170,7 +170,7 @@ class Placement:
         return [replace(line, top=line.top - down) for line in placed]
 
     def _one_line(self, title: str, small: tuple[str, ...], width: float) -> str:
-        """All of it side by side; if that is too long, the title is cut first."""
+        """All text on one line; if that is too long, the title is truncated first."""
         remaining = " · ".join(small)
         if not title:
             return remaining
@@ -185,7 +185,7 @@ class Placement:
         return Line(line, fonts.sans(), left, top, NARROW_PT, width, text_layout.right_to_left(text))
 
     def _logo_area(self, width: int, height: int) -> Area:
-        """Above the text beside the QR code, or at the left of the strip below it."""
+        """Above the text next to the QR code, or at the left of the strip below it."""
         if self.at_the_side:
             left, top = self.left + self.size + PAD, self.height - PAD
             most_width, most_height = self.width - PAD - left, LOGO_MM
@@ -197,14 +197,14 @@ class Placement:
 
 
 def code_text(label: Label) -> tuple[str, Face, float]:
-    """The code as it is written, in which face, and how many ems it takes there."""
+    """The shaped code, its face, and its width in ems."""
     text = text_layout.shaped(text_layout.clean(label.text))
     face = fonts.mono() if fonts.mono().has(text) else fonts.sans()
     return text, face, fonts.measured(text, face)
 
 
 def mark_of(text: str, width: float, height: float) -> Line:
-    """As large as the label allows, in its middle."""
+    """As large as the label allows, centred."""
     ems = fonts.measured(text, fonts.sans())
     size = min(width * MARK_SHARE * POINTS_PER_MM / ems, height * MARK_SHARE * POINTS_PER_MM)
     long = ems * size / POINTS_PER_MM
@@ -213,7 +213,7 @@ def mark_of(text: str, width: float, height: float) -> Line:
 
 
 def edges(sheet: presets.Sheet) -> tuple[list[float], list[float]]:
-    """Where labels begin and end: from the left, and from the bottom of the page."""
+    """The edges of labels: from the left, and from the bottom of the page."""
     across = {
         float(sheet.left + column * sheet.pitch_x + more)
         for column in range(sheet.columns)
@@ -228,7 +228,7 @@ def edges(sheet: presets.Sheet) -> tuple[list[float], list[float]]:
 
 
 def cut_marks(sheet: presets.Sheet) -> Iterator[tuple[float, float, float, float]]:
-    """Short lines in the page's margins, in the line of each label's edges: from where to where."""
+    """Short lines in the page's margins, aligned with the labels' edges: start and end of each."""
     across, up = edges(sheet)
     width, height = float(sheet.page_width), float(sheet.page_height)
     yield from ((x, begin, x, end) for begin, end in _at_the_side(up, height) for x in across)
@@ -236,7 +236,7 @@ def cut_marks(sheet: presets.Sheet) -> Iterator[tuple[float, float, float, float
 
 
 def _at_the_side(edges: list[float], side: float) -> Iterator[tuple[float, float]]:
-    """Where marks begin and end outside the first and the last edge, if the paper has room for them."""
+    """Start and end of marks outside the first and the last edge, if the paper has room for them."""
     for edge, room, way in ((edges[0], edges[0], -1), (edges[-1], side - edges[-1], 1)):
         length = min(room - CUT_GAP_MM, CUT_MARK_MM)
         if length >= 1:
@@ -244,7 +244,7 @@ def _at_the_side(edges: list[float], side: float) -> Iterator[tuple[float, float
 
 
 def on_white(logo: bytes) -> Image.Image:
-    """A design's logo as it is printed."""
+    """A design's logo on white, as it is printed."""
     with Image.open(io.BytesIO(logo), formats=["PNG"]) as image:
         picture = image.convert("RGBA")
     return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
@@ -255,7 +255,7 @@ def measure(text: str) -> float:
 
 
 def _paragraph(content: str, area: Area, *, top: float, size: float, most_lines: int) -> Iterator[Line]:
-    """`content` in `area` from `top` down, right-to-left text at its right."""
+    """`content` in `area` from `top` down; right-to-left text is aligned right."""
     text = text_layout.shaped(content)
     backwards = text_layout.right_to_left(text)
     ems = area.width * POINTS_PER_MM / size

@@ -1,4 +1,4 @@
-"""Parts: the boxes that a brand's own layout gives to what a label shows, and what is wrong with them.
+"""Parts: the boxes of a brand's own layout for the content of a label, and their problems.
 
 Lengths are in millimetres, from a label's left and upper edge.
 """
@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy
 
 from authcodes.printing.qr.images import MIN_SIZE_MM
 
-SLACK = Decimal("0.02")  # lengths that were rounded
+SLACK = Decimal("0.02")  # tolerance for rounded lengths
 MIN_TEXT_WIDTH_MM, MIN_TEXT_HEIGHT_MM = Decimal(5), Decimal("1.8")
 MIN_LOGO_MM = Decimal(3)
 
 
 class PartName(TextChoices):
-    """In the order in which they give way to each other: nothing lies on the QR code."""
+    """In order of precedence: nothing may lie on the QR code."""
 
     QR = "qr", gettext_lazy("QR code")
     CODE = "code", gettext_lazy("Code")
@@ -33,13 +33,13 @@ class PartName(TextChoices):
 
 
 ALWAYS = (PartName.QR, PartName.CODE)
-SWITCHED = (PartName.TITLE, PartName.SKU, PartName.EXPIRY, PartName.LOGO)  # shown or not; the note is where it has text
+SWITCHED = (PartName.TITLE, PartName.SKU, PartName.EXPIRY, PartName.LOGO)  # optional; a note is shown if it has text
 TEXTS = (PartName.CODE, PartName.TITLE, PartName.SKU, PartName.EXPIRY, PartName.NOTE)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A box. A QR code's is square, and has its quiet zone inside; text is as large as its box allows."""
+    """A box. A QR code's box is square and includes its quiet zone; text is as large as its box allows."""
 
     left: Decimal
     top: Decimal
@@ -64,7 +64,7 @@ Parts = Mapping[str, Part]
 
 
 class Problem(NamedTuple):
-    """What is wrong with a part, and which of its lengths says so."""
+    """A problem of a part, and the length at which it is shown."""
 
     part: str
     length: str
@@ -80,7 +80,7 @@ def ordered(parts: Parts) -> dict[str, Part]:
 
 
 def problems(parts: Parts, *, width: Decimal, height: Decimal) -> Iterator[Problem]:
-    """Everything that keeps these parts from a label of this size."""
+    """All problems of these parts on a label of this size."""
     parts = ordered(parts)
     missing = [name for name in ALWAYS if name not in parts]
     yield from (Problem(name, "left", _("Every label needs this part.")) for name in missing)
@@ -114,7 +114,7 @@ def _alone(name: str, part: Part, width: Decimal, height: Decimal) -> Iterator[P
 
 
 def least(name: str) -> tuple[Decimal, Decimal]:
-    """How wide and how high a part is at least."""
+    """The minimum width and height of a part."""
     if name == PartName.QR:
         return MIN_SIZE_MM, MIN_SIZE_MM
     if name == PartName.LOGO:
@@ -123,7 +123,7 @@ def least(name: str) -> tuple[Decimal, Decimal]:
 
 
 def to_json(parts: Parts) -> dict[str, Any]:
-    """As JSON holds them, in order."""
+    """The parts as JSON, in order."""
     return {
         name: {key: value if isinstance(value, bool) else str(value.normalize() + 0) for key, value in fields.items()}
         for name, fields in ((name, asdict(part)) for name, part in ordered(parts).items())
@@ -131,7 +131,7 @@ def to_json(parts: Parts) -> dict[str, Any]:
 
 
 def from_json(stored: Mapping[str, Any]) -> dict[str, Part]:
-    """What `to_json` wrote."""
+    """The parts that `to_json` wrote."""
     return {
         name: Part(
             left=Decimal(fields["left"]),

@@ -1,4 +1,4 @@
-"""PDF files as a stream: each page leaves memory when it is drawn; fonts and images by fpdf2 come at the end."""
+"""PDF files as a stream: each page leaves memory once it is drawn; fpdf2's fonts and images follow at the end."""
 
 import logging
 import re
@@ -13,7 +13,7 @@ from PIL import Image
 from authcodes.printing.labels import fonts
 from authcodes.printing.labels.fonts import JOINERS, Face, Picture, Run
 
-# Else each file it makes smaller fills the log with its glyphs.
+# Otherwise each font subset fills the log with its glyphs.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 POINTS_PER_MM = 72 / 25.4
@@ -22,7 +22,7 @@ _REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
 
 
 class Font:
-    """A face whose letters one document has."""
+    """A face, with the letters that one document uses."""
 
     def __init__(self, fpdf: FPDF, face: Face) -> None:
         fpdf.add_font(face.name, fname=face.path)
@@ -30,11 +30,11 @@ class Font:
 
     @property
     def name(self) -> str:
-        """In a page's content."""
+        """Its name in a page's content."""
         return f"/F{self._font.i}"
 
     def encoded(self, text: str) -> str:
-        """`text` as a string of a page's content, in hexadecimal digits: nothing in it can end it."""
+        """`text` as a hexadecimal string of a page's content: no character in it can end the string."""
         return f"<{''.join(self._glyph(it) for it in text if it not in JOINERS)}>"
 
     def _glyph(self, character: str) -> str:
@@ -42,14 +42,14 @@ class Font:
 
 
 class Document:
-    """A PDF with pages of one size, in millimetres. It is whole once it is closed."""
+    """A PDF with pages of one size, in millimetres. It is complete once it is closed."""
 
     def __init__(self, file: BinaryIO, *, width: float, height: float) -> None:
         self.width, self.height = width * POINTS_PER_MM, height * POINTS_PER_MM
         self._file, self._at = file, 0
-        self._offsets = array("Q", [0, 0, 0])  # of the objects by number; there is no object 0
+        self._offsets = array("Q", [0, 0, 0])  # of the objects, by number; there is no object 0
         self._pages = array("L")
-        # Its one page stays empty: it is here for its fonts and images.
+        # Its only page stays empty: it is used for its fonts and images.
         self._fpdf = FPDF(unit="pt")
         self._fpdf.single_resources_object = True
         self._fpdf.add_page()
@@ -66,7 +66,7 @@ class Document:
         return f"/I{self._fpdf.image(image, x=0, y=0, w=1, h=1)['i']}"
 
     def text(self, line: str, face: Face, *, x: float, y: float, size: float) -> str:
-        """Content that writes a line, its characters in the order of sight, at `x` and the baseline `y`, in points."""
+        """Content that writes a line, its characters in visual order, at `x` and the baseline `y`, in points."""
         drawn = []
         for run in fonts.runs(line, face):
             drawn.append(self._picture(run, x, y, size) if run.face.is_pictured else self._letters(run, x, y, size))
@@ -101,7 +101,7 @@ class Document:
         box = f"[0 0 {self.width:.3f} {self.height:.3f}]".encode()
         root = b"<</Type /Pages /Count %d /MediaBox %s /Resources %d 0 R /Kids [%s]>>\n"
         self._object(root % (len(self._pages), box, resources, kids), number=_PAGES)
-        # Readers that heed it do not shrink the page to the printer's margins.
+        # Readers that support this do not shrink the page to the printer's margins.
         catalog = b"<</Type /Catalog /Pages %d 0 R /ViewerPreferences <</PrintScaling /None>>>>\n" % _PAGES
         self._object(catalog, number=_CATALOG)
         start, count = self._at, len(self._offsets)
@@ -111,7 +111,7 @@ class Document:
         self._write(b"trailer\n<</Size %d /Root %d 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (count, _CATALOG, start))
 
     def _adopt_resources(self) -> int:
-        """Copy what pages refer to from fpdf2's own document. Returns the number of its dictionary here."""
+        """Copy the resources of pages from fpdf2's own document. Returns the number of their dictionary here."""
         bodies = _objects(bytes(self._fpdf.output()))
         adopted: dict[int, int] = {}
 
@@ -124,11 +124,11 @@ class Document:
 
         page = next(body for body in bodies.values() if re.search(rb"/Type /Page\b(?!s)", body))
         result = re.search(rb"/Resources (\d+) 0 R", page)
-        assert result is not None  # noqa: S101 - fpdf2 gives its only page the only dictionary
+        assert result is not None  # noqa: S101 - fpdf2's only page has the only dictionary
         return adopt(int(result[1]))
 
     def _object(self, body: bytes, *, number: int = 0) -> int:
-        """Write an object, under a new number if it has none. Returns the number."""
+        """Write an object, with a new number if it has none. Returns the number."""
         if number:
             self._offsets[number] = self._at
         else:

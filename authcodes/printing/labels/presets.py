@@ -1,4 +1,4 @@
-"""Label sheets: where on a page each label is, in millimetres from the top left."""
+"""Label sheets: the position of each label on a page, in millimetres from the top left."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -23,7 +23,7 @@ MAX_PER_PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A page of labels. Lengths in millimetres; a pitch is from one label's left or top edge to the next one's."""
+    """A page of labels. Lengths in millimetres; a pitch is from one label's left or top edge to that of the next."""
 
     page_width: Decimal
     page_height: Decimal
@@ -41,7 +41,7 @@ class Sheet:
         return self.columns * self.rows
 
     def pages(self, labels: int, *, start: int = 1) -> int:
-        """How many pages `labels` labels take when the first page begins at label `start`."""
+        """How many pages `labels` labels need if the first page begins at label `start`."""
         return -(-(labels + start - 1) // self.per_page)
 
     def place(self, index: int, *, by_column: bool = False) -> tuple[Decimal, Decimal]:
@@ -56,7 +56,7 @@ class Sheet:
         return (self.place(index) for index in range(self.per_page))
 
     def check(self) -> None:
-        """Raises Invalid, naming the setting, for what no printer could print."""
+        """Raises Invalid with the setting, for what no printer could print."""
         for field in fields(self):
             value = Decimal(getattr(self, field.name))
             if not value.is_finite() or not 0 <= value <= MAX_PAGE_MM:
@@ -88,7 +88,7 @@ def _wrong(field: str, message: str) -> Invalid:
 
 
 def _grid(page: tuple[Decimal, Decimal], label: tuple[Decimal, Decimal], columns: int, rows: int) -> Sheet:
-    """Labels side by side in the middle of the page."""
+    """Labels side by side, centred on the page."""
     width, height = label
     left, top = (page[0] - columns * width) / 2, (page[1] - rows * height) / 2
     return Sheet(*page, left, top, width, height, width, height, columns, rows)
@@ -96,7 +96,7 @@ def _grid(page: tuple[Decimal, Decimal], label: tuple[Decimal, Decimal], columns
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A sheet that one buys, or that divides a page well, with the QR code's size on it in millimetres."""
+    """A commercial sheet, or one that divides a page well, with the size of its QR codes in millimetres."""
 
     name: str
     title: "StrOrPromise"
@@ -161,9 +161,9 @@ PRESETS = {
 }
 DEFAULT_PRESET = "letter-30"
 
-# Where offices print on US Letter. Everywhere else paper is A4; of UTC nobody knows where it is.
+# Where offices print on US Letter. Everywhere else paper is A4; UTC has no known place.
 LETTER_ZONES = ("America/", "US/", "Canada/", "Pacific/Honolulu", "UTC")
-# The zones of South America but for Chile, Colombia and Venezuela: there it is A4 too.
+# The zones of South America except Chile, Colombia and Venezuela: these use A4 too.
 # fmt: off
 A4_ZONES = frozenset((
     "America/Araguaina", "America/Asuncion", "America/Bahia", "America/Belem", "America/Boa_Vista",
@@ -178,7 +178,7 @@ A4_REGION = "America/Argentina/"
 
 
 def preset_for(time_zone: str) -> str:
-    """The sheet to begin with, 30 labels a page, by where a brand is."""
+    """The initial sheet, 30 labels a page, by the brand's time zone."""
     prints_letter = time_zone.startswith(LETTER_ZONES) and not (
         time_zone in A4_ZONES or time_zone.startswith(A4_REGION)
     )

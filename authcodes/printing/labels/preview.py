@@ -1,4 +1,4 @@
-"""Sketches: the first page of a label sheet, or one label, as a picture for the portal, as the PDF will have it."""
+"""Previews: the first page of a label sheet, or one label, as a picture for the portal that matches the PDF."""
 
 import base64
 import io
@@ -16,13 +16,13 @@ from authcodes.printing.labels.layout import MARK_GREY, POINTS_PER_MM, Area, Lin
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 
-MAX_DRAWN_LABELS = 60  # the others of a page are frames
+MAX_DRAWN_LABELS = 60  # the other labels of a page are frames
 RULER = "#999"
 Places = Placement | Arrangement
 
 
 def preview(labels: list[Label], design: Design) -> bytes:
-    """Page 1 as an SVG of its own shape, one unit to the millimetre, with a ruler along its upper and left edge."""
+    """Page 1 as an SVG with the page's proportions, one unit per millimetre, with rulers at its upper and left edge."""
     sheet = design.sheet
     frame = f"h{sheet.label_width}v{sheet.label_height}h-{sheet.label_width}z"
     corner = f"translate({design.offset_x} {design.offset_y}) scale({design.scale})"
@@ -48,7 +48,7 @@ def preview(labels: list[Label], design: Design) -> bytes:
 
 
 def one_label(label: Label, design: Design) -> str:
-    """What is inside of an SVG whose units are a label's millimetres: what the label shows, on white."""
+    """The inner elements of an SVG in millimetres: the content of a label, on white."""
     place = placement_of(design)
     logo = _logo(place, place.logo, design.logo) if place.logo and design.logo else ""
     white = f'<path fill="#fff" d="M0 0h{place.width:.3f}v{place.height:.3f}H0z"/>'
@@ -69,7 +69,7 @@ def _label(label: Label, place: Places) -> Iterator[str]:
 
 
 def _text(line: Line, place: Places) -> str:
-    """As wide as it is on paper, whatever font the browser has."""
+    """As wide as on paper, whatever font the browser has."""
     pieces = runs(line.text, line.face)
     if any(run.face.is_pictured for run in pieces) and not line.right_to_left:
         return "".join(_pieces(line, pieces, place))
@@ -77,7 +77,7 @@ def _text(line: Line, place: Places) -> str:
 
 
 def _pieces(line: Line, pieces: list[Run], place: Places) -> Iterator[str]:
-    """What the PDF has pictures of, which most browsers have no font for, is the same pictures here."""
+    """Text that the PDF shows as pictures, since most browsers lack its font, uses the same pictures here."""
     left, millimetres = line.left, line.size / POINTS_PER_MM
     for run in pieces:
         width = run.width * millimetres
@@ -104,12 +104,12 @@ def _written(line: Line, place: Places) -> str:
 
 
 def _logo(place: Places, area: Area, logo: bytes) -> str:
-    """Once, however many labels show it."""
+    """Defined once, however many labels show it."""
     return _image(area, place.height - area.top, logo, more=' id="logo"')
 
 
 def _image(area: Area, y: float, png: bytes, more: str = "") -> str:
-    """A picture as large as the area, whose upper edge is `y` below the label's."""
+    """A picture as large as the area, with its upper edge `y` below the label's."""
     return (
         f'<image{more} x="{area.left:.3f}" y="{y:.3f}" width="{area.width:.3f}" height="{area.height:.3f}" '
         f'href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'

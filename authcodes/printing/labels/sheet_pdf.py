@@ -1,4 +1,4 @@
-"""Sheets: QR codes and their text drawn as lines on sheets of labels, page after page into a PDF."""
+"""Sheets: draws QR codes and their text as vectors on sheets of labels, page by page into a PDF."""
 
 import io
 from collections.abc import Callable, Iterable, Iterator
@@ -31,8 +31,8 @@ def write(
 ) -> int:
     """Write a PDF of `labels` in their order. Returns the number of pages. Memory does not grow with it.
 
-    `progress` hears after each page how many labels are drawn, and may raise. Raises Invalid for a design that cannot
-    be printed, or when there is nothing to print.
+    Calls `progress` after each page with the number of drawn labels; it may raise. Raises Invalid for a design that
+    cannot be printed, or if there are no labels.
     """
     design.check()
     remaining = iter(labels)
@@ -56,7 +56,7 @@ def _document(file: BinaryIO, design: Design) -> Document:
 
 
 def _pages(labels: Iterator[Label], design: Design) -> Iterator[tuple[int, list[Label]]]:
-    """The labels of each page, and the first one's place on it, counted from 0."""
+    """The labels of each page, and the position of the first one on it, counted from 0."""
     slot = design.start - 1
     while some := list(islice(labels, design.sheet.per_page - slot)):
         yield slot, some
@@ -64,7 +64,7 @@ def _pages(labels: Iterator[Label], design: Design) -> Iterator[tuple[int, list[
 
 
 class _Painter:
-    """Draws labels as the content of a PDF's pages: millimetres here, points there."""
+    """Draws labels as content of a PDF's pages: takes millimetres, writes points."""
 
     def __init__(self, document: Document, design: Design) -> None:
         self.document, self.design = document, design
@@ -116,7 +116,7 @@ class _Painter:
 
 
 def _matrix(design: Design) -> str:
-    """The printer's correction, about the top left corner of the page."""
+    """The printer's correction, relative to the top left corner of the page."""
     scale, height = float(design.scale), float(design.sheet.page_height)
     x, y = float(design.offset_x), height * (1 - scale) - float(design.offset_y)
     return f"{scale:.5f} 0 0 {scale:.5f} {x * POINTS_PER_MM:.3f} {y * POINTS_PER_MM:.3f} cm\n"
@@ -127,7 +127,7 @@ def _points(x: float, y: float) -> str:
 
 
 def _text(document: Document, text: str, *, x: float, top: float, size: float) -> str:
-    """A line of plain text whose upper edge is at `top`."""
+    """A line of plain text with its upper edge at `top`."""
     seen = text_layout.in_order_of_sight(text, right_to_left=text_layout.right_to_left(text))
     return document.text(seen, fonts.sans(), x=x * POINTS_PER_MM, y=top * POINTS_PER_MM - size * ASCENT, size=size)
 
@@ -141,9 +141,9 @@ def _cut_marks(sheet: presets.Sheet) -> str:
 
 
 def calibration(design: Design) -> bytes:
-    """A page with a 1 mm cross on each corner of each label, and rulers: how far a printer is off.
+    """A page with a 1 mm cross on each corner of each label, and rulers: shows a printer's offset and scale.
 
-    It is drawn with the design's own offsets and scale, so that it also shows whether they are right.
+    It uses the design's own offsets and scale, so it also shows whether they are correct.
     """
     design.check()
     file = io.BytesIO()
@@ -162,7 +162,7 @@ def calibration(design: Design) -> bytes:
         _("Hold it against a sheet of labels. Each cross should lie on a label's corner; if not, measure the offset."),
         _("The rulers are %(across)s mm and %(up)s mm long.") % {"across": lengths[0], "up": lengths[1]},
     ]
-    left = width / 4 + 5  # clear of the upright ruler
+    left = width / 4 + 5  # clear of the vertical ruler
     for number, line in enumerate(captions):
         shaped = text_layout.shaped(line)
         size = min(8, (width - left - 10) * POINTS_PER_MM / fonts.measured(shaped, fonts.sans()))
@@ -173,7 +173,7 @@ def calibration(design: Design) -> bytes:
 
 
 def _ruler(document: Document, length: int, place: Callable[[float, float], tuple[float, float]]) -> Iterator[str]:
-    """Ticks at each millimetre, longer at each fifth and tenth; `place` says where `at` along and `off` it is."""
+    """Ticks at each millimetre, longer at each fifth and tenth. `place` maps `at` along and `off` to a position."""
     yield _stroke(*place(0, 0), *place(length, 0))
     for tick in range(length + 1):
         long = 4.0 if tick % 10 == 0 else 3.0 if tick % 5 == 0 else 2.0

@@ -1,7 +1,7 @@
-"""Proofs of sheets: pages of a finished PDF, read from its bytes by another library and decoded from what they draw.
+"""Verification of sheets: another library reads pages of a finished PDF, and their symbols are decoded.
 
-Nothing here knows how the file was made: pypdf finds the pages, and only the operators that paint boxes and pictures
-are followed. Each symbol is painted at the printer's resolution where the page has it, and read with its quiet zone.
+Nothing here depends on how the file was made: pypdf finds the pages, and only the operators that paint boxes and
+pictures are followed. Each symbol is painted at the printer's resolution at its place, and read with its quiet zone.
 """
 
 import re
@@ -17,36 +17,35 @@ from authcodes.printing.labels.design import Label
 from authcodes.printing.qr import verification
 from authcodes.printing.qr.images import DPI
 
-FIRST_PAGES = 10  # are all read, and
-EVERY_PAGE = 100  # of so many one, and the last
+FIRST_PAGES = 10  # all of these are read,
+EVERY_PAGE = 100  # then one of this many, and the last
 POINTS_PER_INCH = 72
-SLACK = 0.01  # points, for numbers that were rounded
+SLACK = 0.01  # points, tolerance for rounded numbers
 
 Matrix = tuple[float, float, float, float, float, float]
 Box = tuple[float, float, float, float]  # left, bottom, right, top in points
 _UPRIGHT: Matrix = (1, 0, 0, 1, 0, 0)
-# Text in our pages is hexadecimal, so that no operator can hide in it.
+# Text in our pages is hexadecimal, so it cannot contain an operator.
 _TEXT = re.compile(rb"BT .*? ET\n")
 
 
 def is_read(page: int) -> bool:
-    """Whether the page is of the sample, counted from 0; the last always is."""
+    """Whether the page is in the sample, counted from 0; the last one always is."""
     return page < FIRST_PAGES or page % EVERY_PAGE == 0
 
 
 @dataclass(slots=True)
 class Page:
-    """What a page paints: each filled group of boxes, and where pictures and text are."""
+    """What a page paints: each filled group of boxes, and the positions of pictures and text."""
 
     symbols: list[list[Box]] = field(default_factory=list)
     pictures: list[Box] = field(default_factory=list)
 
 
 def check(file: BinaryIO, expected: dict[int, list[str]], *, pages: int) -> int:
-    """Read pages of the finished `file`, by number from 0, and return how many codes they showed.
+    """Read pages of the finished `file`, by number from 0. Returns how many codes they showed.
 
-    Raises Unreadable unless each shows exactly the codes that are `expected`, in order, with nothing painted
-    into a quiet zone.
+    Raises Unreadable unless each shows exactly the `expected` codes, in order, with nothing painted into a quiet zone.
     """
     reader = pypdf.PdfReader(file)
     root: Any = reader.trailer["/Root"]
@@ -109,10 +108,10 @@ def _box(matrix: Matrix, x: float, y: float, width: float, height: float) -> Box
 
 
 def _read(boxes: list[Box], pictures: list[Box]) -> str | None:
-    """What the symbol says when a printer puts it on paper; None where a picture reaches into its quiet zone."""
+    """The content of the symbol when printed; None if a picture reaches into its quiet zone."""
     left, bottom = min(box[0] for box in boxes), min(box[1] for box in boxes)
     right, top = max(box[2] for box in boxes), max(box[3] for box in boxes)
-    # The upper left finder's edge is seven modules long.
+    # The edge of the upper left finder pattern is seven modules long.
     edge = min((box for box in boxes if box[3] > top - SLACK), key=lambda box: box[0])
     quiet = (edge[2] - edge[0]) / 7 * verification.QUIET_ZONE
     around = left - quiet, bottom - quiet, right + quiet, top + quiet
@@ -129,7 +128,7 @@ def _read(boxes: list[Box], pictures: list[Box]) -> str | None:
 
 
 def _dots(box: Box, around: Box, dots: float) -> tuple[int, int, int, int]:
-    """The pixels whose middle lies in the box."""
+    """The pixels with their centre in the box."""
     left, right = round((box[0] - around[0]) * dots), round((box[2] - around[0]) * dots)
     upper, lower = round((around[3] - box[3]) * dots), round((around[3] - box[1]) * dots)
     return left, upper, right - 1, lower - 1
@@ -140,7 +139,7 @@ def _meet(one: Box, other: Box) -> bool:
 
 
 class Sample:
-    """Remembers what the pages of the sample should show, while labels pass."""
+    """Records the expected content of the sample's pages, while the labels pass through."""
 
     def __init__(self, *, per_page: int, start: int) -> None:
         self.per_page, self.at = per_page, start - 1
@@ -148,7 +147,7 @@ class Sample:
         self._last: list[str] = []
 
     def watched(self, labels: Iterable[Label]) -> Iterator[Label]:
-        """The same labels."""
+        """Yields the same labels."""
         for label in labels:
             self._note(label.payload)
             yield label
@@ -163,6 +162,6 @@ class Sample:
         self.at += 1
 
     def whole(self) -> dict[int, list[str]]:
-        """By page, with the last one."""
+        """The expected codes by page, including the last one."""
         last = (self.at - 1) // self.per_page
         return {**self.expected, last: self._last}

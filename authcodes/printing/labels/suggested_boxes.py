@@ -1,4 +1,4 @@
-"""What an own layout begins with: the boxes in which the automatic one puts parts, and places for the others."""
+"""The initial boxes of an own layout: those of the automatic layout, and free places for the other parts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from authcodes.printing.labels.design import TEXT_MM, Design, Label
 from authcodes.printing.labels.layout import NARROW_MM, PAD, Area, Placement
 from authcodes.printing.labels.parts import ALWAYS, TEXTS, Part, PartName, Parts, ordered
 
-CODE_MM = 2.5  # high, as large as the automatic layout writes it
+CODE_MM = 2.5  # height, as large as in the automatic layout
 SMALL_MM = 3.0
-CODE_EDGE_MM = 0.3  # of its box, beside the text
+CODE_EDGE_MM = 0.3  # of its box, next to the text
 GAP = Decimal("0.5")
-SIZES = {PartName.TITLE: (20.0, 5.0), PartName.LOGO: (7.0, 7.0)}  # of parts that have no place yet
+SIZES = {PartName.TITLE: (20.0, 5.0), PartName.LOGO: (7.0, 7.0)}  # of parts without a place
 SIZE = (18.0, 2.6)
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """A box for every part, and the names of those that labels show in just this place."""
+    """A box for every part, and the names of the parts that labels show exactly there."""
 
     boxes: dict[str, Part]
     placed: frozenset[str]
@@ -30,9 +30,9 @@ class Suggested:
 
 
 def arranged(design: Design, label: Label, visible: Iterable[str]) -> Suggested:
-    """The boxes of the parts that labels such as this one show, and those that the others would be given.
+    """The boxes of the parts on labels like this one, and suggested boxes for the others.
 
-    The automatic layout may write several parts in one line, or leave one out: then only the first one has a place.
+    The automatic layout may write several parts in one line, or leave one out; then only the first has a box.
     """
     names = {*ALWAYS, *visible}
     if design.parts is not None:
@@ -48,7 +48,7 @@ def arranged(design: Design, label: Label, visible: Iterable[str]) -> Suggested:
 
 
 def free_place(parts: Parts, name: str, *, width: Decimal, height: Decimal) -> Part:
-    """A box for one more part; in the upper left corner where there is no room for it."""
+    """A box for another part; in the upper left corner if there is no room for it."""
     wide, high = (_mm(length) for length in SIZES.get(PartName(name), SIZE))
     wide, high = min(wide, width - 2 * GAP), min(high, height - 2 * GAP)
     lefts = sorted({_mm(PAD), *(part.right + GAP for part in parts.values()), width - wide - GAP})
@@ -85,7 +85,7 @@ def _automatic(place: Placement, label: Label, texts: Sequence[str]) -> dict[str
 
 
 def _at_the_side(place: Placement, texts: Sequence[str]) -> dict[str, Part]:
-    """The title has what the other lines leave."""
+    """The title gets the room that the other lines leave."""
     box = place.box
     small = [name for name in texts if name != PartName.TITLE]
     row = min(SMALL_MM, box.height / (len(small) + 2))

@@ -1,7 +1,6 @@
-"""Lettering: text of any script made ready for a font without a shaping engine, and fitted into a width.
+"""Text layout: prepares text of any script for a font without a shaping engine, and fits it into a width.
 
-Arabic letters take the joined forms that Unicode has characters for; then the line is put in the order in which it is
-seen (UAX 9).
+Arabic letters take the joined forms that Unicode has characters for; then the line is put into visual order (UAX 9).
 """
 
 import unicodedata
@@ -16,7 +15,7 @@ from authcodes.printing.labels.fonts import JOINERS, UNKNOWN, is_mark
 
 __all__ = ["UNKNOWN", "clean", "cut", "in_order_of_sight", "right_to_left", "shaped", "unknown", "wrapped"]
 
-MAX_CHARACTERS = 500  # of one text; nothing longer fits any label
+MAX_CHARACTERS = 500  # of one text; nothing longer fits on a label
 ELLIPSIS = "…"
 LAM = "\u0644"
 TATWEEL = "\u0640"
@@ -26,7 +25,7 @@ Measure = Callable[[str], float]
 
 
 def clean(text: str) -> str:
-    """One line without control characters, and without marks that would turn what follows them around."""
+    """One line without control characters, and without marks that would reverse the text after them."""
     saved = "".join(_retained(character) for character in unicodedata.normalize("NFC", text[:MAX_CHARACTERS]))
     return " ".join(saved.split())
 
@@ -37,23 +36,23 @@ def _retained(character: str) -> str:
         return " "
     if character in JOINERS:
         return character
-    # An emoji that is newer than this Python is still something that somebody wrote.
+    # An emoji newer than this Python version is still text.
     is_nothing = category in ("Cf", "Cs", "Co") or (category == "Cn" and not 0x1F000 <= ord(character) <= 0x1FAFF)
     return "" if is_nothing or "\ufe00" <= character <= "\ufe0f" else character
 
 
 def unknown(text: str) -> str:
-    """The characters of a text that would be printed as U+FFFD, each once."""
+    """The characters of a text that would be printed as U+FFFD, without duplicates."""
     return fonts.unknown(shaped(clean(text)))
 
 
 def right_to_left(text: str) -> bool:
-    """Whether the first strong character says so."""
+    """Whether the first strong character is right-to-left."""
     return not text.isascii() and auto_detect_base_direction(text) is TextDirection.RTL
 
 
 def wrapped(text: str, *, width: float, most_lines: int, measure: Measure) -> list[str]:
-    """`text` in lines no wider than `width`, broken at spaces where it can be, the last cut short if it must be."""
+    """`text` in lines no wider than `width`, broken at spaces if possible; the last line is truncated if necessary."""
     lines: list[str] = []
     remaining = text
     while remaining and len(lines) < most_lines - 1:
@@ -64,7 +63,7 @@ def wrapped(text: str, *, width: float, most_lines: int, measure: Measure) -> li
 
 
 def cut(text: str, *, width: float, measure: Measure) -> str:
-    """`text`, or as much of it as fits `width` with an ellipsis; empty where not even that fits."""
+    """`text`, or as much as fits into `width` with an ellipsis; empty if not even that fits."""
     if measure(text) <= width:
         return text
     length = _fitting(text, width - measure(ELLIPSIS), measure)
@@ -72,7 +71,7 @@ def cut(text: str, *, width: float, measure: Measure) -> str:
 
 
 def _head(text: str, width: float, measure: Measure) -> str:
-    """What of `text` fits a line: whole words, or a part of the first."""
+    """The part of `text` that fits on a line: whole words, or a part of the first."""
     if measure(text) <= width:
         return text
     length = max(1, _fitting(text, width, measure))
@@ -92,7 +91,7 @@ def _fitting(text: str, width: float, measure: Measure) -> int:
 
 
 def shaped(text: str) -> str:
-    """Arabic letters in the forms in which they join their neighbours, still in the order of speech."""
+    """Arabic letters in their joined forms, still in logical order."""
     if text.isascii():
         return text
     result, place = [], 0
@@ -125,7 +124,7 @@ def _forms_at(text: str, place: int) -> tuple[dict[str, str], int]:
 
 
 def _neighbour(text: str, place: int, step: int) -> str:
-    """The letter beside it, past vowel marks."""
+    """The neighbouring letter, ignoring vowel marks."""
     place += step
     while 0 <= place < len(text) and unicodedata.category(text[place]) == "Mn":
         place += step
@@ -133,18 +132,18 @@ def _neighbour(text: str, place: int, step: int) -> str:
 
 
 def _joins_left(letter: str) -> bool:
-    """Whether a letter joins the one that follows it."""
+    """Whether a letter joins the next one."""
     return letter in (TATWEEL, JOINER) or "initial" in _arabic_forms().get(letter, {})
 
 
 def _joins_right(letter: str) -> bool:
-    """Whether a letter joins the one before it."""
+    """Whether a letter joins the previous one."""
     return letter in (TATWEEL, JOINER) or "final" in _arabic_forms().get(letter, {})
 
 
 @cache
 def _arabic_forms() -> dict[str, dict[str, str]]:
-    """By letter, or lam with an alef, the characters that Unicode has for its positions."""
+    """For each letter, and lam with an alef, the characters that Unicode has for its positions."""
     result: dict[str, dict[str, str]] = {}
     for number in (*range(0xFB50, 0xFC00), *range(0xFE80, 0xFEFD)):
         position, *letters = unicodedata.decomposition(chr(number)).split() or [""]
@@ -156,7 +155,7 @@ def _arabic_forms() -> dict[str, dict[str, str]]:
 
 
 def in_order_of_sight(line: str, *, right_to_left: bool) -> str:
-    """A line's characters from left to right, brackets turned and marks behind their letters."""
+    """A line's characters from left to right, with mirrored brackets and marks after their letters."""
     if line.isascii() and not right_to_left:
         return line
     base = TextDirection.RTL if right_to_left else TextDirection.LTR

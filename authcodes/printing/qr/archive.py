@@ -1,4 +1,4 @@
-"""Archives: ZIP files of QR images with a manifest, written as a stream, each image verified before it goes in."""
+"""Archives: ZIP files of QR images with a manifest, written as a stream; each image is verified before it is added."""
 
 import csv
 import hashlib
@@ -23,12 +23,12 @@ Kind = Literal["png", "svg"]
 MANIFEST = "manifest.csv"
 COLUMNS = ["code", "file", "sha256", "payload"]
 CHUNK = 100  # images that a process makes at a time
-ALL_VERIFIED = 10_000  # images from the first on; of the others one of so many, and the last:
+ALL_VERIFIED = 10_000  # the first images; of the others one in VERIFIED_EVERY, and the last
 VERIFIED_EVERY = 100
 
 _UNSAFE = re.compile(r"[^0-9A-Z_.-]|^[.-]")
 _MAX_NAME_LENGTH = 100
-# What Windows takes for a device, whatever follows the first dot.
+# Names that Windows takes for devices, whatever follows the first dot.
 _DEVICE = re.compile(r"(CON|PRN|AUX|NUL|(COM|LPT)[0-9])(\.|$)")
 
 
@@ -41,7 +41,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """A whole archive: its images, its own SHA-256 and its manifest's, and how many images were read again."""
+    """A complete archive: its images, its own SHA-256 and its manifest's, and how many images were verified."""
 
     files: int
     sha256: str
@@ -60,9 +60,9 @@ class _Made:
 
 
 def safe_name(code: str, kind: str) -> str:
-    """A file name that every system takes, and no other code has, not even where case does not count.
+    """A file name that is valid on every system and unique to the code, even where case is ignored.
 
-    Codes of A-Z, 0-9, `-`, `_` and `.` are their own names. Others get a piece of their SHA-256 at the end.
+    Codes of A-Z, 0-9, `-`, `_` and `.` are their own names. Others get a part of their SHA-256 at the end.
     """
     name = _UNSAFE.sub("_", code.upper())[:_MAX_NAME_LENGTH] or "_"
     if _DEVICE.match(name):
@@ -81,9 +81,9 @@ def write(
     progress: Callable[[int], None] | None = None,
     processes: int = 1,
 ) -> Archived:
-    """Write a ZIP of `images`, in their order, and last a manifest. `progress` hears how many there are, and may raise.
+    """Write a ZIP of `images`, in their order, then a manifest. Calls `progress` with their number; it may raise.
 
-    Memory does not grow with their number. Raises Unreadable for an image that does not say its payload.
+    Memory does not grow with their number. Raises Unreadable for an image without its payload.
     """
     hashed = _Hashed(file)
     make = partial(_make, kind=kind, size_mm=size_mm)
@@ -106,7 +106,7 @@ def write(
 
 
 def _numbered(images: Iterable[Image]) -> Iterator[tuple[int, list[Image]]]:
-    """Chunks of images, each with the number of its first, from 0."""
+    """Chunks of images, each with the number of its first image, from 0."""
     remaining, number = iter(images), 0
     while chunk := list(islice(remaining, CHUNK)):
         yield number, chunk
@@ -161,7 +161,7 @@ class _Manifest:
 
 
 class _Hashed:
-    """A file to write to that hashes what it hands on."""
+    """A file for writing that hashes the data it passes on."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -1,7 +1,7 @@
-"""QR symbols, many of a kind: tables make each next one a few exclusive-ors (ISO/IEC 18004).
+"""QR symbols in large numbers: tables make each further symbol a few exclusive-ors (ISO/IEC 18004).
 
 At one version, level and mask a symbol is an affine function of its data bits: error correction, interleaving and
-masking are exclusive-ors. So the `qrcode` library draws one symbol, and once for each data bit what changes with it.
+masking are exclusive-ors. So the `qrcode` library draws one symbol, and once more for each data bit what it changes.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from qrcode.base import rs_blocks
 from qrcode.exceptions import DataOverflowError
 
 QUIET_ZONE = 4  # modules of white on each side
-MAX_ENCODERS = 64  # kept; a table is 256 symbols for each character that differs
+MAX_ENCODERS = 64  # retained; a table is 256 symbols for each character that differs
 ALPHANUMERIC = {character: value for value, character in enumerate("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:")}
 
 
 class Level(Enum):
-    """How much of a symbol may be dirty or torn: 7, 15, 25 or 30 percent."""
+    """How much of a symbol may be damaged: 7, 15, 25 or 30 percent."""
 
     L = qrcode.constants.ERROR_CORRECT_L
     M = qrcode.constants.ERROR_CORRECT_M
@@ -30,7 +30,7 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """`side` modules a side, without quiet zone; `bits` row by row from the top left, the first highest, 1 is dark."""
+    """`side` modules a side, without quiet zone. `bits` row by row from the top left, highest bit first; 1 is dark."""
 
     side: int
     bits: int
@@ -42,17 +42,17 @@ class Symbol:
 
 
 class TooLong(ValueError):
-    """No QR symbol holds so much at this level."""
+    """The text is too long for a QR symbol at this level."""
 
 
 def symbol(text: str, level: Level = Level.M) -> Symbol:
-    """The smallest symbol that holds `text` at `level`. Raises TooLong."""
+    """The smallest symbol for `text` at `level`. Raises TooLong."""
     data = text.encode()
     return _encoder(text, data, level).symbol(text, data)
 
 
 def side(text: str, level: Level = Level.M) -> int:
-    """How many modules a side `symbol` has, without drawing it. Raises TooLong."""
+    """The modules a side of `symbol`, without drawing it. Raises TooLong."""
     modules: int = _encoder(text, text.encode(), level).side
     return modules
 
@@ -69,9 +69,9 @@ def _encoder(text: str, data: bytes, level: Level) -> "Encoder":
 
 
 class Encoder:
-    """Makes the symbols of all texts as long as `sample`. Where they differ from it, tables fill as they are needed.
+    """Makes the symbols of all texts as long as `sample`. Tables for differing characters are filled when needed.
 
-    Threads share it: only whole tables are added, and each drawing has an object of the library's to itself.
+    Threads share it: only complete tables are added, and each drawing uses its own object of the library.
     """
 
     def __init__(self, sample: str, *, alphanumeric: bool, level: Level) -> None:
@@ -121,7 +121,7 @@ class Encoder:
         return filled + padding
 
     def table(self, place: int) -> list[int]:
-        """What exclusive-or with each byte changes in the symbol, for the codeword at `place`."""
+        """For the codeword at `place`: what an exclusive-or with each byte value changes in the symbol."""
         changes = [0] * 256
         for bit in range(8):
             changed = bytearray(self.start)
@@ -130,13 +130,13 @@ class Encoder:
         for value in range(256):
             lowest = value & -value
             changes[value] = changes[lowest] ^ changes[value ^ lowest] if value != lowest else changes[value]
-        # Two threads may both make it: it is the same.
+        # Two threads may both compute it, with the same result.
         self.tables[place] = changes
         return changes
 
     def draw(self, codewords: bytes) -> int:
-        """By the library: error correction, placement, mask."""
-        # Not kept: it holds what it draws, and two threads would draw each into the other's symbol.
+        """Draw with the library: error correction, placement, mask."""
+        # Not reused: it stores what it draws, so two threads would draw into each other's symbol.
         code = qrcode.QRCode(version=self.version, error_correction=self.level.value)
         code.data_cache = util.create_bytes(SimpleNamespace(buffer=list(codewords)), self.blocks)
         code.makeImpl(False, self.mask)  # noqa: FBT003 - the library's signature

@@ -1,4 +1,4 @@
-"""QR images: what is printed, and as which pixels or lines."""
+"""QR images: their content, as pixels or vectors."""
 
 import struct
 import zlib
@@ -17,13 +17,13 @@ MILLIMETRES_PER_INCH = Decimal("25.4")
 DEFAULT_SIZE_MM = 2 * MILLIMETRES_PER_INCH
 MIN_SIZE_MM = Decimal(20)
 MAX_SIZE_MM = Decimal(500)
-# Five dots of a 300 DPI printer, less than which phone cameras and rough printing begin to lose modules.
+# Five dots of a 300 DPI printer. With less, phone cameras and rough printing begin to lose modules.
 MIN_MODULE_MM = Decimal("0.396")
 
 
 def payload(*, code: AuthCode, hostname: str) -> str:
-    """The address a phone camera opens; for a signed batch with the tag that the API asks for. What was printed
-    elsewhere says again what it says there.
+    """The address for phone cameras, with the tag that the API requires for a signed batch. A code printed elsewhere
+    has its printed payload.
     """
     if code.payload is not None:
         return code.payload
@@ -31,7 +31,7 @@ def payload(*, code: AuthCode, hostname: str) -> str:
 
 
 def printed(code: AuthCode) -> str:
-    """The code as people read and type it: `code`, or `code.tag` in a signed batch."""
+    """The code for reading and typing: `code`, or `code.tag` in a signed batch."""
     version = code.batch.tag_version
     if version is None:
         return code.code
@@ -39,18 +39,18 @@ def printed(code: AuthCode) -> str:
 
 
 def modules_across(drawn: Symbol) -> int:
-    """With the quiet zone, which is part of the image's size."""
+    """The modules a side, including the quiet zone, which is part of the image's size."""
     return drawn.side + 2 * QUIET_ZONE
 
 
 def module_mm(drawn: Symbol, size_mm: Decimal) -> Decimal:
-    """How wide a module is on paper, in millimetres. Below MIN_MODULE_MM warn: it may not scan."""
+    """The width of a module on paper, in millimetres. Below MIN_MODULE_MM it may not scan."""
     return size_mm / modules_across(drawn)
 
 
 @dataclass(frozen=True, slots=True)
 class Raster:
-    """How symbols of one side become pixels: `scale` whole pixels to a module, no smoothing."""
+    """How symbols of one size become pixels: `scale` whole pixels per module, no smoothing."""
 
     side: int
     scale: int
@@ -62,20 +62,20 @@ class Raster:
 
 @cache
 def raster(side: int, size_mm: Decimal) -> Raster:
-    """The smallest whole scale at which the image is at least `size_mm` wide, quiet zone included."""
+    """The smallest whole scale at which the image is at least `size_mm` wide, including the quiet zone."""
     modules = side + 2 * QUIET_ZONE
     pixels = int(size_mm * DPI / MILLIMETRES_PER_INCH)
     return Raster(side, max(1, -(-pixels // modules)))
 
 
 def png(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM, level: Level = Level.M) -> bytes:
-    """A 1-bit PNG at 300 DPI, at least `size_mm` wide with its quiet zone: whole pixels to a module, no smoothing."""
+    """A 1-bit PNG at 300 DPI, at least `size_mm` wide with its quiet zone: whole pixels per module, no smoothing."""
     drawn = symbol(text, level)
     return draw_png(drawn, raster(drawn.side, size_mm))
 
 
 def draw_png(drawn: Symbol, how: Raster) -> bytes:
-    """A PNG (ISO/IEC 15948): 1-bit grey, its resolution written into it."""
+    """A PNG (ISO/IEC 15948): 1-bit grey, including its resolution."""
     spare = -how.pixels % 8
     width = (how.pixels + 7) // 8
     repeated = (b"\x02" + bytes(width)) * (how.scale - 1)  # filter "up": as the row above
@@ -105,7 +105,7 @@ def draw_png(drawn: Symbol, how: Raster) -> bytes:
 
 @cache
 def _stretched(scale: int) -> list[int]:
-    """For each eight modules the pixels of a row, `scale` to a module."""
+    """For each value of eight modules, the pixels of a row at `scale` pixels per module."""
     module = (1 << scale) - 1
     return [sum(module << bit * scale for bit in range(8) if modules >> bit & 1) for modules in range(256)]
 
@@ -126,12 +126,12 @@ def svg(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM, level: Level = Level.M
 
 
 def outline(drawn: Symbol) -> str:
-    """The dark modules as an SVG path, one unit to the module."""
+    """The dark modules as an SVG path, one unit per module."""
     return "".join(f"M{x} {y}h{length}v1h-{length}z" for x, y, length in runs(drawn))
 
 
 def runs(drawn: Symbol) -> list[tuple[int, int, int]]:
-    """Where dark modules stand side by side: x and y of the first, counted with the quiet zone, and how many."""
+    """Runs of adjacent dark modules: x and y of the first, including the quiet zone, and the length."""
     spans = []
     for y, row in enumerate(drawn.rows(), QUIET_ZONE):
         x = row.find("1")

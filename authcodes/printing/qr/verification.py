@@ -1,4 +1,4 @@
-"""Proofs: QR images read again by zxing-cpp, which shares no code with what drew them."""
+"""Verification of QR images by zxing-cpp, which shares no code with the encoder."""
 
 import io
 import re
@@ -15,30 +15,30 @@ from core.errors import Invalid
 
 QR_CODE = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
 QUIET_ZONE = 4  # modules, by the standard
-PIXELS = 2  # to a module are enough to read it
+PIXELS = 2  # per module are enough to read it
 _BOX = re.compile(rb'viewBox="0 0 (\d+) (\d+)"')
 _DARK = re.compile(rb'<path d="([^"]*)"/>')
 _RUN = re.compile(rb"M(\d+) (\d+)h(\d+)v1h-(\d+)z")
 
 
 class Unreadable(Invalid):
-    """An image does not say what it should. Nothing of its print run may be offered."""
+    """An image does not have the expected content. Nothing of its print run may be offered."""
 
 
 def read_png(data: bytes) -> str | None:
-    """What the QR code in a PNG says; None where none can be read."""
+    """The content of the QR code in a PNG; None if none can be read."""
     modules = _modules_of(data)
     return _decoded(modules) if modules else read_png_by_pillow(data)
 
 
 def read_png_by_pillow(data: bytes) -> str | None:
-    """The same, whatever the PNG is like."""
+    """The same for any PNG."""
     with Image.open(io.BytesIO(data), formats=["PNG"]) as image:
         return read_image(image.convert("L"))
 
 
 def read_svg(data: bytes) -> str | None:
-    """What an SVG of qr.svg says: its runs of dark modules are painted as pixels."""
+    """The content of an SVG from images.svg: its runs of dark modules are painted as pixels."""
     box, dark = _BOX.search(data), _DARK.search(data)
     if not box or not dark or _RUN.sub(b"", dark[1]):
         return None
@@ -54,27 +54,27 @@ def read_svg(data: bytes) -> str | None:
 
 
 def check_png(data: bytes, expected: str, *, code: str = "") -> None:
-    """Raises Unreadable, naming `code`, unless the PNG says `expected`."""
+    """Raises Unreadable, naming `code`, unless the PNG contains `expected`."""
     expect(read_png(data), expected, code)
 
 
 def check_svg(data: bytes, expected: str, *, code: str = "") -> None:
-    """Raises Unreadable, naming `code`, unless the SVG says `expected`."""
+    """Raises Unreadable, naming `code`, unless the SVG contains `expected`."""
     expect(read_svg(data), expected, code)
 
 
 def verify(data: bytes, expected: str, *, kind: str, code: str = "") -> bytes:
-    """The same image, `png` or `svg`, for whoever is to see it. Raises Unreadable unless it says `expected`."""
+    """Return the image (`png` or `svg`) unchanged. Raises Unreadable unless it contains `expected`."""
     check = check_svg if kind == "svg" else check_png
     check(data, expected, code=code)
     return data
 
 
 def expect(read: str | None, expected: str, code: str = "") -> None:
-    """Raises Unreadable, naming `code`, unless what was read is what is expected."""
+    """Raises Unreadable, naming `code`, unless `read` is `expected`."""
     if read == expected:
         return
-    # By its code alone: what is printed may hold a tag, and this is read in logs.
+    # Only the code: the printed text may contain a tag, and this message is logged.
     named = code or (result.code if (result := scanned.read(expected)) else "")
     message = (
         _("The image of code %(code)s cannot be read.")
@@ -85,20 +85,20 @@ def expect(read: str | None, expected: str, code: str = "") -> None:
 
 
 def _modules_of(data: bytes) -> Image.Image | None:
-    """A pixel for each module of a 1-bit PNG, if each of its modules is a square of one colour; else None.
+    """One pixel for each module of a 1-bit PNG, if each of its modules is a square of one colour; otherwise None.
 
-    It takes a fifth of Pillow's time, because rows that repeat the one above need not be looked at pixel by pixel.
-    Every byte of the file is accounted for: what is not exactly as expected here is left to Pillow.
+    Takes a fifth of Pillow's time, because rows that repeat the one above are not read pixel by pixel. Every byte of
+    the file is accounted for: anything not exactly as expected is left to Pillow.
     """
     chunks = _chunks(data)
     if chunks is None or [kind for kind, _ in chunks] != [b"IHDR", b"pHYs", b"IDAT", b"IEND"]:
         return None
     width, height, *kind = struct.unpack(">IIBBBBB", chunks[0][1])
-    stride = (width + 7) // 8 + 1  # a filter's number before each row
+    stride = (width + 7) // 8 + 1  # a filter byte before each row
     rows = _inflated(chunks[2][1], most=stride * height)
     if kind != [1, 0, 0, 0, 0] or rows is None or width != height or len(rows) != stride * height:
         return None
-    # Of a row that is told, how many follow that are told to be the same.
+    # For each explicit row, how many of the following rows repeat it.
     heights = [1 + len(same) for same in rows[::stride].split(b"\0")[1:]]
     starts = [stride * above for above in accumulate(heights[:-1], initial=0)]
     content = [rows[at : at + stride] for at in starts]
@@ -110,7 +110,7 @@ def _modules_of(data: bytes) -> Image.Image | None:
 
 
 def _squared(lines: Image.Image, heights: list[int]) -> Image.Image | None:
-    """Rows of pixels, each so high, as rows of modules; None unless all are whole squares."""
+    """Rows of pixels with their heights, as rows of modules; None unless all are whole squares."""
     dark = ImageChops.invert(lines).getbbox()
     scale = dark[0] // QUIET_ZONE if dark else 0
     if not scale or lines.width % scale or any(height % scale for height in heights):
@@ -126,7 +126,7 @@ def _squared(lines: Image.Image, heights: list[int]) -> Image.Image | None:
 
 
 def _chunks(data: bytes) -> list[tuple[bytes, bytes]] | None:
-    """A PNG's chunks; None unless all are whole and their checksums right."""
+    """A PNG's chunks; None unless all are complete and their checksums correct."""
     if data[:8] != b"\x89PNG\r\n\x1a\n":
         return None
     result, at = [], 8
@@ -154,7 +154,7 @@ def _inflated(data: bytes, *, most: int) -> bytes | None:
 
 
 def _decoded(modules: Image.Image) -> str | None:
-    """What modules say, each a pixel here; nothing has to be searched for."""
+    """The content of modules, given as one pixel each: no search for the symbol is needed."""
     large = modules.resize((modules.width * PIXELS, modules.height * PIXELS), Image.Resampling.NEAREST)
     result = zxingcpp.read_barcode(
         large, formats=QR_CODE, is_pure=True, try_rotate=False, try_downscale=False, try_invert=False
@@ -163,16 +163,16 @@ def _decoded(modules: Image.Image) -> str | None:
 
 
 def read_image(image: Image.Image) -> str | None:
-    """What the QR code in a grey picture says; None where none can be read."""
+    """The content of the QR code in a grey picture; None if none can be read."""
     result = zxingcpp.read_barcode(_smaller(image), formats=QR_CODE)
-    # Its bytes, because which characters bytes beyond ASCII are is a guess in a QR code.
+    # As bytes, because the encoding of bytes beyond ASCII is a guess in a QR code.
     return result.bytes.decode(errors="replace") if result and result.valid else None
 
 
 def _smaller(image: Image.Image) -> Image.Image:
-    """The same modules in fewer pixels, which are read ten times faster, if each is a square of one colour throughout.
+    """The same modules in fewer pixels, read ten times faster, if each is a square of one colour.
 
-    How large they are, the quiet zone tells. Averages show any pixel that is not as its neighbours: then all are read.
+    The quiet zone gives their size. Averages reveal any pixel that differs from its neighbours: then all are read.
     """
     dark = ImageChops.invert(image).getbbox()
     scale = dark[0] // QUIET_ZONE if dark else 0

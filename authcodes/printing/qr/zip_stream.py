@@ -1,4 +1,4 @@
-"""ZIP files as a stream: stored entries with their sizes in front, ZIP64 where it takes it, in constant memory."""
+"""ZIP files as a stream: stored entries with their sizes first, ZIP64 where needed, in constant memory."""
 
 import shutil
 import struct
@@ -7,17 +7,17 @@ import zlib
 from types import TracebackType
 from typing import IO, BinaryIO, Self
 
-SMALL, LARGE = 0xFFFF, 0xFFFFFFFF  # what the old fields hold, and what sends readers to the ZIP64 ones
+SMALL, LARGE = 0xFFFF, 0xFFFFFFFF  # the maximum of the old fields, which refers readers to the ZIP64 fields
 PLAIN, ZIP64 = 20, 45  # versions needed to read
 MADE_BY = 3 << 8 | ZIP64  # on Unix
-FIRST_DAY = 33  # 1 January 1980: the same entries always make the same file
+FIRST_DAY = 33  # 1 January 1980, so that the same entries always make the same file
 ORDINARY_FILE = 0o100644 << 16
 
 
 class Writer:
-    """Writes entries one after the other to a file that need not be seekable (APPNOTE.TXT 6.3).
+    """Writes entries one after another to a file that need not be seekable (APPNOTE.TXT 6.3).
 
-    What it must remember of each lies in a temporary file until `close`.
+    The central directory is in a temporary file until `close`.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -33,18 +33,18 @@ class Writer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Ends the file, unless something went wrong: then it stays without an end, and nothing opens it."""
+        """Complete the file, unless there was an error: then it has no end record, and nothing opens it."""
         with self._directory:
             if kind is None:
                 self._close()
 
     def add(self, name: str, data: bytes) -> None:
-        """An entry with an ASCII name, below 4 GB."""
+        """Add an entry with an ASCII name, below 4 GB."""
         self._begin(name.encode("ascii"), len(data), zlib.crc32(data))
         self._write(data)
 
     def add_file(self, name: str, content: IO[bytes], *, size: int, crc: int) -> None:
-        """The same from a file at its beginning, whose size and CRC-32 are known."""
+        """Add an entry from a file at its beginning, with known size and CRC-32."""
         self._begin(name.encode("ascii"), size, crc)
         shutil.copyfileobj(content, self._file)
         self.at += size

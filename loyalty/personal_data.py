@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Count, Q
 
 from brands.models.people import User
 from core.json_values import iso
@@ -33,6 +33,12 @@ from loyalty.points import accounts, orders
 from loyalty.referrals import codes
 from loyalty.wallets import devices as wallet_devices
 from loyalty.wallets import passes
+
+
+def accounts_of(user_id: int, brand_id: int) -> list[int]:
+    """The person's account at the brand, and those that were merged into it; empty without an account."""
+    account = accounts.account_of(brand_id=brand_id, user_id=user_id)
+    return account.ledger_accounts if account else []
 
 
 def export_notifications(user_id: int, brand_id: int) -> dict[str, Any]:
@@ -73,25 +79,25 @@ def erase_notifications(user_id: int, brand_id: int, *, to: int, at: datetime) -
 
 
 def export_wallets(user_id: int, brand_id: int) -> list[dict[str, Any]]:
-    """The passes, and how many devices are registered for each."""
-    rows = WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id).order_by("id")
+    """The passes, and on how many devices each is installed."""
+    wallet_passes = WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id).order_by("id")
     return [
         {
             "platform": each.platform,
             "serial": str(each.serial),
             "state": each.state,
             "created_at": iso(each.created_at),
-            "devices": each.devices.count(),
+            "devices": each.device_count,
         }
-        for each in rows
+        for each in wallet_passes.annotate(device_count=Count("devices"))
     ]
 
 
 def erase_wallets(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
     """Reject requests of devices with the pass from now on, and have an event expire Google's object."""
-    rows = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
-    messages = passes.revoke(passes=rows, to=to)  # locks the passes first, as a device registration does
-    wallet_devices.delete_all(rows)
+    wallet_passes = list(WalletPass.objects.filter(account__user_id=user_id, brand_id=brand_id))
+    messages = passes.revoke(passes=wallet_passes, to=to)  # locks the passes first, as a device registration does
+    wallet_devices.delete_all(wallet_passes)
     publishing.publish(messages=messages, brand_id=brand_id, at=at)
 
 
@@ -117,12 +123,11 @@ def erase_webhooks(user_id: int, brand_id: int, *, to: int, at: datetime) -> Non
 def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
     """The person, the account at the brand, its ledger, orders and rewards."""
     at_brand = {"user_id": user_id, "brand_id": brand_id}
-    own = accounts.account_of(brand_id=brand_id, user_id=user_id)
-    # Includes the accounts that were merged into this one.
-    numbers = own.ledger_accounts if own else []
-    here = {"user_point__in": numbers}
-    users = UserPoints.objects.filter(pk__in=numbers).values("user_id") if own else [user_id]
-    ordered = {"user_id__in": users, "brand_id": brand_id}
+    account_ids = accounts_of(user_id, brand_id)
+    of_accounts = {"user_point__in": account_ids}
+    # Orders know the user alone; one without an account may have some.
+    users = UserPoints.objects.filter(pk__in=account_ids).values("user_id") if account_ids else [user_id]
+    of_users = {"user_id__in": users, "brand_id": brand_id}
     merges = AccountMerge.objects.filter(Q(target__user=user_id) | Q(source__user=user_id), brand_id=brand_id)
     # Leaves out when they registered, logged in or confirmed their address, and their own names if the brand corrected
     # them, because all this may concern other brands.
@@ -146,28 +151,32 @@ def export_account(user_id: int, brand_id: int) -> dict[str, Any]:
         "first_name",
         "last_name",
     )
-    lines = LoyaltyTransaction.objects.filter(**here).values("created_at", "reason", "reason_id", *AMOUNTS, "note")
-    sent = PointTransfer.objects.filter(sender__user_id=user_id, brand_id=brand_id).order_by("id")
-    received = PointTransfer.objects.filter(receiver__user_id=user_id, brand_id=brand_id).order_by("id")
-    bought = CreditedOrder.objects.filter(**ordered).order_by("id")
-    returned = OrderReturn.objects.filter(**ordered).order_by("id")
-    taken = Redemption.objects.filter(**here)
+    entries = LoyaltyTransaction.objects.filter(**of_accounts).values(
+        "created_at", "reason", "reason_id", *AMOUNTS, "note"
+    )
+    sent = PointTransfer.objects.filter(sender__in=account_ids).order_by("id")
+    received = PointTransfer.objects.filter(receiver__in=account_ids).order_by("id")
+    orders_credited = CreditedOrder.objects.filter(**of_users).order_by("id")
+    returned = OrderReturn.objects.filter(**of_users).order_by("id")
+    redemptions = Redemption.objects.filter(**of_accounts)
     return {
         "person": {"email": user.email, "first_name": first_name, "last_name": last_name},
         "account": account.first(),
         "merges": rows(merges.order_by("id").values("points", "created_at", "undone_at")),
-        "transactions": rows(lines),
+        "transactions": rows(entries),
         "opening_balances": rows(OpeningBalance.objects.filter(**at_brand).values("points", "note", "created_at")),
         "points_given": rows(sent.values("points", "created_at")),
         "points_received": rows(received.values("points", "created_at")),
-        "orders": rows(bought.values("order_id", "amount", "currency", "items", "credited_at")),
+        "orders": rows(orders_credited.values("order_id", "amount", "currency", "items", "credited_at")),
         "level_changes": rows(
-            LevelChange.objects.filter(**here)
+            LevelChange.objects.filter(**of_accounts)
             .order_by("id")
             .values("level_before", "level_after", "reason", "points", "level_until", "created_at")
         ),
         "returns": rows(returned.values("order_id", "return_id", "kind", "status", "amount", "created_at")),
-        "redemptions": rows(taken.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")),
+        "redemptions": rows(
+            redemptions.values("name", "cost", "code", "status", "created_at", "used_at", "cancelled_at")
+        ),
     }
 
 
@@ -178,8 +187,7 @@ def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None
     merges = AccountMerge.objects.filter(Q(target__user=user_id) | Q(source__user=user_id), brand_id=brand_id)
     merges.update(note="")
     # Includes notes on accounts that were merged into this one.
-    own = accounts.account_of(brand_id=brand_id, user_id=user_id)
-    MemberNote.objects.filter(account__in=own.ledger_accounts if own else []).delete()
+    MemberNote.objects.filter(account__in=accounts_of(user_id, brand_id)).delete()
     opening_balances.erase(user_id=user_id, brand_id=brand_id)
     orders.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to)
     accounts.reassign_to_pseudonym(user_id=user_id, brand_id=brand_id, to=to, at=at)
@@ -188,8 +196,9 @@ def erase_account(user_id: int, brand_id: int, *, to: int, at: datetime) -> None
 def export_referrals(user_id: int, brand_id: int) -> dict[str, Any]:
     """The person's own code, the friends they referred, and their referrer, without the identities of these people."""
     fields = ("state", "created_at", "decided_at")
-    brought = Referral.objects.filter(referrer__user_id=user_id, brand_id=brand_id).order_by("id")
-    own = Referral.objects.filter(friend__user_id=user_id, brand_id=brand_id).order_by("id")
+    account_ids = accounts_of(user_id, brand_id)
+    brought = Referral.objects.filter(referrer__in=account_ids).order_by("id")
+    own = Referral.objects.filter(friend__in=account_ids).order_by("id")
     own_code = ReferralCode.objects.filter(account__user_id=user_id, brand_id=brand_id)
     return {
         "code": own_code.values("code", "created_at").first(),

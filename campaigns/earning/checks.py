@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from campaigns.earning import conditions, limits, own_fields, segment_references
 from campaigns.earning.conditions import ConditionsError, Group
-from campaigns.earning.fields import Type
+from campaigns.earning.fields import DAY_OF_ACTION
 from campaigns.earning.limits import EVENTS, RULE, Limit, LimitsError
 from campaigns.models.earning_rules import LEVEL_GROUP, EarningRule, EarningRuleBudgetUse
 from core.numbers import grouped
@@ -67,7 +67,7 @@ def _dates(rule: EarningRule, group: Group) -> Problems:
         return {}
     zone = rule.brand.zone
     for row in group.parts:
-        if isinstance(row, Group) or row.field.type is not Type.DAY:
+        if isinstance(row, Group) or row.field.name != DAY_OF_ACTION:
             continue
         first, last = conditions.range_of(row)
         too_late = first and rule.ends_at and first > rule.ends_at.astimezone(zone).date()

@@ -21,6 +21,7 @@ PROFILE, LOGIN, MILESTONE = (
     EarningRule.Kind.MILESTONE.value,
 )
 ABOUT_PRODUCTS = frozenset({SCAN, ORDER})
+DAY_OF_ACTION = "day"  # the name of the field; a brand's own fields may be days too
 
 
 class Type(Enum):
@@ -232,7 +233,7 @@ register(
     Field(
         "time", _("time of day"), Type.TIME, lambda context: context.local and context.local.time().replace(tzinfo=None)
     ),
-    Field("day", _("day"), Type.DAY, lambda context: context.local and context.local.date()),
+    Field(DAY_OF_ACTION, _("day"), Type.DAY, lambda context: context.local and context.local.date()),
     Field(
         "profile_field",
         _("profile field"),

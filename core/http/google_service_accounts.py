@@ -85,7 +85,7 @@ _lock = Lock()
 def access_token(account: ServiceAccount, *, scope: str) -> str:
     """A token for Google's APIs, kept by this process until shortly before it ends.
 
-    Raises NotGranted and outgoing.RequestFailedError.
+    Raises NotGranted and client.RequestFailedError.
     """
     name = _name(account, scope)
     with _lock:

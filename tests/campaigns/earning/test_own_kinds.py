@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns.accrual import trial
-from campaigns.earning import conditions, own_fields, sentences
+from campaigns.earning import checks, conditions, own_fields, sentences
 from campaigns.earning.conditions import ConditionsError
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind, EventKindField
@@ -202,6 +202,17 @@ def test_a_comparison_that_cannot_be_is_refused(brand, kind, condition, message)
 
     with pytest.raises(ConditionsError, match=message):
         conditions.read({"all": [condition]}, kind="store-visit", own=fields)
+
+
+def test_only_the_day_of_the_action_has_to_lie_within_the_rules_dates(brand, kind):
+    """A visit today may be booked for a day on which the rule has ended."""
+    ends_at = timezone.now() + timedelta(days=30)
+    late = f"{ends_at + timedelta(days=30):%Y-%m-%d}"
+    booked_late = visit_rule(brand, row("payload.booked_for", "from", late), name="Booked", ends_at=ends_at)
+    visited_late = visit_rule(brand, row("day", "from", late), name="Visited", ends_at=ends_at)
+
+    assert checks.problems_of(booked_late) == {}
+    assert list(checks.problems_of(visited_late)) == ["conditions"]
 
 
 def test_conditions_that_contradict_each_other_are_refused(brand, kind):

@@ -13,6 +13,7 @@ from core import personal_data
 from loyalty.members import erasure
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import AccountMerge
+from loyalty.models.programme.referrals import Referral
 from tests.loyalty.merges.conftest import merged
 from tests.support import factories, shop
 from tests.support.api import error
@@ -185,8 +186,8 @@ def test_a_merged_member_is_not_unblocked_by_a_change(api, brand, target, source
 # --- Personal data ---------------------------------------------------------------------------------------------------
 
 
-def exported(member, brand):
-    return json.loads("".join(personal_data.parts(user_id=member.pk, brand_id=brand.pk)))["loyalty"]
+def exported(member, brand, topic="loyalty"):
+    return json.loads("".join(personal_data.parts(user_id=member.pk, brand_id=brand.pk)))[topic]
 
 
 def test_the_export_of_the_member_who_goes_on_has_both(brand, target, source):
@@ -203,6 +204,23 @@ def test_the_export_of_the_member_who_goes_on_has_both(brand, target, source):
         "shop:other",
         f"merge-out:{made.pk}",
     }
+
+
+def test_the_export_has_transfers_and_referrals_of_both(brand, target, source):
+    other = factories.account(factories.customer(brand), brand)
+    account = factories.account(source, brand)
+    factories.transfer(account, other, 3)
+    factories.transfer(other, account, 4)
+    rewarded = {"state": Referral.State.REWARDED, "referrer_points": 5, "friend_points": 5, "action": "scan"}
+    at = timezone.now()
+    Referral.objects.create(brand=brand, referrer=account, friend=other, decided_at=at, rewarded_at=at, **rewarded)
+    merged(brand, target, source)
+
+    data = exported(target, brand)
+
+    given, received = ([float(each["points"]) for each in data[f"points_{way}"]] for way in ("given", "received"))
+    assert (given, received) == ([3], [4])
+    assert [each["state"] for each in exported(target, brand, "referrals")["friends"]] == ["rewarded"]
 
 
 def erase(member, brand):

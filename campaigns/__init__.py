@@ -1,1 +1,1 @@
-"""What earns: how actions come in, what they are worth, and the campaigns they advance."""
+"""Earning: takes qualifying actions in, decides what they earn, and advances campaigns."""

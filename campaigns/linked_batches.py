@@ -1,4 +1,4 @@
-"""Batches that name a campaign: how many codes earn nothing while it is not running, in words for staff."""
+"""Batches that name a campaign: how many of their codes earn nothing while it is not running, as text for staff."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ EARNS_NOTHING = Q(after_campaign="nothing")
 
 
 def _batches(campaign: Campaign) -> Any:
-    return campaign.batches.all()  # batches live in a higher app
+    return campaign.batches.all()  # batches belong to a higher app
 
 
 def _counted(rows: Any) -> dict[str, str | int]:
@@ -43,7 +43,7 @@ def terms_of(campaign: Campaign) -> list[str]:
 
 
 def stop_warning(campaign: Campaign, *, at: datetime) -> str:
-    """What whoever switched a campaign off, or moved its days, has stopped or will stop; empty where nothing stops."""
+    """A warning that scans earn nothing, or will after the campaign's end; empty if no batch depends on it."""
     silent = _counted(_batches(campaign).filter(EARNS_NOTHING))
     runs = Campaign.objects.running(at).filter(pk=campaign.pk).exists()
     if not silent["batches"] or (runs and campaign.ends_at is None):

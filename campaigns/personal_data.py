@@ -1,4 +1,4 @@
-"""How far a person is in a brand's campaigns, and what they won, which stays as the pseudonym's; and their segments."""
+"""A person's data in a brand's campaigns: progress and rewards, which the pseudonym keeps, and segments."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -42,7 +42,7 @@ def export_segments(user_id: int, brand_id: int) -> Iterator[Any]:
 
 
 def erase_segments(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
-    """Call while the account is still the person's; it is blocked afterwards, and no evaluation takes it in again."""
+    """Call before the account is anonymised; it is blocked then, so no evaluation adds it to a segment again."""
     SegmentMember.objects.filter(account__user=user_id, brand=brand_id).delete()
 
 

@@ -1,4 +1,4 @@
-"""Celery tasks: notices of used-up budgets, segments, points for joining and birthdays, broadcasts, old replays."""
+"""Celery tasks: mails about used-up budgets, segments, welcome and birthday points, broadcasts, old replays."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -19,7 +19,7 @@ def notify_used_up_budgets() -> int:
 
 @shared_task
 def evaluate_segments() -> int:
-    """Every minute: make the members of segments those who fulfil their conditions now; returns how many segments."""
+    """Every minute: make segments' members those who fulfil their conditions now; returns the number of segments."""
     return with_fresh_connection(lambda: evaluate.catch_up(at=timezone.now()))
 
 
@@ -37,17 +37,17 @@ def celebrate_birthdays() -> int:
 
 @shared_task
 def begin_broadcasts() -> int:
-    """Every minute: begin the broadcasts that were planned for now; returns how many."""
+    """Every minute: begin the broadcasts that are due; returns how many."""
     return with_fresh_connection(lambda: lifecycle.begin_due(at=timezone.now()))
 
 
 @shared_task
 def settle_broadcasts() -> int:
-    """Every few minutes: store what came of broadcasts that are over; returns of how many."""
+    """Every few minutes: store the figures of finished broadcasts; returns the number of broadcasts."""
     return with_fresh_connection(lambda: figures.settle(at=timezone.now()))
 
 
 @shared_task
 def purge_replays() -> int:
-    """Every hour: delete replays that have been kept long enough; returns how many."""
+    """Every hour: delete expired replays; returns how many."""
     return with_fresh_connection(lambda: jobs.purge(at=timezone.now()))

@@ -1,4 +1,4 @@
-"""What happens once when a process has loaded its apps."""
+"""Code that runs once when a process has loaded its apps."""
 
 from django.apps import AppConfig
 

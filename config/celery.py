@@ -1,4 +1,4 @@
-"""The Celery application: it wakes workers up; what there is to do stands in PostgreSQL."""
+"""The Celery application. It only wakes workers up; the work itself is stored in PostgreSQL."""
 
 import logging.config
 import os
@@ -20,7 +20,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.autodiscover_tasks(["config"], related_name="worker_metrics")
 
-# Processes of the release before call these tasks by where they stood.
+# Processes of the previous release call these tasks by their former names.
 FORMER_NAMES = {
     "authcodes.tasks.resume_jobs": "jobs.tasks.resume_jobs",
     "authcodes.tasks.run_job": "jobs.tasks.run_job",
@@ -33,14 +33,14 @@ FORMER_NAMES = {
 
 @setup_logging.connect
 def log_as_elsewhere(**_signal: object) -> None:
-    """Celery would set levels and handlers of its own."""
+    """Use settings.LOGGING: Celery would set levels and handlers of its own."""
     logging.config.dictConfig(settings.LOGGING)
 
 
 @celeryd_init.connect
 def wait_briefly_for_locks(options: dict[str, Any], **_signal: object) -> None:
-    """Of workers of points, which serve all brands in three processes: whoever holds rows for long, as an import does,
-    keeps only its own brand's points waiting. Other queues wait as long as a statement may."""
+    """Limit lock waits of points workers, whose few processes serve all brands: a long lock, such as an import's, then
+    delays only its own brand's points. Other queues wait as long as a statement may."""
     if list(options.get("queues") or ()) == [POINTS_QUEUE]:
         add_session_options(f"-c lock_timeout={settings.WORKER_LOCK_TIMEOUT_MS}")
 
@@ -53,5 +53,5 @@ def know_former_names(**_signal: object) -> None:
 
 @task_prerun.connect
 def check_connections(**_signal: object) -> None:
-    """Of every worker and task: CELERY_DB_REUSE_MAX keeps connections between tasks, the dead ones too."""
+    """Drop dead connections before each task, because CELERY_DB_REUSE_MAX keeps connections between tasks."""
     drop_dead_connections()

@@ -1,4 +1,4 @@
-"""Reads settings from the environment: typed, from `NAME` or from the file that `NAME_FILE` names."""
+"""Reads typed settings from the environment: from `NAME`, or from the file that `NAME_FILE` names."""
 
 from collections.abc import Callable, Collection
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ _env = environ.FileAwareEnv()
 
 
 def value(name: str, default: T, cast: Callable[[str], T]) -> T:
-    """The setting `name`, or `default` where it is unset or empty. Raises ImproperlyConfigured that names it."""
+    """The setting `name`, or `default` if unset or empty. Raises ImproperlyConfigured if it is invalid."""
     try:
         raw = _env.str(name, default="").strip()
         return cast(raw) if raw else default
@@ -54,7 +54,7 @@ def flag(name: str, *, default: bool) -> bool:
 
 
 def listed(name: str, cast: Callable[[str], T], default: str = "") -> list[T]:
-    """What the comma-separated entries name, each read by `cast`; empty ones count for nothing."""
+    """The comma-separated entries, each converted by `cast`; empty ones are ignored."""
 
     def read(raw: str) -> list[T]:
         return [cast(entry.strip()) for entry in raw.split(",") if entry.strip()]
@@ -63,14 +63,14 @@ def listed(name: str, cast: Callable[[str], T], default: str = "") -> list[T]:
 
 
 def number(raw: str) -> int:
-    """The id of a row."""
+    """The ID of a row."""
     if int(raw) < 1:
         raise ValueError("each must be a number from 1 on")
     return int(raw)
 
 
 def brand_id(raw: str) -> str:
-    """The id of a brand, or `*`. No slug: it can change, and another brand could take it."""
+    """The ID of a brand, or `*`. Not a slug, which can change and be reused by another brand."""
     if raw != "*" and not (raw.isascii() and raw.isdecimal()):
         message = f"{raw!r} is no brand id; the id is on the brand's page in the portal, and never changes"
         raise ValueError(message)
@@ -90,7 +90,7 @@ def file(raw: str) -> Path:
 
 
 def name_server(raw: str) -> tuple[str, int]:
-    """The address of a server of the DNS, with a port or without: 10.0.0.2, 10.0.0.3:5353 or [fd00::1]:53."""
+    """The address of a DNS server, optionally with a port: 10.0.0.2, 10.0.0.3:5353 or [fd00::1]:53."""
     bare = raw.count(":") > 1 and not raw.startswith("[")
     host, _, value = ("", "", "") if bare else raw.rpartition(":") if raw[-1] != "]" else (raw, "", "")
     port = int(value) if host and value else 53
@@ -109,7 +109,7 @@ def versioned_secret(raw: str) -> tuple[int, str]:
 
 
 def origin(name: str) -> str:
-    """How the addresses of a site begin, such as https://portal.example.com."""
+    """The origin of a site, such as https://portal.example.com."""
 
     def cast(raw: str) -> str:
         parts = urlsplit(raw)
@@ -122,7 +122,7 @@ def origin(name: str) -> str:
 
 
 def not_of_this_machine(hosts: list[str]) -> list[str]:
-    """Those of the hostnames under which others could call."""
+    """The hostnames that other machines could call."""
 
     def is_local(host: str) -> bool:
         name = host.strip("[]").lstrip(".").lower()
@@ -132,7 +132,7 @@ def not_of_this_machine(hosts: list[str]) -> list[str]:
 
 
 def changed(name: str, defaults: dict[str, T], cast: Callable[[str], T]) -> dict[str, T]:
-    """`defaults`, and those of them that the setting gives another value, as `first=value,second=value`."""
+    """`defaults` with the values that the setting changes, as `first=value,second=value`."""
 
     def read(raw: str) -> dict[str, T]:
         result = dict(defaults)
@@ -154,7 +154,7 @@ def rate(raw: str) -> str:
 
 
 def amount(raw: str) -> int:
-    """A whole number from 0 on."""
+    """A whole number, 0 or more."""
     if int(raw) < 0:
         message = f"{raw} is below 0"
         raise ValueError(message)
@@ -162,12 +162,12 @@ def amount(raw: str) -> int:
 
 
 def saved_value(file: Path) -> str:
-    """What stands in the file that `bin/run` keeps, or "" where there is none."""
+    """The content of the file in which `bin/run` saves a value; "" if there is none."""
     return file.read_text().strip() if file.is_file() else ""
 
 
 def data_dir(name: str, *, project: Path) -> Path:
-    """The setting; on a try-out without it the directory of the `bin/run` that runs now, else `var` in the project."""
+    """The setting; without it, on a try-out, the directory of the running `bin/run`, else `var` in the project."""
     usual = project / "var"
     value = text(name)
     if not value and not text("SECRET_KEY") and not (usual / "run" / ".s.PGSQL.5432").exists():
@@ -177,7 +177,7 @@ def data_dir(name: str, *, project: Path) -> Path:
 
 
 def choice(name: str, default: str, known: Collection[str]) -> str:
-    """One of the words `known`."""
+    """One of the `known` values."""
 
     def cast(raw: str) -> str:
         if raw not in known:
@@ -189,7 +189,7 @@ def choice(name: str, default: str, known: Collection[str]) -> str:
 
 
 def address(name: str) -> tuple[str, int] | None:
-    """Where to listen, as `host:port`."""
+    """The address to listen at, as `host:port`."""
 
     def cast(raw: str) -> tuple[str, int]:
         host, _, port = raw.rpartition(":")
@@ -202,7 +202,7 @@ def address(name: str) -> tuple[str, int] | None:
 
 
 def secret(name: str, *, otherwise: str = "", required: bool = True, advice: str = "") -> str:
-    """A secret of at least 32 characters from the environment, or else the one given."""
+    """A secret of at least 32 characters from the environment, otherwise the given one."""
     result = text(name) or otherwise
     if not result and not required:
         return ""
@@ -216,7 +216,7 @@ def secret(name: str, *, otherwise: str = "", required: bool = True, advice: str
 
 
 def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """Django's database entry from a postgres:// address, else the embedded server's socket in `embedded`."""
+    """Django's database entry from a postgres:// address, otherwise the embedded server's socket in `embedded`."""
     entry: dict[str, Any] = {"ENGINE": "core.db.postgresql", "OPTIONS": options}
     address = text(name)
     if not address:
@@ -233,10 +233,10 @@ def database(name: str, *, embedded: Path, options: dict[str, Any]) -> dict[str,
 
 
 def needed(package: str, *, by: str) -> None:
-    """Raises ImproperlyConfigured where `package` is not installed, which the setting `by` asks for."""
+    """Raises ImproperlyConfigured if `package`, which the setting `by` needs, is not installed."""
     try:
         result = find_spec(package)
-    except ModuleNotFoundError:  # not even the package that it is in
+    except ModuleNotFoundError:  # its parent package is not installed either
         result = None
     if result is None:
         message = f"{by} needs the Python package {package}: pip install -r requirements-optional.txt"
@@ -244,13 +244,13 @@ def needed(package: str, *, by: str) -> None:
 
 
 def bucket(name: str, *, endpoint: str) -> dict[str, Any]:
-    """Django's storage entry for an S3 bucket; boto3 finds region and keys by itself."""
+    """Django's storage entry for an S3 bucket; boto3 finds region and keys itself."""
     needed("storages", by="S3_BUCKET")
     needed("boto3", by="S3_BUCKET")
     options = {
         "bucket_name": name,
         "endpoint_url": endpoint or None,
-        # Other makers' stores know no names of buckets in hostnames.
+        # Other S3 implementations do not support bucket names in hostnames.
         "addressing_style": "path" if endpoint else "auto",
         "signature_version": "s3v4",
         "file_overwrite": False,
@@ -275,7 +275,7 @@ def mail(name: str, default: str) -> dict[str, Any]:
 
 
 def celery_broker(redis_url: str) -> str:
-    """The same Redis as Celery spells it: unix:// becomes redis+socket://, its ?db= becomes ?virtual_host=."""
+    """The Redis URL in Celery's notation: unix:// becomes redis+socket://, ?db= becomes ?virtual_host=."""
     parts = urlsplit(redis_url)
     if parts.scheme != "unix":
         return redis_url

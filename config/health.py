@@ -1,4 +1,4 @@
-"""For whoever runs the service: is this process alive, and can it do its work?"""
+"""Health checks for operators: whether this process is alive, and whether it can do its work."""
 
 import logging
 from collections.abc import Callable
@@ -74,7 +74,7 @@ class Probe(APIView):
 
 
 class Alive(Probe):
-    """`GET /healthz`: this process answers. It asks nobody else, or a lost database would get all of them restarted."""
+    """`GET /healthz`: this process answers. It checks no database: an outage would restart all processes."""
 
     @endpoint(
         "check_alive",
@@ -133,7 +133,7 @@ class Ready(Probe):
 
 
 def check_parts(at: datetime) -> dict[str, dict[str, Any]]:
-    """Each part's state, by its name."""
+    """The state of each part, by name."""
     return {
         "database": state_of(check_database),
         "redis": state_of(check_redis),
@@ -144,7 +144,7 @@ def check_parts(at: datetime) -> dict[str, dict[str, Any]]:
 
 
 def state_of(check: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `check` says; the reason of a failure is for the log, not for whoever asks."""
+    """The result of `check`. The reason for a failure is only logged, not returned."""
     try:
         return check()
     except (Error, redis.RedisError, KombuError, OSError) as error:
@@ -171,7 +171,7 @@ def check_broker() -> dict[str, Any]:
 
 
 def check_events(at: datetime) -> dict[str, Any]:
-    """How long the oldest event that could become points has been waiting, in seconds."""
+    """How long the oldest due event of the points lane has waited, in seconds."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
         oldest = (
@@ -188,7 +188,7 @@ def check_events(at: datetime) -> dict[str, Any]:
 
 
 def check_jobs(at: datetime) -> dict[str, Any]:
-    """How long a job has waited though a worker is free, in seconds: more than a moment, and none takes any."""
+    """How long a job has waited although a worker could take it, in seconds: a sign of missing workers."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = %s", [PATIENCE_SECONDS * 1000])
         waited = int(waits.overdue_seconds(at))

@@ -1,4 +1,4 @@
-"""What `/metrics` answers to Prometheus: what processes counted, and the state of the database and the broker now."""
+"""The Prometheus metrics at `/metrics`: counters of all processes, and the current state of database and broker."""
 
 import hmac
 import logging
@@ -30,13 +30,13 @@ from loyalty.models.wallets import STALE_AFTER, Platform
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 2
-# A backlog is counted up to here: a scrape must not become a load of its own.
+# Backlogs are counted only up to this number, so that a scrape causes no load of its own.
 MAX_COUNTED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class PendingEvents:
-    """So many events of a kind wait in a lane; since when the oldest exists, and since when one could have gone."""
+    """The number of a kind's events that wait in a lane, when the oldest was created, and when the first was due."""
 
     lane: str
     kind: str
@@ -60,12 +60,12 @@ class Jobs:
 
 @dataclass(frozen=True, slots=True)
 class StalePasses:
-    """Of passes in a platform's wallets that are not as new as their member's balance."""
+    """Passes in a platform's wallets that are older than their member's balance."""
 
     platform: str
     unpushed: int = 0
     behind: int = 0
-    seconds: Decimal | None = None  # since the first that is not pushed changed
+    seconds: Decimal | None = None  # since the first pass changed that is not pushed yet
 
 
 COUNT_PENDING = query("config/sql/count_pending_events.sql", returns=PendingEvents)
@@ -76,7 +76,7 @@ COUNT_STALE_PASSES = query("config/sql/count_stale_passes.sql", returns=StalePas
 
 
 class Source:
-    """Registered for one scrape: gives what `collect` yields."""
+    """A collector for one scrape; yields the metrics of `collect`."""
 
     def __init__(self, collect: Callable[[], Iterable[Metric]]) -> None:
         self.collect = collect
@@ -84,7 +84,7 @@ class Source:
 
 @require_safe
 def scrape(request: HttpRequest) -> HttpResponse:
-    """`GET /metrics`; for anybody else there is nothing here."""
+    """`GET /metrics`; 404 for callers without permission."""
     if not may_read(request.META, client_address(request)):
         raise Http404
     body, content_type = written([metrics.collected, state], request.headers.get("Accept", ""))
@@ -92,9 +92,9 @@ def scrape(request: HttpRequest) -> HttpResponse:
 
 
 def may_read(headers: dict[str, Any], address: str) -> bool:
-    """Whether they carry settings.METRICS_TOKEN, or come from settings.METRICS_NETWORKS.
+    """Whether the request carries settings.METRICS_TOKEN or comes from settings.METRICS_NETWORKS.
 
-    What came through a proxy that nobody told us of has the proxy's address, and is not believed.
+    A request through a proxy that is not configured has the proxy's address, so its address is not trusted.
     """
     if settings.METRICS_TOKEN:
         expected = f"Bearer {settings.METRICS_TOKEN}".encode()
@@ -110,7 +110,7 @@ def may_read(headers: dict[str, Any], address: str) -> bool:
 
 
 def written(sources: Iterable[Callable[[], Iterable[Metric]]], accept: str) -> tuple[bytes, str]:
-    """The sources in the format that `accept` asks for, and its content type."""
+    """The sources in the format that `accept` requests, and its content type."""
     registry = CollectorRegistry()
     for source in sources:
         registry.register(Source(source))
@@ -119,7 +119,7 @@ def written(sources: Iterable[Callable[[], Iterable[Metric]]], accept: str) -> t
 
 
 def state() -> Iterator[Metric]:
-    """What is so now, for the whole installation: every host tells the same, so take the maximum, not the sum."""
+    """The current state of the whole installation. Every host reports the same: use the maximum, not the sum."""
     read = GaugeMetricFamily(
         "loyalty_state_read", "Whether this part could be read; 0: its gauges are missing.", labels=["part"]
     )
@@ -180,7 +180,7 @@ def lanes() -> list[str]:
 
 
 def broker() -> Iterator[Metric]:
-    """Messages that wait in Celery's queues. They only wake workers up: many are a sign, not a backlog."""
+    """Messages that wait in Celery's queues. They only wake workers, so many of them are a sign, not a backlog."""
     queues = {settings.CELERY_TASK_DEFAULT_QUEUE, "work", *(messages.lane_named(lane).queue for lane in lanes())}
     with app.connection_for_read(connect_timeout=PATIENCE_SECONDS) as line:
         line.ensure_connection(max_retries=1, interval_start=0, interval_step=0, timeout=PATIENCE_SECONDS)
@@ -189,7 +189,7 @@ def broker() -> Iterator[Metric]:
 
 
 def messages_in(line: Any, queue: str) -> int:
-    with line.channel() as channel:  # AMQP closes a channel that asks for a queue which nobody made yet
+    with line.channel() as channel:  # AMQP closes a channel that asks for a queue which does not exist yet
         try:
             return int(channel.queue_declare(queue, passive=True).message_count)
         except (*line.channel_errors, KombuError):
@@ -197,7 +197,7 @@ def messages_in(line: Any, queue: str) -> int:
 
 
 def gauge(name: str, description: str, labels: list[str], rows: Iterable[Iterable[Any]]) -> GaugeMetricFamily:
-    """`rows` end with the value, after one for each label."""
+    """`rows`: the values of the labels, then the metric's value."""
     family = GaugeMetricFamily(name, description, labels=labels)
     for *label_values, value in rows:
         family.add_metric([str(each) for each in label_values], float(value))

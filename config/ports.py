@@ -1,10 +1,10 @@
-"""What lower apps call in higher ones, as dotted paths: handlers, jobs, a person's data, panels."""
+"""What lower apps call in higher ones, as dotted paths: handlers, jobs, personal data, panels."""
 
 CELERY_TASK_ROUTES = {
     "jobs.tasks.run_job": {"queue": "work"},
     "events.tasks.sweep": {"queue": "events"},
     "events.tasks.deliver_due": {"queue": "events"},
-    # What calls the workers of `work` waits for none of them.
+    # This task calls the workers of `work`, so it must not wait for one.
     "jobs.tasks.resume_jobs": {"queue": "regular"},
 }
 
@@ -41,11 +41,11 @@ EVENT_HANDLERS = {
     "release-opening-balances": "loyalty.members.moving_in.opening_balances.on_release",
     "check-sender-domain": "loyalty.notifications.sender_domains.on_check",
 }
-# The handler of what waits for a worker and is none of these: events of kinds that brands have registered; and the
-# names of all such kinds.
+# The handler of waiting events of all other kinds, which brands have registered; and the function that returns the
+# names of all these kinds.
 OWN_KIND_HANDLER = "campaigns.accrual.own_kinds.on_own_kind"
 OWN_KIND_NAMES = "campaigns.intake.own_kinds.names"
-# What earning rules see of an action, by its kind: a function of the event's payload, its brand, user and moment.
+# By kind of event: a function of payload, brand, user and moment that returns the action as earning rules see it.
 EVENT_CONTEXTS = {
     "scan-auth": "authcodes.scanning.scan_events.context_of",
     "order-complete": "campaigns.accrual.handlers.order_context",
@@ -54,17 +54,17 @@ EVENT_CONTEXTS = {
     "member-welcome": "campaigns.accrual.handlers.welcome_context",
     "member-birthday": "campaigns.accrual.handlers.birthday_context",
 }
-# The same for many that are over, in a few statements: a function of the brand's id, past actions as a replay has them,
-# and the brand's ceiling at each.
+# The same for many past actions, in a few statements: a function of the brand's ID, the replay's past actions, and the
+# brand's ceiling at each.
 REPLAY_CONTEXTS = {"scan-auth": "authcodes.scanning.scan_events.past_scans"}
-# Of these kinds a worker delivers all that it holds at once.
+# A worker delivers all its events of these kinds at once.
 EVENT_BATCH_HANDLERS = {
     "scan-auth": "authcodes.scanning.scan_events.on_scan_auth_batch",
     "reward-claimed": "campaigns.accrual.handlers.on_reward_claimed_batch",
 }
-# Kinds that follow from others and whose handlers call somebody else wait in lanes of their own, so that a receiver
-# that hangs holds up no points. Once over they are forgotten after EVENT_LOG_DAYS.
-# The queue `outgoing` stands for all of them; OUTGOING_WORKERS is how many deliver one lane at a time.
+# Kinds that follow from others and whose handlers call other servers have lanes of their own, so that a receiver that
+# hangs does not delay points. They are deleted EVENT_LOG_DAYS after they end. The queue `outgoing` serves all of these
+# lanes; OUTGOING_WORKERS is how many workers deliver one lane at a time.
 EVENT_LANES = {
     "announce": "announce",
     "call-webhook": "webhooks",
@@ -77,7 +77,7 @@ EVENT_LANES = {
     "send-email": "email",
     "send-sms": "sms",
     "send-push": "push",
-    # A message to many holds up no recall and no password.
+    # A broadcast must not delay a recall or a password mail.
     "send-broadcast": "broadcasts",
     "broadcast-email": "broadcasts",
     "broadcast-sms": "broadcasts",
@@ -87,7 +87,7 @@ EVENT_LANES = {
 }
 
 # --- Persons ---------------------------------------------------------------------------------------------------------
-# Name -> `core.personal_data.Topic`, in the order in which they are exported and erased.
+# Name -> `core.personal_data.Topic`, in the order of export and erasure.
 PERSONAL_DATA = {
     "scans": "authcodes.personal_data.SCANS",
     "lookups": "authcodes.personal_data.LOOKUPS",
@@ -107,9 +107,9 @@ PERSONAL_DATA = {
     "referrals": "loyalty.personal_data.REFERRALS",
     "loyalty": "loyalty.personal_data.ACCOUNT",
 }
-# Name -> `loyalty.merges.parts.Part`: what else goes over when two accounts of one person are merged, in this order.
+# Name -> `loyalty.merges.parts.Part`: what else moves when two accounts of one person are merged, in this order.
 ACCOUNT_MERGES = {"progress": "campaigns.progress.merging.PROGRESS"}
-# `portal.timeline.sources.Source`: what a customer's page tells of, in the order of its chips.
+# `portal.timeline.sources.Source`: the sources of a customer's timeline, in the order of its chips.
 CUSTOMER_TIMELINE = [
     "loyalty.admin.member_page.points_lines.POINTS",
     "authcodes.admin.codes.customer_scans.SCANS",
@@ -122,9 +122,9 @@ CUSTOMER_TIMELINE = [
     "loyalty.admin.member_page.other_lines.MERGES",
     "portal.timeline.staff_acts.STAFF_ACTS",
 ]
-# How far a customer is in a brand's campaigns, for the customer's page.
+# A customer's progress in a brand's campaigns, for the customer's page.
 CUSTOMER_CAMPAIGNS = "campaigns.admin.progress.of_customer"
-# A CTE of whoever scanned since a moment, for the orders of the list of members.
+# A CTE of customers who scanned since a moment, for sorting the list of members.
 MEMBERS_SEEN = "authcodes.rollups.seen.SEEN"
 
 # --- Undo ------------------------------------------------------------------------------------------------------------
@@ -143,9 +143,9 @@ UNDO_KINDS = {
 }
 
 # --- Jobs ------------------------------------------------------------------------------------------------------------
-# Called with each job that ends, in the transaction in which it does.
+# Called with each job that ends, in the same transaction.
 JOB_END_HANDLERS = ["loyalty.integrations.webhook_jobs.on_job_end"]
-# `jobs.kinds.JobKind`, in the order in which the filter of the jobs' page offers them.
+# `jobs.kinds.JobKind`, in the order of the filter on the jobs' page.
 JOB_KINDS = [
     "authcodes.codes.batches.GENERATION",
     "authcodes.codes.bulk_changes.CHANGE",
@@ -177,7 +177,7 @@ JOB_KINDS = [
 ]
 
 # --- Reference data in and out ---------------------------------------------------------------------------------------
-# `portal.import_export.resource.TenantResource`, by the names in the addresses of the API.
+# `portal.import_export.resource.TenantResource`, by their names in the API's addresses.
 IMPORT_RESOURCES = {
     "products": "authcodes.admin.resources.ProductResource",
     "printers": "authcodes.admin.resources.PrinterResource",
@@ -191,7 +191,7 @@ IMPORT_RESOURCES = {
 }
 
 # --- Webhooks --------------------------------------------------------------------------------------------------------
-# `OpenApiWebhook`, in the order in which the API's description has them.
+# `OpenApiWebhook`, in the order of the API's description.
 WEBHOOKS = [
     "loyalty.api.webhooks.POINTS_EARNED",
     "loyalty.api.webhooks.POINTS_ADJUSTED",

@@ -1,4 +1,4 @@
-"""The API's description (OpenAPI 3.1): what drf-spectacular cannot see in a view, and what all endpoints share."""
+"""The API's description (OpenAPI 3.1): what drf-spectacular cannot find in a view, and what all endpoints share."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -18,7 +18,7 @@ from core.errors import DomainError, error_classes
 
 Schema = dict[str, Any]
 
-# What any endpoint may answer; what one with a body may; and those whose answer to a bad code has both shapes.
+# Errors of any endpoint, of those with a body, and endpoints whose answer to an invalid code has two shapes.
 ALWAYS = ["VALIDATION_ERROR", "NOT_ACCEPTABLE", "INTERNAL_ERROR", "UNAVAILABLE"]
 WITH_A_BODY = ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
 WITH_A_PATH = ["NOT_FOUND"]
@@ -26,10 +26,10 @@ SCANS = {"verify_product", "scan_code"}
 MAY_COME_WITHOUT_A_BODY = {"verify_product"}
 SUCCESS = {"200": "Done.", "201": "Made.", "202": "Taken in.", "204": "Done; there is no more to say."}
 SUCCESS["304"] = "The caller has it already: its `ETag` came back as `If-None-Match`."
-# These answer no JSON, and take every Accept header.
+# Endpoints that do not answer with JSON, and accept every Accept header.
 FILES = {"read_qr_image", "read_qr_image_svg", "read_apple_pass", "export_resource", "download_import_errors"}
 
-# Asked for where customers are answered, and never needed.
+# Accepted where customers are answered; always optional.
 ACCEPT_LANGUAGE: dict[str, Any] = {
     "name": "Accept-Language",
     "in": "header",
@@ -91,7 +91,7 @@ HEADERS = {
     },
     "WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}},
 }
-# Of the calls that the service makes to webhooks (Standard Webhooks).
+# Headers of webhook calls (Standard Webhooks).
 WEBHOOK_HEADERS = {
     "WebhookId": {
         "name": "webhook-id",
@@ -115,7 +115,7 @@ WEBHOOK_HEADERS = {
         "schema": {"type": "string"},
     },
 }
-# With a name of its own, for generators of clients: what repeats it without one is another type each time.
+# Named, because generators of clients would create a new type for each inline copy.
 ERROR_DETAILS: Schema = {
     "type": "object",
     "description": "More about it; `fields` has a body's complaints by field.",
@@ -138,7 +138,7 @@ INVALID_CODE: Schema = {
 }
 
 
-# Half a place is no place, which serializers have no word for.
+# Latitude and longitude only come together, which serializers cannot express.
 HERE: Schema = {
     "properties": {"latitude": {"type": "number"}, "longitude": {"type": "number"}},
     "required": ["latitude", "longitude"],
@@ -155,7 +155,7 @@ def complete(result: Schema, generator: Any, **_: Any) -> Schema:
     components = result.setdefault("components", {})
     components["securitySchemes"] = SECURITY_SCHEMES
     components["headers"] = HEADERS
-    # The library collects the schemas before it comes to the webhooks, which bring more.
+    # The library collects the schemas before those of webhooks.
     components["schemas"] |= generator.registry.build({})["schemas"]
     components["parameters"] = {"Accept-Language": ACCEPT_LANGUAGE, **WEBHOOK_HEADERS}
     components["schemas"] |= {"ErrorAnswer": error_answer(), "ErrorDetails": ERROR_DETAILS, "InvalidCode": INVALID_CODE}
@@ -171,7 +171,7 @@ def complete(result: Schema, generator: Any, **_: Any) -> Schema:
 
 
 def error_answer() -> Schema:
-    """The envelope with every code there is."""
+    """The error envelope with all codes."""
     return {
         "type": "object",
         "description": "Every error, whatever its status.",
@@ -191,17 +191,17 @@ def error_answer() -> Schema:
 
 
 def error_table() -> dict[str, type[DomainError]]:
-    """Every code with the class that speaks for it, by status. Complete once the addresses are loaded."""
+    """The representative class of each code, by status. Complete once the URLs are loaded."""
     return dict(sorted(error_classes().items(), key=lambda each: (each[1].status, each[0])))
 
 
 def undocumented() -> list[type]:
-    """Classes whose docstrings are about our code, and would else stand at whatever derives from them."""
+    """Classes whose docstrings describe our code, and would otherwise appear in the schema of their subclasses."""
     return [*get_lib_doc_excludes(), Input, Output]  # type: ignore[no-untyped-call]
 
 
 def strip(part: Any) -> None:
-    """Take out drf-spectacular's notes to itself."""
+    """Remove drf-spectacular's internal markers."""
     if isinstance(part, dict):
         part.pop("x-spec-enum-id", None)
     for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
@@ -213,7 +213,7 @@ def operations(result: Schema) -> Iterator[Schema]:
 
 
 def describe(operation: Schema) -> None:
-    """Add who may call, the errors, the headers of answers, and examples."""
+    """Add security, errors, response headers, and examples."""
     name, needs, codes = operation["operationId"], operation.pop("x-needs"), operation.pop("x-errors")
     examples, kinds = operation.pop("x-error-examples"), operation.pop("x-delivers")
     codes += [error.code for kind in kinds for error in raised_by(import_string(settings.EVENT_HANDLERS[kind]))]
@@ -234,7 +234,7 @@ def describe(operation: Schema) -> None:
 
 
 def describe_webhook(operation: Schema) -> None:
-    """Add the headers that each call bears; nobody logs in to receive it."""
+    """Add the headers of each call. Receivers need no login."""
     operation["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in WEBHOOK_HEADERS]
     operation["requestBody"]["required"] = True
     operation["responses"] = {"204": {"description": "Received. Any other status from 200 to 299 says the same."}}
@@ -242,12 +242,12 @@ def describe_webhook(operation: Schema) -> None:
 
 
 def speaks_to_customers(operation: Schema) -> bool:
-    """Whether customers, rather than a brand's programs alone, read what it answers."""
+    """Whether customers read the answers, and not only a brand's programs."""
     return bool(LANGUAGE_TAGS & set(operation["tags"])) and operation["security"] != [{"apiKey": []}]
 
 
 def describe_needs(needs: Sequence[Sequence[str]]) -> str:
-    """What every alternative asks for, and what may come with it; or that one of them must."""
+    """The credentials that every alternative needs, and the optional ones; or that one of several is needed."""
     always = [name for name in NEEDS if all(name in alternative for alternative in needs)]
     sometimes = [NEEDS[name] for name in NEEDS if name not in always and any(name in each for each in needs)]
     if not always and all(needs):
@@ -257,7 +257,7 @@ def describe_needs(needs: Sequence[Sequence[str]]) -> str:
 
 
 def all_errors(operation: Schema, needs: Sequence[Sequence[str]], own: Iterable[str]) -> list[type[DomainError]]:
-    """The errors that the endpoint names, and those that follow from what it is, in the order of the table."""
+    """The endpoint's own errors, and those that follow from its properties, in the order of the table."""
     where = {parameter.get("in") for parameter in operation.get("parameters", [])}
     also = [*ALWAYS, *(WITH_A_BODY if "requestBody" in operation else []), *(WITH_A_PATH if "path" in where else [])]
     if operation["operationId"] in FILES:
@@ -268,7 +268,7 @@ def all_errors(operation: Schema, needs: Sequence[Sequence[str]], own: Iterable[
 
 
 def of_credentials(needs: Sequence[Sequence[str]]) -> list[str]:
-    """What is wrong with credentials: bad ones, a key and a token of two brands, or none where some are needed."""
+    """Errors about credentials: invalid ones, a key and a token of two brands, or missing ones."""
     named = {scheme for alternative in needs for scheme in alternative}
     codes = [*(["API_KEY_INVALID"] if "apiKey" in named else []), *(["TOKEN_INVALID"] if "bearer" in named else [])]
     if PUBLIC not in needs and named != {"apiKey"}:
@@ -277,7 +277,7 @@ def of_credentials(needs: Sequence[Sequence[str]]) -> list[str]:
 
 
 def error_response(name: str, status: int, kinds: list[type[DomainError]], members: Mapping[str, Any]) -> Schema:
-    """One response with an example for each of its errors."""
+    """A response with an example for each of its errors."""
     extra = ["Retry-After"] if status in {429, 503} else ["WWW-Authenticate"] if status == 401 else []
     examples = {kind.code: {"value": {**example(kind), **members.get(kind.code, {})}} for kind in kinds}
     content = {"schema": error_schema(name, [kind.code for kind in kinds]), "examples": examples}
@@ -289,11 +289,11 @@ def error_response(name: str, status: int, kinds: list[type[DomainError]], membe
 
 
 def error_schema(name: str, codes: list[str]) -> Schema:
-    """The envelope with only these codes in it."""
+    """The error envelope, restricted to these codes."""
     both_shapes = name in SCANS and "AUTH_CODE_INVALID" in codes
     plain = [code for code in codes if not (both_shapes and code == "AUTH_CODE_INVALID")]
     envelope = {"allOf": [{"$ref": "#/components/schemas/ErrorAnswer"}, {"properties": {"error": {"enum": plain}}}]}
-    # The one that asks for more comes first: clients take the first that fits.
+    # The stricter schema comes first: clients use the first that matches.
     return {"oneOf": [{"$ref": "#/components/schemas/InvalidCode"}, envelope]} if both_shapes else envelope
 
 
@@ -308,7 +308,7 @@ def example(kind: type[DomainError]) -> Schema:
 
 
 def in_markdown(text: str) -> str:
-    """Markdown takes an angle bracket for HTML."""
+    """Escape angle brackets, which Markdown takes for HTML."""
     return text.replace("<", r"\<")
 
 
@@ -317,7 +317,7 @@ def header(name: str) -> Schema:
 
 
 def table() -> list[dict[str, Any]]:
-    """Every code with its status and words, for the introduction."""
+    """All codes with status and message, for the introduction."""
     return [
         {"code": code, "status": kind.status, "message": in_markdown(str(kind.default_message))}
         for code, kind in error_table().items()

@@ -1,4 +1,4 @@
-"""All settings: what differs between installations from the environment, as the table in README.md explains."""
+"""All settings. Those that differ between installations come from the environment: see the table in README.md."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment as env
-from config.ports import (  # noqa: F401 - settings
+from config.ports import (  # noqa: F401 - they are settings
     ACCOUNT_MERGES,
     CELERY_TASK_ROUTES,
     CUSTOMER_CAMPAIGNS,
@@ -32,7 +32,7 @@ from core.observability.log_format import SUSPICIOUS
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_dir("DATA_DIR", project=BASE_DIR)
 
-# Tried out on one machine: bin/run keeps the secret, and nobody calls from outside. Else nothing has a safe default.
+# Local try-out: bin/run saves the secret, and no other machine has access. Otherwise nothing has a safe default.
 LOCAL = not env.text("SECRET_KEY") or not env.text("DATABASE_URL")
 HTTPS = env.flag("HTTPS", default=not LOCAL)
 
@@ -62,7 +62,7 @@ INSTALLED_APPS = [
     "jobs",
     "brands.staff_login",
     "brands",
-    # Before unfold and Django: their templates and translations count first.
+    # Before unfold and Django, so that their templates and translations take precedence.
     "scanpage",
     "portal.apps.PortalConfig",
     "unfold.apps.BasicAppConfig",
@@ -113,21 +113,21 @@ TEMPLATES = [
     },
 ]
 
-# --- Shares of brands ------------------------------------------------------------------------------------------------
-# False takes the bounds of a brand away from threads, lanes and jobs: bench measures what they are for.
+# --- Fair shares of brands -------------------------------------------------------------------------------------------
+# False removes the limits per brand of threads, lanes and jobs, so that bench can measure their effect.
 FAIR_SHARES = True
 
 # --- PostgreSQL ------------------------------------------------------------------------------------------------------
 DATABASE_STATEMENT_TIMEOUT_MS = env.integer("DATABASE_STATEMENT_TIMEOUT_MS", 60_000)
-# Only core.db.sql binds on the server, so only its statements are prepared; PgBouncer before 1.21 cannot keep them.
+# Only core.db.sql binds on the server, so only its statements are prepared; PgBouncer before 1.21 cannot do this.
 PGBOUNCER = env.flag("PGBOUNCER", default=False)
-# Whoever waits for an answer waits no longer than this for a lock (config.wsgi): what a large change of codes holds
-# would soon hold every thread of the web.
+# Web requests wait at most this long for a lock (config.wsgi): otherwise a large change of codes could soon block all
+# web threads.
 WEB_LOCK_TIMEOUT_MS = 2_000
-# Workers of points serve all brands: one whose rows somebody holds is put off.
+# Workers of points serve all brands: an event whose rows are locked is postponed.
 WORKER_LOCK_TIMEOUT_MS = 2_000
-# And no longer than this for a statement: one heavy filter would hold a thread of the web, a few all of them. What may
-# take longer (exports, imports, jobs, a change of many codes) sets its own limit or runs in a worker.
+# The limit of a web request's statements: one slow filter would block a web thread, a few would block all. Operations
+# that may take longer (exports, imports, jobs, a change of many codes) set their own limit or run in a worker.
 WEB_STATEMENT_TIMEOUT_MS = env.integer("WEB_STATEMENT_TIMEOUT_MS", 5_000)
 _session: dict[str, Any] = {
     "application_name": "loyalty",
@@ -135,7 +135,7 @@ _session: dict[str, Any] = {
     "prepare_threshold": None if PGBOUNCER else 1,
 }
 if DATABASE_STATEMENT_TIMEOUT_MS:
-    # PgBouncer refuses start-up options unless told otherwise; 0 leaves them out.
+    # PgBouncer rejects start-up options unless configured otherwise; 0 omits them.
     _session["options"] = (
         f"-c statement_timeout={DATABASE_STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000"
     )
@@ -146,19 +146,19 @@ DATABASES = {
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": PGBOUNCER,
         "POOLED": PGBOUNCER,
-        # Roles and row-level security: core.db.row_guard. Roles are the cluster's, so they are called after the
+        # Roles and row-level security: core.db.row_guard. Roles belong to the cluster, so they are named after the
         # database.
         "GUARD": env.flag("DATABASE_GUARD", default=True),
         "ROLES": env.text("DATABASE_ROLES"),
     }
 }
-# Who owns the tables and migrates them, where that is not the application's own login.
+# The login that owns the tables and migrates them, if it is not the application's own.
 if env.text("DATABASE_OWNER_URL"):
     _owner = env.database("DATABASE_OWNER_URL", embedded=DATA_DIR / "run", options=_session)
-    # Another login, never another database: tests name their own.
+    # Only another login, not another database: tests have their own names.
     _login = ("USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
     DATABASES["default"]["OWNER"] = {name: _owner.get(name, "") for name in _login}
-# A streaming replica for the dashboard and for exports, as far as it has caught up: core.db.replica.
+# A streaming replica for the dashboard and exports, used if it has caught up: core.db.replica.
 if env.text("REPLICA_DATABASE_URL"):
     DATABASES["replica"] = {
         **DATABASES["default"],
@@ -190,10 +190,10 @@ if CELERY_BROKER_URL.startswith("redis"):
         "unacked_restore_throttle": 1,
     }
 elif CELERY_BROKER_URL.startswith(("amqp", "pyamqp")):
-    # Queues that are kept by several nodes, and a publisher who hears that a message is in them.
+    # Replicated queues, and publishers that wait for the broker's confirmation.
     CELERY_TASK_DEFAULT_QUEUE_TYPE = CELERY_TASK_CREATE_MISSING_QUEUE_TYPE = "quorum"
     CELERY_BROKER_TRANSPORT_OPTIONS = {"confirm_publish": True, "connect_timeout": 2}
-# A publish that fails is no loss (the sweeper finds the row), so it must never make a customer wait.
+# A failed publish loses nothing, because the sweeper finds the row; so customers never wait for a retry.
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
@@ -201,10 +201,10 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5
-# What beat calls has a worker of its own, so that long jobs never keep it waiting.
+# Periodic tasks have workers of their own, so that long jobs never delay them.
 CELERY_TASK_DEFAULT_QUEUE = "regular" if FAIR_SHARES else "work"
-# Celery's Django fixup closes the database connection before and after every task unless this is set;
-# config.celery drops the dead ones instead.
+# Without this, Celery's Django fixup closes the database connection before and after every task; config.celery drops
+# dead ones instead.
 CELERY_DB_REUSE_MAX = 1_000_000
 EVENT_SWEEP_SECONDS = 2
 CELERY_BEAT_SCHEDULE = {
@@ -227,7 +227,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "check-sender-domains": {"task": "loyalty.tasks.check_sender_domains", "schedule": 3_600},
     "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
-    # Each brand's night begins when its day does; what is done for the day is asked for in vain.
+    # Called often, because each brand's day begins at another time. A call for a day that is done changes nothing.
     "release-points": {"task": "loyalty.tasks.release_points", "schedule": 60, "options": {"expires": 60}},
     "settle-levels": {"task": "loyalty.tasks.settle_levels", "schedule": 60, "options": {"expires": 60}},
     "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
@@ -283,29 +283,29 @@ WEBHOOK_TIMEOUT_SECONDS = 10
 OUTGOING_BATCH = 4
 OUTGOING_LEASE_SECONDS = 8
 OUTGOING_WORKERS = env.integer("OUTGOING_WORKERS", 4, minimum=2)
-# Of all lanes together; the sender has twice as many threads.
+# In all lanes together; the sender has twice as many threads.
 OUTGOING_PER_BRAND = env.integer("OUTGOING_PER_BRAND", 6, minimum=1)
 EVENT_LEASE_SECONDS = 8
 EVENT_RETRY_HOURS = 24
-# A return or a delivery may be reported before its order: so long it waits for the order, and is rejected then.
+# A return or a delivery may be reported before its order: it waits for the order this long, then it is rejected.
 ORDER_WAIT_HOURS = 72
-# Longer than anything is tried (72 hours), and than a stored answer is replayed.
+# Longer than all retries (72 hours), and longer than stored answers are replayed.
 EVENT_LOG_DAYS = 30
-# 0 keeps them for ever. Far longer than a sender repeats an event; campaigns/progress/consistency.py counts on 30 days.
+# 0 keeps them for ever. Much longer than senders repeat events; campaigns/progress/consistency.py relies on 30 days.
 POINT_EVENT_DAYS = env.integer("POINT_EVENT_DAYS", 90, minimum=0)
 if 0 < POINT_EVENT_DAYS < 30:
     raise ImproperlyConfigured("POINT_EVENT_DAYS must be 30 or more, or 0 to keep these events for ever")
-# Reports of suspected fakes; 0 keeps them for ever.
+# For reports of suspected fakes; 0 keeps them for ever.
 FAKE_REPORT_DAYS = env.integer("FAKE_REPORT_DAYS", 730, minimum=0)
 EVENT_BATCH = 50
-# manage.py receive_sqs takes events from this queue, of the brands that are named (their ids; * for every one).
+# manage.py receive_sqs receives events of the named brands from this queue (their IDs; * for all brands).
 SQS_QUEUE_URL = env.text("SQS_QUEUE_URL")
 SQS_BRANDS = env.listed("SQS_BRANDS", env.brand_id)
 READY_EVENT_AGE_SECONDS = 300
 READY_JOB_WAIT_SECONDS = 120
 
 # --- Mail, SMS, push -------------------------------------------------------------------------------------------------
-# Tried out on one machine, mail is written to the log; else it takes a server to send any.
+# In a local try-out, mails are written to the log; otherwise sending needs a server.
 _mail = env.mail("EMAIL_URL", "consolemail://" if LOCAL else "smtp://localhost:25")
 EMAIL_BACKEND = env.text("EMAIL_BACKEND", _mail["EMAIL_BACKEND"])
 EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
@@ -313,7 +313,7 @@ EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HO
 EMAIL_USE_TLS, EMAIL_USE_SSL = "EMAIL_USE_TLS" in _mail, "EMAIL_USE_SSL" in _mail
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "loyalty@localhost")
-# Whom to ask for the proofs of senders' domains; the machine's own resolvers if none are named.
+# Servers for the DNS records of senders' domains; without any, the machine's own resolvers.
 DNS_SERVERS = env.listed("DNS_SERVERS", env.name_server)
 TWILIO_URL = "https://api.twilio.com"
 FCM_URL = "https://fcm.googleapis.com"
@@ -321,21 +321,21 @@ FCM_URL = "https://fcm.googleapis.com"
 GOOGLE_TOKEN_URL = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
 
 # --- Threads of the web, in each of its processes -------------------------------------------------------------------
-# Each class of requests has its own, of which a brand may have all but one, half of those for pages
+# Each class of requests has its own threads. A brand may use all but one, and half of those for pages
 # (config.serving.admission).
 WEB_API_THREADS = 3
 WEB_EVENT_THREADS = 4
 WEB_LOGIN_THREADS = 2
 WEB_PAGE_THREADS = 4
-# A body has so long to come, and longer the larger it is.
+# The time for receiving a body; large ones get more.
 WEB_BODY_SECONDS = 10
 
-# --- Who may call, and how often -------------------------------------------------------------------------------------
+# --- Access and rate limits -------------------------------------------------------------------------------------------
 TRUSTED_PROXIES = env.integer("TRUSTED_PROXIES", 0)
 RATE_LIMITS = env.changed(
     "RATE_LIMITS",
     {
-        # All calls with a brand's hub keys; as many with its app keys, of which one network makes at most a tenth.
+        # For all hub keys of a brand together, and the same for its app keys, of which one network may use a tenth.
         "brand": "500/second",
         "campaign_event": "100/minute",
         "scan": "60/minute",
@@ -353,7 +353,7 @@ RATE_LIMITS = env.changed(
         "fake_report": "10/hour",
         "redeem": "30/minute",
         "transfer": "30/hour",
-        # Codes of members who refer friends, good or not: of a network, and of a customer.
+        # Referral codes that are entered, valid or not: of a network, and of a customer.
         "referral_code": "60/hour",
         "referral_code_customer": "20/hour",
         "data_export": "5/day",
@@ -368,8 +368,8 @@ RATE_LIMITS = env.changed(
         "prefix_brand": "90/hour",
         "unknown_code": "20/hour",
         "unknown_code_address": "200/hour",
-        # Different plain codes that are tried, valid or not (docs/guessing.md): of a customer, of a network of people
-        # who are new, of a brand; "near": of a hundred numbers that follow each other.
+        # Different plain codes that are tried, valid or not (docs/guessing.md): of a customer, of a network's new
+        # customers, of a brand; "near": within a hundred consecutive numbers.
         "plain_codes": "40/hour",
         "plain_codes_day": "60/day",
         "plain_codes_near": "30/day",
@@ -379,11 +379,11 @@ RATE_LIMITS = env.changed(
     },
     env.rate,
 )
-# Wrong passwords for one account at one sign-in endpoint (the portal, or the API at a brand) from devices it was never
-# used from.
+# Wrong passwords for one account at one sign-in endpoint (the portal, or the API at a brand) from devices that have
+# never been used for it.
 LOGIN_TRIES_PER_DAY = 50
 LOGIN_PAUSED_MAIL = "loyalty.members.account_mail.login_paused"
-# Called with a user_id in the transaction that notes that their e-mail address is theirs.
+# Called with a user_id in the transaction that records the confirmation of their e-mail address.
 ADDRESS_CONFIRMED = "loyalty.members.confirmations.release_points"
 UNKNOWN_CODE_LOCK_SECONDS = 900
 
@@ -394,8 +394,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-# Whoever registers confirms the address before there is an account: so nobody learns which addresses are known. Off
-# where no mail can be sent.
+# Registration creates the account only after the address is confirmed, so that it does not reveal which addresses are
+# known. Off if no mail can be sent.
 REGISTRATION_CONFIRMS_EMAIL = env.flag(
     "REGISTRATION_CONFIRMS_EMAIL", default=EMAIL_BACKEND != "django.core.mail.backends.dummy.EmailBackend"
 )
@@ -403,11 +403,11 @@ ACCESS_TOKEN_MINUTES = 15
 REFRESH_TOKEN_DAYS = 30
 JWT_ISSUER = "loyalty"
 JWT_AUDIENCE = "loyalty-api"
-# Another issuer's tokens are accepted beside our own when its key set is named.
+# With a key set, another issuer's tokens are accepted besides our own.
 JWT_EXTERNAL_JWKS_URL = env.text("JWT_EXTERNAL_JWKS_URL")
 JWT_EXTERNAL_ISSUER = env.text("JWT_EXTERNAL_ISSUER")
 JWT_EXTERNAL_AUDIENCE = env.text("JWT_EXTERNAL_AUDIENCE")
-# It speaks for customers of these brands (their ids) alone, and never for anybody who works in the portal.
+# The issuer may only authenticate customers of these brands (their IDs), never users of the portal.
 JWT_EXTERNAL_BRANDS = frozenset(env.listed("JWT_EXTERNAL_BRANDS", env.number))
 JWT_EXTERNAL_ALGORITHM = env.text("JWT_EXTERNAL_ALGORITHM", "RS256")
 if JWT_EXTERNAL_JWKS_URL and not (JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE):
@@ -434,15 +434,15 @@ SIMPLE_JWT = {
 }
 
 # --- Staff -----------------------------------------------------------------------------------------------------------
-# Whether everybody who logs in to the portal needs a second factor; a brand may demand it for its own staff.
+# Whether all users of the portal need a second factor; a brand may also require it for its own staff.
 STAFF_SECOND_FACTOR_REQUIRED = env.flag("STAFF_SECOND_FACTOR_REQUIRED", default=False)
-# Where links in mails to staff lead; without it to the host that the request was sent to, if it is no brand's.
+# The base of links in mails to staff. Without it, the host of the request, unless it is a brand's.
 PORTAL_URL = env.origin("PORTAL_URL")
-# Points that a member of staff may add or take by hand before the page asks whether that many are meant.
+# The portal asks for confirmation if staff add or take more points than this by hand.
 ADJUSTMENT_CONFIRM_ABOVE = 1_000
 
 # --- Quotas of brands -------------------------------------------------------------------------------------------------
-# What each brand may use where the operator sets nothing else for it in the portal; 0 is unlimited. Days are UTC.
+# The default quotas of brands, which the operator can change in the portal; 0 is unlimited. Days are UTC.
 QUOTAS = env.changed(
     "QUOTAS",
     {
@@ -457,57 +457,57 @@ QUOTAS = env.changed(
     },
     env.amount,
 )
-# What counts those that are rows, by brand: a function of brands' ids, when the day began, and which quotas.
+# Counts the quotas that are numbers of rows: a function of brand IDs, the start of the day, and the resources.
 QUOTA_USAGE = "authcodes.usage.counted"
 
 # --- Wallets ---------------------------------------------------------------------------------------------------------
-# A directory with <brand id>/apple.json and <brand id>/google.json, for keys that are not to be in the database.
+# A directory with <brand id>/apple.json and <brand id>/google.json, for keys that must not be in the database.
 WALLET_KEYS_DIR = env.text("WALLET_KEYS_DIR")
-# Changes within so many seconds become one update of a pass.
+# Changes within this time are sent as one update of a pass.
 WALLET_MERGE_SECONDS = 2
 APNS_ADDRESS = "https://api.push.apple.com"
 GOOGLE_WALLET_ADDRESS = "https://walletobjects.googleapis.com/walletobjects/v1"
 
 # --- Rewards ---------------------------------------------------------------------------------------------------------
-# How long a manager may take back that a code was used at the till.
+# How long a manager can undo the use of a code at the till.
 REDEMPTION_UNDO_MINUTES = 15
-# Accounts whose points expire in one transaction, which is as long as an accrual may have to wait.
+# Accounts whose points expire in one transaction; an accrual may have to wait for all of it.
 EXPIRY_CHUNK = 500
-# The same of accounts whose levels are settled.
+# The same for accounts whose levels are settled.
 LEVELS_CHUNK = 500
 
-# What writes approved points onto a row of each kind: a function of row, values, who and when.
+# Writes approved points onto a row, by model: a function of row, values, user and time.
 APPROVED_POINTS = {
     "authcodes.batchrange": "authcodes.codes.batches.set_approved",
     "authcodes.product": "authcodes.codes.products.set_approved",
     "loyalty.brandlevel": "loyalty.points.approvals.set_value",
     "campaigns.earningrule": "loyalty.points.approvals.set_value",
 }
-# What a new brand begins with: functions of the brand, in the transaction that creates it.
+# Default data of a new brand: functions of the brand, called in the transaction that creates it.
 BRAND_DEFAULTS = ["loyalty.notifications.defaults.create"]
 # The page that starts the export of a list.
 LIST_EXPORT = "authcodes.admin.list_export.view"
-# Makes a PDF of a template.
+# Renders a template as PDF.
 DOCUMENTS = "authcodes.printing.documents.pdf"
 # The page that starts the export of a customer's data.
 CUSTOMER_DATA_EXPORT = "authcodes.admin.data_exports.view"
 
 # --- Codes -----------------------------------------------------------------------------------------------------------
-# Version -> secret; the highest version signs new batches, older ones keep verifying what is already printed.
+# Version -> secret; the highest version signs new batches, the older ones verify printed codes.
 CODE_TAG_SECRETS = dict(env.listed("CODE_TAG_SECRETS", env.versioned_secret)) or ({1: SECRET_KEY} if LOCAL else {})
-# Version -> secret; they encrypt what must be read again: keys of wallets, senders, receivers. The highest encrypts.
+# Version -> secret, for encrypting credentials of wallets, senders and receivers. The highest version encrypts.
 STORAGE_SECRETS = dict(env.listed("STORAGE_SECRETS", env.versioned_secret)) or ({1: SECRET_KEY} if LOCAL else {})
-# Private networks that staff's addresses (webhooks, external systems) may lead to, such as 10.1.0.0/16; else none.
+# Private networks that addresses entered by staff (webhooks, external systems) may use, such as 10.1.0.0/16.
 OUTGOING_PRIVATE_NETWORKS = env.listed("OUTGOING_PRIVATE_NETWORKS", env.network)
-# How long after it a guest may still log in and take the scan over, or say where it happened.
+# How long after a guest scan a customer can log in and adopt it, or add the location.
 GUEST_SCAN_MINUTES = 30
-# Prefixes that a brand may reserve; every code begins with one, and no other brand can use it.
+# Prefixes that a brand may reserve. Every code begins with one, and no other brand can use it.
 CODE_PREFIXES_PER_BRAND = 100
 GENERATION_CHUNK = 50_000
 JOBS_PER_BRAND = env.integer("JOBS_PER_BRAND", 2, minimum=1)
-# All workers of the queue `work` together, on all hosts: the last that is free is for a brand that has none.
+# Workers of the queue `work` on all hosts together. The last free one is reserved for brands without a running job.
 JOB_WORKERS = env.integer("JOB_WORKERS", 4, minimum=2)
-# Undoing an import takes what it was made of: for a day at least.
+# How long the data for undoing an import is stored; at least one day.
 IMPORT_DAYS = 30
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
@@ -558,18 +558,18 @@ SPECTACULAR_SETTINGS = {
         "tryItOutEnabled": True,
         "displayRequestDuration": True,
         "defaultModelsExpandDepth": 0,
-        "validatorUrl": None,  # or every page view would tell swagger.io the address of this one
+        "validatorUrl": None,  # otherwise every page view would send this address to swagger.io
     },
 }
 
-# --- Pages, files, words ---------------------------------------------------------------------------------------------
+# --- Pages, files, texts ---------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
-# What customers read on the scan page and in the API's answers, each by its own name; the portal is English.
+# The languages of the portal, the scan page and the API's answers, each with its own name.
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
-# Which of them a customer reads who asks for none: a function of brand_id and user_id, which is None for a guest.
+# The language of customers who request none: a function of brand_id and user_id, which is None for a guest.
 CUSTOMER_LANGUAGE = "loyalty.members.languages.language_of"
-# What a message's names are in its language: functions of brand_id, the message's values and the language.
+# Translations of names in a message: functions of brand_id, the message's values and the language.
 TRANSLATED_NAMES = ["campaigns.progress.names.in_language", "authcodes.recalls.names.in_language"]
 FORMAT_MODULE_PATH = ["config.formats"]
 TIME_ZONE = "UTC"
@@ -577,7 +577,7 @@ USE_TZ = True
 USE_I18N = True
 STATIC_URL = "static/"
 STATIC_ROOT = Path(env.text("STATIC_ROOT", str(DATA_DIR / "static"))).expanduser().resolve()
-# What jobs make and staff upload. On this disk it serves one host; several share a bucket.
+# Files of jobs and uploads of staff. The local disk serves one host; several hosts need a shared bucket.
 MEDIA_ROOT = DATA_DIR / "media"
 S3_BUCKET = env.text("S3_BUCKET")
 STORAGES = {
@@ -586,9 +586,9 @@ STORAGES = {
     else {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "core.web.static_files.CompressedFiles"},
 }
-# Fonts (TTF, OTF, TTC) for what labels could not show else, such as Chinese; for web and workers alike.
+# Fonts (TTF, OTF, TTC) for characters that labels otherwise lack, such as Chinese; web and workers need the same.
 LABEL_FONTS = env.listed("LABEL_FONTS", env.file)
-# Whom a customer may ask about a code that nobody's app or key brought.
+# The contact for customers about codes that were not scanned through a brand's app or key.
 SUPPORT_EMAIL = env.text("SUPPORT_EMAIL", "support@localhost")
 CSRF_FAILURE_VIEW = "core.api.exception_handler.csrf_failure"
 LOGIN_URL = "admin:login"
@@ -613,9 +613,9 @@ UNFOLD = {
     "DASHBOARD_CALLBACK": "authcodes.admin.home.page.home",
 }
 
-# --- What operators see ----------------------------------------------------------------------------------------------
+# --- Observability ---------------------------------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "line" if LOCAL else "json", {"line", "json"})
-# A line for every request and every event; costs some percent of a scan.
+# A line for every request and every event; costs a few per cent of a scan's time.
 LOG_ACTIVITY = env.flag("LOG_ACTIVITY", default=False)
 LOGGING = {
     "version": 1,
@@ -631,24 +631,24 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
     "loggers": {
-        # Django has a handler of its own for these, which knows no request.
+        # Django's own handler for these does not know the request.
         "django": {"handlers": [], "propagate": True},
-        # These name a request by its path, which may hold a token or a code's tag.
+        # These log a request's path, which may contain a token or a code's tag.
         "django.request": {"filters": ["routes", "refusals"]},
         **{f"django.security.{name}": {"filters": ["refusals"]} for name in SUSPICIOUS},
         "django.security.csrf": {"filters": ["routes"]},
-        # runserver's own line for each request; RequestId writes ours.
+        # runserver's own line for each request; RequestId writes one as well.
         "django.server": {"handlers": [], "level": "CRITICAL"},
         "activity": {"level": "INFO" if LOG_ACTIVITY else "WARNING"},
-        # At info they say every two seconds that the sweeper was sent, came and found nothing.
+        # At level info they log every call of the sweeper, every two seconds.
         "celery.app.trace": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
-        # At info it names each passkey that is used.
+        # At level info it logs each passkey that is used.
         "fido2": {"level": "WARNING"},
     },
 }
-# Who takes errors and spans; the packages are optional, and imported only then.
+# Receivers of errors and traces; their packages are optional, and imported only if these are set.
 SENTRY_DSN = env.text("SENTRY_DSN")
 OTEL_EXPORTER_OTLP_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")
 if SENTRY_DSN:
@@ -656,10 +656,10 @@ if SENTRY_DSN:
 if OTEL_EXPORTER_OTLP_ENDPOINT:
     env.needed("opentelemetry.sdk", by="OTEL_EXPORTER_OTLP_ENDPOINT")
     env.needed("opentelemetry.exporter.otlp.proto.http", by="OTEL_EXPORTER_OTLP_ENDPOINT")
-# Where the processes of this host count; no other host and no other container shares it.
+# Where this host's processes store their counters; not shared with other hosts or containers.
 METRICS_DIR = Path(env.text("METRICS_DIR", str(DATA_DIR / "metrics"))).expanduser().resolve()
-# Who may read /metrics: who sends the token, and who calls from these networks. Without either nobody finds it.
+# /metrics answers only to callers with the token or from these networks; without either, to nobody.
 METRICS_TOKEN = env.secret("METRICS_TOKEN", required=False)
 METRICS_NETWORKS = env.listed("METRICS_NETWORKS", env.network)
-# Where a worker offers its own, `0.0.0.0:9101`; for workers on hosts and in containers without a web process.
+# Where a worker serves its own metrics, as `0.0.0.0:9101`; for hosts and containers without a web process.
 METRICS_WORKER_ADDRESS = env.address("METRICS_WORKER_ADDRESS")

@@ -1,4 +1,4 @@
-"""Every address of the service."""
+"""All URLs of the service."""
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -22,16 +22,16 @@ from scanpage.views import ScanPage
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """Customers find their brand's page, staff the portal."""
+    """Redirect customers to their brand's page, and staff to the portal."""
     return redirect("scan-home" if brand_of(request) else "admin:index")
 
 
 def no_icon(_request: HttpRequest) -> HttpResponse:
-    """Browsers ask whether a page names one or not."""
+    """Browsers request an icon even if the page names none."""
     return HttpResponse(status=204)
 
 
-# Django tries them one after the other: first what is asked for most.
+# Django tries them in order, so the most requested come first.
 api = [
     path("", include("authcodes.api.urls")),
     path("", include("campaigns.api.urls")),
@@ -40,7 +40,7 @@ api = [
     path("", include("portal.api.urls")),
 ]
 
-# What stands behind a printed code, on a brand's own hostname.
+# The pages of printed codes, on a brand's own hostname.
 page = [
     path("s", RedirectView.as_view(pattern_name="scan-home")),
     path("s/", ScanPage.as_view(), name="scan-home"),

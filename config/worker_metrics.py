@@ -1,4 +1,4 @@
-"""What a worker does beside its tasks: where settings.METRICS_WORKER_ADDRESS says so, it offers what it counted."""
+"""The metrics server of a worker, which listens at settings.METRICS_WORKER_ADDRESS."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -21,21 +21,21 @@ class Server(ThreadingMixIn, WSGIServer):
 
 
 class Quiet(WSGIRequestHandler):
-    timeout = 10  # seconds for a request to arrive
+    timeout = 10  # seconds, for a request to arrive
 
     def log_message(self, *_arguments: object) -> None:
-        """A line every scrape is no news."""
+        """Do not log scrapes."""
 
 
 @worker_ready.connect
 def offer_metrics(**_signal: object) -> None:
-    """Once the worker's processes have started: they add their counts to the files that this one reads."""
+    """Start when the worker's processes have started; they add their counts to the files that this one reads."""
     if settings.METRICS_WORKER_ADDRESS is None:
         return
     host, port = settings.METRICS_WORKER_ADDRESS
     try:
         server = make_server(host, port, answer, server_class=Server, handler_class=Quiet)
-    except OSError as error:  # another worker of this host, whose answer holds our counts too
+    except OSError as error:  # another worker of this host serves our counts as well
         logger.warning("no metrics on %s port %d: %s", host, port, error)
         return
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
@@ -43,7 +43,7 @@ def offer_metrics(**_signal: object) -> None:
 
 
 def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """`GET /metrics` as the web processes answer it, without the state of the installation."""
+    """`GET /metrics` like the web processes, but without the state of the installation."""
     allowed = environ["PATH_INFO"] == "/metrics" and environ["REQUEST_METHOD"] in {"GET", "HEAD"}
     if not allowed or not may_read(environ, environ["REMOTE_ADDR"]):
         start_response("404 Not Found", [("Content-Type", "text/plain")])

@@ -41,20 +41,20 @@ from events.messages import (
 from events.models import Event
 
 logger = logging.getLogger(__name__)
-activity = logging.getLogger("activity")  # a line for every event, where settings.LOG_ACTIVITY asks for it
+activity = logging.getLogger("activity")  # one line for every event, if settings.LOG_ACTIVITY is set
 KIND = attrgetter("kind")
 LOCKED = "locked"
 
 
 class RowsLockedError(Exception):
-    """What an event says while rows that it needs are locked."""
+    """The error stored on an event while rows that it needs are locked."""
 
     def __init__(self) -> None:
         super().__init__("Rows that this needs are locked. It is tried again.")
 
 
 def deliver_turn(taken: Sequence[LeasedEvent], *, renew_slots: Callable[[], None]) -> int:
-    """One at a time, those that came by often last, until the turn is over; the rest is put back. Returns how many."""
+    """Deliver one at a time, retries last, until the turn is over; put the remaining events back. Returns how many."""
     began = CLOCK()
     waiting = deque(sorted(taken, key=lambda each: (each.attempts > MAX_BATCHED_ATTEMPTS, random.random())))  # noqa: S311
     while waiting:
@@ -68,13 +68,13 @@ def deliver_turn(taken: Sequence[LeasedEvent], *, renew_slots: Callable[[], None
 
 
 def deliver_events(taken: Sequence[LeasedEvent], *, renew_slots: Callable[[], None] = lambda: None) -> None:
-    """Those of a kind that can be done together are; what is left over, and the other kinds, one at a time.
+    """Deliver events in batches by kind where possible, then the remaining ones one at a time.
 
-    What comes again goes last, alone and in any order: one event that kills each worker that tries it would else
-    keep those that are taken with it from ever being tried, and none could say which it was. `renew_slots` is called
-    before each that goes alone.
+    Retries come last, alone and in random order: otherwise one event that crashes each worker could prevent all events
+    leased with it from ever being tried, and the culprit would stay unknown. `renew_slots` is called before each single
+    delivery.
     """
-    locked: set[int] = set()  # brands whose rows somebody holds
+    locked: set[int] = set()  # brands with locked rows
     often = [delivery for delivery in taken if delivery.attempts > MAX_BATCHED_ATTEMPTS]
     seldom = sorted((delivery for delivery in taken if delivery.attempts <= MAX_BATCHED_ATTEMPTS), key=KIND)
     for kind, several in groupby(seldom, key=KIND):
@@ -88,8 +88,8 @@ def deliver_events(taken: Sequence[LeasedEvent], *, renew_slots: Callable[[], No
 
 
 def deliver_unless_locked(delivery: LeasedEvent, locked: set[int]) -> None:
-    """Once one event of a brand had to wait for a lock too long, its others of the portion are put off without waiting:
-    a brand that holds many rows, as an import does, would else keep the points of all others waiting."""
+    """After one event of a brand has waited too long for a lock, postpone the brand's other events in the portion at
+    once: otherwise a brand that locks many rows, as an import does, would delay the points of all other brands."""
     if delivery.brand_id in locked:
         with work_on(delivery):
             result = postpone(delivery)
@@ -100,12 +100,12 @@ def deliver_unless_locked(delivery: LeasedEvent, locked: set[int]) -> None:
 
 
 def postpone(delivery: LeasedEvent) -> str:
-    """Have an event tried again later whose rows somebody holds; returns how that ended, in a word."""
+    """Have an event whose rows are locked retried later; returns the result of the attempt as one word."""
     return "dead" if retry_later(delivery, RowsLockedError()) else LOCKED
 
 
 def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent]:
-    """Those left to deliver one at a time: such as are refused, were overtaken, or spoilt it for the others."""
+    """Returns the events to deliver one at a time: rejected ones, those whose lease was lost, or all after an error."""
     handle = batch_handler_of(kind)
     if handle is None or len(several) == 1:
         return several
@@ -129,8 +129,8 @@ def deliver_batch(kind: str, several: list[LeasedEvent]) -> Sequence[LeasedEvent
 
 
 def deliver(delivery: LeasedEvent) -> str:
-    """Run the handler once; returns how that ended, in a word. Every way it can end is written on the event, but for a
-    lost lease or database."""
+    """Run the handler once; returns the result as one word. Every result is stored on the event, except a lost lease or
+    a lost database."""
     with work_on(delivery):
         began = time.perf_counter()
         try:
@@ -139,7 +139,7 @@ def deliver(delivery: LeasedEvent) -> str:
             if is_outage(error):
                 keeper.lose([leases.lease(delivery)], return_leases=return_leases_later)
             raise
-        keeper.release([leases.lease(delivery)])  # it may have been put off
+        keeper.release([leases.lease(delivery)])  # its lease may have been released already
         record_attempt(delivery, result, time.perf_counter() - began)
     return result
 
@@ -152,7 +152,7 @@ def work_on(delivery: LeasedEvent) -> TraceContext:
 
 
 def record_attempt(delivery: LeasedEvent, result: str, seconds: float) -> None:
-    """For whoever watches: how an attempt ended."""
+    """Record the result of an attempt in metrics and the activity log."""
     metrics.attempted(kind=delivery.kind, result=result)
     if activity.isEnabledFor(logging.INFO):
         fields = {"result": result, "attempt": delivery.attempts, "milliseconds": round(seconds * 1000, 1)}
@@ -160,7 +160,7 @@ def record_attempt(delivery: LeasedEvent, result: str, seconds: float) -> None:
 
 
 def _attempt(delivery: LeasedEvent) -> str:
-    """Run the handler; returns how that ended, in a word."""
+    """Run the handler; returns the result as one word."""
     handler = delivery_handler_of(delivery.kind)
     try:
         if handler is None:
@@ -175,7 +175,7 @@ def _attempt(delivery: LeasedEvent) -> str:
         return hold(delivery, on_hold)
     except LeaseLostError:
         logger.warning("event %s: another worker took it over", delivery.event_id)
-        Event.objects.filter(pk=delivery.id, crashes__gt=0).update(crashes=F("crashes") - 1)  # this process lives
+        Event.objects.filter(pk=delivery.id, crashes__gt=0).update(crashes=F("crashes") - 1)  # it did not crash
         return "lost"
     except CrashedTooOften as fact:
         logger.error("event %s: %s", delivery.event_id, fact)

@@ -1,7 +1,7 @@
-"""The erasure of a person from events: with publishing, leases and retention the only code that writes Event.
+"""The erasure of a person from events. Besides publishing, leases and retention, only this module writes Event.
 
-What waits is dropped in the erasure's own transaction. What is done is found by reading a brand's events, which no
-index leads to, so an event of its own does that later, in portions.
+Waiting events are dropped in the erasure's own transaction. Finished events are not indexed by person, so an event of
+its own later erases them, in portions of the brand's events.
 """
 
 import uuid
@@ -16,7 +16,7 @@ from events.messages import LeasedEvent, NewEvent
 from events.models import Event
 
 KIND = "erase-events"
-PORTION = 50_000  # ids looked at in one transaction
+PORTION = 50_000  # IDs checked in one transaction
 
 ERASE_EVENTS = part("events/sql/erase_events.sql")
 ERASE_WAITING = command("events/sql/erase_waiting_events.sql", erase_events=ERASE_EVENTS)
@@ -25,12 +25,12 @@ ERASED_OUTCOME = '{"error": "PERSON_ERASED", "message": "The person\'s data was 
 
 
 def drop_waiting(*, user_id: int, brand_id: int, to: int, at: datetime) -> int:
-    """Nothing that waits for a worker, or is with one, happens any more. Call inside the transaction that erases."""
+    """Drop all events that wait for a worker or are with one. Call inside the transaction that erases."""
     return ERASE_WAITING.run(user_id=user_id, brand_id=brand_id, to=to, at=at, refused=ERASED_OUTCOME)
 
 
 def later(*, user_id: int, brand_id: int, to: int) -> NewEvent:
-    """The event that does the rest. It names the person until it is done, and not any more then."""
+    """The event that erases the remaining ones. It contains the person's ID only until it is done."""
     return NewEvent(
         kind=KIND,
         arguments={"brand_id": brand_id, "user_id": to},
@@ -41,9 +41,9 @@ def later(*, user_id: int, brand_id: int, to: int) -> NewEvent:
 
 
 def on_erase_events(delivery: LeasedEvent) -> None:
-    """Each portion is a transaction of its own, with how far it came: who takes over goes on there.
+    """Erase in portions. Each is a transaction that also stores the position, so another attempt continues there.
 
-    What comes after the erasure's own event is left alone: who stays elsewhere may be a customer here again by then.
+    Events after the erasure's own event are left alone: by then the person may be a customer of the brand again.
     """
     parameters = {
         "user_id": delivery.payload["of"],

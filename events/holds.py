@@ -1,4 +1,4 @@
-"""Events that wait for something their customer has to do, and their release."""
+"""Events that wait for an action of their customer, and their release."""
 
 from datetime import timedelta
 from functools import partial
@@ -14,19 +14,19 @@ from events.messages import LeasedEvent, OnHold
 from events.models import Event
 from events.publishing import call_worker
 
-# What waits for its customer is tried again at once when they have done what it waits for; this often all the same,
-# because that may come about in other ways, such as the brand asking for it no longer.
+# Held events are retried as soon as the customer has done what they wait for. They are also retried at this interval,
+# because the reason may disappear in other ways, for example if the brand no longer requires it.
 CHECK_INTERVAL = timedelta(days=1)
 MAX_ON_HOLD = timedelta(days=30)
 RELEASE_EVENTS = query_values("events/sql/release_events.sql", "lane")
 
 
 def hold(delivery: LeasedEvent, error: OnHold) -> str:
-    """Have the event wait for its customer; returns how the attempt ended, in a word."""
+    """Put the event on hold for its customer; returns the result of the attempt as one word."""
     now = timezone.now()
     rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     with transaction.atomic():
-        if not error.still_holds():  # it came about in this very moment
+        if not error.still_holds():  # the condition was fulfilled just now
             rows.update(on_hold_for=None, due_at=now, crashes=0)
             transaction.on_commit(partial(call_worker, delivery.lane))
             return "later"
@@ -44,8 +44,8 @@ def hold(delivery: LeasedEvent, error: OnHold) -> str:
 
 
 def release(*, user_id: int) -> int:
-    """Have what waits for the customer delivered now, at all brands; returns how many. Joins the transaction in which
-    what it waits for comes about, after that."""
+    """Deliver the customer's held events now, at all brands; returns how many. Joins the transaction that fulfils their
+    condition; call after that change."""
     lanes: list[str] = RELEASE_EVENTS.all(user_id=user_id)
     for lane in set(lanes):
         transaction.on_commit(partial(call_worker, lane))

@@ -1,4 +1,4 @@
-"""Leases: whose turn an event is, for how long, and what becomes of it."""
+"""Leases: which attempt holds an event, for how long, and what becomes of it."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ from events.publishing import as_written, call_worker, insert_events, insertion,
 from events.retention import CRASHES_ALLOWED
 
 logger = logging.getLogger(__name__)
-# After this many attempts an event is delivered alone: of a batch nobody could say which event crashed the process.
+# After this many attempts an event is delivered alone: with a batch, it is unclear which event crashed the process.
 MAX_BATCHED_ATTEMPTS = 1
 
 CLAIM_DUE = query("events/sql/claim_due.sql", returns=LeasedEvent)
@@ -52,30 +52,30 @@ RENEW_LEASES = command("events/sql/renew_leases.sql")
 RETURN_LEASES = command("events/sql/return_leases.sql")
 RETURN_LEASES_LATER = command("events/sql/return_leases_later.sql")
 
-# Whoever has delivered in a slow lane for so long lets the next brand go first.
+# A worker that has delivered a brand's events in a slow lane for this long lets the next brand go first.
 TURN_SECONDS = 1.0
 RENEW_SECONDS = 2.0
-# A handler that works longer than this on what it holds, or never returns, loses it to another attempt.
+# The longest that one attempt can hold an event. A handler that takes longer loses it to another attempt.
 MAX_LEASE_SECONDS = 600.0
-# What waited for its turn in a slow lane's portion for longer than this part of its lease is taken anew before it.
+# In a slow lane, the lease of an event that has waited in its portion for more than this part of it is renewed first.
 LATE_SHARE = 0.1
 
 
 def claim(*, limit: int, lane: str = POINTS) -> list[LeasedEvent]:
-    """Take up to `limit` due events for the lane's lease, which `holding` renews; who dies gives them back by that.
+    """Claim up to `limit` due events for the lane's lease, which `holding` renews; after a crash, the lease expires.
 
-    In the order in which they were published: one account's, in which it earned.
+    Ordered by publication, so that one account's events keep the order in which it earned.
     """
     return _claimed(CLAIM_DUE, lane=lane, limit=limit)
 
 
 def claim_of(*, brand_id: int, limit: int, lane: str) -> list[LeasedEvent]:
-    """The same of one brand's events, in a slow lane."""
+    """Like claim, for one brand's events in a slow lane."""
     return _claimed(CLAIM_DUE_OF_BRAND, lane=lane, limit=limit, brand_id=brand_id)
 
 
 def claim_of_other_brands(*, brand_ids: Sequence[int], limit: int, lane: str) -> list[LeasedEvent]:
-    """The same of all brands but these."""
+    """Like claim, for events of all other brands."""
     return _claimed(CLAIM_DUE_OF_OTHER_BRANDS, lane=lane, limit=limit, brand_ids=brand_ids)
 
 
@@ -89,7 +89,7 @@ def _renew(leased: Sequence[tuple[int, int, float]]) -> None:
     try:
         RENEW_LEASES.run(ids=list(ids), attempts=list(attempts), lease_seconds=list(leases))
     finally:
-        connection.close()  # seldom needed, and every process would keep one more
+        connection.close()  # rarely needed, and otherwise each process would keep one more connection
 
 
 def _return_leases(lost: Sequence[tuple[int, int, float]]) -> None:
@@ -101,7 +101,7 @@ def _return_leases(lost: Sequence[tuple[int, int, float]]) -> None:
 
 
 def put_back(waiting: Sequence[LeasedEvent]) -> None:
-    """Events that were claimed and not begun are due again; the attempt was none."""
+    """Make claimed events that were not begun due again; this does not count as an attempt."""
     keeper.release(map(lease, waiting))
     PUT_BACK_CLAIMED.run(ids=[each.id for each in waiting], attempts=[each.attempts for each in waiting])
 
@@ -124,7 +124,7 @@ def lease(delivery: LeasedEvent) -> tuple[int, int, float]:
 
 @contextmanager
 def holding(taken: Sequence[LeasedEvent]) -> Iterator[None]:
-    """Renew the leases while the block works on them; should the database go away, give them back when it answers."""
+    """Renew the leases while the block runs; after a database outage, return them once it answers."""
     leases = [lease(delivery) for delivery in taken]
     with keeper.holding(leases):
         try:
@@ -136,7 +136,7 @@ def holding(taken: Sequence[LeasedEvent]) -> Iterator[None]:
 
 
 def readdress(delivery: LeasedEvent, *, user_id: int) -> LeasedEvent:
-    """The event as one of another user's, from now on; raises LeaseLostError when another attempt has taken over."""
+    """Assign the event to another user. Raises LeaseLostError if another attempt has taken over."""
     detail = {**delivery.detail, "arguments": {**delivery.arguments, "user_id": user_id}}
     own = Event.objects.filter(pk=delivery.id, attempts=delivery.attempts, finished_at=None)
     if not own.update(detail=detail):
@@ -145,9 +145,9 @@ def readdress(delivery: LeasedEvent, *, user_id: int) -> LeasedEvent:
 
 
 def begin(delivery: LeasedEvent) -> None:
-    """Make sure of the lease, and write down that a later attempt begins, in case nobody lives to say how it ended.
+    """Check the lease and, from the second attempt on, record the attempt's start, to count attempts that crash.
 
-    Raises CrashedTooOften where too many ended so; and LeaseLostError when another attempt has taken over.
+    Raises CrashedTooOften after too many crashes, and LeaseLostError if another attempt has taken over.
     """
     if delivery.lane != POINTS and is_late(delivery):
         renew(delivery)
@@ -157,21 +157,21 @@ def begin(delivery: LeasedEvent) -> None:
     if crashes is None:
         raise LeaseLostError
     deaths = crashes - 1
-    if delivery.attempts == deaths + MAX_BATCHED_ATTEMPTS + 1:  # no attempt came to any other end, so the first did not
+    if delivery.attempts == deaths + MAX_BATCHED_ATTEMPTS + 1:  # none ended otherwise, so the first one crashed too
         deaths += MAX_BATCHED_ATTEMPTS
     if deaths >= CRASHES_ALLOWED:
         raise CrashedTooOften(deaths)
 
 
 def is_late(delivery: LeasedEvent) -> bool:
-    """Whether it waited for those before it, so that its lease may end, or has ended, before it is done."""
+    """Whether it has waited for earlier events of its portion, so that its lease could end before it is done."""
     return CLOCK() - delivery.taken_at > LATE_SHARE * lane_named(delivery.lane).lease_seconds
 
 
 def renew(delivery: LeasedEvent) -> None:
-    """Still at work on it: its lease begins anew. Raises LeaseLostError when another attempt has taken over.
+    """Renew the lease while work continues. Raises LeaseLostError if another attempt has taken over.
 
-    For what takes long: before each of several that share a worker, and between the steps of a long one.
+    For long work: before each of several events that share a worker, and between the steps of a long one.
     """
     lease_seconds = lane_named(delivery.lane).lease_seconds
     if not RENEW_LEASE.run(event_id=delivery.id, event_attempts=delivery.attempts, lease_seconds=lease_seconds):
@@ -186,11 +186,11 @@ def finish(
     following: Sequence[NewEvent] = (),
     at: datetime | None = None,
 ) -> None:
-    """Write the final answer and the events that follow from it, in the transaction that keeps the effects.
+    """Store the result and the events that follow from it, in the transaction that has the effects.
 
-    Raises LeaseLostError when another attempt has taken over: then nothing of this one may stay. Where rows of a person
-    change too this comes before them, and `publish` after them: an erasure locks the person's events before all else
-    of theirs but the account.
+    Raises LeaseLostError if another attempt has taken over: then this attempt must be rolled back. If a person's rows
+    change too, call this before that, and `publish` after it: an erasure locks the person's events before everything
+    else except the account.
     """
     parameters = insertion(messages=following, brand_id=delivery.brand_id, at=at or timezone.now()) | {
         "event_id": delivery.id,
@@ -204,7 +204,7 @@ def finish(
 
 
 def endings(items: Sequence[tuple[LeasedEvent, dict[str, Any], Sequence[NewEvent]]], *, at: datetime) -> dict[str, Any]:
-    """Parameters of write_accruals.sql: for each item its delivery, the outcome, and the events that follow."""
+    """Parameters of write_accruals.sql: for each item its event, outcome and following events."""
     ended = [
         {"item": item, "event_id": delivery.id, "outcome": outcome} for item, (delivery, outcome, _) in enumerate(items)
     ]
@@ -217,7 +217,7 @@ def endings(items: Sequence[tuple[LeasedEvent, dict[str, Any], Sequence[NewEvent
 
 
 def reject(delivery: LeasedEvent, error: DomainError) -> None:
-    """A refusal is a final answer. Joins the caller's transaction, if there is one."""
+    """Store the error as the final result. Joins the caller's transaction, if there is one."""
     outcome = {"error": error.code, "message": error.message, "details": error.details}
     try:
         finish(delivery, status=Event.Status.REJECTED, outcome=outcome)
@@ -226,7 +226,7 @@ def reject(delivery: LeasedEvent, error: DomainError) -> None:
 
 
 def retry_later(delivery: LeasedEvent, error: Exception) -> bool:
-    """Put the event back with a growing, jittered pause; past its window (True) it is dead and waits for staff."""
+    """Return the event with a growing, jittered pause. True: its window is over, so it is dead and waits for staff."""
     now = timezone.now()
     rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     what = readable(f"{type(error).__name__}: {error}")
@@ -242,7 +242,7 @@ def retry_later(delivery: LeasedEvent, error: Exception) -> bool:
 
 
 def hasten(event_ids: Sequence[int], *, at: datetime) -> None:
-    """What these events waited for has come about: those that are still pending are tried now."""
+    """Retry these pending events now, because what they waited for has happened."""
     waiting = Event.objects.pending().filter(pk__in=event_ids, due_at__gt=at)
     for lane in set(waiting.values_list("lane", flat=True)):
         transaction.on_commit(partial(call_worker, lane))
@@ -250,7 +250,7 @@ def hasten(event_ids: Sequence[int], *, at: datetime) -> None:
 
 
 def reroute(delivery: LeasedEvent, error: RerouteEvent) -> None:
-    """Put the event into another lane, due at once."""
+    """Move the event to another lane, due at once."""
     rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     now = timezone.now()
     longest = Greatest(F("give_up_at"), F("created_at") + timedelta(hours=error.retry_hours))
@@ -259,18 +259,18 @@ def reroute(delivery: LeasedEvent, error: RerouteEvent) -> None:
 
 
 def give_up(delivery: LeasedEvent, why: str) -> None:
-    """Declare the event dead at once, where a handler knows that no attempt will follow."""
+    """Mark the event dead at once, if the handler knows that further attempts are useless."""
     rows = Event.objects.filter(pk=delivery.id, status=Event.Status.PENDING, attempts=delivery.attempts)
     rows.update(status=Event.Status.DEAD, last_error=readable(why), finished_at=timezone.now())
 
 
 def readable(why: str) -> str:
-    """Text that PostgreSQL takes, whatever an error's words hold: they may be somebody else's."""
+    """Make an error's text, which may come from another server, storable in PostgreSQL."""
     return why[:2000].replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
 def redeliver(*, event: Event, at: datetime) -> bool:
-    """Give a dead event another full window of attempts. False: it is not dead."""
+    """Give a dead event another full retry window. False: it is not dead."""
     again = Event.objects.dead().filter(pk=event.pk)
     changed = again.update(
         status=Event.Status.PENDING,

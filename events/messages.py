@@ -1,4 +1,4 @@
-"""Events, their lanes and handlers, and what a handler can ask of the bus."""
+"""Events, their lanes and handlers, and the exceptions by which a handler controls its event."""
 
 import random
 import time
@@ -14,29 +14,29 @@ from django.utils.module_loading import import_string
 
 from core.errors import DomainError
 
-# Any constant UUID: a name space of its own for ids of what follows from events.
+# An arbitrary constant UUID: the namespace for IDs of following events.
 EVENT_ID_NAMESPACE = uuid.UUID("0c3f7a52-92f0-4c55-8a57-8d1b6d8f2f7e")
 MAX_PAUSE = timedelta(hours=1)
 CLOCK = time.monotonic
 POINTS = "points"
-EXTERNAL = "external"  # events that could earn points, of brands whose own loyalty system is asked first
+EXTERNAL = "external"  # events that could earn points, of brands with an external loyalty system
 
 
 class LeaseLostError(Exception):
-    """This attempt ran past its lease; whatever it did must be rolled back."""
+    """This attempt has lost its lease; everything it did must be rolled back."""
 
 
 class CrashedTooOften(Exception):
-    """The processes that tried the event died, or lost their connection to the database, each time."""
+    """Each process that tried the event crashed or lost its database connection."""
 
     def __init__(self, deaths: int) -> None:
         super().__init__(f"Given up: {deaths} attempts ended their process or their connection to the database.")
 
 
 class RetryLater(Exception):
-    """Raised by a handler that wants its next attempt `after` so long, such as what a receiver asked for.
+    """Raised by a handler that wants its next attempt in `after`, for example as a receiver requested.
 
-    `retry_hours`: the event is tried for so long at least, from when it was stored; the handler ends it before.
+    `retry_hours`: the event is retried at least this long after it was stored; the handler must end it earlier.
     """
 
     def __init__(self, message: str, *, after: timedelta, retry_hours: int = 0) -> None:
@@ -45,10 +45,10 @@ class RetryLater(Exception):
 
 
 class OnHold(Exception):
-    """Raised by a handler for an event that waits for its customer: until `release`, for holds.MAX_ON_HOLD at most.
+    """Raised by a handler for an event that waits for its customer: until `release`, at most holds.MAX_ON_HOLD.
 
-    `still_holds` locks what it waits for, so that `release` comes before or after, and says whether it is missing yet.
-    `refusal` is the event's answer when it has waited in vain.
+    `still_holds` locks the condition, so that `release` comes before or after it, and returns whether it is still not
+    fulfilled. `error` is the event's result when the time is over.
     """
 
     def __init__(self, error: DomainError, *, user_id: int, still_holds: Callable[[], bool]) -> None:
@@ -57,7 +57,7 @@ class OnHold(Exception):
 
 
 class RerouteEvent(Exception):
-    """Raised by a handler that would keep the workers of its lane waiting; tried for `retry_hours` there."""
+    """Raised by a handler that would block its lane's workers; `lane` then retries it for `retry_hours`."""
 
     def __init__(self, lane: str, *, retry_hours: int) -> None:
         super().__init__(lane)
@@ -66,9 +66,9 @@ class RerouteEvent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Kinds that are delivered together: how many a worker takes at a time, and for how many seconds they are its own.
+    """Kinds that are delivered together: how many events a worker claims at once, and their lease in seconds.
 
-    `workers` bounds how many deliver it at once, so that a lane whose receivers hang leaves room for the others.
+    `workers` limits how many deliver the lane at once, so that a lane with hanging receivers does not block the others.
     """
 
     batch: int
@@ -79,10 +79,10 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """Something to publish. `event_id` given: derived from its cause, so that it can exist only once.
+    """An event to publish. A given `event_id` is derived from the cause, so that the event can exist only once.
 
-    An event without a consumer is stored as ignored. It is due after `wait_seconds`, and tried for `retry_hours`
-    (settings.EVENT_RETRY_HOURS when not given).
+    An event without a consumer is stored as ignored. It is due after `wait_seconds` and retried for `retry_hours`
+    (default: settings.EVENT_RETRY_HOURS).
     """
 
     kind: str
@@ -100,9 +100,9 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True)
 class LeasedEvent:
-    """An event as one attempt holds it. `is_inline`: inside of the request that brought it.
+    """An event as held by one attempt. `is_inline`: inside the request that brought it.
 
-    `taken_at` is when, by this process's own clock of seconds.
+    `taken_at`: when it was claimed, by this process's monotonic clock.
     """
 
     id: int
@@ -124,9 +124,9 @@ class LeasedEvent:
         return result
 
     def following_id(self, what: str) -> uuid.UUID:
-        """An id for what follows from this event, the same at each attempt.
+        """An ID for what follows from this event, the same in each attempt.
 
-        From the row, not from the sender's id: two brands or sources may use the same one.
+        Derived from the row's ID, because brands or sources may use the same event ID.
         """
         return uuid.uuid5(EVENT_ID_NAMESPACE, f"{self.id}:{what}")
 
@@ -142,16 +142,16 @@ BatchHandler = Callable[[Sequence[LeasedEvent]], Sequence[LeasedEvent]]
 
 @cache
 def handler_of(kind: str) -> Handler | None:
-    """The handler that settings.EVENT_HANDLERS names for this detail-type.
+    """The handler of this detail-type in settings.EVENT_HANDLERS.
 
-    It does its work and calls `finish` in the same transaction, or raises DomainError, or fails and is tried again.
+    It does its work and calls `finish` in the same transaction, raises DomainError, or fails and is retried.
     """
     path = settings.EVENT_HANDLERS.get(kind)
     return import_string(path) if path else None
 
 
 def delivery_handler_of(kind: str) -> Handler | None:
-    """What handles an event that waits for a worker: of a kind that the service does not know, the brand's own."""
+    """The handler of an event that waits for a worker; kinds that the service does not know are the brand's own."""
     return handler_of(kind) or _handler_of_own_kinds()
 
 
@@ -163,16 +163,16 @@ def _handler_of_own_kinds() -> Handler | None:
 
 @cache
 def batch_handler_of(kind: str) -> BatchHandler | None:
-    """What settings.EVENT_BATCH_HANDLERS names for this detail-type: it finishes many deliveries at once.
+    """The batch handler of this detail-type in settings.EVENT_BATCH_HANDLERS: it finishes many events at once.
 
-    It returns those that it left alone. If it raises, each goes alone; what it did not finish may have left nothing.
+    It returns the events that it left unfinished; it must have no effect on these. If it raises, each goes alone.
     """
     path = settings.EVENT_BATCH_HANDLERS.get(kind)
     return import_string(path) if path else None
 
 
 def lane_of(kind: str) -> str:
-    """The lane that settings.EVENT_LANES names for this detail-type; what it does not name goes with the points."""
+    """The lane of this detail-type in settings.EVENT_LANES; other kinds are in the lane of points."""
     name: str = settings.EVENT_LANES.get(kind, POINTS)
     return name
 
@@ -193,6 +193,6 @@ def slow_lanes() -> list[str]:
 
 
 def pause(attempts: int) -> timedelta:
-    """1, 2, 4, ... seconds, an hour at most, each up to half longer so that failures do not come back together."""
+    """1, 2, 4, ... seconds, at most an hour, each up to 50 % longer so that failed events are not retried together."""
     seconds = min(2.0 ** min(attempts - 1, 20), MAX_PAUSE.total_seconds())
-    return timedelta(seconds=seconds * random.uniform(1, 1.5))  # noqa: S311 - jitter, no secret
+    return timedelta(seconds=seconds * random.uniform(1, 1.5))  # noqa: S311 - jitter, not a secret

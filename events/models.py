@@ -1,4 +1,4 @@
-"""The events that carry it all: inbox and outbox."""
+"""The table of events: inbox and outbox."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.tenants import Brand
 from core.moments import MomentField
 
-OWN_SOURCE = "service.customer-app"  # of what the service publishes itself
+OWN_SOURCE = "service.customer-app"  # the source of events that the service publishes itself
 
 
 def default_give_up_at() -> datetime:
@@ -28,7 +28,7 @@ class EventQuerySet(models.QuerySet["Event"]):
         return self.filter(status=Event.Status.DEAD)
 
     def from_outside(self) -> Self:
-        """What hubs, apps and queues handed in."""
+        """Events that hubs, apps and queues sent."""
         return self.exclude(source=OWN_SOURCE)
 
 
@@ -96,7 +96,7 @@ class Event(models.Model):
         ordering = ["-id"]
         indexes = [
             models.Index(fields=["lane", "due_at"], name="event_due_in_lane", condition=Q(status="pending")),
-            # Slow lanes are delivered brand by brand, in turns.
+            # For slow lanes, which are delivered brand by brand, in turns.
             models.Index(
                 fields=["lane", "brand", "due_at"],
                 name="event_due_of_brand",
@@ -106,7 +106,7 @@ class Event(models.Model):
             models.Index(
                 fields=["on_hold_for"], name="event_held", condition=Q(status="pending", on_hold_for__isnull=False)
             ),
-            # Lists for the brand's own systems, of what came from outside. The service's own events pay for none.
+            # For lists of the brand's own systems, of events from outside. The service's own events are not indexed.
             models.Index(fields=["brand", "id"], name="event_from_outside", condition=~Q(source=OWN_SOURCE)),
             models.Index(fields=["brand", "detail_type", "id"], name="event_of_kind", condition=~Q(source=OWN_SOURCE)),
             models.Index(

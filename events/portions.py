@@ -1,30 +1,30 @@
-"""What a worker takes of a lane next: what is due first, but not from one brand for long while others wait."""
+"""Chooses a worker's next portion in a lane: the first due events, but not for long from one brand."""
 
 from django.conf import settings
 
 from events import leases
 from events.messages import CLOCK, LeasedEvent
 
-# After a search that finds less than a portion of other brands' events, this share of a worker's time is left to the
-# next ones: reading past a hundred thousand events of one brand takes 30 ms. The pause has a bound, whatever it took.
+# After a search finds less than a full portion of other brands, later searches get this share of a worker's time: it
+# takes 30 ms to skip a hundred thousand events of one brand. The pause has a maximum.
 SEARCH_SHARE = 0.02
 MAX_PAUSE_SECONDS = 2.0
 
 
 class Portions:
-    """The portions that one worker takes of a lane.
+    """The portions that one worker claims in a lane.
 
-    After a full portion, the events of the brands that it has none of come next, and so on until these fill no portion
-    any more; then it is again what is due first. So a brand with thousands of due events, such as an order that reaches
-    thousands of milestones makes, delays the others by one portion; or, where a search has just found few others, until
-    the next search.
+    After a full portion come events of brands that were not in it, and so on until these no longer fill a portion; then
+    again the events that are due first. So a brand with thousands of due events delays the others by one portion, for
+    example after an order that reaches thousands of milestones; or, if a search has just found few others, until the
+    next search.
     """
 
     def __init__(self, *, lane: str, limit: int) -> None:
         self.lane, self.limit = lane, limit
-        self.passed_over = False  # whether brands were, for the portion that was taken last
-        self._served: set[int] = set()  # brands with events in a full portion, which wait until the others had one
-        self._alone: set[int] = set()  # the brands beside which the last search found less than a portion
+        self.passed_over = False  # whether brands were passed over for the latest portion
+        self._served: set[int] = set()  # brands in a full portion, which wait until the others had one
+        self._alone: set[int] = set()  # the brands besides which the last search found less than a portion
         self._search_at = 0.0
 
     def claim(self) -> list[LeasedEvent]:
@@ -41,7 +41,7 @@ class Portions:
         return taken
 
     def _may_search(self) -> bool:
-        """Not for a while after a search past these brands, or past some of them, has found little."""
+        """False for a while after a search for other brands than these, or some of them, has found few."""
         return CLOCK() >= self._search_at or not self._served >= self._alone
 
     def _of_other_brands(self) -> list[LeasedEvent]:

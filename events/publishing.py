@@ -1,4 +1,4 @@
-"""Stores new events in the transaction of what they tell, and wakes the workers."""
+"""Stores new events in the transaction of the change that they report, and wakes the workers."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,19 +17,19 @@ from events.messages import LeasedEvent, NewEvent, handler_of, lane_named, lane_
 from events.models import OWN_SOURCE, Event
 
 ENVELOPE_VERSION = "0"
-# Of our own events.
+# Of the service's own events.
 SOURCE, ACCOUNT, REGION = OWN_SOURCE, "000000000000", "local"
 
 EVENTS = "jsonb_array_elements(%(events)s::jsonb) AS o (event)"
 
 
 def insert_events(*, source_cte: str) -> str:
-    """The part of a statement that publishes, where it has a CTE `source_cte` of one row: no row there, no event."""
+    """The part of a statement that publishes, for a CTE `source_cte` of at most one row: without a row, nothing."""
     return part("events/sql/insert_events.sql", origin=f"{source_cte} CROSS JOIN {EVENTS}")
 
 
 def insert_events_of(items_cte: str) -> str:
-    """The same, where the statement has a CTE `items_cte` with the `item` of each of several that it writes."""
+    """The same for a statement with a CTE `items_cte`, which has the `item` of each of several changes."""
     return part(
         "events/sql/insert_events.sql", origin=f"{items_cte} JOIN {EVENTS} ON (o.event->>8)::int = {items_cte}.item"
     )
@@ -41,7 +41,7 @@ PUBLISH_EVENTS_ONCE = query_values("events/sql/publish_events_once.sql", "id", i
 
 
 def envelope(event: Event) -> dict[str, Any]:
-    """The event as spec section 6 shows it."""
+    """The event in the format of spec section 6."""
     return {
         "version": ENVELOPE_VERSION,
         "id": str(event.event_id),
@@ -56,7 +56,7 @@ def envelope(event: Event) -> dict[str, Any]:
 
 
 def insertion(*, messages: Sequence[NewEvent], brand_id: int, at: datetime) -> dict[str, Any]:
-    """Parameters of insert_events.sql, for a statement that writes its own rows and these events as one."""
+    """Parameters of insert_events.sql, for a statement that writes its own rows together with these events."""
     return insertion_of([as_written(message, brand_id, tracing.request_id()) for message in messages], at)
 
 
@@ -90,9 +90,9 @@ def _first_status(*, is_for_a_worker: bool) -> str:
 
 
 def publish(*, messages: Sequence[NewEvent], brand_id: int, at: datetime, once: bool = False) -> int:
-    """Store events in the caller's transaction; workers hear of them when it commits. Returns how many are new.
+    """Store events in the caller's transaction; workers are woken when it commits. Returns how many are new.
 
-    `once`: an event whose id is here already is left as it is; otherwise that is an error.
+    `once`: skip events whose ID exists already; otherwise that is an error.
     """
     if not messages:
         return 0
@@ -103,7 +103,7 @@ def publish(*, messages: Sequence[NewEvent], brand_id: int, at: datetime, once: 
 
 
 def wake_after_commit(messages: Sequence[NewEvent]) -> None:
-    """For statements that publish beside other changes: tell the workers, once it is true, of what is due at once."""
+    """Wake the workers after the commit, for events due at once. For statements that publish with other changes."""
     for lane in {lane_of(message.kind) for message in messages if message.is_for_a_worker and not message.wait_seconds}:
         transaction.on_commit(partial(call_worker, lane))
 
@@ -113,9 +113,9 @@ def call_worker(lane: str) -> None:
 
 
 def receive(*, event: Event, is_own_kind: bool = False) -> bool:
-    """Store an event that came from outside, once per brand, source and id. False: it was here already.
+    """Store an event from outside, once per brand, source and ID. False: it was stored before.
 
-    `is_own_kind`: settings.OWN_KIND_HANDLER handles it, for the brand has registered its kind.
+    `is_own_kind`: the brand has registered its kind, so settings.OWN_KIND_HANDLER handles it.
     """
     event.status = _first_status(is_for_a_worker=is_own_kind or handler_of(event.detail_type) is not None)
     event.lane = lane_of(event.detail_type)
@@ -131,7 +131,7 @@ def receive(*, event: Event, is_own_kind: bool = False) -> bool:
 
 
 def receive_postponed(*, event: Event) -> LeasedEvent | None:
-    """Store an event and hold its first attempt, for the caller to deliver at once. None: it was here already."""
+    """Store an event with a lease for its first attempt, which the caller makes at once. None: it was stored before."""
     event.attempts = 1
     event.due_at = timezone.now() + timedelta(seconds=settings.EVENT_LEASE_SECONDS)
     if not receive(event=event):

@@ -1,4 +1,4 @@
-"""Deletes events that are over, and declares dead those that nobody could deliver."""
+"""Deletes old finished events, and marks those dead that could not be delivered."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,13 +13,13 @@ from core.db.statements import Query, part, query
 from core.redis.client import ask, command
 from events.models import Event
 
-# An event is dead after so many attempts in a row that ended the process they ran in.
+# An event is dead after this many consecutive attempts that crashed their process.
 CRASHES_ALLOWED = 5
 
 PURGED_TO = "loyalty:events-forgotten-to"
 PAID_PURGED_TO = "loyalty:paid-events-forgotten-to"
-# Kinds whose ledger lines have the same reason whenever the event comes again. A login's is its day by the brand's
-# clock, which staff may change: what paid one stays. The brands' own kinds pay once for each event.
+# Kinds whose ledger entries have the same reason whenever the event comes again. A login's is its day by the brand's
+# clock, which staff may change: logins that paid are kept. The brands' own kinds pay once for each event.
 PAID_ONCE = (
     "scan-auth",
     "order-complete",
@@ -33,7 +33,7 @@ UNHANDLED_KINDS = (*PAID_ONCE, "log-user-login")
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """A chunk of events: the last one's id, whether all are old enough to go on after them, and how many are gone."""
+    """A chunk of events: the last ID, whether all are old enough to continue after them, and how many were deleted."""
 
     last_id: int | None
     is_old: bool
@@ -46,7 +46,7 @@ DELETE_PAID_EVENTS = query("events/sql/delete_paid_events.sql", returns=Purged, 
 
 
 def mark_dead() -> int:
-    """Declare events dead that are past their window and never came back from a worker; returns how many."""
+    """Mark events dead that are past their window and whose attempts never ended; returns how many."""
     now = timezone.now()
     lost = Event.objects.pending().filter(due_at__lte=now, give_up_at__lte=now, attempts__gte=CRASHES_ALLOWED)
     silent = Value("The worker never came back from it.")
@@ -55,13 +55,13 @@ def mark_dead() -> int:
 
 
 def purge(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> int:
-    """Delete consequences that were over `before`, and what nobody handles; returns how many."""
+    """Delete consequences that ended before `before`, and events without a handler; returns how many."""
     terms = {"before": before, "limit": chunk, "kinds": list(settings.EVENT_LANES)}
     return _purge(DELETE_CONSEQUENCES, terms, mark=PURGED_TO, most_chunks=most_chunks)
 
 
 def purge_paid(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> int:
-    """Delete events that earned points, or were refused them, and were over `before`; returns how many."""
+    """Delete events that earned points or were rejected, and ended before `before`; returns how many."""
     own = import_string(settings.OWN_KIND_NAMES)()
     kinds = {"kinds": [*PAID_ONCE, *own], "refused_kinds": [*UNHANDLED_KINDS, *own]}
     terms = {"before": before, "limit": chunk, **kinds}
@@ -69,14 +69,14 @@ def purge_paid(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) 
 
 
 def _purge(statement: Query[Purged], terms: dict[str, Any], *, mark: str, most_chunks: int) -> int:
-    """Each chunk is a transaction of its own, of so many events looked at.
+    """Delete in chunks of so many checked events, each in its own transaction.
 
-    Goes on where it stopped, at the `mark`; should Redis forget that, it looks at everything once more.
+    Continues at the position stored under `mark`; if Redis has lost it, starts from the first event again.
     """
     after, deleted = int(ask(lambda: command("GET", mark)) or 0), 0
     for _number in range(most_chunks):
         purged = statement.first(after=after, **terms)
-        assert purged is not None  # noqa: S101 - aggregates have a row
+        assert purged is not None  # noqa: S101 - an aggregate always returns a row
         deleted += purged.deleted
         if purged.last_id is None or not purged.is_old:
             break

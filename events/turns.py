@@ -1,4 +1,4 @@
-"""Turns of brands in the slow lanes: whose events a worker takes next, and how many workers one brand may keep busy."""
+"""Turns of brands in the slow lanes: whose events a worker delivers next, and how many workers a brand may use."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ FETCH_BRANDS_WITH_DUE = query_values("events/sql/fetch_brands_with_due.sql", "br
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A worker delivers one brand's events; `slots` are what the brand has of the lane and of all lanes."""
+    """A worker's turn with one brand's events; `slots` are the brand's in this lane and in all lanes."""
 
     brand_id: int
     slots: Sequence[ConcurrencySlot]
@@ -25,23 +25,23 @@ class Turn:
 
 @contextmanager
 def turn(*, lane: str, workers: int) -> Iterator[Turn | None]:
-    """The next turn: of a brand with something due, the one that keeps fewest workers of this lane busy.
+    """The next turn: of the brand with due events that uses the fewest workers of this lane.
 
-    None: nothing is due, or only of brands that have their part of the workers already.
+    None: nothing is due, or only for brands that use their share of the workers already.
     """
     with ExitStack() as outer:
         yield next(filter(None, (_acquired(each, lane, workers, outer) for each in _in_order(lane, workers))), None)
 
 
 def renew(*holders: ConcurrencySlot | Turn) -> None:
-    """Still at work: hold the slots."""
+    """Renew the slots while work continues."""
     for each in holders:
         for slot in each.slots if isinstance(each, Turn) else [each]:
             slot.renew()
 
 
 def of_a_brand(workers: int) -> int:
-    """How many of a lane's workers one brand may keep busy: always fewer than there are."""
+    """How many of a lane's workers one brand may use: at least one, otherwise one less than there are."""
     return max(1, workers - 1)
 
 

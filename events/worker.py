@@ -1,4 +1,4 @@
-"""Delivers everything that is due in a lane."""
+"""Delivers all due events of a lane."""
 
 import time
 import uuid
@@ -16,21 +16,21 @@ from events.models import Event
 from events.portions import Portions
 from events.publishing import call_worker
 
-# In a busy hour portions grow, and with them what each event saves.
+# In a busy hour, larger portions make each event cheaper.
 FEW, MAX_PATIENT = 4, 3
-# From so many on another worker may take its part: some of them may have to go one at a time.
+# From this size on, call another worker to share the work: some events may have to go one at a time.
 MANY = 40
 
 
 def drain(*, lane: str = POINTS, patience: float = 0, renew_slots: Callable[[], None] = lambda: None) -> int:
-    """Deliver everything that is due in a lane, and what comes meanwhile; returns how many events that was.
+    """Deliver all due events of a lane, including new ones; returns how many.
 
-    While there is work nobody needs to call: this looks again, `patience` seconds after a portion that was not full
-    unless a brand was passed over for it, because one seldom comes alone and several cost little more; up to
-    MAX_PATIENT times as long where they are more than FEW. When a call counts again comes a last look, for what was
+    While it works, publishers need not wake a worker. After a portion that was not full, it waits `patience` seconds,
+    up to MAX_PATIENT times as long after more than FEW events: events seldom come alone, and several cost little more.
+    It does not wait after brands were passed over. Once wake-ups count again, it checks a last time for events
     published in between.
     """
-    delivered, promised = 0, True  # whoever called us spared others their call
+    delivered, promised = 0, True  # the wake-up spared other publishers theirs
     terms, worker = lane_named(lane), uuid.uuid4().hex
     portions = Portions(lane=lane, limit=terms.batch)
     while True:
@@ -53,10 +53,10 @@ def drain(*, lane: str = POINTS, patience: float = 0, renew_slots: Callable[[], 
 
 
 def drain_slow(*, lane: str) -> int:
-    """As drain, with one of the lane's concurrency slots; where all are taken, their holders do the work.
+    """Like drain, with one of the lane's concurrency slots. If all are taken, their holders do the work.
 
-    Brands take turns: each has a part of the slots at most, and as soon as a turn has begun another worker is called,
-    for it may last as long as somebody else's server likes.
+    Brands take turns, and each has at most its share of the slots. As soon as a turn begins, another worker is called,
+    because a turn may last as long as another server takes to answer.
     """
     terms = lane_named(lane)
     with worker_signals.acquire_slot(lane=lane, count=terms.workers) as slot:
@@ -80,7 +80,7 @@ def drain_slow(*, lane: str) -> int:
 
 
 def call_for_what_is_due() -> int:
-    """Wake workers for the slow lanes in which something is due; returns how many lanes that are."""
+    """Wake workers for slow lanes with due events; returns the number of these lanes."""
     now = timezone.now()
     due = [lane for lane in slow_lanes() if Event.objects.pending().filter(lane=lane, due_at__lte=now).exists()]
     for lane in due:

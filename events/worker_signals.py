@@ -1,4 +1,4 @@
-"""Wakes a worker up when there is something to deliver. It may fail: the sweeper finds what it missed."""
+"""Wakes a worker when there is something to deliver. A wake-up may fail: the sweeper finds what it missed."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -18,27 +18,27 @@ logger = logging.getLogger(__name__)
 CALL = "loyalty:worker-called"
 HELP = "loyalty:help-called"
 SLOT = "loyalty:slot"
-# A call that nobody answers stops counting after this; until then the next ones would add nothing to it.
+# How long an unanswered wake-up counts; until then, further ones would add nothing.
 CALL_LASTS_MS = 1_000
-# What a worker promises that is at work: to look again within this. One that dies keeps others waiting no longer.
+# A working worker promises to check again within this time. If it crashes, others wait no longer than this.
 CHECK_LASTS_MS = 200
 HELP_LASTS_MS = 200
-# For so long a process that has called, or has found a call, calls no more. Whoever ends a call looks once more that
-# much later, so what was published meanwhile is seen.
+# A process that has sent or found a wake-up sends no more for this time. A worker that ends one waits as long before
+# its last check, so it sees what was published in between.
 QUIET_SECONDS = 0.02
-# A worker that dies frees its slot after this; those that live renew theirs.
+# A crashed worker's slot becomes free after this; live workers renew theirs.
 SLOT_LASTS_MS = 8_000
 SLOT_RENEWED_SECONDS = 2.0
-# KEYS: a slot. ARGV: its holder, milliseconds. One that was lost meanwhile is taken again, if it is free.
+# KEYS: a slot. ARGV: its holder, milliseconds. A lost slot is taken again if it is free.
 RENEW = """
 local holder = redis.call('get', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
-# What a call holds that no worker has heard yet; then whoever promised to look again.
+# The value of a wake-up that no worker has answered; afterwards it is the worker that promised to check again.
 CALLED = "called"
-# KEYS: a call. ARGV: a worker, CALLED. It ends what it was called for or promised itself.
+# KEYS: a wake-up. ARGV: a worker, CALLED. Ends an unanswered wake-up or this worker's own promise.
 DONE = """
 local held = redis.call('get', KEYS[1])
 if held == ARGV[1] or held == ARGV[2] then redis.call('del', KEYS[1]) end
@@ -46,23 +46,23 @@ return 1
 """
 RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end return 0"
 
-_quiet_until: dict[str, float] = {}  # of each lane, by this process's clock
+_quiet_until: dict[str, float] = {}  # by lane and this process's clock
 
 
 @dataclass(frozen=True, slots=True)
 class ConcurrencySlot:
-    """One of a lane's slots, with who holds it. `name` empty: there is nothing to count."""
+    """One of a lane's slots, with its holder. An empty `name` means that nothing is counted."""
 
     name: str = ""
     holder: str = ""
 
     def renew(self) -> None:
-        """Still at work: hold the slot for a while more. Without this it is free for others after a time."""
+        """Renew the slot; otherwise it becomes free after SLOT_LASTS_MS."""
         if self.name:
             ask(lambda: run(RENEW, [self.name], [self.holder, SLOT_LASTS_MS]))
 
     def release(self) -> None:
-        """What has become somebody else's meanwhile stays theirs."""
+        """Release the slot, unless another worker has it by now."""
         ask(lambda: run(RELEASE, [self.name], [self.holder]))
 
 
@@ -75,9 +75,9 @@ keeper = Keeper[ConcurrencySlot]("concurrency slots", every=SLOT_RENEWED_SECONDS
 
 
 def wake_worker(*, lane: str, queue: str) -> None:
-    """Send one Celery message, unless one is under way or a worker will look again anyway.
+    """Send one Celery message, unless one is under way or a worker will check again anyway.
 
-    Under load one message thus stands for many events, and a scan pays at most for a Redis SET instead of a publish.
+    So under load one message stands for many events, and a scan costs at most a Redis SET instead of a publish.
     """
     now = monotonic()
     if now < _quiet_until.get(lane, 0):
@@ -87,25 +87,25 @@ def wake_worker(*, lane: str, queue: str) -> None:
 
 
 def request_extra_worker(*, lane: str, queue: str) -> None:
-    """One more worker: there is more due than one takes at a time."""
+    """Call one more worker: more is due than one worker claims at once."""
     _call(HELP, HELP_LASTS_MS, lane, queue)
 
 
 def pass_on(*, lane: str, queue: str) -> None:
-    """Whoever was called has begun something that may take long: the next call counts, and another looks now."""
+    """Let wake-ups count again and call another worker, because this one has begun something that may take long."""
     ask(lambda: run(DONE, [f"{CALL}:{lane}"], [CALLED, CALLED]))
     _call(CALL, CALL_LASTS_MS, lane, queue)
 
 
 def promise_recheck(*, lane: str, worker: str) -> None:
-    """Spare publishers the call for a moment. Whoever promises this must look after `done` once more."""
+    """Spare publishers wake-ups for a moment. The caller must check once more after `done`."""
     ask(lambda: command("SET", f"{CALL}:{lane}", worker, "PX", CHECK_LASTS_MS))
 
 
 def done(*, lane: str, worker: str) -> None:
-    """From now on a new event needs a new call, unless another worker has promised to look again.
+    """Let new events wake a worker again, unless another worker has promised to check again.
 
-    Returns when no process counts on an earlier call any more.
+    Returns when no process relies on an earlier wake-up any longer.
     """
     ask(lambda: run(DONE, [f"{CALL}:{lane}"], [worker, CALLED]))
     sleep(QUIET_SECONDS)
@@ -115,7 +115,7 @@ def done(*, lane: str, worker: str) -> None:
 def acquire_slot(*, lane: str, count: int | None) -> Iterator[ConcurrencySlot | None]:
     """A slot for one more worker of the lane, released at the end; None: all are taken.
 
-    Bounds how many deliver at once, no more: while Redis is away everybody gets one, and the leases decide.
+    It only limits how many deliver at once: during a Redis outage every worker gets one, and the leases decide.
     """
     holder = uuid4().hex
     for number in range(count or 0):
@@ -131,7 +131,7 @@ def acquire_slot(*, lane: str, count: int | None) -> Iterator[ConcurrencySlot | 
 
 
 def _call(key: str, milliseconds: int, lane: str, queue: str) -> bool:
-    """Whether a call is under way now."""
+    """Send a wake-up unless one is under way. Returns whether one is under way now."""
     if not ask(lambda: command("SET", f"{key}:{lane}", CALLED, "NX", "PX", milliseconds)):
         return not outage.is_on
     try:

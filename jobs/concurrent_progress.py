@@ -1,4 +1,4 @@
-"""Saying how far a job is while its handler holds one long transaction, whose own updates nobody would see."""
+"""Reports a job's progress during a long transaction of its handler, whose own updates would not be visible."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ from jobs.runner import Run
 
 @contextmanager
 def report_progress(run: Run) -> Iterator[Callable[[int, int], None]]:
-    """Yields `run.progress` from a connection outside the transaction: it raises the same, to end that too."""
+    """Yield `run.progress` on a connection outside the transaction. Its exceptions reach the caller."""
     with ThreadPoolExecutor(1, thread_name_prefix="progress") as thread:
         try:
             yield lambda done, total: thread.submit(run.progress, done, total).result()

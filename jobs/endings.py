@@ -1,4 +1,4 @@
-"""How jobs end: with what follows from it, in one transaction."""
+"""Ends jobs together with the consequences, in one transaction."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from jobs.models import Job, JobQuerySet
 def end(rows: JobQuerySet, *, status: Job.Status, at: datetime, **fields: Any) -> int:
     """End those of `rows` that have not ended yet; returns how many. Joins or owns a transaction.
 
-    Of each job its kind's `on_end`, and what settings.JOB_END_HANDLERS names, runs in the same transaction.
+    For each job, its kind's `on_end` and the handlers in settings.JOB_END_HANDLERS run in the same transaction.
     """
     with transaction.atomic():
         locked = list(rows.unfinished().order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
@@ -27,7 +27,7 @@ def end(rows: JobQuerySet, *, status: Job.Status, at: datetime, **fields: Any) -
 
 
 def follow_up(job: Job) -> None:
-    """What follows from the end of a job. Call in the transaction that ends it."""
+    """Run the handlers for the end of a job. Call in the transaction that ends it."""
     kind = kinds.declared().get(job.kind)
     if kind is not None and kind.on_end:
         kind.on_end(job)

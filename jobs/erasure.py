@@ -1,4 +1,4 @@
-"""The erasure of a person's data from jobs: files that may name the person are taken back, and running exports stop."""
+"""The erasure of a person's data from jobs: files that may name the person expire, and running exports stop."""
 
 import re
 from datetime import datetime
@@ -13,10 +13,10 @@ from jobs.models import Job
 
 
 def erase_user(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseudonym: str, at: datetime) -> None:
-    """For the erasure of a person's data: files that may name them are on offer no more, and deleted at the next sweep.
+    """Erase a person's data: files that may name them can no longer be downloaded, and are deleted at the next sweep.
 
-    Exports that run stop; they can be started again. Uploads that wait for a confirmation have to be made again, for
-    their rows may be about the person. Call inside the transaction that erases.
+    Running exports stop; they can be started again. Unconfirmed uploads must be uploaded again, because their rows may
+    be about the person. Call inside the transaction that erases.
     """
     _delete_exports_of(customer_id=user_id, brand_id=brand_id, to=to, at=at)
     staged_uploads.expire(brand_id=brand_id, at=at)
@@ -34,13 +34,13 @@ def erase_user(*, user_id: int, brand_id: int, to: int, mentions: Mentions, pseu
 
 
 def is_search_for(job: Job, mentions: Mentions) -> bool:
-    """Whether the list that the job exports was searched for nothing but the person's names."""
+    """Whether the exported list was filtered by a search for only the person's names."""
     query = job.parameters.get("query")
     return isinstance(query, str) and any(map(mentions.as_a_search.fullmatch, QueryDict(query).getlist("q")))
 
 
 def parameters_without(parameters: dict[str, Any], pattern: "re.Pattern[str]", pseudonym: str) -> dict[str, Any]:
-    """The same without mentions; `query`, the filters of a list, is looked through as people typed it."""
+    """The parameters without mentions; `query`, the filters of a list, is decoded before."""
     cleaned: dict[str, Any] = without(parameters, pattern, pseudonym)
     if isinstance(cleaned.get("query"), str):
         query = QueryDict(mutable=True)
@@ -51,7 +51,7 @@ def parameters_without(parameters: dict[str, Any], pattern: "re.Pattern[str]", p
 
 
 def _delete_exports_of(*, customer_id: int, brand_id: int, to: int, at: datetime) -> None:
-    """Exports of the customer's own data: none begins any more, what runs keeps no file, what is done is gone."""
+    """Delete exports of the customer's own data: queued ones are cancelled, running ones stop, and files expire."""
     rows = list(Job.objects.select_for_update(no_key=True).filter(brand=brand_id, customer=customer_id).order_by("pk"))
     for job in rows:
         job.cancel_requested = job.cancel_requested or job.is_unfinished

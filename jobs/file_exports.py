@@ -21,17 +21,17 @@ from core.numbers import grouped
 from core.spreadsheets.report import Report, ReportFormat, write_csv, write_xlsx
 from jobs import files, runner
 
-# Between two words about how far it is, in which a wish to cancel is heard too.
+# The interval between progress reports, in which a cancellation is noticed too.
 PROGRESS_SECONDS = 0.5
-ASK_EVERY = 1_000  # rows between two looks at the clock
-MAX_PDF_ROWS = 1_000  # more are read by no one, and take minutes and gigabytes to set
-PATIENCE_SECONDS = 10  # that a replica may take to catch up; the primary has better things to do than exports
+ASK_EVERY = 1_000  # rows between two checks of the clock
+MAX_PDF_ROWS = 1_000  # nobody reads more, and the layout takes minutes and gigabytes
+PATIENCE_SECONDS = 10  # for a replica to catch up; exports should not burden the primary
 
-Writer = Callable[[IO[bytes], Report, Iterator[Any]], int]  # writes the rows' texts to a file; returns how many
+Writer = Callable[[IO[bytes], Report, Iterator[Any]], int]  # writes the rows' texts to a file; returns their number
 
 
 def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: Writer | None = None) -> int:
-    """Write what `rows` finds to the job's file, and offer it once it is whole. Returns how many rows it has.
+    """Write the rows to the job's file, and offer it once it is complete. Returns the number of rows.
 
     Raises Invalid for a PDF of too many rows.
     """
@@ -72,9 +72,9 @@ def write(
     progress: Callable[[int], None],
     write_pdf: Writer | None = None,
 ) -> int:
-    """Write `rows` to `file` in one statement, so of one moment; `progress` hears how many there are, and may raise.
+    """Write `rows` to `file` in one statement, so in one snapshot. `progress` gets the number of rows, and may raise.
 
-    Returns how many there were. Raises Invalid for a PDF where nobody can write one.
+    Returns the number of rows. Raises Invalid for a PDF without `write_pdf`.
     """
     is_csv = file_format is ReportFormat.CSV
     into = {ReportFormat.CSV: write_csv, ReportFormat.XLSX: write_xlsx, ReportFormat.PDF: write_pdf}[file_format]
@@ -103,9 +103,9 @@ def _reporting(rows: Iterator[Any], progress: Callable[[int], None]) -> Iterator
 
 @contextmanager
 def separate_connection(brand: Brand, alias: str = DEFAULT_DB_ALIAS) -> Iterator["psycopg.Connection[Any]"]:
-    """A connection beside Django's, which stays free to tell the progress, in the brand's zone and without hurry.
+    """A second connection, in the brand's time zone and without timeout. Django's remains free for progress reports.
 
-    It sees what Django's would see here: the rows of the brands that the database guard allows, behind PgBouncer too.
+    It sees the same rows as Django's: those of the brands that the database guard allows, also behind PgBouncer.
     """
     separate: Any = connections[alias].copy()
     try:

@@ -1,4 +1,4 @@
-"""Files that jobs work on: temporary ones, and the deletion of those that have expired."""
+"""Files that jobs work on: temporary ones, and the deletion of expired ones."""
 
 import hashlib
 import logging
@@ -12,18 +12,18 @@ from django.utils import timezone
 from jobs.models import Job
 
 logger = logging.getLogger(__name__)
-CHUNK = 64 * 1024  # bytes that are read at once
-MAX_FAILURES = 3  # of a storage, before it is taken to be away
+CHUNK = 64 * 1024  # bytes read at once
+MAX_FAILURES = 3  # of a storage, before it counts as unavailable
 
 
 def purge_files() -> int:
-    """Delete the files of jobs that have expired; the jobs stay. Returns how many.
+    """Delete the files of jobs that have expired; the jobs remain. Returns how many.
 
-    A file that cannot be deleted holds no other up, and stays on its job until it can; a storage that is away is
-    not asked for all of them.
+    A file that cannot be deleted does not delay others and is retried later. After MAX_FAILURES, the storage counts as
+    unavailable until the next call.
     """
     gone = failed = 0
-    ended = Job.objects.exclude(status=Job.Status.RUNNING)  # which may not have stored its file yet
+    ended = Job.objects.exclude(status=Job.Status.RUNNING)  # a running job may not have stored its file yet
     for job in ended.filter(expires_at__lte=timezone.now()).exclude(result="").order_by("?"):
         if delete(job.result.storage, str(job.result.name)):
             Job.objects.filter(pk=job.pk).update(result="")
@@ -36,7 +36,7 @@ def purge_files() -> int:
 
 
 def delete(storage: Storage, name: str) -> bool:
-    """Delete a file that nobody shall have any more. False: the storage failed, which the log tells."""
+    """Delete a file. False: the storage failed, which is logged."""
     try:
         storage.delete(name)
     except Exception:
@@ -46,12 +46,12 @@ def delete(storage: Storage, name: str) -> bool:
 
 
 def workspace() -> IO[bytes]:
-    """A file of this worker's own to write a result to before it is kept; gone when it is closed."""
+    """A temporary file for a result, deleted when it is closed."""
     return tempfile.TemporaryFile()
 
 
 def digest(file: IO[bytes]) -> tuple[str, int]:
-    """The SHA-256 of all of a file, and its length. It stands at its beginning afterwards."""
+    """The SHA-256 and the length of the whole file. Leaves the file at its beginning."""
     file.seek(0)
     result, size = hashlib.sha256(), 0
     while chunk := file.read(CHUNK):
@@ -62,6 +62,6 @@ def digest(file: IO[bytes]) -> tuple[str, int]:
 
 
 def expire_files_of_customer(*, brand_id: int, customer_id: int, at: datetime) -> None:
-    """Exports of the customer's data are on offer no more, and deleted at the next sweep."""
+    """End the download of exports of the customer's data; the next sweep deletes them."""
     rows = Job.objects.filter(brand=brand_id, customer=customer_id).exclude(result="")
     rows.exclude(status=Job.Status.RUNNING).exclude(expires_at__lte=at).update(expires_at=at)

@@ -1,4 +1,4 @@
-"""The heartbeat: says that a job's worker lives while its handler waits for a statement, a lock or an upload."""
+"""The heartbeat: shows that a job's worker lives while its handler waits for a statement, a lock or an upload."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -13,9 +13,9 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def beating(sign: Callable[[], bool], *, every: timedelta) -> Iterator[None]:
-    """Call `sign` now and then from a thread with a connection of its own, until it answers False or the body is left.
+    """Call `sign` at this interval, in a thread with its own connection, until it returns False or the block ends.
 
-    A process that is killed gives no sign any more: its thread goes with it.
+    The heartbeat of a killed process stops with it.
     """
     over = Event()
     thread = Thread(target=_beat, args=(sign, over, every.total_seconds()), name="heartbeat", daemon=True)

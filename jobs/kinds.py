@@ -1,4 +1,4 @@
-"""Kinds of jobs: topics declare them, and settings.JOB_KINDS names them."""
+"""Kinds of jobs. Each topic declares its own; settings.JOB_KINDS lists them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,30 +17,30 @@ NO_FILE = gettext_lazy("No file is created. You can start the job again.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobKind:
-    """What a worker does for a job of this kind, and what the job's page says.
+    """What a worker does for a job of this kind, and what the job's page displays.
 
-    `run` gets a `runner.Run`; it may be run again after a crash, and must bear that. `on_cancel` says what becomes of
-    the work.
+    `run` gets a `runner.Run`; it must be repeatable, because it may run again after a crash. `on_cancel` is the text
+    about what becomes of the work.
     """
 
     name: str
     label: "StrOrPromise"
     run: Callable[[Any], None]
     on_cancel: "StrOrPromise"
-    visible_with: str = ""  # label of the model whose rows its title and file name: who may see those sees the job
-    on_end: Callable[[Any], None] | None = None  # of the job, in the transaction in which it ends, however it does
-    may_cancel: Callable[[Any, Any], bool] | None = None  # of a job and a person, in place of the person's role
-    may_have_file: Callable[[Any, Any], bool] | None = None  # likewise
-    details: str = ""  # name of the row, on the job, whose page says more
-    related_rows: Callable[[Sequence[Any]], Mapping[int, Any]] | None = None  # by the ids of jobs
-    names_customers: bool = False  # in its file
+    visible_with: str = ""  # label of the model that title and file are about: users who may view it see the job
+    on_end: Callable[[Any], None] | None = None  # called with the job in the transaction that ends it
+    may_cancel: Callable[[Any, Any], bool] | None = None  # called with job and user, instead of checking the role
+    may_have_file: Callable[[Any, Any], bool] | None = None  # likewise, for the file
+    details: str = ""  # the job's relation whose row has a page with more information
+    related_rows: Callable[[Sequence[Any]], Mapping[int, Any]] | None = None  # by job ID
+    names_customers: bool = False  # its file names customers
     is_urgent: bool = False
-    for_customer: bool = False  # customers ask for these, and nobody's quota bounds how many
+    for_customer: bool = False  # requested by customers, and not limited by a quota
 
 
 @cache
 def declared() -> dict[str, JobKind]:
-    """By name, in the order of the settings."""
+    """All kinds by name, in the order of the setting."""
     kinds: list[JobKind] = [import_string(path) for path in settings.JOB_KINDS]
     return {kind.name: kind for kind in kinds}
 
@@ -50,12 +50,12 @@ def names(where: Callable[[JobKind], bool]) -> list[str]:
 
 
 def details_fields() -> set[str]:
-    """Names of the jobs' relations whose rows have a page that says more."""
+    """Names of the jobs' relations whose rows have a page with more information."""
     return {kind.details for kind in declared().values() if kind.details}
 
 
 def lists_of_customers() -> set[str]:
-    """Labels of the models whose lists name customers, and so are searched for them."""
+    """Labels of the models whose lists name customers, so that staff search them for customers."""
     return {kind.visible_with for kind in declared().values() if kind.names_customers and kind.visible_with}
 
 

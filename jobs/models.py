@@ -1,4 +1,4 @@
-"""Long work that staff start and watch, and reports that start it on a schedule."""
+"""Jobs: long work that users start and watch, staged uploads, and schedules of reports."""
 
 from datetime import datetime
 
@@ -27,15 +27,15 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(status__in=Job.UNFINISHED)
 
     def abandoned(self, *, silent: Moment) -> "JobQuerySet":
-        """Those whose workers gave their last sign before `silent`."""
+        """Running jobs whose workers gave their last sign of life before `silent`."""
         return self.filter(status=Job.Status.RUNNING, alive_at__lt=silent)
 
     def in_turn(self, *, silent: Moment, of_a_brand: int, workers: int) -> "JobQuerySet":
-        """Those that wait, queued or abandoned, unless so many of their brand run or have waited for longer.
+        """Waiting jobs, queued or abandoned, of brands with fewer than `of_a_brand` running or earlier ones.
 
-        The last of the `workers` is left to a brand that has none. Customers are warned of a recall at once. Those of
-        brands that have fewest come first. Exports of customers' data, which any number of customers may ask for, run
-        one at a time and wait in a line of their own: no other job of the brand waits behind those that wait.
+        The last free worker is reserved for brands without a job. Urgent jobs, such as warnings of a recall, start at
+        once. Brands with the fewest jobs come first. Exports of customers' data, which any number of customers may
+        request, run one at a time and queue separately: while they wait, they do not delay the brand's other jobs.
         """
         urgent, for_customer = kinds.names(lambda kind: kind.is_urgent), kinds.names(lambda kind: kind.for_customer)
         is_for_customer = ExpressionWrapper(Q(kind__in=for_customer), BooleanField())
@@ -58,7 +58,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 
 class Job(models.Model):
-    """Generation, import, export or print as one row: what to do, how far it is, and the file that came of it."""
+    """Generation, import, export or print as one row: what to do, its progress, and the resulting file."""
 
     customer_through = ("customer",)
 
@@ -215,7 +215,7 @@ class StagedUpload(models.Model):
 
 
 class ReportSchedule(models.Model):
-    """When a saved list is exported, and who gets a mail once the file is there."""
+    """When a saved list is exported, and who gets an e-mail once the file is available."""
 
     class Frequency(models.TextChoices):
         DAILY = "daily", _("Daily")
@@ -293,7 +293,7 @@ class ReportSchedule(models.Model):
 
 
 class ReportRecipient(models.Model):
-    """A member of the brand's staff who is told by mail of each report."""
+    """A member of the brand's staff who gets an e-mail about each report."""
 
     brand_through = ("schedule",)
 

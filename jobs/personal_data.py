@@ -1,4 +1,4 @@
-"""What jobs know of a person: the reports that they scheduled as staff, and those that are mailed to them."""
+"""A person's data in jobs: the reports that they scheduled as staff, and those that are mailed to them."""
 
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from jobs.models import ReportRecipient, ReportSchedule
 
 
 def export_report_schedules(user_id: int, brand_id: int) -> list[dict[str, Any]]:
-    """As JSON: the schedules that the person made."""
+    """The schedules that the person made, as JSON."""
     with row_guard.brand_wide("schedules are staff's, and no customer's to list"):
         own = ReportSchedule.objects.filter(owner=user_id, brand=brand_id).select_related("saved_list").order_by("id")
         return [{"created_at": each.created_at.isoformat(), "report": str(each)} for each in own]

@@ -1,4 +1,4 @@
-"""The queue of jobs: starting, cancelling and resuming them."""
+"""The queue of jobs: starts, cancels and resumes them."""
 
 import logging
 from datetime import timedelta
@@ -22,7 +22,7 @@ from jobs.models import Job, JobQuerySet
 
 logger = logging.getLogger(__name__)
 
-# A worker that gave no sign for so long, by the database's clock, is taken for dead, and its job is started again.
+# A worker without a sign of life for this long, by the database's clock, counts as dead, and its job is started again.
 SILENCE = timedelta(seconds=8)
 ATTEMPTS = 5
 QUOTA = BrandQuota.Resource.JOBS
@@ -39,10 +39,10 @@ def start(
     total: int = 0,
     customer: User | None = None,
 ) -> Job:
-    """Store a job in the caller's transaction; a worker takes it up when that commits.
+    """Store a job in the caller's transaction; a worker takes it after the commit.
 
-    Raises QuotaReached above the brand's jobs of a day; customers are warned of a recall, and get their data, at any
-    rate. Raises IntegrityError while another job about `customer` is unfinished.
+    Raises QuotaReached above the brand's daily quota of jobs, which urgent jobs and exports of customers' data do not
+    need. Raises IntegrityError while another job about `customer` is unfinished.
     """
     with transaction.atomic():
         if kind not in kinds.names(lambda each: each.is_urgent or each.for_customer):
@@ -60,9 +60,9 @@ def store(
     total: int = 0,
     customer: User | None = None,
 ) -> Job:
-    """`start` for a caller whose transaction has asked the brand's quota of jobs, `QUOTA`, itself.
+    """Like `start`, for a caller whose transaction has checked the brand's quota of jobs, `QUOTA`, itself.
 
-    What the job says later is in the language that is spoken now; where nobody on staff starts it, in English.
+    The job's later texts are in the current language, or in English if no staff started it.
     """
     language = get_language() if by else None
     with languages.in_english():
@@ -89,7 +89,7 @@ def call_worker(job_id: int) -> None:
 
 
 def in_turn() -> JobQuerySet:
-    """Those that a worker may take now."""
+    """Jobs that a worker may take now."""
     workers = settings.JOB_WORKERS
     most = min(settings.JOBS_PER_BRAND, workers - 1)
     if not settings.FAIR_SHARES:
@@ -98,7 +98,7 @@ def in_turn() -> JobQuerySet:
 
 
 def cancel(*, job: Job) -> bool:
-    """Ask a job to stop; one that waits is cancelled at once. False: it has ended already."""
+    """Request a job to stop; a queued one is cancelled at once. False: it has ended already."""
     waiting = Job.objects.filter(pk=job.pk, status=Job.Status.QUEUED)
     if endings.end(waiting, status=Job.Status.CANCELLED, at=timezone.now(), cancel_requested=True):
         return True
@@ -106,7 +106,7 @@ def cancel(*, job: Job) -> bool:
 
 
 def resume() -> list[int]:
-    """Call workers for jobs whose turn it is; bury those that end their workers. Returns the called."""
+    """Call workers for jobs in turn; fail jobs that repeatedly crash their workers. Returns the called jobs' IDs."""
     now = timezone.now()
     endings.end(
         Job.objects.abandoned(silent=Now() - SILENCE).filter(attempts__gte=F("interruptions") + ATTEMPTS),

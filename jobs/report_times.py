@@ -1,4 +1,4 @@
-"""When scheduled reports are due: rules of the calendar, which write nothing."""
+"""Calculates when scheduled reports are due; writes nothing."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
@@ -7,13 +7,13 @@ from zoneinfo import ZoneInfo
 from jobs.models import ReportSchedule
 
 Frequency = ReportSchedule.Frequency
-MAX_DAYS_APART = 33  # a month, and a day on each side for zones that skipped one
+MAX_DAYS_APART = 33  # a month, plus a day on each side for zones that skipped one
 
 
 def next_moment(schedule: ReportSchedule, zone: ZoneInfo, *, after: datetime) -> datetime:
-    """The schedule's first moment later than `after`, in UTC.
+    """The schedule's first moment after `after`, in UTC.
 
-    An hour that the clock skips in spring begins when it was skipped; one that comes twice in autumn counts once.
+    An hour that the clock skips in spring counts from the skip; one that occurs twice in autumn counts once.
     """
     days = _days_from(after.astimezone(zone).date())
     moments = (local_hour(day, schedule.hour, zone) for day in days if is_on(schedule, day))

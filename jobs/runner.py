@@ -1,4 +1,4 @@
-"""Runs jobs: takes them up, reports their progress, and keeps how they end."""
+"""Runs jobs: takes them from the queue, reports their progress, and stores how they end."""
 
 import logging
 import time
@@ -29,18 +29,18 @@ from jobs.queue import call_worker, in_turn
 
 logger = logging.getLogger(__name__)
 FILE_LASTS = timedelta(days=7)
-BEAT = timedelta(seconds=2)  # between two signs of a worker whose handler says nothing
-MAX_INTERRUPTIONS = 20  # more are the job's own doing: a statement that ends the server's process
+BEAT = timedelta(seconds=2)  # between signs of life, while the handler reports nothing
+MAX_INTERRUPTIONS = 20  # more are caused by the job itself: a statement that crashes the database server
 CANCELLED = gettext_noop("Cancelled.")
 ABANDONED = gettext_noop("Given up: the database went away several times during it.")
 
-# A handler says a word between its steps. One that is silent for so long will not return, whatever its process does.
+# A handler reports between its steps. One that reports nothing for this long counts as hanging.
 MAX_STEP = timedelta(hours=1)
 CLOCK = time.monotonic
 
 
 class JobCancelledError(Exception):
-    """Staff asked the job to stop."""
+    """The job was cancelled."""
 
 
 class JobSupersededError(Exception):
@@ -48,7 +48,7 @@ class JobSupersededError(Exception):
 
 
 class Run:
-    """One attempt at a job, as its handler sees it."""
+    """One attempt at a job, as passed to its handler."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -61,19 +61,19 @@ class Run:
         return result
 
     def progress(self, done: int, total: int) -> None:
-        """Say how far it is. Raises JobCancelledError or JobSupersededError: stop then, keeping what is whole."""
+        """Report progress. Raises JobCancelledError or JobSupersededError: the handler must stop cleanly."""
         if not self.note_progress(done, total):
             raise JobSupersededError
         if Job.objects.filter(pk=self.job.pk, cancel_requested=True).exists():
             raise JobCancelledError
 
     def note_progress(self, done: int, total: int) -> bool:
-        """Say how far it is where it cannot stop any more: all is committed. False: another attempt runs it now."""
+        """Report progress once all is committed and it cannot stop any longer. False: another attempt runs it now."""
         self._heard_at = CLOCK()
         return bool(self._own_row().update(done=done, total=total, alive_at=Now()))
 
     def beat(self) -> bool:
-        """Say that its worker lives. False: another attempt runs it now, it has ended, or its handler hangs."""
+        """Report that the worker lives. False: another attempt runs the job, it has ended, or its handler hangs."""
         if CLOCK() - self._heard_at > MAX_STEP.total_seconds():
             logger.error(
                 "job %s: its handler said nothing for %s; another worker may take it over", self.job.pk, MAX_STEP
@@ -82,21 +82,21 @@ class Run:
         return bool(self._own_row().update(alive_at=Now()))
 
     def check_superseded(self) -> None:
-        """Raises JobSupersededError. Where attempts take turns by a lock, ask while it is held."""
+        """Raises JobSupersededError. If a lock serialises attempts, call while it is locked."""
         if not self._own_row().exists():
             raise JobSupersededError
 
     def log(self, line: str) -> None:
-        """Add a line. One of our texts, whole, is marked with gettext_noop, and pages translate it; one with values
-        in it is in the language of whoever started the job."""
+        """Add a line to the log. A text without values is marked with gettext_noop, and pages translate it; one with
+        values is already in the language of the user who started the job."""
         self._heard_at = CLOCK()
         self._own_row().update(log=_logged(self.job, line), alive_at=Now())
 
     def save_file(self, content: IO[bytes], *, name: str) -> None:
-        """Offer `content` for download as `name`, for FILE_LASTS. Raises as progress does.
+        """Offer `content` for download as `name`, for FILE_LASTS. Raises the same errors as progress.
 
-        Its place is on the job before the file is there, so that no file is ever without a job that forgets it.
-        Raises QuotaReached above the brand's storage.
+        The path is stored on the job before the file is written, so that no file exists without a job that deletes it
+        later. Raises QuotaReached above the brand's storage quota.
         """
         file, earlier = self.job.result, self.job.result.name
         lasts = timezone.now() + FILE_LASTS
@@ -130,9 +130,9 @@ def _size_of(content: IO[bytes]) -> int:
 
 
 def run(job_id: int) -> None:
-    """Run a job, unless another worker is at it or it is not its turn. Every way it can end is written on it.
+    """Run a job, unless another worker has it or it is not its turn. However it ends, the result is stored on it.
 
-    While the database is away this waits for it: the job then begins, or is queued again.
+    Waits during database outages: the job is then begun or queued again.
     """
     job = through_outages(lambda: _take(job_id))
     if job is None:
@@ -167,7 +167,7 @@ def _attempt(job: Job) -> None:
 
 
 def _queue_again(job: Job) -> None:
-    """Its worker lives and lost the database only, which counts as no attempt that ended its worker."""
+    """Queue the job again after a database outage. The worker lives, so this does not count as a crash."""
     rows = Job.objects.filter(pk=job.pk, attempts=job.attempts, status=Job.Status.RUNNING)
     if job.interruptions >= MAX_INTERRUPTIONS:
         log = Concat(F("log"), Value(f"{ABANDONED}\n"))
@@ -177,7 +177,7 @@ def _queue_again(job: Job) -> None:
 
 
 def _take(job_id: int) -> Job | None:
-    """The job, if it is its turn: one conditional update decides who runs it."""
+    """Take the job if it is its turn: one conditional update decides which worker runs it."""
     taken = in_turn().filter(pk=job_id)
     if not taken.update(status=Job.Status.RUNNING, attempts=F("attempts") + 1, alive_at=Now(), started_at=Now()):
         return None
@@ -193,5 +193,5 @@ def _finish(job: Job, status: Job.Status, line: str) -> None:
 
 
 def _logged(job: Job, line: str) -> Concat:
-    """The log with one line more, which begins with the time in the brand's zone."""
+    """The log with another line, which begins with the time in the brand's zone."""
     return Concat(F("log"), Value(f"{timezone.now().astimezone(job.brand.zone):%H:%M:%S} {line}\n"))

@@ -1,4 +1,4 @@
-"""Uploads that wait for a confirmation: the only writer of StagedUpload, and of the files that it names."""
+"""Uploads that wait for a confirmation. Only this module writes StagedUpload, and the files that it refers to."""
 
 import uuid
 from collections.abc import Iterator
@@ -24,10 +24,10 @@ from jobs.models import Job, StagedUpload
 Status = StagedUpload.Status
 
 LIFETIME = timedelta(hours=1)
-LARGE_LIFETIME = timedelta(days=1)  # of a file that a job checks: it may have to wait for its turn
-ORPHANED = timedelta(days=2)  # a file without a row that is so old was left by a process that ended between the two
+LARGE_LIFETIME = timedelta(days=1)  # of a file that a job checks, which may have to wait for its turn
+ORPHANED = timedelta(days=2)  # older files without a row were left by a crash between writing the file and the commit
 FOLDER = "imports/staged"
-REPLACED = (Status.CHECKING, Status.CHECKED, Status.REJECTED)  # by the next upload of the same person or key
+REPLACED = (Status.CHECKING, Status.CHECKED, Status.REJECTED)  # by the next upload of the same user or key
 
 
 class UploadGone(Invalid):
@@ -45,7 +45,7 @@ def stage(
     at: datetime,
     is_large: bool = False,
 ) -> StagedUpload:
-    """Store a file for a while, in place of the one that the person or key uploaded before. Raises QuotaReached."""
+    """Store a file temporarily, replacing an earlier upload of the same user or key. Raises QuotaReached."""
     staged = StagedUpload(brand=brand, user=by, api_key_id=key_id, resource=resource, is_large=is_large)
     staged.sha256, staged.file_bytes = files.digest(file)
     staged.status = Status.CHECKING if is_large else Status.CHECKED
@@ -59,7 +59,7 @@ def stage(
         staged.file.save(uuid.uuid4().hex, File(file), save=False)
         try:
             staged.save()
-        except IntegrityError:  # the same person uploads twice at once
+        except IntegrityError:  # the same user uploads twice at once
             files.delete(staged.file.storage, str(staged.file.name))
             raise
     return staged
@@ -67,7 +67,7 @@ def stage(
 
 @contextmanager
 def opened(staged: StagedUpload) -> Iterator[IO[bytes]]:
-    """The file. Raises UploadGone if it is not the one that was uploaded."""
+    """The file. Raises UploadGone if it is missing or was changed."""
     try:
         file = staged.file.open("rb")
     except (FileNotFoundError, ValueError) as error:
@@ -79,13 +79,13 @@ def opened(staged: StagedUpload) -> Iterator[IO[bytes]]:
 
 
 def follow(staged: StagedUpload, job: Job, *, status: StagedUpload.Status) -> None:
-    """A job has begun to work on it. Call in the transaction that starts the job."""
+    """Store that a job works on the upload. Call in the transaction that starts the job."""
     staged.job, staged.status = job, status
     staged.save(update_fields=["job", "status"])
 
 
 def hold(pk: Any, *, status: StagedUpload.Status) -> StagedUpload | None:
-    """The upload, if that is its status, and nobody else's until the transaction ends."""
+    """The upload, if it has this status, locked until the transaction ends."""
     rows = StagedUpload.objects.filter(pk=pk, status=status).select_related("brand", "user")
     return rows.select_for_update(of=("self",)).first()
 
@@ -96,7 +96,7 @@ def set_checked(staged: StagedUpload, *, preview: dict[str, Any], at: datetime) 
 
 
 def set_imported(staged: StagedUpload, *, preview: dict[str, Any]) -> None:
-    """Its file is needed no more; the row says until it expires what became of it. Call in the transaction."""
+    """Mark it imported and delete its file; the row keeps the result until it expires. Call in the transaction."""
     storage, name = staged.file.storage, str(staged.file.name)
     staged.status, staged.file, staged.file_bytes, staged.preview = Status.IMPORTED, "", 0, preview
     staged.save(update_fields=["status", "file", "file_bytes", "preview"])
@@ -104,39 +104,39 @@ def set_imported(staged: StagedUpload, *, preview: dict[str, Any]) -> None:
 
 
 def reject(pk: Any, problem: str) -> None:
-    """It cannot be confirmed any more: its file has to be corrected, or the rows have changed."""
+    """Mark it rejected: its file has to be corrected, or the rows have changed."""
     waiting = StagedUpload.objects.filter(pk=pk, status__in=(Status.CHECKING, Status.IMPORTING))
     waiting.update(status=Status.REJECTED, problem=problem)
 
 
 def release(pk: Any) -> None:
-    """Its job ended without a word: a check has to be asked for again, what was confirmed can be confirmed again."""
+    """Release it after its job ended without a result: reject a check, let an import be confirmed again."""
     release_checks(StagedUpload.objects.filter(pk=pk))
     StagedUpload.objects.filter(pk=pk, status=Status.IMPORTING).update(status=Status.CHECKED)
 
 
 def release_checks(uploads: QuerySet[StagedUpload]) -> None:
-    """A check that still runs then finds nothing to keep its preview in."""
+    """Reject running checks; they then find no upload to store their preview in."""
     problem = gettext_noop("The check did not finish. Upload the file again.")
     uploads.filter(status=Status.CHECKING).update(status=Status.REJECTED, problem=problem)
 
 
 def expire(*, brand_id: int, at: datetime) -> None:
-    """All of a brand's that no job imports at this moment: their previews go now, their files at the next purge."""
+    """Expire a brand's uploads except running imports: previews are deleted now, files at the next purge."""
     waiting = StagedUpload.objects.filter(brand=brand_id, expires_at__gt=at).exclude(status=Status.IMPORTING)
     release_checks(waiting)
     waiting.update(expires_at=at, preview={})
 
 
 def discard(staged: StagedUpload) -> None:
-    """Delete the row now and the file once that is committed. Call inside a transaction."""
+    """Delete the row now, and the file after the commit. Call inside a transaction."""
     storage, name = staged.file.storage, str(staged.file.name)
     staged.delete()
     transaction.on_commit(lambda: files.delete(storage, name) and None if name else None)
 
 
 def purge(*, at: datetime) -> int:
-    """Delete the uploads that have expired, unless a job works on them. Returns how many."""
+    """Delete expired uploads, except those that a job imports now. Returns how many."""
     with transaction.atomic():
         rows = StagedUpload.objects.select_for_update(skip_locked=True).filter(expires_at__lte=at)
         expired = list(rows.exclude(status=Status.IMPORTING)[:100])
@@ -146,9 +146,9 @@ def purge(*, at: datetime) -> int:
 
 
 def purge_orphans(*, at: datetime) -> int:
-    """Delete files without a row: their process ended after it had written them, before it committed. Returns how many.
+    """Delete files without a row, whose process ended after writing them and before the commit. Returns how many.
 
-    A file that a request writes at this moment is too young for it.
+    Files that a request is writing now are not old enough.
     """
     storage: Storage = StagedUpload._meta.get_field("file").storage  # noqa: SLF001 - Django's public API of models
     try:
@@ -162,7 +162,7 @@ def purge_orphans(*, at: datetime) -> int:
 
 
 def _modified(storage: Storage, name: str) -> datetime:
-    """A file that is gone by now counts as new."""
+    """A file deleted in the meantime counts as new."""
     try:
         return storage.get_modified_time(name)
     except FileNotFoundError:

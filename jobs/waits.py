@@ -1,4 +1,4 @@
-"""How long a job has waited that a worker could take: the sign of workers that take none."""
+"""How long a job has waited although a worker could take it: a sign of missing workers."""
 
 from datetime import datetime
 
@@ -9,14 +9,14 @@ from django.db.models.functions import Coalesce, Greatest, Now
 from jobs import queue
 from jobs.models import Job
 
-RECENT = 500  # jobs among which the last that ended is looked for
+RECENT = 500  # jobs among which the last one that ended is searched
 
 
 def overdue_seconds(at: datetime) -> float:
-    """Since when the oldest job in turn could have been taken, in seconds before `at`; 0 where none waits.
+    """How long before `at` the oldest job in turn could have been taken, in seconds; 0 if none waits.
 
-    Who waits because all workers are busy, or for others of their brand, waits as they should. A place that has just
-    become free is counted from then.
+    Jobs that wait because all workers are busy, or behind others of their brand, do not count. After a job ends, the
+    time counts from then.
     """
     alive = Q(status=Job.Status.RUNNING, alive_at__gte=Now() - queue.SILENCE)
     if Job.objects.filter(alive).count() >= settings.JOB_WORKERS:

@@ -1,4 +1,4 @@
-"""Accrual: fetch a snapshot, decide, write; alone or many at once."""
+"""Accrual: fetches a snapshot, decides and writes, for one action or many at once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ from loyalty.integrations import external_system
 from loyalty.points import accounts
 from loyalty.points.level_periods.settle import settle
 
-# What an accrual is refused with.
+# The errors with which an accrual can be rejected.
 ACCRUAL_ERRORS = (
     EmailNotConfirmed,
     ExternallyRejected,
@@ -48,14 +48,14 @@ ACCRUAL_ERRORS = (
 def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) -> AccrualResult:
     """Credit an action once and finish its event: all of it commits, or none.
 
-    It is decided from a snapshot and written if the account has not changed since, and the budgets of its rules still
-    suffice; else once more, with the account and the budgets locked. `begin` runs first in that transaction, to take a
-    lock of the caller's own. Raises DomainError, OnHold and LeaseLostError; owns the transaction.
+    The decision is made from a snapshot. It is written if the account has not changed since and the budgets of its
+    rules suffice; otherwise it is made again with the account and budgets locked. `begin` runs first in that
+    transaction, to take the caller's own lock. Raises DomainError, OnHold and LeaseLostError; owns the transaction.
     """
     action = request.action
     state = snapshot.fetch_one(action)
     decide.check_eligible(action, state)
-    if decide.needs_approval(action, state):  # 6: outside of any transaction
+    if decide.needs_approval(action, state):  # step 6: outside any transaction
         request_approvals(request, state)
     if begin is None and decide.needs_no_lock(action, state):
         pending = decide.prepare(request, state)
@@ -76,19 +76,19 @@ def accrue(request: AccrualRequest, *, begin: Callable[[], None] | None = None) 
         limit = decide.binding_limit(account, state, action) if action.limited else None
         pending = decide.prepare(request, state, limit)
         if not write.write([pending]):
-            raise messages.LeaseLostError  # not the account or a budget, which are locked
+            raise messages.LeaseLostError  # neither the account nor a budget can have changed: both are locked
         return pending.result
 
 
 def settle_level(request: AccrualRequest, account: int, state: AccrualSnapshot) -> AccrualRequest:
-    """Where levels have periods, the job may come after the accrual: what is due happens first. Returns the request.
+    """Settle the member's level first, where levels have periods and the job has not done so yet. Returns the request.
 
-    The account is locked. If another machine's clock was ahead, and has begun the next period of the account already,
-    the action is credited at its beginning: what counts in a period has a moment that lies in it.
+    Call with the account locked. If another machine's fast clock has begun the account's next period already, the
+    action is credited at that period's start: whatever counts in a period must have a moment within it.
     """
     action = request.action
     rule = state.level_rule
-    assert rule is not None  # noqa: S101 - elsewhere an account is always settled
+    assert rule is not None  # noqa: S101 - without level periods an account is always settled
     settled = settle(brand=Brand.objects.get(pk=action.brand_id), accounts=[account], at=action.at).get(account)
     if settled is None or settled.period_from is None:
         return request
@@ -97,10 +97,10 @@ def settle_level(request: AccrualRequest, account: int, state: AccrualSnapshot) 
 
 
 def accrue_batch(requests: Sequence[AccrualRequest]) -> list[AccrualRequest]:
-    """As accrue, for all requests that need nothing special: one statement reads, one writes, one transaction.
+    """Like accrue, for all requests without special needs: one statement reads, one writes, in one transaction.
 
-    Returns the others: rejected, changed since they were read, or in need of a lock or an approval. Requests of one
-    account are credited one after the other.
+    Returns the other requests: rejected, changed since the snapshot, or in need of a lock or an approval. Requests of
+    one account are credited one after the other.
     """
     if not requests:
         return []
@@ -125,7 +125,7 @@ def accrue_batch(requests: Sequence[AccrualRequest]) -> list[AccrualRequest]:
 
 
 def request_approvals(request: AccrualRequest, state: AccrualSnapshot) -> None:
-    """Ask the brand's external loyalty system. Returns if it agrees, or does not answer and the brand goes on then."""
+    """Ask the external loyalty system. Returns if it approves, or if it is down and the brand does not wait for it."""
     action, event = request.action, request.event
     assert state.external_system is not None  # noqa: S101 - the caller has checked
     reasons = [reason.reason_id for reason in decide.unclaimed(action, state)]

@@ -1,7 +1,7 @@
 """Birthday points: each member's birthday becomes an action, which earns by the brand's rules, once a year.
 
-A beat publishes the events, as it does for welcome points. An event has the id of its account and year, and its ledger
-entry one reason a year: whoever is killed in between, comes twice or changes their birthday is paid once.
+A beat task publishes the events. Each event ID is derived from the account and the year, and the ledger entry has one
+reason a year. So a crash, a repeated call or a changed birthday never pays a member twice.
 """
 
 import uuid
@@ -24,22 +24,22 @@ from loyalty.models.members.birthdays import Birthday
 
 KIND = EarningRule.Kind.BIRTHDAY.value
 REASON = "birthday:"
-# Any constant UUID: a name space of its own for birthday events.
+# An arbitrary constant UUID: the namespace for the IDs of birthday events.
 EVENT_ID_NAMESPACE = uuid.UUID("8a5a8a52-0f43-4c0f-9b0e-6e0b6b3c9b57")
-# The days that each call looks at, today included: so long the beat may stand still.
+# How many days each call covers, including today: an outage of the beat may last this long.
 CAUGHT_UP_DAYS = 3
 CHUNK = 500
-# Of one brand in a call, and for how long a call works: a brand whose members were all born on 1 January keeps nobody
-# else's actions waiting.
+# Maximum events for one brand per call, and how long a call works. So a brand whose members were all born on 1 January
+# does not delay other brands' actions.
 MAX_PUBLISHED = 2_000
 TURN_SECONDS = 30
 
 
 def publish_birthdays(*, at: datetime) -> int:
-    """Publish an event for each birthday at brands that have a rule for it; returns how many are new.
+    """Publish an event for each birthday at brands that have a birthday rule. Returns how many are new.
 
-    The brands come in any order, as far as the time of a call reaches; the next call goes on. One at which it fails is
-    logged, and keeps no other waiting.
+    Brands are processed in random order until the time of the call is up; the next call continues. An error at one
+    brand is logged and does not stop the others.
     """
     until = monotonic() + TURN_SECONDS
     rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
@@ -50,7 +50,7 @@ def publish_birthdays(*, at: datetime) -> int:
 
 
 def _publish(brand: Brand, at: datetime, until: float) -> int:
-    """Each portion commits by itself; stopped anywhere, the next call goes on."""
+    """Each portion commits separately, so the next call can continue after an interruption."""
     published = 0
     since = at.astimezone(brand.zone).date() - timedelta(days=CAUGHT_UP_DAYS - 1)
     for day in (since + timedelta(days=number) for number in reversed(range(CAUGHT_UP_DAYS))):
@@ -72,9 +72,9 @@ def _publish(brand: Brand, at: datetime, until: float) -> int:
 
 
 def _portions(brand: Brand, day: date, at: datetime) -> Iterator[list[tuple[int, int]]]:
-    """Accounts and users whose points come on `day`, and who have none of that year.
+    """Yield the accounts and users whose points are due on `day` and who have none for that year.
 
-    A birthday that was set too late counts from the next year on, and a rule for the days that it was in force.
+    A birthday set too late counts from the next year on. A rule covers only the days on which it was in force.
     """
     is_due = _born_on(brand, day)
     if is_due is None or not _has_rule(brand, day):
@@ -96,7 +96,7 @@ def _portions(brand: Brand, day: date, at: datetime) -> Iterator[list[tuple[int,
 
 
 def _born_on(brand: Brand, day: date) -> Q | None:
-    """The birthdays for which the brand gives points on `day`; None where it gives none then."""
+    """Return the filter for birthdays whose points are due on `day`; None if none are due."""
     if brand.birthday_points == Brand.BirthdayPoints.MONTH:
         return Q(month=day.month) if day.day == 1 else None
     is_due = Q(month=day.month, day=day.day)
@@ -106,7 +106,7 @@ def _born_on(brand: Brand, day: date) -> Q | None:
 
 
 def _has_rule(brand: Brand, day: date) -> bool:
-    """Whether a rule is in force that was so on that day: who switches one on pays for no day before."""
+    """Whether a rule in force now was already in force on `day`: activating a rule pays nothing for earlier days."""
     noon, end = moment_of(brand, day), local_time.midnight(day + timedelta(days=1), brand.zone)
     rules = EarningRule.objects.filter(brand=brand, kind=KIND, state=EarningRule.State.ACTIVE)
     return any(
@@ -117,5 +117,5 @@ def _has_rule(brand: Brand, day: date) -> bool:
 
 
 def moment_of(brand: Brand, day: date) -> datetime:
-    """When a birthday happens, for rules that ask: noon, so that no rule begins or ends on it by a second."""
+    """The moment of a birthday, for rules: noon, so that one that begins or ends at midnight is unambiguous."""
     return datetime.combine(day, time(12), tzinfo=brand.zone)

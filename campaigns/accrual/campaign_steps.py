@@ -1,4 +1,4 @@
-"""Which campaigns an action counts in, and how much: an action outside of a campaign's conditions leaves it alone."""
+"""Decides in which campaigns an action counts, and how much."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ COUNT, AMOUNT = Campaign.StepBy.COUNT.value, Campaign.StepBy.AMOUNT.value
 
 @dataclass(frozen=True, slots=True)
 class CampaignAction:
-    """An action as campaigns see it: its type, and what each of its reasons is about."""
+    """An action as campaigns see it: its type, and a context for each of its reasons."""
 
     campaign_type: str
     contexts: Sequence[ActionContext] = ()
 
     def counted_in(self, campaign: RunningCampaign, catalogue: Sequence[Item]) -> Counted | None:
-        """None: the conditions do not hold. `catalogue`: what the brand's products say of an order's items."""
+        """None if the conditions do not hold. `catalogue`: an order's items as the brand's products describe them."""
         if campaign.step_by == COUNT and not campaign.conditions:
             return ONE_ACTION
         scope = scopes.cached(campaign.conditions, self.campaign_type)
@@ -41,12 +41,12 @@ def _counted(campaign: RunningCampaign, scope: Scope, context: ActionContext, ca
 
 
 def ask_for_contexts(state: AccrualSnapshot) -> bool:
-    """Whether any running campaign asks more of an action than that it happened."""
+    """Whether any running campaign needs more than the fact that an action happened."""
     return any(each.conditions or each.step_by != COUNT for each in state.campaigns)
 
 
 def in_scope(action: CampaignAction, state: AccrualSnapshot) -> dict[int, Counted]:
-    """By campaign what the action counts there; without those whose conditions do not hold."""
+    """What the action counts in each campaign whose conditions hold, by campaign ID."""
     counted = ((each.campaign_id, action.counted_in(each, state.catalogue)) for each in state.campaigns)
     return {campaign_id: each for campaign_id, each in counted if each is not None}
 

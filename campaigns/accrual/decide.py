@@ -1,4 +1,4 @@
-"""Decides what an action brings, from the snapshot alone. Numbers in comments are the spec's steps of an accrual."""
+"""Decides what an action earns, from the snapshot alone. Numbers in comments are the spec's steps of an accrual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ NOTHING_EARNED = Award(ZERO, ())
 
 @dataclass(slots=True)
 class Awards:
-    """What each reason earns, how rules stand after it, and the limits of those that matched."""
+    """What each reason earns, the resulting usage of limits, and the limits of the rules that matched."""
 
     earned: list[tuple[AccrualReason, Award]]
     usage: LimitUsage
@@ -63,20 +63,20 @@ class Awards:
 
     @property
     def has_matching_rule(self) -> bool:
-        """Whether any rule is for it, even one that has nothing to give any more."""
+        """Whether any rule applies to the action, even one with nothing left to give."""
         return not self.earned or any(award is not NOTHING_EARNED for _reason, award in self.earned)
 
 
 def needs_no_lock(action: QualifyingAction, state: AccrualSnapshot) -> bool:
-    """Whether it can be written without locking the account first: it exists, no point limit counts, and its level is
-    that of the moment."""
+    """Whether the action can be written without locking the account first: the account exists, no point limit applies,
+    and the level is settled."""
     if state.account is None or (action.limited and state.limits_points):
         return False
     return state.is_settled(action.at)
 
 
 def can_batch(action: QualifyingAction, state: AccrualSnapshot) -> bool:
-    """Whether it can be written with others in one transaction: it waits for no lock and no external system."""
+    """Whether the action can share a transaction with others: it needs neither a lock nor an external system."""
     return needs_no_lock(action, state) and not needs_approval(action, state)
 
 
@@ -95,15 +95,15 @@ def is_rejected(action: QualifyingAction, state: AccrualSnapshot) -> bool:
 
 def prepare(request: AccrualRequest, state: AccrualSnapshot, limit: RemainingLimit | None = None) -> PendingAccrual:
     result = decide(request.action, state, limit)
-    followups = followup_events(request.event, request.action, result, state)  # 11
+    followups = followup_events(request.event, request.action, result, state)  # step 11
     extra_cte = request.extra_cte(result.points_earned, limit) if request.extra_cte else None
     return PendingAccrual(request, state, result, followups, extra_cte)
 
 
 def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
-    """Steps 2, 3 and 5. Raises DomainError, and OnHold if only the customer's confirmed e-mail address is missing.
+    """Steps 2, 3 and 5. Raises DomainError, or OnHold if only the customer's e-mail confirmation is missing.
 
-    What neither a rule nor a campaign is for earns nothing; one that a campaign counts may still advance it.
+    An action that no rule or campaign is for is rejected. One that only a campaign counts may still advance it.
     """
     is_for_something = action.context.base is not None or counts_in_campaigns(action, state)
     if not is_for_something and not awards(action, state).has_matching_rule:
@@ -122,14 +122,14 @@ def check_eligible(action: QualifyingAction, state: AccrualSnapshot) -> None:
 
 
 def counts_in_campaigns(action: QualifyingAction, state: AccrualSnapshot) -> bool:
-    """Whether a running campaign counts it."""
+    """Whether a running campaign counts the action."""
     return bool(state.campaigns and campaign_steps.in_scope(campaign_action(action, state, action.reasons), state))
 
 
 def campaign_action(
     action: QualifyingAction, state: AccrualSnapshot, reasons: Sequence[AccrualReason]
 ) -> CampaignAction:
-    """The action as campaigns see it: it counts in one where any of these reasons fulfils the conditions."""
+    """The action as campaigns see it. It counts in a campaign if any of these reasons fulfils the conditions."""
     if not campaign_steps.ask_for_contexts(state):
         return CampaignAction(action.campaign_type)
     base = state.of_member(action.context)
@@ -151,16 +151,16 @@ def unclaimed(action: QualifyingAction, state: AccrualSnapshot) -> list[AccrualR
 
 
 def awards(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLimit | None = None) -> Awards:
-    """Step 4: what each reason earns by the rules that match, and how they are used by it.
+    """Step 4: what each reason earns by the matching rules, and how much of their limits that uses.
 
-    A reason for which a limit of the brand's leaves nothing is left out and can be claimed later.
+    A reason for which the brand's point limit leaves nothing is left out and can be claimed later.
     """
     reasons, context = unclaimed(action, state), state.of_member(action.context)
     return award_each(reasons, context, state.rules, state.usage(action.at), limit)
 
 
 class MatchingRules(Protocol):
-    """A set of rules that knows which of them apply to an action of a member."""
+    """A set of rules that can select those that apply to a member's action."""
 
     def matching(self, context: ActionContext) -> list[Rule]: ...
 
@@ -172,7 +172,7 @@ def award_each(
     usage: LimitUsage,
     limit: RemainingLimit | None = None,
 ) -> Awards:
-    """What these reasons of a member's action earn, one after the other: for accruals, and for who replays them."""
+    """What these reasons of a member's action earn, one after the other. Used by accruals and replays."""
     result = Awards([], usage, {})
     left = limit.left if limit else None
     for number, reason in enumerate(reasons):
@@ -194,7 +194,7 @@ def award_each(
 
 
 def _within(award: Award, left: Decimal, limit: RemainingLimit, usage: LimitUsage) -> Award:
-    """What the brand's limit leaves of it; rules have given no more than that."""
+    """Cut the award to what the brand's limit leaves, and reduce the usage of rules accordingly."""
     cut = stacking.trimmed(award, to=left, cut=Cut("brand", "points", limit.period, limit.max))
     for before, after in zip(award.shares, cut.shares, strict=True):
         if before.rule_id is not None and before.points > after.points:
@@ -203,7 +203,7 @@ def _within(award: Award, left: Decimal, limit: RemainingLimit, usage: LimitUsag
 
 
 def rule_uses(earned: Awards) -> RuleUses:
-    """What rules with limits give by this action, as it is written."""
+    """What rules with limits give for this action, in the form in which it is written."""
     of_member, of_budgets = [], []
     for rule_id, used in earned.usage.added.items():
         counted: dict[str, Any] = {"rule_id": rule_id, "points": str(used.points), "events": used.events}
@@ -220,14 +220,14 @@ def rule_uses(earned: Awards) -> RuleUses:
 
 
 def budgets_taken_of(action: QualifyingAction, state: AccrualSnapshot) -> list[int]:
-    """The rules whose budgets the action takes something of."""
+    """IDs of the rules whose budgets the action uses."""
     if not state.rules.kinds:
         return []
     return sorted(each["rule_id"] for each in rule_uses(awards(action, state)).of_budgets)
 
 
 def campaigns_with_budgets(state: AccrualSnapshot) -> list[int]:
-    """The campaigns of whose budgets the action may take something."""
+    """IDs of the campaigns whose budgets the action may use."""
     return sorted(
         each.campaign_id
         for each in state.campaigns
@@ -236,7 +236,7 @@ def campaigns_with_budgets(state: AccrualSnapshot) -> list[int]:
 
 
 def binding_limit(account: int, state: AccrualSnapshot, action: QualifyingAction) -> RemainingLimit | None:
-    """The point limit that leaves less than the action would bring, if one does. Call with the account locked."""
+    """The point limit that leaves less than the action would earn, or None. Call with the account locked."""
     limit = point_limits.most_restrictive(
         account=account, zone=state.zone, daily=state.daily_point_limit, monthly=state.monthly_point_limit, at=action.at
     )
@@ -244,11 +244,11 @@ def binding_limit(account: int, state: AccrualSnapshot, action: QualifyingAction
 
 
 def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLimit | None) -> AccrualResult:
-    """Steps 4 and 7 to 10. It reads nothing and writes nothing."""
-    result = awards(action, state, limit)  # 4
+    """Steps 4 and 7 to 10. Reads and writes nothing."""
+    result = awards(action, state, limit)  # step 4
     kind = Reason.PENDING if action.hold else Reason.EARNED
     release_at = action.hold.release_at(action.at) if action.hold else None
-    entries = tuple(  # 7: the ledger
+    entries = tuple(  # step 7: the ledger
         LedgerEntry(
             number,
             award.points,
@@ -263,10 +263,10 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
     total = sum((entry.points for entry in entries), ZERO)
     awarded, pending = (ZERO, total) if action.hold else (total, ZERO)
     settled = min(state.owed, awarded)
-    progress = advanced(action, state, [reason for reason, _award in result.earned]) if entries else ()  # 8, 9
+    progress = advanced(action, state, [reason for reason, _award in result.earned]) if entries else ()  # steps 8, 9
     counted = state.counted + awarded
     level = state.current_level
-    if entries:  # 10: the level
+    if entries:  # step 10: the level
         level = levels.level_after(levels=state.levels, name=level, lifetime=counted)
     next_level = levels.following(levels=state.levels, lifetime=counted)
     return AccrualResult(
@@ -289,7 +289,7 @@ def decide(action: QualifyingAction, state: AccrualSnapshot, limit: RemainingLim
 
 
 def level_change(state: AccrualSnapshot, level: str, counted: Decimal, at: datetime) -> LevelRise | None:
-    """What is noted of a level that is reached, where levels have periods."""
+    """What is recorded when a level is reached; None unless levels have periods."""
     if state.level_rule is None:
         return None
     until = state.level_rule.until(state.level_rule.today(at)) if member_levels.ends(state.levels, level) else None

@@ -18,7 +18,7 @@ TEMPLATE = "NOTIFY_CAMPAIGN_SUCCESS"
 def followup_events(
     event: messages.LeasedEvent, action: QualifyingAction, result: AccrualResult, state: AccrualSnapshot
 ) -> list[messages.NewEvent]:
-    """Step 11: events for wallets, for the notification, for rewards and for webhooks, each delivered on its own."""
+    """Step 11: the events for wallets, notifications, rewards and webhooks, each delivered separately."""
     if result.transaction_id is None:
         return []
     arguments = {"brand_id": action.brand_id, "user_id": action.user_id}
@@ -98,14 +98,14 @@ def is_worth_sending(notification: dict[str, Any]) -> bool:
 
 
 def _round_of(milestone: MilestoneState) -> dict[str, int]:
-    """Named where a campaign gives its rewards again."""
+    """The round, from the second one of a repeatable campaign on."""
     return {"round": milestone.round} if milestone.round > 1 else {}
 
 
 def webhook_events_of(
     event: messages.LeasedEvent, action: QualifyingAction, result: AccrualResult, state: AccrualSnapshot
 ) -> list[messages.NewEvent]:
-    """For the webhooks that are subscribed to credits and what comes with them."""
+    """Events for webhooks that are subscribed to credits and what follows from them."""
     credit = webhook_events.Credit(
         brand_id=action.brand_id,
         user_id=action.user_id,

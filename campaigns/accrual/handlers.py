@@ -1,4 +1,4 @@
-"""Handlers of the events that earn without a product: orders, profile changes, logins and claimed rewards."""
+"""Handlers of events that earn without a product: orders, profile changes, logins, joining, birthdays and rewards."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ Kind = EarningRule.Kind
 @raises(*ACCRUAL_ERRORS, CurrencyNotAccepted, OrderOfAnother)
 @for_current_member
 def on_order_complete(event: LeasedEvent) -> None:
-    """Spec section 6, order-complete: the basis is subtotal minus discount, once per order, for one customer."""
+    """Spec section 6, order-complete: credits subtotal minus discount, once per order, to one customer."""
     order = Order.of(event.payload)
     reason = AccrualReason(
         reason_id=order.reason_id, note=gettext_noop("Points for order %(order)s") % {"order": order.order_id}
@@ -60,7 +60,7 @@ def on_order_complete(event: LeasedEvent) -> None:
 
 
 def order_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> ActionContext:  # noqa: ARG001
-    """An order as earning rules see it; its amount is what was paid for goods, in the brand's currency.
+    """An order as earning rules see it. Its amount is what was paid for goods, in the brand's currency.
 
     Raises CurrencyNotAccepted.
     """
@@ -69,7 +69,7 @@ def order_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, ha
 
 
 def order_of(payload: Mapping[str, Any], *, amount: Decimal, happened_at: datetime) -> ActionContext:
-    """The same, where its amount is known."""
+    """Like order_context, for an amount that is known already."""
     order = payload["order"]
     items = tuple(
         Item(
@@ -99,7 +99,7 @@ def login_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, ha
 
 
 def profile_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> ActionContext:  # noqa: ARG001
-    """A profile change as earning rules see it: for one of its fields, the first."""
+    """A profile change as earning rules see it, with the first of its completed fields."""
     fields = payload.get("completedFields") or [""]
     return ActionContext(kind=Kind.PROFILE, happened_at=happened_at, profile_field=fields[0], payload=payload)
 
@@ -136,14 +136,14 @@ def on_login(event: LeasedEvent) -> None:
 
 
 def welcome_context(payload: Mapping[str, Any], *, brand_id: int, user_id: int, happened_at: datetime) -> ActionContext:  # noqa: ARG001
-    """Somebody's joining as earning rules see it: at the moment when they joined."""
+    """A member's joining as earning rules see it, at the moment of joining."""
     return ActionContext(kind=Kind.WELCOME, happened_at=datetime.fromisoformat(payload["enrolled_at"]), payload=payload)
 
 
 @raises(*ACCRUAL_ERRORS)
 @for_current_member
 def on_welcome(event: LeasedEvent) -> None:
-    """A new member's points, once ever. Our own event: nobody outside can send this kind."""
+    """Credit a new member's welcome points, once ever. Only this service publishes this kind."""
     reason = AccrualReason(reason_id=welcome.REASON, note=gettext_noop("Points for joining"))
     user_id = event.arguments["user_id"]
     context = welcome_context(event.payload, brand_id=event.brand_id, user_id=user_id, happened_at=event.time)
@@ -151,7 +151,7 @@ def on_welcome(event: LeasedEvent) -> None:
 
 
 def birthday_context(payload: Mapping[str, Any], *, brand_id: int, **_about: Any) -> ActionContext:
-    """A birthday as earning rules see it: on the day that the brand gives points for it."""
+    """A birthday as earning rules see it, on the day for which the brand gives points."""
     day = date.fromisoformat(payload["day"])
     at = birthdays.moment_of(Brand.objects.get(pk=brand_id), day)
     return ActionContext(kind=Kind.BIRTHDAY, happened_at=at, payload=payload)
@@ -159,7 +159,7 @@ def birthday_context(payload: Mapping[str, Any], *, brand_id: int, **_about: Any
 
 @raises(*ACCRUAL_ERRORS)
 def on_birthday(event: LeasedEvent) -> None:
-    """A member's birthday points, once a year. Our own event: nobody outside can send this kind."""
+    """Credit a member's birthday points, once a year. Only this service publishes this kind."""
     year = date.fromisoformat(event.payload["day"]).year
     reason = AccrualReason(reason_id=f"{birthdays.REASON}{year}", note=gettext_noop("Points for your birthday"))
     user_id = event.arguments["user_id"]
@@ -168,10 +168,10 @@ def on_birthday(event: LeasedEvent) -> None:
 
 
 def on_reward_claimed(event: LeasedEvent) -> None:
-    """A milestone's reward that is claimed automatically: points, or a thing with its code for the till.
+    """Give a milestone's reward that is claimed automatically: points, or a thing with its code for the till.
 
     It advances no campaign. Raises RetryLater while the programme is switched off or the member is blocked: the member
-    has earned the reward, so it waits instead of being refused. When its retries end, staff can retry it.
+    has earned the reward, so it waits and is not rejected. When its retries end, staff can retry it.
     """
     try:
         _give_reward(event)
@@ -180,7 +180,7 @@ def on_reward_claimed(event: LeasedEvent) -> None:
 
 
 def on_reward_claimed_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
-    """Give many rewards at once: points, then things. Returns the events that need on_reward_claimed."""
+    """Give many rewards at once: points, then things. Returns the events that on_reward_claimed must handle."""
     things = [event for event in events if _is_thing(event)]
     requests = [_credit_request(event) for event in events if not _is_thing(event)]
     left = [request.event for request in accrue_batch(requests)]
@@ -189,7 +189,7 @@ def on_reward_claimed_batch(events: Sequence[LeasedEvent]) -> list[LeasedEvent]:
     except DatabaseError:
         if not connection.is_usable():
             raise
-        # The points have been credited. Of the things one is bad: each alone.
+        # The points have been credited. One of the things fails, so each is given separately.
         logger.exception("%d rewards could not be given together", len(things))
         return left + things
 
@@ -203,7 +203,7 @@ def _give_reward(event: LeasedEvent) -> None:
 
 
 def _is_thing(event: LeasedEvent) -> bool:
-    """By what the milestone gave when it was reached, whatever it gives now."""
+    """Whether the milestone gave a thing when it was reached; what it gives now does not matter."""
     return not Decimal(event.payload["points"])
 
 
@@ -217,14 +217,14 @@ def _credit_request(event: LeasedEvent) -> AccrualRequest:
 
 
 def milestone_reason_id(payload: Mapping[str, Any]) -> str:
-    """Of the ledger entry of a milestone that pays points: once for each round of its campaign."""
+    """The reason of the ledger entry for a milestone that pays points: one for each round of its campaign."""
     milestone_round = payload.get("round", 1)
     suffix = f":{milestone_round}" if milestone_round > 1 else ""
     return f"{ledger.WON}{payload['milestone_id']}{suffix}"
 
 
 def milestone_context(payload: Mapping[str, Any], *, happened_at: datetime) -> ActionContext:
-    """A milestone that pays points as earning rules see it."""
+    """A milestone that pays points, as earning rules see it."""
     return ActionContext(
         kind=Kind.MILESTONE,
         happened_at=happened_at,

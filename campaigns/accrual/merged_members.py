@@ -1,4 +1,4 @@
-"""Events of customers whose account was merged: they are the kept member's, who earns by them."""
+"""Events of customers whose account was merged into another: they count for the member of the remaining account."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,9 +13,9 @@ Handler = Callable[[LeasedEvent], None]
 
 
 def for_current_member(handler: Handler) -> Handler:
-    """Handle the event; where its account was merged into another, once more as an event of that account's member.
+    """Handle the event. If its account was merged into another, handle it again as an event of that account's member.
 
-    Only an event that was refused for it pays for looking the other one up.
+    Only an event rejected with MemberMerged costs the look-up of the other account.
     """
 
     @wraps(handler)
@@ -29,7 +29,7 @@ def for_current_member(handler: Handler) -> Handler:
 
 
 def of_current_member(event: LeasedEvent) -> LeasedEvent:
-    """The event, stored as the kept member's. Raises MemberBlocked where there is none."""
+    """The event, stored as the current member's. Raises MemberBlocked if there is none, RetryLater after an undo."""
     current = accounts.current_account(brand_id=event.brand_id, user_id=event.arguments["user_id"])
     if current is None:
         raise MemberBlocked

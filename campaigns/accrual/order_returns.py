@@ -1,4 +1,4 @@
-"""Handlers of what a shop reports of an order after it was credited: a return, a cancellation, a delivery."""
+"""Handlers of what a shop reports about an order after it was credited: a return, a cancellation, a delivery."""
 
 from datetime import timedelta
 
@@ -17,13 +17,13 @@ from loyalty.orders import releases, returns
 from loyalty.orders.returns import OrderReturnRequest
 from loyalty.referrals import reversals
 
-# Its order may still be on its way, or may wait until its customer confirms an address.
+# How long to wait for the order, which may arrive later or wait until its customer confirms an address.
 WAIT = timedelta(hours=settings.ORDER_WAIT_HOURS)
 
 
 @raises(OrderUnknown, OrderOfAnother, ReturnExceedsOrder, ReturnIdReused)
 def on_order_return(event: LeasedEvent) -> None:
-    """Points of the order go back in proportion. A return that comes before its order waits for it, WAIT at most."""
+    """Return the order's points in proportion. A return that arrives before its order waits for it, WAIT at most."""
     now = timezone.now()
     request = OrderReturnRequest.of(event, at=now)
     try:
@@ -60,7 +60,7 @@ def on_order_return(event: LeasedEvent) -> None:
 
 @raises(OrderUnknown, OrderOfAnother)
 def on_order_delivered(event: LeasedEvent) -> None:
-    """What is pending of the order's points is released. A delivery may be confirmed before its order is known, too."""
+    """Release the order's pending points. A delivery that arrives before its order waits for it, WAIT at most."""
     now = timezone.now()
     order_id, user_id = event.payload["order"]["orderId"], event.arguments["user_id"]
     try:

@@ -1,4 +1,4 @@
-"""Handles events of a brand's own kinds: what its rules give for them, once for each event."""
+"""Handles events of a brand's own kinds: credits what its rules give for them, once for each event."""
 
 import uuid
 
@@ -16,13 +16,13 @@ from events.messages import EVENT_ID_NAMESPACE, LeasedEvent
 from events.models import Event
 from loyalty.points import ledger
 
-CAMPAIGN_TYPE = "own"  # which no campaign has
+CAMPAIGN_TYPE = "own"  # no campaign has this type
 
 
 @raises(*ACCRUAL_ERRORS)
 @for_current_member
 def on_own_kind(event: LeasedEvent) -> None:
-    """Only rules say what it is worth. A kind that was switched off in the meantime earns nothing."""
+    """Credit what the rules give. A kind that was switched off in the meantime earns nothing."""
     kind = EventKind.objects.filter(brand=event.brand_id, name=event.kind, is_active=True).first()
     if kind is None:
         leases.finish(event, status=Event.Status.IGNORED)
@@ -45,11 +45,11 @@ def reason_of(event: LeasedEvent, kind: EventKind) -> AccrualReason:
 
 
 def reason_id_of(event: LeasedEvent) -> str:
-    """The same whenever the event comes again, also after its row was deleted; another for each source's own ids."""
+    """The same ID whenever the event comes again, even after its row was deleted; different for each source."""
     source = Event.objects.values_list("source", flat=True).get(pk=event.id)
     return reason_id_by(event.kind, f"{source}:{event.event_id}")
 
 
 def reason_id_by(kind: str, identity: str) -> str:
-    """`identity`: the event's source and its id there."""
+    """`identity`: the event's source and its ID there."""
     return f"{ledger.OWN_EVENT}{kind}:{uuid.uuid5(EVENT_ID_NAMESPACE, identity)}"

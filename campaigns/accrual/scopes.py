@@ -1,4 +1,4 @@
-"""Which actions a campaign counts, and how much of each: its conditions are those of earning rules."""
+"""Decides which actions a campaign counts, and how much of each. Its conditions are those of earning rules."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -32,15 +32,15 @@ COUNTED: dict[str, Any] = {
     Campaign.StepBy.AMOUNT: gettext_lazy("Counts money spent (%(type)s)"),
     Campaign.StepBy.PRODUCTS: gettext_lazy("Counts different products (%(type)s)"),
 }
-MAX_SCOPES = 1_000  # kept in a process
-MAX_BYTES = 8_000  # of the conditions of a campaign: each action reads those of all that run
-# Conditions about single items: of these alone the amount and the products count then.
+MAX_SCOPES = 1_000  # cached in a process
+MAX_BYTES = 8_000  # of a campaign's conditions: each action reads those of all running campaigns
+# Fields of single items. With a condition on any of them, only the matching items' amount and products count.
 OF_ITEMS = {name for name, field in FIELDS.items() if Needs.CATALOGUE in field.needs} | {"item_quantity", "item_price"}
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which actions count. `is_about_items`: only the items that match count, where money or products are counted."""
+    """Which actions count. `is_about_items`: where money or products are counted, only matching items count."""
 
     group: Group
     test: Test
@@ -50,7 +50,7 @@ class Scope:
         return matching(self.test, context) if self.is_about_items else context.items
 
     def amount(self, context: ActionContext) -> Decimal:
-        """Of an order its share of what was paid, of a scan the product's price."""
+        """What was paid for the matching items of an order, or the product's price for a scan."""
         counted = amount_of(context, list(self.items(context)), is_whole=not self.is_about_items)
         return max(ZERO, counted).quantize(CENT)
 
@@ -66,7 +66,7 @@ EVERYTHING = read({}, campaign_type=Campaign.Type.SCAN)
 
 @lru_cache(maxsize=MAX_SCOPES)
 def cached(text: str, campaign_type: str) -> Scope | None:
-    """The scope of conditions as they are stored; None for what can be read no longer, which counts nothing."""
+    """The scope of stored conditions; None if they can no longer be read, in which case nothing counts."""
     if not text:
         return EVERYTHING
     try:
@@ -76,7 +76,7 @@ def cached(text: str, campaign_type: str) -> Scope | None:
 
 
 def sentence(campaign: Campaign) -> str:
-    """What the campaign counts, as a marketer reads it back; of conditions that can no longer be read, why."""
+    """What the campaign counts, as a sentence for marketers; if the conditions can no longer be read, the reason."""
     try:
         scope = read(campaign.conditions, campaign_type=campaign.type)
     except ConditionsError as error:
@@ -99,7 +99,7 @@ def sentence(campaign: Campaign) -> str:
 
 
 def problem_of(campaign: Campaign) -> str:
-    """Why the campaign's conditions cannot be kept; empty where they can."""
+    """Why the campaign's conditions cannot be saved; empty if they can."""
     try:
         read(campaign.conditions, campaign_type=campaign.type)
     except ConditionsError as error:
@@ -113,6 +113,6 @@ def problem_of(campaign: Campaign) -> str:
 
 
 def catalogued(items: Iterable[Item], known: frozenset[int] | None) -> tuple[int, ...]:
-    """The products among the items, each once; `known`: those of the brand, None where all of them are."""
+    """The distinct products among the items. `known`: the brand's products; None if all items are the brand's."""
     ids = {item.product_id for item in items if item.product_id is not None}
     return tuple(sorted(ids if known is None else ids & known))

@@ -1,4 +1,4 @@
-"""The snapshot: what accruals must know about their customers and brands, read in one statement for all of them."""
+"""The snapshot: everything that accruals need to know about their customers and brands, read in one statement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from loyalty.points.level_periods.rules import LevelRule, rule_from
 from loyalty.points.levels import Level
 
 ZERO = Decimal(0)
-LevelRow = tuple[str, str, str, str]  # name, threshold, kind and value of what a scan gives
-UseRow = tuple[int, str, str, str, int]  # rule, period and when it began; points and events that it gave in it
-# One statement's worth, as the statements' own LIMIT says.
+LevelRow = tuple[str, str, str, str]  # name, threshold, kind and value of a scan's reward
+UseRow = tuple[int, str, str, str, int]  # rule, period and its start; points and events given in it
+# The most that one statement reads: the same as its LIMIT.
 MAX_ACTIONS = 100
-# A set of rules that changes while it is read is read again; staff do not change rules for ever.
+# A set of rules that changes while it is read is read again, at most this often.
 TRIES = 5
 
 
@@ -51,8 +51,8 @@ class AccrualLookup(Protocol):
 class AccrualSnapshot:
     """The customer's and the brand's state when the accrual began; `account` is a user_point_id.
 
-    `rules` are those that were in force, `used` what those with limits have given, as they are read, `catalogue`
-    what the brand's products say of an order's items, and `segments` those that the member is in, where a rule asks.
+    `rules` were in force then, `used` is the stored usage of those with limits, and `catalogue` has an order's items as
+    the brand's products describe them. `segments` are the member's, read only if a rule needs them.
     """
 
     zone: ZoneInfo
@@ -67,7 +67,7 @@ class AccrualSnapshot:
     balance: Decimal
     lifetime: Decimal
     owed: Decimal
-    level_rule: LevelRule | None  # where levels have periods
+    level_rule: LevelRule | None  # None unless levels have periods
     before_period: Decimal
     period_from: date | None
     level_due_at: datetime | None
@@ -79,7 +79,7 @@ class AccrualSnapshot:
     listened: frozenset[str]
     external_system: int | None
     sends_notifications: bool
-    unconfirmed: bool  # the brand asks for a confirmed e-mail address, and the customer's is not
+    unconfirmed: bool  # the brand requires a confirmed e-mail address, and the customer's is not confirmed
     rules: RuleSet
     history: History
     used: dict[str, Any]
@@ -88,17 +88,17 @@ class AccrualSnapshot:
 
     @property
     def counted(self) -> Decimal:
-        """What counts towards a level."""
+        """The points that count towards a level."""
         return self.lifetime - self.before_period if self.level_rule else self.lifetime
 
     def is_settled(self, at: datetime) -> bool:
-        """Whether level and period are those of the moment, where levels have periods."""
+        """Whether level and period are up to date at this moment; always True without level periods."""
         if self.level_rule is None:
             return True
         return self.level_due_at is not None and at < self.level_due_at and self.period_began(at)
 
     def period_began(self, at: datetime) -> bool:
-        """False: another machine's clock was ahead, and has begun the account's next period already."""
+        """False if another machine's fast clock has already begun the account's next period."""
         return self.level_rule is None or self.period_from is None or self.level_rule.today(at) >= self.period_from
 
     @property
@@ -106,7 +106,7 @@ class AccrualSnapshot:
         return self.daily_point_limit is not None or self.monthly_point_limit is not None
 
     def of_member(self, context: ActionContext) -> ActionContext:
-        """The action as this member's."""
+        """The action's context, completed with this member's data."""
         level = levels.current_level(levels=self.levels, name=self.current_level)
         known = context.in_catalogue(self.catalogue) if self.catalogue else context
         return known.of_member(
@@ -114,7 +114,7 @@ class AccrualSnapshot:
         )
 
     def usage(self, at: datetime) -> LimitUsage:
-        """What rules with limits have given, in the periods that the moment lies in."""
+        """What rules with limits have given, in the periods that contain this moment."""
         budgets = {rule_id: Used(Decimal(points), events) for rule_id, points, events in self.used.get("budgets") or ()}
         return usage_at(at.astimezone(self.zone), self.used.get("uses"), budgets)
 
@@ -124,7 +124,7 @@ def levels_of(rows: Sequence[LevelRow] | None) -> tuple[Level, ...]:
 
 
 def usage_at(local: datetime, uses: Sequence[UseRow] | None, budgets: dict[int, Used]) -> LimitUsage:
-    """What rules with limits have given a member in the periods that the brand's local moment lies in."""
+    """What rules with limits have given a member, in the periods that contain the brand's local moment."""
     starts = starts_of(local)
     current = {
         (rule_id, period): Used(Decimal(points), events)
@@ -136,7 +136,7 @@ def usage_at(local: datetime, uses: Sequence[UseRow] | None, budgets: dict[int, 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """A row of fetch_snapshots.sql; what the member has is None where the customer is no member yet."""
+    """A row of fetch_snapshots.sql. The member's columns are None if the customer is not a member yet."""
 
     item: int
     time_zone: str
@@ -190,9 +190,9 @@ def fetch_one(lookup: AccrualLookup) -> AccrualSnapshot:
 
 
 def fetch_many(lookups: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]:
-    """A snapshot for each of at most MAX_ACTIONS lookups; None where there is no such active user.
+    """A snapshot for each of at most MAX_ACTIONS lookups; None if there is no such active user.
 
-    One statement; a process that does not know a brand's rules as they are now reads them first.
+    Runs one statement. A process whose cached rules of a brand are out of date loads them and runs it again.
     """
     result: list[AccrualSnapshot | None] = [None] * len(lookups)
     requested = list(enumerate(lookups))
@@ -207,7 +207,7 @@ def fetch_many(lookups: Sequence[AccrualLookup]) -> list[AccrualSnapshot | None]
 
 
 def fetch_with(lookup: AccrualLookup, rule_set: RuleSet) -> AccrualSnapshot | None:
-    """As if these rules were in force: for who tries them."""
+    """A snapshot as if these rules were in force, for trials; None if there is no such active user."""
     rows = FETCH_SNAPSHOTS.all(actions=ENCODER.encode([_parameters_of(0, lookup, rule_set)]))
     return _snapshot(rows[0], rule_set) if rows else None
 
@@ -215,7 +215,7 @@ def fetch_with(lookup: AccrualLookup, rule_set: RuleSet) -> AccrualSnapshot | No
 def _fetch(
     lookups: Sequence[tuple[int, AccrualLookup]], snapshots: list[AccrualSnapshot | None]
 ) -> list[tuple[int, AccrualLookup]]:
-    """Fill in what there is; returns the look-ups that were made with rules that are no longer in force."""
+    """Fill in the snapshots that can be read; returns the look-ups that used rules which are no longer in force."""
     sets = {lookup.brand_id: rules.cached(lookup.brand_id) for _item, lookup in lookups}
     rows = [_parameters_of(item, lookup, sets[lookup.brand_id]) for item, lookup in lookups]
     by_item = dict(lookups)
@@ -254,7 +254,7 @@ def _parameters_of(item: int, lookup: AccrualLookup, rule_set: RuleSet) -> dict[
         requested["wants_last"] = True
     if Needs.SEGMENTS in needed.needs:
         requested["wants_segments"] = True
-    if contexts and contexts[0].kind == ORDER:  # also for campaigns, which the statement itself finds
+    if contexts and contexts[0].kind == ORDER:  # campaigns need them too; the statement itself selects those
         requested["wants_catalogue"] = Needs.CATALOGUE in needed.needs
         requested["products"] = [each.product_id for each in contexts[0].items if each.product_id]
         requested["skus"] = [each.sku for each in contexts[0].items if each.sku]

@@ -1,4 +1,4 @@
-"""What an action would earn, tried by the very functions that accrue: nothing is written."""
+"""Computes what an action would earn with the functions that accrue, without writing anything."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ TYPES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What the action earns by the rules in force, what it would earn with the rule that is tried beside them, and why
-    that one does not count: the conditions that do not hold, or that it does not run then."""
+    """What the action earns by the rules in force (`now`), and what it would earn with the tried rule too (`then`).
+    `failed`: its conditions that do not hold; `runs`: whether it runs at the action's moment."""
 
     now: Award
     then: Award
@@ -42,7 +42,7 @@ class Trial:
 
 
 def with_rule(brand_id: int, rule: EarningRule) -> RuleSet:
-    """The rules in force, with this one as it stands in place of its own version."""
+    """The rules in force, with the given state of `rule` in place of its stored version."""
     _number, contents = rules.contents_at(brand_id)
     own = rule.pk or 0
     remaining = [each for each in contents if each[0] != own]
@@ -50,7 +50,7 @@ def with_rule(brand_id: int, rule: EarningRule) -> RuleSet:
 
 
 def try_rule(rule: EarningRule, *, user_id: int, context: ActionContext) -> Trial:
-    """Raises UserNotFound, ConditionsError and LimitsError; a rule that was never saved may be tried."""
+    """Try a rule, saved or not, on an action. Raises UserNotFound, ConditionsError and LimitsError."""
     action = QualifyingAction(
         brand_id=rule.brand_id,
         user_id=user_id,
@@ -84,21 +84,21 @@ ANSWERED_BY_SCAN = frozenset({Needs.NOTHING, Needs.CATALOGUE})
 
 @dataclass(frozen=True, slots=True)
 class KnownMember:
-    """What whoever scans has read of the member already."""
+    """What the scan has already read about the member."""
 
     zone: ZoneInfo
     state: MemberState
 
     def is_enough_for(self, candidates: Iterable[Candidate]) -> bool:
-        """Whether these rules ask neither for the member's past and segments nor for budgets. A scan's action says
-        itself what the catalogue does of its product."""
+        """Whether these rules need neither the member's history or segments nor budgets. A scan's action already
+        contains the catalogue data of its product."""
         return all(
             each.needs in ANSWERED_BY_SCAN and all(limit.per == MEMBER for limit in each.rule.limits)
             for each in candidates
         )
 
     def points(self, action: QualifyingAction, rule_set: RuleSet) -> Decimal:
-        """What the action, which nobody has claimed yet, would earn."""
+        """What the action would earn if nobody has claimed it yet."""
         name, level_rows, uses = self.state
         all_levels = levels_of(level_rows)
         level = levels.current_level(levels=all_levels, name=name)
@@ -108,10 +108,10 @@ class KnownMember:
 
 
 def points_by_rules(action: QualifyingAction, *, version: int, member: KnownMember | None = None) -> Decimal | None:
-    """What the action would earn by the rules as a version of their set has them; None where none of them could match.
+    """What the action would earn by this version of the brand's rules; None if no rule could match.
 
-    One statement, where what is known of the `member` is not enough; a process that does not know that version of the
-    rules reads them first.
+    Runs one statement unless the data in `member` suffices. A process that has not cached this version of the rules
+    loads it first.
     """
     rule_set = rules.cached(action.brand_id)
     if rule_set.version != version:

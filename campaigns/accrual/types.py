@@ -1,4 +1,4 @@
-"""What an accrual is made of: the action, the request, the result."""
+"""The data types of an accrual: the action, the request, the result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ ZERO = Decimal(0)
 
 
 class AccrualReason(NamedTuple):
-    """One reason to credit points: `reason_id` is the auth code of a scan, else a namespaced id.
+    """One reason to credit points: `reason_id` is the auth code of a scan, otherwise a namespaced ID.
 
-    `profile_field`: of a profile change, the field that this reason is about. `names`: what values of the note are
-    called in other languages.
+    `profile_field`: the field of a profile change that this reason is about. `names`: translations of the values in the
+    note.
     """
 
     reason_id: str
@@ -35,7 +35,7 @@ class AccrualReason(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QualifyingAction:
-    """What a customer did, the context that decide what it earns, and why it counts once.
+    """What a customer did, the context that decides what it earns, and the reasons that make it count once.
 
     `happened_at` decides which campaigns and rules were running; `at` is when the points are credited. An action that
     is not `limited` is credited in full, whatever the brand's daily and monthly limits are. `needs_approval`: the
@@ -65,7 +65,7 @@ class QualifyingAction:
 
     @property
     def requested_contexts(self) -> list[ActionContext]:
-        """What each of the reasons is about."""
+        """The context of each reason."""
         return [context_of(reason, self.context) for reason in self.reasons]
 
 
@@ -75,8 +75,8 @@ def context_of(reason: AccrualReason, context: ActionContext) -> ActionContext:
 
 @dataclass(frozen=True, slots=True)
 class AccrualRequest:
-    """An action and its leased event. `extra_cte` builds what the caller writes in the same statement, from the points
-    that are credited and the limit that cut them."""
+    """An action and its leased event. `extra_cte` builds what the caller writes in the same statement, from the
+    credited points and the limit that cut them."""
 
     event: messages.LeasedEvent
     action: QualifyingAction
@@ -85,7 +85,7 @@ class AccrualRequest:
 
 @dataclass(frozen=True, slots=True)
 class AccrualResult:
-    """What an action brings: ledger entries, points, progress and the level; `limit` where a point limit cut it."""
+    """What an action earns: ledger entries, points, progress and the level; `limit` if a point limit cut it."""
 
     entries: tuple[LedgerEntry, ...]
     points_earned: Decimal
@@ -98,16 +98,16 @@ class AccrualResult:
     limit: RemainingLimit | None
     uses: "RuleUses"
     points_pending: Decimal = ZERO
-    settled: Decimal = ZERO  # of what the account owed, taken from the points earned
+    settled: Decimal = ZERO  # points owed by the account, settled with the points earned
     release_at: datetime | None = None
-    level_change: "LevelRise | None" = None  # where levels have periods
+    level_change: "LevelRise | None" = None  # None unless levels have periods
 
     @property
     def transaction_id(self) -> int | None:
         return self.entries[-1].number if self.entries else None
 
     def answer(self) -> dict[str, Any]:
-        """`data` of spec 4.1; also what is stored on the event."""
+        """`data` of spec 4.1, which is also stored on the event."""
         answer: dict[str, Any] = {
             "points_earned": json_number(self.points_earned),
             "new_balance": json_number(self.new_balance),
@@ -136,7 +136,7 @@ class AccrualResult:
 
 
 def serialize_progress(step: ProgressStep) -> dict[str, Any]:
-    """As answers and outcomes have it; `progress` in whole steps or units of the currency."""
+    """Progress as in answers and outcomes; `progress` is in whole steps or units of the currency."""
     result = {
         "campaign_id": step.campaign.campaign_id,
         "campaign_name": step.campaign.campaign_name,
@@ -154,7 +154,7 @@ def serialize_progress(step: ProgressStep) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class RuleUses:
-    """What rules with limits give by an accrual, as write_accruals.sql takes it: to the member, and out of budgets."""
+    """What rules with limits give in an accrual, as write_accruals.sql takes it: to the member, and from budgets."""
 
     of_member: tuple[dict[str, Any], ...] = ()
     of_budgets: tuple[dict[str, Any], ...] = ()
@@ -165,7 +165,7 @@ class RuleUses:
 
 @dataclass(frozen=True, slots=True)
 class LevelRise:
-    """A level that an accrual reached by so many points of the period, and its last day; None: it does not end."""
+    """A level that an accrual reached, the period's points, and the level's last day (None: it does not end)."""
 
     before: str
     after: str

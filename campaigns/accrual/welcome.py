@@ -1,7 +1,7 @@
 """Welcome points: each new member's joining becomes an action, which earns by the brand's rules, once ever.
 
-A beat publishes the events. An event has the id of its account, and its ledger entry one reason: whoever is killed in
-between, or comes twice, pays once.
+A beat task publishes the events. Each event ID is derived from the account, and the ledger entry has one reason. So a
+crash or a repeated call never pays a member twice.
 """
 
 import uuid
@@ -23,22 +23,22 @@ from loyalty.points import ledger
 
 KIND = EarningRule.Kind.WELCOME.value
 REASON = "welcome:member"
-# Any constant UUID: a name space of its own for welcome events.
+# An arbitrary constant UUID: the namespace for the IDs of welcome events.
 EVENT_ID_NAMESPACE = uuid.UUID("5b1c8f4e-6d0a-4b63-a5c7-2f0d9f6f7e11")
-# Whoever joined longer ago is welcomed no more: so long the beat may stand still.
+# Members who joined longer ago get no welcome points: an outage of the beat may last this long.
 LATEST = timedelta(days=3)
 CHUNK = 500
-# Of one brand at a time, and for how long a call works: joining by the thousand keeps nobody else's actions waiting.
+# Maximum events for one brand per call, and how long a call works: mass enrolments do not delay others' actions.
 MAX_PUBLISHED = 500
 TURN_SECONDS = 30
 MAX_ID = 2**63 - 1
 
 
 def publish_welcomes(*, at: datetime) -> int:
-    """Publish an event for each new member of the brands that have a rule for it; returns how many are new.
+    """Publish an event for each new member of the brands that have a welcome rule. Returns how many are new.
 
-    The brands come in any order, the members of each newest first, as far as the time of a call reaches. One at which
-    it fails is logged, and keeps no other waiting.
+    Brands are processed in random order, the newest members of each first, until the time of the call is up. An error
+    at one brand is logged and does not stop the others.
     """
     until = monotonic() + TURN_SECONDS
     rules = EarningRule.objects.filter(kind=KIND, state=EarningRule.State.ACTIVE)
@@ -49,7 +49,7 @@ def publish_welcomes(*, at: datetime) -> int:
 
 
 def _publish(brand_id: int, at: datetime, until: float) -> int:
-    """Each portion commits by itself; stopped anywhere, the next call goes on."""
+    """Each portion commits separately, so the next call can continue after an interruption."""
     published = 0
     for portion in _portions(brand_id, at):
         if published >= MAX_PUBLISHED or monotonic() > until:
@@ -69,9 +69,9 @@ def _publish(brand_id: int, at: datetime, until: float) -> int:
 
 
 def _portions(brand_id: int, at: datetime) -> Iterator[list[UserPoints]]:
-    """Members who joined lately, since the brand has a rule for it, and have no welcome points.
+    """Yield members who joined recently, while the brand had a welcome rule, and have no welcome points.
 
-    Those who were brought along from another programme with points are no new members.
+    Members with an opening balance from another programme do not count as new.
     """
     rules = EarningRule.objects.filter(brand=brand_id, kind=KIND, state=EarningRule.State.ACTIVE)
     since = min((rule.starts_at or rule.state_changed_at for rule in rules), default=at)

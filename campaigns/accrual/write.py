@@ -22,7 +22,7 @@ INSERT_LEVEL_CHANGES = part("campaigns/accrual/sql/insert_level_changes.sql")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Parts:
-    """What a statement that writes accruals has beside the usual; those that have the same are written together."""
+    """The optional parts of a statement that writes accruals. Accruals with the same parts are written together."""
 
     extra_cte: str = ""
     has_uses: bool = False
@@ -40,8 +40,8 @@ class Parts:
 def write(accruals: Sequence[PendingAccrual]) -> set[int]:
     """Write accruals that have the same parts; returns the indexes of those written.
 
-    The account or event of the others has changed since their snapshot, or a budget has too little left, and
-    nothing of them was written.
+    Nothing is written of the others: their account or event has changed since the snapshot, or a budget has too little
+    left.
     """
     parts = Parts.of(accruals[0])
     at = accruals[0].request.action.at
@@ -79,7 +79,7 @@ def write(accruals: Sequence[PendingAccrual]) -> set[int]:
 
 
 def record_metrics(accrual: PendingAccrual) -> None:
-    """How long it took from the action until the points were credited."""
+    """Record the time from the action until its points were credited."""
     if accrual.result.entries:
         event = accrual.request.event
         metrics.credited(kind=event.kind, seconds=time() - event.time.timestamp())
@@ -100,7 +100,7 @@ def _rule_uses(accruals: Sequence[PendingAccrual], parts: Parts) -> dict[str, st
 
 
 def _level_changes(accruals: Sequence[PendingAccrual]) -> dict[str, str]:
-    """Parameter of the part about levels that end."""
+    """Parameters of the part about levels that end."""
     changes = [(item, each.result.level_change) for item, each in enumerate(accruals)]
     rows = [
         {
@@ -118,7 +118,7 @@ def _level_changes(accruals: Sequence[PendingAccrual]) -> dict[str, str]:
 
 @cache
 def statement_with(parts: Parts) -> Query[int]:
-    """The statement that writes accruals, with more CTEs for what is not usual."""
+    """The statement that writes accruals, with extra CTEs for the optional parts."""
     return query_values(
         "campaigns/accrual/sql/write_accruals.sql",
         "item",

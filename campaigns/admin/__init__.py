@@ -1,4 +1,4 @@
-"""The portal's pages about campaigns, what earns, replays, own kinds of events, what customers reach, segments and
+"""The portal's pages about campaigns, earning rules, replays, own kinds of events, milestone rewards, segments and
 broadcasts."""
 
 from campaigns.admin import campaigns, event_kinds, progress, reward_claims, segments

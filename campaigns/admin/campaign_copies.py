@@ -1,4 +1,4 @@
-"""Duplicates a campaign with its milestones, switched off and under a name of its own."""
+"""Duplicates a campaign with its milestones, switched off and with a unique name."""
 
 from decimal import Decimal
 from functools import partial
@@ -19,17 +19,17 @@ from portal.unfold import action
 
 
 class CampaignCopies(TenantAdmin):
-    """Part of the page of campaigns."""
+    """Part of the model admin of campaigns."""
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        """To whoever may add such a row at the very brand whose this is."""
+        """Only users who may add a campaign at this campaign's brand."""
         if object_id is None:
             return False
         return self.has_add_permission(request, self.get_object(request, str(object_id)))
 
     @action(description=gettext_lazy("Duplicate"), url_path="duplicate", icon="content_copy", permissions=["duplicate"])
     def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The page that says what is made and asks why; its button does it."""
+        """Confirm on a page that names what is created and asks for a reason, then duplicate."""
         campaign = self.get_object(request, object_id)
         requested = ConfirmedAction(
             page=self,
@@ -65,7 +65,7 @@ class CampaignCopies(TenantAdmin):
 
 
 def name_of_copy(campaign: Campaign) -> str:
-    """One that no other campaign of the brand has."""
+    """A name that no other campaign of the brand has."""
     taken = set(Campaign.objects.filter(brand=campaign.brand).values_list("campaign_name", flat=True))
     names = (
         _("%(name)s (copy %(number)d)") % {"name": campaign.campaign_name[:100], "number": number}

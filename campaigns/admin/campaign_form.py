@@ -1,4 +1,4 @@
-"""The form of a campaign: its conditions are rows as those of earning rules."""
+"""The form of a campaign. Its conditions are rows like those of earning rules."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ MAX_RUNNING = 50  # campaigns of a type at once
 
 
 class CampaignForm(TenantForm):
-    """Refuses what could not be counted."""
+    """Rejects campaigns that could not be counted."""
 
     conditions = RowsField(
         part="conditions",
@@ -34,14 +34,14 @@ class CampaignForm(TenantForm):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if "conditions" in self.fields:  # where the rows look up what there is to choose from
+        if "conditions" in self.fields:  # the rows look up their choices at this brand
             brand = self.instance.brand_id or self.initial.get("brand") or ""
             self.fields["conditions"].widget.attrs["data-brand"] = brand
         if "step_by" in self.fields:
             self.fields["step_by"].required = False
 
     def clean_step_by(self) -> str:
-        """Who says nothing means what the campaign counts already, of a new one its actions."""
+        """An empty value keeps the stored one, or counts actions in a new campaign."""
         step_by: str = self.cleaned_data["step_by"] or self.instance.step_by
         return step_by
 
@@ -56,7 +56,7 @@ class CampaignForm(TenantForm):
 
 
 def problems_of(campaign: Campaign, *, step_before: str | None) -> dict[str, str]:
-    """By field, why the campaign cannot be saved as it is; the page, files and brand files ask here."""
+    """Why the campaign cannot be saved, by field. Used by the page, spreadsheet imports and brand files."""
     problems: dict[str, str] = {}
     if text := scopes.problem_of(campaign):
         problems["conditions"] = text
@@ -64,7 +64,7 @@ def problems_of(campaign: Campaign, *, step_before: str | None) -> dict[str, str
 
 
 def _too_many(campaign: Campaign) -> dict[str, str]:
-    """Each action looks at all campaigns of its type that run."""
+    """Limit the campaigns of a type: each action evaluates all running ones."""
     active = Campaign.objects.filter(brand=campaign.brand_id, type=campaign.type, is_active=True)
     if not campaign.is_active or active.exclude(pk=campaign.pk).count() < MAX_RUNNING:
         return {}
@@ -73,14 +73,14 @@ def _too_many(campaign: Campaign) -> dict[str, str]:
 
 
 def _without_bound(campaign: Campaign) -> dict[str, str]:
-    """Rounds stay when an order is returned: somebody could order and return for ever."""
+    """Returns keep finished rounds, so without a budget a customer could order and return for ever."""
     if campaign.is_repeatable and campaign.type == Campaign.Type.ORDER and campaign.budget is None:
         return {"budget": _("Set a budget: members keep what they won in a round when they return the order.")}
     return {}
 
 
 def _begun(campaign: Campaign, step_before: str | None) -> dict[str, str]:
-    """What was counted in one way cannot go on in another."""
+    """Once members have begun, the way of counting cannot change."""
     if campaign.pk and step_before != campaign.step_by and campaign.progress_rows.exists():
         return {"step_by": _("Members have already begun. Duplicate the campaign to count in another way.")}
     return {}

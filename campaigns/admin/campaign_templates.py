@@ -1,4 +1,4 @@
-"""Templates of campaigns: what a new one may begin with, as cards. Some are earning rules instead."""
+"""Campaign templates: what a new campaign may begin with, shown as cards. Some are earning rules instead."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from campaigns.models.earning_rules import EarningRule
 Type, StepBy = Campaign.Type, Campaign.StepBy
 Kind, Effect = EarningRule.Kind, EarningRule.Effect
 DAY = timedelta(days=1)
-AWAY_DAYS = 60  # after which somebody is to be won back
+AWAY_DAYS = 60  # without activity, before a member is to be won back
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignTemplate:
-    """`initial` fills the wizard, or for a rule its form, as seen at a moment in the brand's zone."""
+    """`initial` returns the initial values of the wizard or of a rule's form, at a moment in the brand's zone."""
 
     name: str
     title: Any
@@ -32,7 +32,7 @@ class CampaignTemplate:
 
 
 def _milestones(*rows: tuple[int, int]) -> dict[str, Any]:
-    """Rows of the wizard: at which progress how many points."""
+    """The wizard's milestone rows: pairs of progress and points."""
     return {
         name: value
         for number, (at, points) in enumerate(rows, 1)

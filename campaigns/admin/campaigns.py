@@ -75,7 +75,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
         js = (Script("campaigns/rule_builder.js", type="module"),)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Nothing was paid of a new one; who may only read has the sentence instead of the rows."""
+        """Hide the budget of a new campaign. Users who may only view get the sentence instead of the condition rows."""
         result = super().get_fieldsets(request, obj)
         if obj is None:
             hidden = {"reads_back", "budget_now"}
@@ -84,7 +84,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
         return without(result, hidden)
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Campaign:
-        """Who activates a campaign launches it; its start is saved and noted as if it had been typed."""
+        """Activating a campaign launches it. Its start is saved and logged as if it had been entered in the form."""
         campaign: Campaign = super().save_form(request, form, change)
         before = campaign.starts_at
         if campaign.is_active and (not change or "is_active" in form.changed_data):
@@ -93,7 +93,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
             form.changed_data.append("starts_at")
         return campaign
 
-    # --- What it shows
+    # --- Columns
 
     def get_queryset(self, request: HttpRequest) -> Any:
         begun = UserLoyaltyCampaign.objects.filter(campaign=OuterRef("pk"))
@@ -109,7 +109,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
 
     @display(description=gettext_lazy("state"))
     def state(self, campaign: Any) -> SafeString:
-        """A switch alone would call an ended campaign active."""
+        """From switch and dates: by the switch alone, an ended campaign would be active."""
         at = timezone.now()
         state = lifecycle.state_of(campaign, at=at)
         was_launched = campaign.has_begun or lifecycle.has_started(campaign, at=at)
@@ -118,7 +118,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
 
     @display(description=gettext_lazy("paid so far"))
     def budget_now(self, campaign: Campaign) -> SafeString | str:
-        """Of a campaign with a budget; a badge says that nothing is left."""
+        """What a campaign with a budget has paid; a badge if nothing is left."""
         spent = CampaignBudgetUse.objects.filter(campaign=campaign).first()
         if campaign.budget is None or spent is None:
             return "-"
@@ -128,7 +128,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
 
     @display(description=gettext_lazy("batches"))
     def linked_batches(self, campaign: Campaign) -> str:
-        """What the codes that name this campaign earn without it; whoever switches it off reads it before."""
+        """What codes that name this campaign earn without it, for staff who are about to switch it off."""
         return (
             " ".join(linked_batches.terms_of(campaign))
             if campaign.pk
@@ -144,7 +144,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
             self.message_user(request, warning, messages.WARNING)
 
     def _warn_without_goal(self, request: HttpRequest, campaign: Campaign) -> None:
-        """Staff who forgot the goal's own milestone learn that reaching the goal gives nothing."""
+        """Warn if the goal has no milestone, so that reaching it gives nothing."""
         if not campaign.milestones.filter(threshold=campaign.target_value).exists():
             text = _("The goal has no milestone. Add one at %(goal)d, or reaching the goal earns no reward.")
             self.message_user(request, text % {"goal": campaign.target_value}, messages.WARNING)

@@ -21,7 +21,7 @@ from portal.unfold import TextWidget, display
 
 
 class EventKindFieldForm(RowForm):
-    """A field whose name and type stay as they are once it is saved."""
+    """A field whose name and type cannot change once it is saved."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -33,7 +33,7 @@ class EventKindFieldForm(RowForm):
 
 
 class EventKindFieldForms(BoundedTable):
-    """Rejects more fields than a kind may have, and a name that is there twice."""
+    """Rejects duplicate names, and more fields than a kind may have."""
 
     def clean(self) -> None:
         super().clean()
@@ -77,7 +77,7 @@ class EventKindAdmin(TranslationsAdmin):
     inlines = (EventKindFields,)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Systems send events by its name."""
+        """A saved name is read-only: other systems send events by it."""
         fields = super().get_readonly_fields(request, obj)
         return [*fields, "name"] if obj else fields
 
@@ -89,7 +89,7 @@ class EventKindAdmin(TranslationsAdmin):
         return ", ".join(names) or _("None yet. Without a rule its events earn nothing.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What a rule or an event was ever for is switched off, not deleted."""
+        """A kind that ever had a rule or an event is switched off, not deleted."""
         return super().has_delete_permission(request, obj) and (obj is None or not is_used(obj))
 
 
@@ -98,6 +98,6 @@ def rules_of(kind: EventKind) -> Any:
 
 
 def is_used(kind: EventKind) -> bool:
-    """Whether a rule is for it, or an event of it was taken in."""
+    """Whether a rule is for this kind, or an event of it was received."""
     events = Event.objects.from_outside().filter(brand=kind.brand_id, detail_type=kind.name)
     return rules_of(kind).exists() or events.exclude(status=Event.Status.IGNORED).exists()

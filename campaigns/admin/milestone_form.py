@@ -15,7 +15,7 @@ from portal.mixins.translations import TranslationsInline, translated_form
 
 
 class MilestoneForm(RowForm):
-    """A reward of the catalogue brings its name; whatever else a milestone gives needs one."""
+    """A reward of the catalogue provides its name; any other milestone needs one."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -54,7 +54,7 @@ class MilestoneForms(BoundedTable):
                 form.add_error("threshold", above_goal(goal))
 
     def check_ceiling(self) -> None:
-        """What paid more than the ceiling before may stay as it is, or fall."""
+        """A milestone that already paid more than the ceiling may stay or be lowered."""
         if self.instance.brand_id is None:
             return
         ceiling = Decimal(self.instance.brand.max_points_per_scan)
@@ -65,7 +65,7 @@ class MilestoneForms(BoundedTable):
                 form.add_error("reward_points", above_ceiling(most))
 
     def check_brand(self) -> None:
-        """Whoever works for several brands is offered the rewards of all of them."""
+        """Staff of several brands can choose from all their rewards, so check the brand here."""
         for form in self.forms:
             reward = form.cleaned_data.get("reward") if form.is_valid() else None
             if reward is not None and self.instance.brand_id not in {None, reward.brand_id}:
@@ -94,7 +94,7 @@ class Milestones(TranslationsInline):
     fields = ("threshold", "reward", "reward_name", "reward_points", "auto_claim")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A reward that somebody holds cannot be taken away with its milestone."""
+        """A milestone whose reward a member has cannot be deleted."""
         if not super().has_delete_permission(request, obj):
             return False
         return obj is None or not RewardClaim.objects.filter(milestone__campaign=obj).exists()

@@ -1,4 +1,4 @@
-"""Page: how far customers are in a campaign. For reading: accrual writes it."""
+"""Page: how far customers are in a campaign. Read-only: accrual writes the rows."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +22,7 @@ MAX_DISPLAYED = 10
 
 @dataclass(frozen=True, slots=True)
 class CampaignProgress:
-    """How far a customer is in a campaign, as the customer's page shows it; `percent` of the goal."""
+    """How far a customer is in a campaign, as shown on the customer's page; `percent` of the goal."""
 
     name: str
     text: str
@@ -54,7 +54,7 @@ class CampaignProgressAdmin(ExportingAdmin):
 
 
 def reached(row: UserLoyaltyCampaign) -> str:
-    """Such as 3 / 5; where a campaign is repeated, with the round."""
+    """Such as 3 / 5; with the round if the campaign is repeatable."""
     text = f"{row.displayed_progress.normalize():f} / {row.campaign.target_value}"
     if row.round == 1 and not row.campaign.is_repeatable:
         return text
@@ -62,7 +62,7 @@ def reached(row: UserLoyaltyCampaign) -> str:
 
 
 def of_customer(request: HttpRequest, customer: int, brand: Brand) -> list[CampaignProgress] | None:
-    """The campaigns of a brand that a customer got ahead in last; None for who may not see that."""
+    """The campaigns in which the customer progressed last; None if the user may not see them."""
     if brand.pk not in brand_scope(request.user, VIEW, "campaigns.userloyaltycampaign"):
         return None
     rows = UserLoyaltyCampaign.objects.filter(user=customer, campaign__brand=brand).select_related("campaign")

@@ -1,4 +1,4 @@
-"""Campaigns with their milestones as files."""
+"""Imports and exports campaigns with their milestones."""
 
 import copy
 import re
@@ -27,9 +27,9 @@ from portal.import_export.plans import PlannedRow
 from portal.import_export.resource import BATCH, TenantResource
 from portal.import_export.tables import Table
 
-MAX_MILESTONES = 2_000  # of one file, in all its campaigns
+MAX_MILESTONES = 2_000  # in all campaigns of a file
 MOMENT = gettext_lazy("Such as 2026-12-31 18:00, in the brand's time zone.")
-# The columns of each milestone; its number stands between "milestone_" and these.
+# The columns of each milestone: "milestone_", its number and one of these.
 PARTS = {
     "threshold": column(Milestone, "threshold"),
     "catalogue_reward": column(Milestone, "reward", reference="name"),
@@ -49,22 +49,22 @@ def title(number: int, part: str) -> str:
 
 @dataclass(slots=True)
 class MilestonesPlan:
-    """What becomes of the milestones of one campaign."""
+    """What an import does to the milestones of one campaign."""
 
     new: list[Milestone] = field(default_factory=list)
     changed: list[Milestone] = field(default_factory=list)
     same: list[Milestone] = field(default_factory=list)
     removed: list[Milestone] = field(default_factory=list)
-    columns: dict[int, int] = field(default_factory=dict)  # of each threshold the number in the columns
+    columns: dict[int, int] = field(default_factory=dict)  # threshold to column number
 
     def remaining(self) -> Iterator[Milestone]:
         yield from (*self.new, *self.changed, *self.same)
 
 
 class CampaignResource(TenantResource):
-    """Campaigns by their ids, or by names that only one has; their milestones by their thresholds.
+    """Campaigns by ID, or by a name that only one has; their milestones by threshold.
 
-    A file with columns of milestones has all of them: what it leaves out is removed.
+    A file with milestone columns must contain all milestones: those that it leaves out are removed.
     """
 
     name = column(Campaign, "campaign_name", "name")
@@ -131,12 +131,12 @@ class CampaignResource(TenantResource):
         import_id_fields = ("name",)
 
     def column_names(self, rows: Sequence[Any] = ()) -> list[str]:
-        """As many milestones as the campaign with most of them has."""
+        """Columns for as many milestones as the campaign with the most has."""
         number = max([1, *(len(row.milestones.all()) for row in rows)])
         return [*super().column_names(rows), *(title(n + 1, part) for n in range(number) for part in PARTS)]
 
     def check_table(self, table: Table) -> None:
-        """As for any file. Raises Invalid for too many milestones as well."""
+        """As for any file. Also raises Invalid for too many milestones."""
         super().check_table(table)
         columns = [at for at, name in enumerate(table.columns) if name.startswith("milestone_")]
         named = {(row.line, table.columns[at].split("_")[1]) for row in table.rows for at in columns if row.values[at]}
@@ -145,7 +145,7 @@ class CampaignResource(TenantResource):
             raise Invalid(text % {"most": grouped(MAX_MILESTONES)})
 
     def _look_up(self, dataset: Any) -> Iterator[tuple[ReferenceCell, dict[str, Model]]]:
-        """The rewards that milestones name as well: all of a file in one query."""
+        """Also look up the rewards that milestones name: all of a file in one query."""
         yield from super()._look_up(dataset)
         cell: ReferenceCell = PARTS["catalogue_reward"].widget
         columns = [name for name in dataset.headers if CATALOGUE_COLUMN.fullmatch(name)]
@@ -161,7 +161,7 @@ class CampaignResource(TenantResource):
 
     def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         own = super().exported(rows)
-        return own.prefetch_related(None).prefetch_related(WITH_REWARDS)  # rows() may have said so already
+        return own.prefetch_related(None).prefetch_related(WITH_REWARDS)  # rows() may have set the prefetch already
 
     def cells_of(self, row: Any) -> dict[str, str]:
         return {
@@ -244,7 +244,7 @@ class CampaignResource(TenantResource):
         planned.changes[_name(milestone)] = (was, now)
 
     def check_rows(self, rows: Sequence[PlannedRow]) -> None:
-        """The rules of the campaign's page."""
+        """Apply the checks of the campaign's form."""
         super().check_rows(rows)
         shrinking = [row.before.pk for row in rows if row.more.removed]
         claims = RewardClaim.objects.filter(milestone__campaign__in=shrinking)
@@ -293,7 +293,7 @@ class CampaignResource(TenantResource):
 
 
 def _name(milestone: Milestone) -> str:
-    """What previews and the audit log call it; no column is called like that."""
+    """The name in previews and in the audit log; it cannot clash with a column."""
     return f"milestone at {milestone.threshold}"
 
 
@@ -305,7 +305,7 @@ def _text(milestone: Milestone | None) -> str:
 
 
 def check_stored_milestones() -> None:
-    """Now, not at the end of the transaction: a colleague may have lowered the goal since the form was checked."""
+    """Check the constraint now, not at commit: a colleague may have lowered the goal since the form was checked."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")

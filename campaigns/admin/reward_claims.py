@@ -1,4 +1,4 @@
-"""Page: the rewards that customers reached. For reading: accrual and the customer's claim write them."""
+"""Page: the rewards that customers reached. Read-only: accrual and the customers' claims write the rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -49,7 +49,7 @@ class RewardClaimAdmin(ExportingAdmin):
 
 
 def wins(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
-    """In a customer's timeline: the rewards that they reached."""
+    """Timeline lines for the rewards that a customer reached."""
     rows = RewardClaim.objects.filter(pk__in=ids).select_related("milestone__campaign")
     return {
         str(row.pk): Line(

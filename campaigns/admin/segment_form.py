@@ -1,4 +1,4 @@
-"""The form of a segment: the rows of the rule builder, with what may be asked about members."""
+"""The form of a segment: the rows of the rule builder, with the fields of members."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from campaigns.segments.fields import MEMBER_FIELDS
 from loyalty.models.programme.segments import Segment
 from portal.base.forms import TenantForm
 
-MAX_SEGMENTS = 100  # of a brand: each is evaluated again and again
+MAX_SEGMENTS = 100  # of a brand: each is evaluated repeatedly
 
 
 def vocabulary() -> dict[str, Any]:
@@ -24,7 +24,7 @@ def vocabulary() -> dict[str, Any]:
 
 
 class SegmentForm(TenantForm):
-    """Refuses conditions that cannot be evaluated, and a brand's hundred-and-first segment."""
+    """Rejects conditions that cannot be evaluated, and more than MAX_SEGMENTS segments of a brand."""
 
     conditions = RowsField(part="conditions", empty={}, offered=vocabulary)
 

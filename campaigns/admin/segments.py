@@ -1,4 +1,4 @@
-"""Page: segments of members, with a live count and a sample while one is edited."""
+"""Page: segments of members, with a live count and a sample while staff edit one."""
 
 from typing import Any, ClassVar
 
@@ -60,7 +60,7 @@ class SegmentAdmin(TenantAdmin):
         return [*page_urls(self, views), *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The sentence is for who may only read; who edits has it next to the form."""
+        """The sentence is a field for users who may only view; editors have it next to the form."""
         result = super().get_fieldsets(request, obj)
         may = self.has_change_permission(request, obj) if obj else True
         hidden = {"reads_back"} if may else {"conditions"}
@@ -68,7 +68,7 @@ class SegmentAdmin(TenantAdmin):
             hidden |= {"problem", "used_by", "members_now", "age"}
         return without(result, hidden)
 
-    # --- What it shows
+    # --- Columns
 
     @display(description=gettext_lazy("members"), ordering="member_count")
     def members_now(self, segment: Segment) -> str:
@@ -82,7 +82,7 @@ class SegmentAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("problem"))
     def problem(self, segment: Segment) -> str:
-        """Why it is not evaluated any more."""
+        """Why the segment is no longer evaluated."""
         return member_conditions.problem_of(segment.conditions, brand=segment.brand) or "-"
 
     @display(description=gettext_lazy("the segment"))
@@ -101,7 +101,7 @@ class SegmentAdmin(TenantAdmin):
 
     @action(description=gettext_lazy("List members"), url_path="members", icon="group", permissions=["list_members"])
     def list_members(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The list of members, from which they are exported as well."""
+        """Redirect to the list of members, which can also export them."""
         segment = self.get_object(request, object_id)
         members = reverse("admin:loyalty_userpoints_changelist")
         return redirect(f"{members}?{urlencode({'segment': segment.pk})}")
@@ -120,7 +120,7 @@ class SegmentAdmin(TenantAdmin):
         )
 
     def try_out_of(self, request: HttpRequest, row: Segment | None) -> dict[str, Any]:
-        """Where the page's script asks; nothing for who may not change segments."""
+        """The addresses that the page's script calls; empty without permission to change segments."""
         may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
         if not may:
             return {}
@@ -129,17 +129,17 @@ class SegmentAdmin(TenantAdmin):
             "segment_brand": row.brand_id if row else self.get_changeform_initial_data(request).get("brand"),
         }
 
-    # --- What the script asks
+    # --- Answers to the script
 
     def offered(self, request: HttpRequest) -> HttpResponse:
-        """Values to choose from; `ids`: what these are called."""
+        """Values to choose from; with `ids`, the labels of these."""
         brand, name = self.brand_edited(request, request.GET.get("brand", "")), request.GET.get("name", "")
         if name not in OFFERED:
             raise Http404
         return value_choices.answer(request, brand=brand, name=name)
 
     def read(self, request: HttpRequest) -> HttpResponse:
-        """The conditions of a form that is not saved: as a sentence, how many members they have, and some of them."""
+        """The conditions of an unsaved form: as a sentence, the number of matching members, and some of them."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         brand = self.brand_edited(request, request.POST.get("brand", ""))
@@ -157,7 +157,7 @@ class SegmentAdmin(TenantAdmin):
         return JsonResponse({**answer, "sample": sample_of(result) if sees_members else []})
 
     def brand_edited(self, request: HttpRequest, brand_id: str) -> Brand:
-        """A brand whose segments the person may change. Raises Http404."""
+        """A brand whose segments the user may change. Raises Http404."""
         rows = [brand for brand in self.brands_seen(request) if str(brand.pk) == brand_id]
         within = self.brand_scope(request, "add change")
         if not rows or rows[0].pk not in within:
@@ -165,7 +165,7 @@ class SegmentAdmin(TenantAdmin):
         return rows[0]
 
     def store(self, obj: Segment, fields: set[str]) -> None:
-        """Whoever asks something else has it evaluated within a minute."""
+        """A segment with changed conditions is evaluated again within a minute."""
         if "conditions" in fields:
             obj.plan_fingerprint, obj.tried_at = "", None
             fields = fields | {"plan_fingerprint", "tried_at"}
@@ -174,7 +174,7 @@ class SegmentAdmin(TenantAdmin):
     # --- Deleting
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:  # noqa: ARG002 - Django's
-        """Without a line for each member; what uses a segment protects it."""
+        """Do not list the segment's members; whatever uses the segment protects it from deletion."""
         used = [text for segment in objs for text in uses.uses_of(segment)]
         return [str(segment) for segment in objs], {}, set(), used
 

@@ -1,4 +1,4 @@
-"""The brand's events over HTTP, for its own systems and staff: what they handed in, and what became of it."""
+"""The brand's events over HTTP, for its own systems and staff: what they sent, and what became of it."""
 
 from typing import Any
 
@@ -90,7 +90,7 @@ WholeEventRowOutput = row_output(WholeEventOutput)
 
 
 class BrandEventFilter(TenantFilterSet):
-    """By kind, status, and the sender's own id."""
+    """Filters by kind, status, and the sender's own ID."""
 
     kind = TextFilter(field_name="detail_type", max_length=64, description="Only events of this kind.")
     status = ChoiceFilter(values=Event.Status.values, description="Only events of this status.")
@@ -107,7 +107,7 @@ class BrandEventFilter(TenantFilterSet):
 
 
 def events_of(access: BrandAccess) -> QuerySet[Event]:
-    """Without what the service publishes itself."""
+    """The brand's events, without those that the service publishes itself."""
     return Event.objects.from_outside().filter(brand=access.brand_id)
 
 

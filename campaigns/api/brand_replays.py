@@ -39,7 +39,7 @@ from loyalty.models.levels import RewardType
 from loyalty.points.levels import Level
 
 LABEL = "campaigns.replay"
-# What somebody must be allowed to change to replay with a draft of it.
+# The model that the caller must be allowed to change in order to replay with a draft of it.
 PAGES = {"rule": "campaigns.earningrule", "levels": "loyalty.brandlevel", "campaign": "campaigns.campaign"}
 EXAMPLE = {
     "id": 12,
@@ -179,7 +179,7 @@ FinishedReplayRowOutput = row_output(FinishedReplayOutput)
 
 
 def result_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A stored result, whose rows are lists, by name."""
+    """A stored result with its rows, which are lists, as named fields."""
     campaign = result.get("campaign")
     return {
         **{name: result[name] for name in ("actions", "differences", "members", "gainers", "losers")},
@@ -233,7 +233,7 @@ class ReplayInput(Input):
 
 
 def draft_of(access: BrandAccess, data: Mapping[str, Any]) -> Draft:
-    """The draft that was chosen. Raises Invalid, Forbidden, and NotFound for what the brand has not."""
+    """The chosen draft. Raises Invalid, Forbidden, and NotFound if the brand does not have the rule or campaign."""
     named = [kind for kind in PAGES if kind in data]
     if len(named) != 1:
         raise Invalid("Send one of rule, levels and campaign.", details={"field": "rule"})

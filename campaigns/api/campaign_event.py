@@ -96,7 +96,7 @@ class LoginAction(LoginPayload, CampaignEventInput):
     """A login; hub keys only."""
 
 
-# What the schema shows; the view reads first what all of them share, then the payload that belongs to `type`.
+# Only for the schema: the view reads the common fields first, then the payload for `type`.
 ACTION = PolymorphicProxySerializer(
     component_name="Action",
     serializers={
@@ -156,7 +156,7 @@ class AccrualOutput(Output):
 
 
 def bearer_of(request: Request, caller: Caller) -> Principal:
-    """The access token's principal, of an active user. Raises AuthenticationRequired, TokenInvalid, BrandMismatch."""
+    """The principal of an active user's access token. Raises AuthenticationRequired, TokenInvalid, BrandMismatch."""
     result = BearerToken().authenticate(request)
     if result is None:
         raise AuthenticationRequired
@@ -238,7 +238,7 @@ class CampaignEvent(APIView):
         body = CampaignEventInput.parse(request.data)
         if body["brand_id"] != caller.brand_id:
             raise BrandMismatch
-        if caller.is_hub:  # a hub speaks for many users; each has the limit
+        if caller.is_hub:  # a hub sends for many users, so the limit is per user
             rate_limits.hit("campaign_event", caller.brand_id, body["user_id"])
             quotas.count_event(caller.brand_id)
         action = self.read_action(request, caller, principal, body)
@@ -246,7 +246,7 @@ class CampaignEvent(APIView):
         return Response({"success": True, "message": message_of(data), "data": data})
 
     def credit_guarded(self, request: Request, action: campaign_event.Action) -> dict[str, Any]:
-        """Codes can be guessed here as at the other endpoints, and it locks out like them."""
+        """Apply the lockout: codes can be guessed here as at the other endpoints."""
         guesser = Guesser(f"user:{action.bearer_id}", client_address.client_address(request), action.brand.pk)
         reading = read(action.payload["product"]["authCode"])
         guessing.check(guesser, reading=reading, exemptions=exemptions(action), calls=None)
@@ -264,7 +264,7 @@ class CampaignEvent(APIView):
         if not caller.is_hub and kind != "scan-auth":
             raise Forbidden("Only a hub key may report this kind of action.")
         payload = PAYLOADS[kind].parse(request.data)
-        if not caller.is_hub:  # what an app ships anybody can change: facts come from the catalogue
+        if not caller.is_hub:  # anyone can change what an app sends, so product data come from the catalogue
             payload = {"type": payload["type"], "product": {"authCode": payload["product"]["authCode"]}}
         return campaign_event.Action(
             brand=Brand.objects.get(pk=caller.brand_id),
@@ -279,7 +279,7 @@ class CampaignEvent(APIView):
 
 
 def exemptions(action: campaign_event.Action) -> Exemptions:
-    """A tag exempts nobody: apps scan elsewhere. A customer with an accepted scan is not locked out with a network."""
+    """No exemption by tag: apps scan elsewhere. Customers with an accepted scan are exempt from a network's lockout."""
     exempt = {"user_id": action.bearer_id, "brand_id": action.brand.pk}
     return Exemptions(
         has_good_tag=lambda: False,

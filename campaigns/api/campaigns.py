@@ -1,4 +1,4 @@
-"""What a customer reads of the brand's campaigns: how far they are, and what is next."""
+"""The brand's campaigns as a customer reads them: their progress, and the next reward."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ class NextRewardField(serializers.CharField):
 
 
 class DescriptionField(serializers.CharField):
-    """What the catalogue says of a milestone's reward, in the language of the answer."""
+    """The catalogue's description of a milestone's reward, in the language of the answer."""
 
     def get_attribute(self, instance: MilestoneStatus) -> str:
         reward = instance.milestone.reward
@@ -73,7 +73,7 @@ class DescriptionField(serializers.CharField):
 
 
 class MilestonePictureField(PictureField):
-    """Of a milestone's reward, or of what has the milestone, such as a claim."""
+    """The picture of a milestone's reward; also for rows with a `milestone`, such as a claim."""
 
     def get_attribute(self, instance: MilestoneStatus) -> Any:
         reward = instance.milestone.reward

@@ -1,4 +1,4 @@
-"""Events of the hub, by HTTP."""
+"""Receives the hub's events over HTTP."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ INGEST_EVENT_EXAMPLES = [
 
 
 class Ingest(APIView):
-    """Take an event in from the hub. It is stored before the answer goes out, and delivered from there."""
+    """Receive an event from the hub. It is stored before the answer is sent, and delivered afterwards."""
 
     authentication_classes = ()
     permission_classes = ()

@@ -69,7 +69,7 @@ class Claim(APIView):
 
 
 class ClaimAsReward(APIView):
-    """The same under the path that it had first."""
+    """Claim a reward under the former path."""
 
     @endpoint(
         "claim_reward_by_old_path",

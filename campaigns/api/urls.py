@@ -1,4 +1,4 @@
-"""The API's addresses of campaigns: first what is asked for most."""
+"""The API's addresses of campaigns, the most requested first."""
 
 from django.urls import path
 

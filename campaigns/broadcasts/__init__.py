@@ -1,1 +1,1 @@
-"""Broadcasts: who gets one, planning, sending in portions, and what came of it."""
+"""Broadcasts: audience, planning, sending in portions, and figures."""

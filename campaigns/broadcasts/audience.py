@@ -1,4 +1,4 @@
-"""How many members a broadcast goes to, and by which channels they can be reached."""
+"""Counts how many members a broadcast goes to, and by which channels they can be reached."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from loyalty.notifications import delivery
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Members, by channel those whom it can reach, and those whom any of the chosen channels can."""
+    """The number of members, of those reachable by each channel, and of those reachable by any chosen channel."""
 
     members: int
     email: int
@@ -31,13 +31,13 @@ COUNT_AUDIENCE = query("campaigns/broadcasts/sql/count_audience.sql", returns=Au
 
 
 def count(*, brand: Brand, segment: Segment | None, channels: Sequence[str]) -> Audience | None:
-    """By the segment's last evaluation. None where counting takes longer than a page may."""
+    """Count by the segment's last evaluation. None if counting exceeds a page's statement timeout."""
     try:
         with transaction.atomic():
             return COUNT_AUDIENCE.first(
                 brand_id=brand.pk, segment_id=segment.pk if segment else None, channels=usable(brand.pk, channels)
             )
-    except OperationalError:  # the time that a statement of a page has is over
+    except OperationalError:  # the statement timeout of pages
         return None
 
 
@@ -48,5 +48,5 @@ def usable(brand_id: int, channels: Sequence[str]) -> list[str]:
 
 
 def evaluated_at(segment: Segment | None, *, at: datetime) -> datetime | None:
-    """How old the number of a segment's members is; that of all members is of this moment."""
+    """When the number of members was determined: the segment's last evaluation, or now for all members."""
     return segment.evaluated_at if segment else at

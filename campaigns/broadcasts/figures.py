@@ -1,4 +1,4 @@
-"""What came of a broadcast: how many members it reached, and why not the others."""
+"""The figures of a broadcast: how many members it reached, and why it did not reach the others."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -10,14 +10,14 @@ from core.db.statements import query
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.notifications import delivery
 
-MAX_PER_RUN = 20  # broadcasts that one run of the task counts, at random: none that takes too long stops the others
+MAX_PER_RUN = 20  # broadcasts counted in one run, in random order, so that slow ones do not block the others
 SETTLES_AFTER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Members, each in one of these: reached by at least one channel, on the way, refused by the channels, stopped by
-    whoever cancelled it, unwilling; the remaining ones have no address that takes messages."""
+    """The audience, split by outcome: reached by at least one channel, waiting, failed in all channels, stopped by a
+    cancellation, opted out; the remaining members have no usable address."""
 
     members: int
     reached: int
@@ -35,7 +35,7 @@ COUNT_OUTCOMES = query("campaigns/broadcasts/sql/count_outcomes.sql", returns=Fi
 
 
 def of(broadcast: Broadcast) -> Figures | None:
-    """None where counting takes longer than a page may."""
+    """None if counting exceeds a page's statement timeout."""
     if broadcast.figures:
         return Figures(**broadcast.figures)
     try:
@@ -47,12 +47,12 @@ def of(broadcast: Broadcast) -> Figures | None:
                 cancelled=delivery.CANCELLED,
                 stopped_at=broadcast.finished_at if broadcast.state == State.CANCELLED else None,
             )
-    except OperationalError:  # the time that a statement of a page has is over
+    except OperationalError:  # the statement timeout of pages
         return None
 
 
 def settle(*, at: datetime) -> int:
-    """Store the figures of what is over, so that no page counts them again; returns of how many broadcasts."""
+    """Store the figures of finished broadcasts, so that no page counts them again. Returns the number of broadcasts."""
     uncounted = Broadcast.objects.filter(figures__isnull=True, started_at__isnull=False)
     ended = uncounted.filter(finished_at__lte=at - SETTLES_AFTER)
     settled = 0

@@ -1,8 +1,7 @@
-"""Broadcasts from draft to sent: planning, beginning and cancelling. Together with `sending` the only code that changes
-what state they are in.
+"""Broadcasts from draft to sent: planning, beginning and cancelling. Only this module and `sending` change their state.
 
-Locks, in this order: the turn of the brand's segments, the broadcast's row, the turn of the brand's quotas. A job that
-ends locks its row before the broadcast's, so whoever holds the broadcast's cancels the job after the commit.
+Lock order: the turn of the brand's segments, the broadcast's row, the turn of the brand's quotas. A job that ends locks
+its row before the broadcast's, so code that holds the broadcast's lock cancels the job after the commit.
 """
 
 from datetime import datetime, timedelta
@@ -30,7 +29,7 @@ MAX_AHEAD = timedelta(days=366)
 AT_ONCE = 100  # begun in one run of the task
 WAITING = (State.PLANNED, State.SENDING)
 STARTABLE = (State.DRAFT, State.FAILED)
-# Why something can no longer be done to a broadcast.
+# Why a broadcast's state does not allow an action.
 STATE_MESSAGES = {
     State.DRAFT: gettext_lazy("This broadcast is a draft by now."),
     State.PLANNED: gettext_lazy("This broadcast is planned by now."),
@@ -42,7 +41,7 @@ STATE_MESSAGES = {
 
 
 def save(broadcast: Broadcast) -> None:
-    """Store a draft. Owns the transaction. Raises Invalid where its segment, or the draft, is gone."""
+    """Store a draft. Owns the transaction. Raises Invalid if its segment is gone or it is no longer a draft."""
     with transaction.atomic():
         chosen = {broadcast.segment_id} if broadcast.segment_id else set()
         if segment_references.unknown(broadcast.brand_id, chosen):
@@ -54,9 +53,9 @@ def save(broadcast: Broadcast) -> None:
 
 
 def send(*, broadcast: Broadcast, by: User | None, at: datetime) -> Broadcast:
-    """Begin to send a draft, plan it for its `send_at`, or go on with one that was interrupted. Owns the transaction.
+    """Begin to send a draft, plan it for its `send_at`, or resume an interrupted one. Owns the transaction.
 
-    Raises Invalid where it cannot be sent or was sent already, and QuotaReached above the brand's jobs of the day.
+    Raises Invalid if it cannot be sent or was sent already, and QuotaReached above the brand's daily quota of jobs.
     """
     with transaction.atomic():
         segment_references.take_turn(broadcast.brand_id)
@@ -88,9 +87,9 @@ def job_of(row: Broadcast) -> dict[str, Any]:
 
 
 def begin_due(*, at: datetime) -> int:
-    """Begin what was planned for now, and go on with what waited for a new day; returns how many.
+    """Begin broadcasts that are due, and resume those that waited for a new day; returns how many.
 
-    One of each brand in a call: who plans many for one moment keeps nobody else's waiting.
+    Takes one of each brand per call, so that a brand that plans many at once does not delay the others.
     """
     due = Broadcast.objects.filter(next_at__lte=at, state__in=WAITING)
     first = due.order_by("brand_id", "next_at", "pk").distinct("brand_id").values_list("pk", flat=True)
@@ -98,7 +97,7 @@ def begin_due(*, at: datetime) -> int:
 
 
 def begin_planned(pk: int, *, at: datetime) -> bool:
-    """False: somebody else began it, or it cannot be sent any more and says why. Owns the transaction."""
+    """Begin one broadcast. False: it was begun already, or its `problem` says why not. Owns the transaction."""
     with transaction.atomic():
         rows = Broadcast.objects.select_for_update(of=("self",), skip_locked=True).select_related("brand", "sent_by")
         row = rows.filter(pk=pk, next_at__lte=at, state__in=WAITING).first()
@@ -112,13 +111,13 @@ def begin_planned(pk: int, *, at: datetime) -> bool:
                 row.state, row.problem = State.FAILED, error.message
             else:
                 row.state = State.SENDING
-                row.job = queue.store(by=row.sent_by, **job_of(row))  # it has a limit of its own
+                row.job = queue.store(by=row.sent_by, **job_of(row))  # broadcasts have their own quota
         row.save()
         return row.state == State.SENDING
 
 
 def back_to_draft(*, broadcast: Broadcast) -> None:
-    """Plan it no longer, so that it can be edited. Owns the transaction. Raises Invalid once it has begun."""
+    """Cancel the plan, so that the broadcast can be edited. Owns the transaction. Raises Invalid once it has begun."""
     with transaction.atomic():
         row = locked(broadcast.pk, State.PLANNED)
         row.state, row.next_at = State.DRAFT, None
@@ -126,9 +125,9 @@ def back_to_draft(*, broadcast: Broadcast) -> None:
 
 
 def cancel(*, broadcast: Broadcast, at: datetime) -> int:
-    """Stop what no channel has taken yet, for good. Owns the transaction.
+    """Stop whatever no channel has taken yet, permanently. Owns the transaction.
 
-    Returns how many members get nothing by that. Raises Invalid where it is not being sent.
+    Returns how many members get nothing as a result. Raises Invalid if the broadcast is not being sent.
     """
     with transaction.atomic():
         row = locked(broadcast.pk, State.SENDING, State.FAILED, State.SENT)
@@ -139,7 +138,7 @@ def cancel(*, broadcast: Broadcast, at: datetime) -> int:
 
 
 def stop(row: Broadcast, *, at: datetime) -> int:
-    """The row is locked. First the notifications: of what a worker takes at this moment the delivery is stopped."""
+    """Stop the notifications, then the deliveries that a worker has just created. Call with the row locked."""
     spared = batching.withdraw(brand_id=row.brand_id, key=row.key, at=at)
     spared += delivery.withdraw(brand_id=row.brand_id, key=row.key, at=at)
     row.state, row.next_at, row.finished_at, row.figures = State.CANCELLED, None, at, None
@@ -153,7 +152,7 @@ def cancel_job(job_id: int) -> None:
 
 
 def on_job_end(job: Job) -> None:
-    """Whoever cancels the job cancels the broadcast; one whose job failed waits for somebody to go on with it."""
+    """Cancelling the job cancels the broadcast. If the job failed, the broadcast waits for staff to resume it."""
     rows = Broadcast.objects.select_for_update(of=("self",))
     row = rows.filter(pk=job.parameters["broadcast_id"], job=job.pk, state=State.SENDING).first()
     if row is None or job.status == Job.Status.DONE:
@@ -167,7 +166,7 @@ def on_job_end(job: Job) -> None:
 
 
 def locked(pk: int, *states: str) -> Broadcast:
-    """The row, in the caller's transaction. Raises Invalid where it is in none of the states."""
+    """The row, locked in the caller's transaction. Raises Invalid if it is in none of the states."""
     rows = Broadcast.objects.select_for_update(of=("self",)).select_related("brand", "segment")
     row = rows.filter(pk=pk).first()
     if row is None:

@@ -1,8 +1,7 @@
-"""The job that sends a broadcast: who gets it is taken when it begins, then they are sent it in portions.
+"""The job that sends a broadcast: it creates a notification for each member, then publishes them in portions.
 
-Each portion is a transaction that holds the broadcast's row and moves its place along: whoever else runs the same job,
-a second worker or one after a crash, goes on from there. A notification is there once for each member, and its event
-has an id of its own, so that nothing is sent twice whatever is run again.
+Each portion is a transaction that locks the broadcast's row and advances its position. Another worker that runs the job
+continues from there. Each member has one notification, whose event has a fixed ID, so nothing is sent twice.
 """
 
 from dataclasses import dataclass
@@ -47,7 +46,7 @@ FETCH_NEXT = query("campaigns/broadcasts/sql/fetch_next_notifications.sql", retu
 
 
 def run_sending(run: runner.Run) -> None:
-    """The job's handler. Run again it goes on where it was."""
+    """The job's handler. When run again, it continues where it stopped."""
     broadcast = sending(run)
     if broadcast is None:
         return
@@ -62,7 +61,7 @@ def run_sending(run: runner.Run) -> None:
 
 
 def sending(run: runner.Run, *, locked: bool = False) -> Broadcast | None:
-    """The job's broadcast; None once it is not being sent any more."""
+    """The job's broadcast; None if it is no longer being sent."""
     rows = Broadcast.objects.select_related("brand", "segment")
     if locked:
         rows = rows.select_for_update(of=("self",))
@@ -70,7 +69,7 @@ def sending(run: runner.Run, *, locked: bool = False) -> Broadcast | None:
 
 
 def begin(broadcast: Broadcast) -> None:
-    """Evaluate the segment as of now; where somebody else does, or did within the hour, that is what counts.
+    """Evaluate the segment now, unless another process does so or a relative one was evaluated within the hour.
 
     Raises Invalid for a segment that is gone or cannot be evaluated.
     """
@@ -90,7 +89,7 @@ def begin(broadcast: Broadcast) -> None:
 
 
 def gather_portion(run: runner.Run) -> bool:
-    """Give the next members their notification, which nobody sends yet. False: all have theirs."""
+    """Create notifications for the next members, without sending them. False: all members have theirs."""
     with transaction.atomic():
         row = sending(run, locked=True)
         if row is None or row.is_gathered:
@@ -117,7 +116,7 @@ def gather_portion(run: runner.Run) -> bool:
 
 
 def publish_portion(run: runner.Run) -> bool:
-    """Hand the next notifications to the workers. False: that was all, all of today, or somebody has cancelled it."""
+    """Publish the next notifications. False: all are sent, the day's quota is used up, or it was cancelled."""
     at = timezone.now()
     with transaction.atomic():
         row = sending(run, locked=True)
@@ -149,7 +148,7 @@ def publish_portion(run: runner.Run) -> bool:
 
 
 def next_portion(row: Broadcast, limit: int) -> list[NextNotification]:
-    """The next ones that are not stopped; moves the place of `row` along, past whatever else lies between."""
+    """The next notifications that are not stopped. Advances `row` past them and any others in between."""
     while (row.published_to or 0) < row.last_notification:
         rows = FETCH_NEXT.all(
             after=row.published_to or 0,
@@ -165,7 +164,7 @@ def next_portion(row: Broadcast, limit: int) -> list[NextNotification]:
 
 
 def publish(row: Broadcast, portion: list[NextNotification]) -> None:
-    """Joins the transaction."""
+    """Publish the events and update the row's counters. Joins the transaction."""
     at = timezone.now()
     messages = [
         batching.to_send(
@@ -185,7 +184,7 @@ def publish(row: Broadcast, portion: list[NextNotification]) -> None:
 
 
 def may_cancel(job: Job, by: User) -> bool:
-    """Who may send broadcasts may stop any of the brand's."""
+    """Anyone who may send broadcasts of the brand may cancel the job."""
     return job.brand_id in roles.brand_scope(by, ACT, "loyalty.broadcast")
 
 

@@ -1,4 +1,4 @@
-"""What a broadcast may say: which texts it needs for its channels, and what is wrong with them."""
+"""Checks the texts of a broadcast: which ones its channels need, and what is wrong with them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -21,15 +21,15 @@ PARTS = tuple(MAX_CHARACTERS)
 
 
 def needed_parts(channels: Sequence[str]) -> list[str]:
-    """Which texts these channels take."""
+    """The texts that these channels need."""
     mail = ["subject", "body"] if Channel.EMAIL in channels else []
     return [*mail, *(["short_text"] if {Channel.SMS, Channel.PUSH} & set(channels) else [])]
 
 
 def text_problems(texts: Mapping[str, Any], *, channels: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
-    """What is wrong with the texts: the field, such as `body_en`, and what to do. `language`: the brand's own.
+    """Problems in the texts: the field, such as `body_en`, and what to do. `language`: the brand's own.
 
-    What is written in a language is complete, and the brand's own language is, for it is what everybody else reads.
+    A language with any text must be complete. The brand's own language always must: it is the fallback for all others.
     """
     needed, written = needed_parts(channels), broadcasts.languages_of(texts)
     for each in Language.values:
@@ -47,7 +47,7 @@ def _problems_of(text: str, longest: int) -> Iterator[str]:
 
 
 def check_ready(broadcast: Broadcast) -> None:
-    """Raises Invalid where it could not be sent: nothing to say, nobody to say it to, or no channel to say it by."""
+    """Raises Invalid if the segment was deleted, a channel is missing or not available, or a text is incomplete."""
     if broadcast.segment_name and broadcast.segment_id is None:
         message = _("The segment “%(name)s” was deleted. Choose another one.")
         raise Invalid(message % {"name": broadcast.segment_name})

@@ -1,1 +1,1 @@
-"""What an action is worth."""
+"""Earning rules: what an action earns."""

@@ -1,6 +1,6 @@
-"""What rules look at: one action and its member, as plain values that a replay can make up as well.
+"""What rules evaluate: an action and its member, as plain values that a replay can construct as well.
 
-They are named tuples, because a replay makes millions of them: a frozen dataclass takes six times as long.
+They are named tuples, because a replay creates millions of them: a frozen dataclass takes six times as long.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ NO_PAYLOAD: Mapping[str, Any] = MappingProxyType({})
 
 
 class Item(NamedTuple):
-    """A product that was scanned, or a line of an order; `price` is one piece's."""
+    """A scanned product, or a line of an order; `price` is per piece."""
 
     product_id: int | None = None
     sku: str = ""
@@ -36,7 +36,7 @@ def _unknown_country(_latitude: float, _longitude: float) -> str:
 
 
 class Place(NamedTuple):
-    """Where it happened. `country_at` names the country of coordinates; it is asked when a rule wants to know."""
+    """Where the action happened. `country_at` finds the country of coordinates, only when a rule needs it."""
 
     city: str = ""
     region: str = ""
@@ -46,14 +46,14 @@ class Place(NamedTuple):
 
     @property
     def country(self) -> str:
-        """As two letters; empty where nothing tells."""
+        """The two-letter code; empty if unknown."""
         if self.latitude is None or self.longitude is None:
             return ""
         return self.country_at(self.latitude, self.longitude)
 
 
 class ScanBase(NamedTuple):
-    """What the four rules of a scan decide by, beside the level."""
+    """What the four rules of a scan depend on, besides the level."""
 
     redeem_point_value: int | Decimal | None
     retail_price: Decimal | None
@@ -61,7 +61,7 @@ class ScanBase(NamedTuple):
 
 
 class History(NamedTuple):
-    """What a member did before: how often this kind of action, and when anything earned last. None: nobody asked."""
+    """The member's past: how often this kind of action earned, and when anything earned last; None if not read."""
 
     earlier: int | None = None
     last_at: datetime | None = None
@@ -72,10 +72,10 @@ NO_SEGMENTS: frozenset[int] = frozenset()
 
 
 class ActionContext(NamedTuple):
-    """An action as rules see it. `amount` is its money in the brand's currency, after discounts; `subtotal` before.
+    """An action as rules see it. `amount` is its money in the brand's currency after discounts, `subtotal` before them.
 
-    `base`: of a scan, what its level pays by. `fixed_points`: of a milestone. What
-    comes after `payload` is the member's, known once the snapshot is read: see `of_member`.
+    `base`: the data that a scan's level pays by. `fixed_points`: what a milestone pays. The fields after `payload` are
+    the member's and are set by `of_member` once the snapshot is read.
     """
 
     kind: str
@@ -95,7 +95,7 @@ class ActionContext(NamedTuple):
     level: Level | None = None
     levels: Sequence[Level] = ()
     history: History = NO_HISTORY
-    segments: frozenset[int] = NO_SEGMENTS  # that the member is in, where a rule asks
+    segments: frozenset[int] = NO_SEGMENTS  # the member's segments, read only if a rule needs them
 
     def of_member(
         self,
@@ -106,12 +106,12 @@ class ActionContext(NamedTuple):
         history: History,
         segments: frozenset[int] = NO_SEGMENTS,
     ) -> "ActionContext":
-        """The same action, of a member."""
+        """The action with the member's data."""
         local = self.happened_at.astimezone(zone)
         return ActionContext._make((*self[:IS_MEMBERS], local, level, levels, history, segments))
 
     def in_catalogue(self, products: Sequence[Item]) -> "ActionContext":
-        """The same action, whose items say what the brand's products say of them."""
+        """The action with its items as the brand's products describe them."""
         by_id = {each.product_id: each for each in products}
         by_sku = {each.sku: each for each in products}
         items = []
@@ -121,14 +121,14 @@ class ActionContext(NamedTuple):
         return self._replace(items=tuple(items))
 
     def later(self, number: int) -> "ActionContext":
-        """The same action once more, after `number` others that it brought itself."""
+        """The action as it counts after `number` other reasons of the same action."""
         if not number or self.history.earlier is None:
             return self
         return self._replace(history=self.history._replace(earlier=self.history.earlier + number))
 
     def only(self, item: Item) -> "ActionContext":
-        """The action as if it were about this item alone."""
+        """The action as if it were only about this item."""
         return self._replace(items=(item,))
 
 
-IS_MEMBERS = ActionContext._fields.index("local")  # from here on an action's context says what the member's is
+IS_MEMBERS = ActionContext._fields.index("local")  # from this field on, the values are the member's

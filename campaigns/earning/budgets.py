@@ -1,6 +1,6 @@
-"""Budgets of rules and of campaigns: what they have given in all.
+"""Budgets of rules and campaigns: the total that they have given.
 
-Counted by write_accruals.sql alone; here they are locked, and owners hear when one is used up.
+write_accruals.sql alone counts them; this module locks them, and notifies owners when one is used up.
 """
 
 from collections import Counter
@@ -24,28 +24,28 @@ from campaigns.models.earning_rules import EarningRule, EarningRuleBudgetUse
 from core.numbers import grouped, plural_number
 
 AT_ONCE = 200
-MAX_PER_DAY = 20  # budgets of a brand of which its owners are notified within a day
+MAX_PER_DAY = 20  # budgets of a brand about which its owners are notified within a day
 
 
 def lock(rule_ids: Sequence[int]) -> None:
-    """Nobody else takes of these budgets until the transaction ends. After the account, in the order of the rules."""
+    """Lock these budgets, in the order of the rules, until the transaction ends. Lock the account before."""
     if rule_ids:
         rows = EarningRuleBudgetUse.objects.filter(rule__in=rule_ids).order_by("rule_id")
         list(rows.select_for_update(no_key=True).values_list("rule_id"))
 
 
 def lock_campaigns(campaign_ids: Sequence[int]) -> None:
-    """As lock, after the budgets of rules and in the order of the campaigns."""
+    """As lock, for campaigns, in their order. Call after locking the budgets of rules."""
     if campaign_ids:
         rows = CampaignBudgetUse.objects.filter(campaign__in=campaign_ids).order_by("campaign_id")
         list(rows.select_for_update(no_key=True).values_list("campaign_id"))
 
 
 def notify_used_up(*, at: datetime) -> int:
-    """Mail the owners of brands whose rules or campaigns have given all that there was, once for each budget.
+    """Mail the owners of brands whose rules or campaigns have used up a budget, once for each budget.
 
-    Those of each brand that were used up first, and of no brand more than MAX_PER_DAY within a day: the others wait, so
-    that many budgets of one brand keep nobody else's mails waiting. Returns how many.
+    Each brand's oldest come first, at most MAX_PER_DAY within a day; the others wait, so that one brand with many
+    budgets does not delay other brands' mails. Returns how many budgets were reported.
     """
     of_brands = _notified_since(at - timedelta(days=1))
     full = [brand_id for brand_id, number in of_brands.items() if number >= MAX_PER_DAY]
@@ -65,20 +65,20 @@ def notify_used_up(*, at: datetime) -> int:
 
 
 def _notified_since(moment: datetime) -> Counter[int]:
-    """Of how many budgets each brand's owners were notified since then."""
+    """How many budgets each brand's owners were notified about since then."""
     rules = EarningRuleBudgetUse.objects.filter(notified_at__gt=moment).values_list("rule__brand", flat=True)
     campaigns = CampaignBudgetUse.objects.filter(notified_at__gt=moment).values_list("brand", flat=True)
     return Counter([*rules, *campaigns])
 
 
 def _in_turns(waiting: QuerySet[Any], brand: str, order: str) -> list[tuple[int, int]]:
-    """The next budgets and their brands: the first of each brand, then the second of each."""
+    """The next budgets with their brands: the first one of each brand, then the second one of each."""
     turn = Window(RowNumber(), partition_by=brand, order_by=[order, "pk"])
     return list(waiting.annotate(turn=turn).order_by("turn", order).values_list("pk", brand)[:AT_ONCE])
 
 
 def used_up_campaigns() -> QuerySet[CampaignBudgetUse]:
-    """Those of which nobody was notified whose budgets have too little left for any milestone that pays."""
+    """Budgets without a notification yet, in which too little is left for any milestone that pays points."""
     pays = Q(campaign__milestones__reward_points__gt=0)
     rows = CampaignBudgetUse.objects.filter(notified_at__isnull=True, campaign__budget__isnull=False)
     with_least = rows.annotate(least=Min("campaign__milestones__reward_points", filter=pays))
@@ -86,7 +86,7 @@ def used_up_campaigns() -> QuerySet[CampaignBudgetUse]:
 
 
 def _notify_of(campaign_id: int, at: datetime) -> int:
-    """As _notify, of a campaign."""
+    """As _notify, for a campaign."""
     with transaction.atomic():
         if not CampaignBudgetUse.objects.filter(campaign=campaign_id, notified_at__isnull=True).update(notified_at=at):
             return 0
@@ -107,7 +107,7 @@ def _text_of_campaign(campaign: Campaign) -> str:
 
 
 def _notify(rule_id: int, at: datetime) -> int:
-    """Who loses the race to note it down mails nothing."""
+    """Notify unless another process has recorded the notification already. Returns the number of budgets reported."""
     with transaction.atomic():
         if not EarningRuleBudgetUse.objects.filter(rule=rule_id, notified_at__isnull=True).update(notified_at=at):
             return 0

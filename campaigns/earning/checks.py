@@ -1,4 +1,4 @@
-"""What is wrong with a rule before anybody uses it: by field, what to fix. The page, files and brand files ask here."""
+"""Validates a rule before it is saved: problems by field, for the page, spreadsheet imports and brand files."""
 
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ Effect, Kind, Stacking = EarningRule.Effect, EarningRule.Kind, EarningRule.Stack
 
 
 def problems_of(rule: EarningRule) -> Problems:
-    """By field, why the rule cannot be kept as it is; empty where it can."""
+    """Why the rule cannot be saved as it is, by field; empty if it can."""
     problems: Problems = {}
     group: Group | None = None
     result: tuple[Limit, ...] = ()
@@ -60,7 +60,7 @@ def _effect(rule: EarningRule) -> Problems:
 
 
 def _dates(rule: EarningRule, group: Group) -> Problems:
-    """Days that lie outside of the rule's own time, which would never come."""
+    """Reject days in conditions that lie outside the rule's own period."""
     if rule.starts_at and rule.ends_at and rule.ends_at <= rule.starts_at:
         return {"ends_at": _("The rule must end after it starts.")}
     if group.kind != conditions.ALL or not rule.brand_id:
@@ -78,7 +78,7 @@ def _dates(rule: EarningRule, group: Group) -> Problems:
 
 
 def _segments(rule: EarningRule) -> Problems:
-    """Of a rule that has ended nobody asks any more."""
+    """Reject segments that the brand does not have; a rule that has ended no longer evaluates any."""
     if not rule.brand_id or rule.state == EarningRule.State.ENDED:
         return {}
     if segment_references.unknown(rule.brand_id, segment_references.ids_in(rule.conditions)):
@@ -87,7 +87,7 @@ def _segments(rule: EarningRule) -> Problems:
 
 
 def _without_end(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
-    """The simplest rules, such as 5 % of each order, are meant to last; of others somebody has to say so."""
+    """Require an end, a limit or `without_end`, except for points or a percentage without conditions."""
     is_simple = not rule.conditions and rule.reward_type in {Effect.POINTS, Effect.PERCENTAGE}
     if is_simple or rule.ends_at or rule_limits or rule.without_end or rule.state in {"draft", "ended"}:
         return {}
@@ -95,11 +95,11 @@ def _without_end(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
 
 
 def _spent(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
-    """A budget below what has been given already."""
+    """Reject a budget below what the rule has given already."""
     own = [each for each in rule_limits if each.per == RULE]
     budget = EarningRuleBudgetUse.objects.filter(rule=rule.pk).first() if own and rule.pk else None
     for limit in own if budget else ():
-        assert budget is not None  # noqa: S101 - the loop is empty without one
+        assert budget is not None  # noqa: S101 - without one the loop has no items
         spent: Any = budget.events if limit.what == EVENTS else budget.points
         if limit.amount < spent:
             message = _("The rule has given %(spent)s already. Set the limit no lower, or end the rule.")
@@ -108,7 +108,7 @@ def _spent(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
 
 
 def _with_other_rules(rule: EarningRule) -> Problems:
-    """What cannot be in force together."""
+    """Reject combinations of rules that cannot be in force together."""
     for other in rules_in_force(rule):
         if rule.stacking == Stacking.BEST == other.stacking and rule.group == other.group:
             kinds = {stage(rule.reward_type), stage(other.reward_type)}
@@ -133,7 +133,7 @@ def _with_other_rules(rule: EarningRule) -> Problems:
 
 
 def stage(effect: str) -> str:
-    """Which effects count in the same step."""
+    """The stacking step of an effect: points and percentages share one."""
     return "points" if effect in {Effect.POINTS, Effect.PERCENTAGE} else effect
 
 

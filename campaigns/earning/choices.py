@@ -1,4 +1,4 @@
-"""What a brand has to choose from in conditions: its products, categories, tags, batches, levels and so on."""
+"""The values that a brand can choose from in conditions: its products, categories, tags, batches, levels and so on."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -47,7 +47,7 @@ def _segments(brand: Any, query: str) -> list[tuple[str, str]]:
     return [(str(row.pk), str(row)) for row in rows[:MAX_CHOICES]]
 
 
-# As fields name them. Products and batches are rows of a higher app, which their brand leads to.
+# By the name that fields use. Products and batches belong to a higher app and are reached through the brand.
 CHOICES: dict[str, Callable[[Brand, str], list[tuple[str, str]]]] = {
     "products": _products,
     "categories": _categories,
@@ -61,11 +61,11 @@ OF_ROWS = {"products", "batches", "campaigns", "segments"}
 
 
 def options(brand: Brand, name: str, query: str = "") -> list[tuple[str, str]]:
-    """Values and their words, those that the query is part of."""
+    """Values and labels of the choices that contain the query."""
     return CHOICES[name](brand, query)
 
 
 def labels_of(brand: Brand, name: str, ids: Collection[int]) -> dict[int, str]:
-    """What the brand's rows with these ids are called; one that is gone, or another brand's, is not there."""
+    """Labels of the brand's rows with these IDs; without deleted rows and those of other brands."""
     of_brand: Any = brand
     return {row.pk: str(row) for row in getattr(of_brand, name).filter(pk__in=ids)} if name in OF_ROWS else {}

@@ -1,7 +1,7 @@
-"""How values are compared: for each type of field its operators, what value each takes, and the test it makes.
+"""The operators of each type of field: which value each takes, and the test that it makes.
 
-Reading a value refuses what cannot be compared, so a test never fails at run time. A field that an action does not have
-is equal to nothing: it passes only what asks for an absence.
+`read` rejects values that cannot be compared, so a test never fails at run time. A field that an action does not have
+equals nothing: it passes only operators that test for absence.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,11 +28,11 @@ MAX_DECIMAL_PLACES = 6
 
 
 class WrongValueError(Exception):
-    """A value that cannot be compared so; the message says what to write."""
+    """A value that cannot be compared; the message says what to enter instead."""
 
 
 class ProblemsError(Exception):
-    """What is wrong with data that holds such values: of each place, such as `[0].most`, what to fix."""
+    """Problems in data that contains such values: for each path, such as `[0].most`, what to fix."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
         self.problems = dict(problems)
@@ -41,7 +41,7 @@ class ProblemsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`read` makes the value comparable or raises WrongValueError; `test` closes over it. `shape`: how a form asks."""
+    """`read` converts the value or raises WrongValueError; `test` closes over it. `shape`: the kind of form input."""
 
     name: str
     label: Any
@@ -73,7 +73,7 @@ def _word(value: Any) -> str:
 
 
 def number(value: Any) -> Decimal:
-    """Raises WrongValueError for what is no number that an amount could be."""
+    """Raises WrongValueError for anything that is not a valid amount."""
     try:
         if isinstance(value, bool) or not isinstance(value, int | str | Decimal | float):
             raise InvalidOperation
@@ -136,7 +136,7 @@ def _day(value: Any) -> date:
 
 
 def pair(one: Callable[[Any], Any], *, may_wrap: bool = False) -> Callable[[Any], tuple[Any, Any]]:
-    """Reads a first and a last value; if they `may_wrap`, the last may be smaller, as a time after midnight is."""
+    """A reader of a first and a last value; with `may_wrap` the last may be smaller, like a time after midnight."""
 
     def read(value: Any) -> tuple[Any, Any]:
         if not isinstance(value, list | tuple) or len(value) != 2:
@@ -198,7 +198,7 @@ def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Field, Any], Tes
             return one
 
         def any_of(context: ActionContext) -> bool:
-            for value in read(context):  # noqa: SIM110 - a generator costs more than what it asks
+            for value in read(context):  # noqa: SIM110 - a generator costs more than the comparison
                 if compare(value, expected):
                     return True
             return False
@@ -209,7 +209,7 @@ def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Field, Any], Tes
 
 
 def _time_between(value: time, expected: tuple[time, time]) -> bool:
-    """The last minute is no longer in it; from 22:00 to 06:00 goes over midnight."""
+    """Whether the time is in the interval, without its end; 22:00 to 06:00 spans midnight."""
     first, last = expected
     return first <= value < last if first < last else value >= first or value < last
 
@@ -238,7 +238,7 @@ def _level_at_least(_field: Field, expected: str) -> Test:
 
 
 def kilometres_between(first: tuple[float, float], second: tuple[float, float]) -> float:
-    """Along the sphere."""
+    """The great-circle distance."""
     (south, west), (north, east) = ((radians(each[0]), radians(each[1])) for each in (first, second))
     a = sin((north - south) / 2) ** 2 + cos(south) * cos(north) * sin((east - west) / 2) ** 2
     return 2 * EARTH_KM * asin(min(1.0, sqrt(a)))

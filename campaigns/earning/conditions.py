@@ -1,7 +1,7 @@
-"""Conditions: groups of rows, all, any or none of which must hold. Read once, compiled to plain functions of context.
+"""Conditions: groups of rows, all, any or none of which must hold. They are compiled once to functions of the context.
 
-As data: `{"all": [{"field": "category", "operator": "in", "value": ["Serums"]}, {"any": [...]}]}`. Nothing in it is
-ever evaluated as text.
+As data: `{"all": [{"field": "category", "operator": "in", "value": ["Serums"]}, {"any": [...]}]}`. They are never
+evaluated as code.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ MAX_ROWS = 50
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison; `value` is as its operator reads it, `raw` as it is stored."""
+    """One comparison; `value` as the operator read it, `raw` as stored."""
 
     field: Field
     operator: str
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Of `parts` all, any or none must hold; a group without parts holds."""
+    """A group of `parts`, of which all, any or none must hold; without parts it holds."""
 
     kind: str
     parts: tuple["Row | Group", ...]
@@ -65,7 +65,7 @@ def _always(_context: ActionContext) -> bool:
 
 
 def _all_of(tests: Sequence[Test]) -> Test:
-    """A loop, because a generator for each of a brand's rules would cost a scan as much as what it asks."""
+    """Uses a loop: a generator for each of a brand's rules would cost a scan as much as the tests themselves."""
 
     def test(context: ActionContext) -> bool:
         for each in tests:  # noqa: SIM110 - see above
@@ -80,7 +80,7 @@ EVERYTHING = Group(ALL, ())
 
 
 class ConditionsError(ProblemsError):
-    """What is wrong with conditions: of each place, such as `all[0].value`, what to fix."""
+    """Problems in conditions: for each path, such as `all[0].value`, what to fix."""
 
 
 NO_FIELDS: Mapping[str, Field] = {}
@@ -93,7 +93,7 @@ def read(data: Any, *, kind: str, own: Mapping[str, Field] = NO_FIELDS) -> Group
 
 
 def read_with(data: Any, fields: Mapping[str, Field]) -> Group:
-    """Conditions about these fields. Raises ConditionsError."""
+    """Conditions on these fields. Raises ConditionsError."""
     problems: dict[str, str] = {}
     result = _group(data, fields, "", 1, problems) if data else EVERYTHING
     if not problems and result is not None and sum(1 for _row in result.rows()) > MAX_ROWS:
@@ -154,7 +154,7 @@ def _row(data: Mapping[str, Any], fields: Mapping[str, Field], path: str, proble
 
 
 def _check_options(field: Field, value: Any) -> None:
-    """Of a field that has one of a list, only what is in the list can be compared. Raises WrongValueError."""
+    """For a field with options, only these can be compared. Raises WrongValueError."""
     unknown = set(value) - {each.casefold() for each in field.options} if field.options else ()
     if unknown:
         message = _("%(value)s is none of: %(options)s.")
@@ -162,7 +162,7 @@ def _check_options(field: Field, value: Any) -> None:
 
 
 def _contradictions(rows: Sequence[Row], path: str) -> dict[str, str]:
-    """Fields of which no value passes all their rows: such a rule would never apply."""
+    """Fields for which no value can fulfil all rows: such a rule would never apply."""
     by_field: dict[str, list[Row]] = {}
     for row in rows:
         if row.field.is_single:
@@ -190,7 +190,7 @@ def _no_range(rows: Sequence[Row]) -> bool:
 
 
 def range_of(row: Row) -> tuple[Any, Any]:
-    """From where to where a row's values lie; None where it sets no bound."""
+    """The bounds of a row's values; None where there is no bound."""
     if row.operator == "is":
         return row.value, row.value
     if row.operator == "between":
@@ -210,7 +210,7 @@ def _no_choice(rows: Sequence[Row]) -> bool:
 
 
 def needs_of(group: Group) -> Needs:
-    """What must be read beside the action to try it."""
+    """What must be read in addition to the action to test the group."""
     result = Needs.NOTHING
     for row in group.rows():
         result |= row.field.needs
@@ -218,9 +218,9 @@ def needs_of(group: Group) -> Needs:
 
 
 def anchors_of(group: Group) -> tuple[tuple[str, Any], ...]:
-    """Values of one field, of which an action must have one for the conditions to hold; empty: it could be any action.
+    """Values of one field, one of which an action must have for the conditions to hold; empty if there are none.
 
-    So of many rules only those are tried whose products, batches and so on are the action's.
+    With these, only rules about the action's products, batches and so on are tested.
     """
     if group.kind != ALL:
         return ()
@@ -230,7 +230,7 @@ def anchors_of(group: Group) -> tuple[tuple[str, Any], ...]:
 
 
 def failed(group: Group, context: ActionContext) -> list[Row]:
-    """Which rows keep the conditions from holding, for who asks why not; empty where they hold."""
+    """The rows that keep the conditions from holding; empty if they hold."""
     if group.test()(context):
         return []
     result: list[Row] = []

@@ -1,4 +1,4 @@
-"""What a rule gives by itself, before it is stacked with others and cut by limits: a share of points and its basis."""
+"""What a rule gives by itself, before stacking and limits: its points and their basis."""
 
 from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
@@ -16,7 +16,7 @@ Effect, Per, Basis = EarningRule.Effect, EarningRule.Per, EarningRule.Basis
 
 
 class EffectResult(NamedTuple):
-    """What an effect gives: how many times it counted, what it was applied to, and the points."""
+    """What an effect gives: the points, what they were calculated from, and how many times it counted."""
 
     points: Decimal
     basis: Decimal | None = None
@@ -24,7 +24,7 @@ class EffectResult(NamedTuple):
 
 
 def of_base(context: ActionContext) -> Share | None:
-    """What the action is worth without any rule: a scan by its level's four rules, a milestone what it pays."""
+    """What the action earns without any rule: a scan by its level's four rules, a milestone what it pays."""
     if context.fixed_points is not None:
         return Share(REWARD, Effect.POINTS, context.fixed_points, context.fixed_points)
     if context.base is None:
@@ -47,12 +47,12 @@ def of_base(context: ActionContext) -> Share | None:
 
 
 def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, context: ActionContext) -> EffectResult:
-    """What points, a percentage or a bonus give; a multiplier depends on the others, see stacking."""
+    """What points, a percentage or a bonus give. A multiplier depends on the other rules: see stacking."""
     if effect == Effect.PERCENTAGE:
         is_whole = basis == Basis.WHOLE
         amount = amount_of(context, [] if is_whole else matching(test, context), is_whole=is_whole)
         result = points.percentage(of=amount, percent=value)
-        # As a level's percentage: whoever states a product's price would set points by it.
+        # Capped like a level's percentage: otherwise anyone who sends a product's price could set the points.
         return EffectResult(min(result, Decimal(context.base.ceiling)) if context.base else result, basis=amount)
     if per == Per.ITEM:
         times = sum(item.quantity for item in matching(test, context))
@@ -61,12 +61,12 @@ def of_rule(effect: str, value: Decimal, per: str, basis: str, test: Test, conte
 
 
 def matching(test: Test, context: ActionContext) -> list[Item]:
-    """The items that fulfil the rule's conditions, each as if the action were about it alone."""
+    """The items that fulfil the rule's conditions when each is tested alone."""
     return [item for item in context.items if test(context.only(item))]
 
 
 def amount_of(context: ActionContext, items: list[Item], *, is_whole: bool) -> Decimal:
-    """What was paid for these items: of an order's amount their part of the subtotal, so that discounts are shared."""
+    """What was paid for these items: a share of the order's amount by price, which distributes discounts."""
     if context.amount is None:
         return max(ZERO, sum((item.total for item in (context.items if is_whole else items)), ZERO))
     if is_whole:
@@ -80,5 +80,5 @@ def amount_of(context: ActionContext, items: list[Item], *, is_whole: bool) -> D
 
 
 def whole(number: Decimal) -> Decimal:
-    """In whole points, halves up, and no more than a ledger entry holds."""
+    """Rounded to whole points, halves up, at most what a ledger entry can hold."""
     return min(number, MAX_POINTS).quantize(WHOLE, rounding=ROUND_HALF_UP) if number < MAX_POINTS else MAX_POINTS

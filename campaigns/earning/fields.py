@@ -1,7 +1,7 @@
-"""What conditions may ask about: typed fields, how they are read from an action, and what must be fetched for them.
+"""The fields that conditions can use: their types, how they are read from an action, and what must be fetched for them.
 
-Other fields join by `register`. What a brand's own kinds carry is the brand's: see own_fields. Segments ask others:
-campaigns/segments/fields.py.
+Others are added by `register`. See own_fields for the fields of a brand's own kinds, and campaigns/segments/fields.py
+for those of segments.
 """
 
 from collections.abc import Callable
@@ -25,12 +25,12 @@ DAY_OF_ACTION = "day"  # the name of the field; a brand's own fields may be days
 
 
 class Type(Enum):
-    """How a field's values are compared, and typed in."""
+    """How a field's values are compared and entered."""
 
-    IDS = "ids"  # rows of the brand, by their ids
-    TEXTS = "texts"  # texts, of which the action may have several
+    IDS = "ids"  # rows of the brand, by their IDs
+    TEXTS = "texts"  # the action may have several texts
     NUMBER = "number"
-    INTEGER = "whole"  # a number without a fraction, below 0 too
+    INTEGER = "whole"  # a whole number, also below 0
     COUNT = "count"  # a whole number
     WEEKDAY = "weekday"  # 1 is Monday
     TIME = "time"
@@ -42,25 +42,25 @@ class Type(Enum):
     AGE = "age"  # whole days since something
     WINDOW = "window"  # how often in the last days
     SCORE = "score"  # from 1 to 5
-    LABELLED = "options"  # a few that are known
+    LABELLED = "options"  # one of a few known values
 
 
 class Needs(Flag):
-    """What has to be read beside the action itself, for who asks only."""
+    """What a field needs besides the action; read only if a condition uses it."""
 
     NOTHING = 0
     EARLIER = auto()
     LAST = auto()
-    CATALOGUE = auto()  # what the brand's products say of an order's items
+    CATALOGUE = auto()  # an order's items as the brand's products describe them
     SEGMENTS = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`read` gives what the action has: a list for fields that it may have several of, else one value or None.
+    """`read` returns a tuple if an action may have several values (not `is_single`), otherwise one value or None.
 
-    `choices` names where a form finds its values. `is_anchor`: rules are found by it instead of being tried. `own_too`:
-    besides its `kinds` it is for those that brands register.
+    `choices` names the source of values for a form. `is_anchor`: rules are indexed by it instead of tested one by one.
+    `own_too`: the field also applies to the kinds that brands register.
     """
 
     name: str
@@ -102,7 +102,7 @@ FIELDS: dict[str, Field] = {}
 
 
 def register(*fields: Field) -> None:
-    """Let conditions ask about these as well."""
+    """Add fields that conditions can use."""
     FIELDS.update({field.name: field for field in fields})
 
 

@@ -1,4 +1,4 @@
-"""Limits of rules: for a member and a period, or for the rule in all; and what they leave of a share.
+"""Limits of rules, for a member and a period or for the rule in all, and what they leave of a share.
 
 As data: `[{"per": "member", "what": "points", "period": "month", "most": "500"}]`. Money is counted in points at the
 price that the limit states.
@@ -22,13 +22,13 @@ EVENT, EVER = "event", "ever"
 PERIODS = (EVENT, *EarningRuleUse.Period.values)
 MAX_LIMITS = 8
 MAX_AMOUNT = Decimal(10) ** 11
-BEGINNING = date(1970, 1, 1)  # of the period that never ends
+BEGINNING = date(1970, 1, 1)  # start of the period that never ends
 UseKey = tuple[int, str]  # a rule and a period
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`most` as it was set, in its unit; `amount` in points or events, which is what is counted."""
+    """`most` is the limit as set, in its unit; `amount` is counted in points or events."""
 
     per: str
     what: str
@@ -43,7 +43,7 @@ class Limit:
 
 
 class LimitsError(ProblemsError):
-    """What is wrong with limits: of each place, such as `[0].most`, what to fix."""
+    """Problems in limits: for each path, such as `[0].most`, what to fix."""
 
 
 def read(data: Any) -> tuple[Limit, ...]:
@@ -113,14 +113,14 @@ NOTHING = Used()
 
 
 def starts_of(local: datetime) -> dict[str, date]:
-    """When each period began in which the moment lies, by the brand's clock."""
+    """The start of each period that contains this moment, by the brand's clock."""
     day = local.date()
     return {"day": day, "week": day - timedelta(days=day.weekday()), "month": day.replace(day=1), EVER: BEGINNING}
 
 
 @dataclass(slots=True)
 class LimitUsage:
-    """What rules have given one member in the current periods, and in all; it grows while an action is decided.
+    """What rules have given one member in the current periods, and in all. It grows while an action is decided.
 
     `added` has what the action itself adds, in the form in which it is written.
     """
@@ -131,7 +131,7 @@ class LimitUsage:
     added: dict[int, Used] = field(default_factory=dict)
 
     def left(self, rule_id: int, limits: Sequence[Limit], share: Decimal) -> tuple[Decimal, Limit | None]:
-        """What of a share the limits leave, and the one that cut it."""
+        """What the limits leave of a share, and the limit that cut it."""
         cut_by: Limit | None = None
         for limit in limits:
             room = self._room(rule_id, limit)
@@ -151,7 +151,7 @@ class LimitUsage:
         return max(ZERO, limit.amount - used.points)
 
     def give(self, rule_id: int, limits: Sequence[Limit], points: Decimal) -> None:
-        """Count what a rule gives, where it has limits. A rule that gives nothing uses nothing up."""
+        """Count what a rule with limits gives. A rule that gives nothing uses nothing up."""
         if not points or not limits:
             return
         self.added[rule_id] = self.added.get(rule_id, NOTHING).plus(points)
@@ -160,7 +160,7 @@ class LimitUsage:
             self.uses[rule_id, period] = self.uses.get((rule_id, period), NOTHING).plus(points)
 
     def reduce(self, rule_id: int, points: Decimal) -> None:
-        """A limit of the brand's cut what the rule gave just now."""
+        """Take back points of a rule that the brand's point limit cut."""
         if rule_id not in self.added:
             return
         self.added[rule_id] = self.added[rule_id].plus(-points, events=0)

@@ -1,4 +1,4 @@
-"""What conditions may ask about events of a brand's own kinds: the fields of their payloads, by the brand's schema."""
+"""The fields of events of a brand's own kinds, which conditions can use: their payload, by the brand's schema."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -24,8 +24,8 @@ def _switch(value: Any) -> bool:
     return value
 
 
-# How a value of the payload is compared, and how it is read from JSON. Payloads are checked when they are taken in;
-# what was stored in another way counts as not there.
+# How a payload's value is compared, and how it is read from JSON. Payloads are validated on receipt; a stored value of
+# another type counts as missing.
 _TYPES: dict[str, tuple[Type, Callable[[Any], Any]]] = {
     FieldType.TEXT: (Type.TEXTS, str),
     FieldType.WHOLE: (Type.INTEGER, int),
@@ -36,7 +36,7 @@ _TYPES: dict[str, tuple[Type, Callable[[Any], Any]]] = {
     FieldType.PRODUCT: (Type.IDS, int),
     FieldType.OPTION: (Type.FIELD_OPTION, str),
 }
-_LISTED = {Type.TEXTS, Type.IDS, Type.FIELD_OPTION}  # whose comparisons take a list of what an action has
+_LISTED = {Type.TEXTS, Type.IDS, Type.FIELD_OPTION}  # these comparisons expect several values
 
 
 def _reader(name: str, type_: Type, convert: Callable[[Any], Any]) -> Callable[[ActionContext], Any]:
@@ -70,7 +70,7 @@ def field_of(row: EventKindField, *, kind: str) -> Field:
 
 
 def of_kinds(brand_id: int, kinds: Iterable[str]) -> OwnFields:
-    """The fields of a brand's own kinds; one statement, and none where all kinds are the service's."""
+    """The fields of a brand's own kinds. Runs one statement, or none if all kinds are the service's."""
     own = sorted({kind for kind in kinds if is_own_kind(kind)})
     if not own:
         return NO_FIELDS
@@ -83,5 +83,5 @@ def of_kinds(brand_id: int, kinds: Iterable[str]) -> OwnFields:
 
 
 def of_rule(rule: EarningRule) -> Mapping[str, Field]:
-    """The fields that only the rule's kind has."""
+    """The fields that only this rule's kind has."""
     return of_kinds(rule.brand_id, [rule.kind]).get(rule.kind, {}) if rule.brand_id else {}

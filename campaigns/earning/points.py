@@ -1,4 +1,4 @@
-"""How many points an action is worth: the four rules of a scan, and those of an amount; and how points are written."""
+"""How many points an action earns without earning rules, and how points are rounded."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -6,7 +6,7 @@ from loyalty.models.levels import RewardType
 
 WHOLE = Decimal(1)
 BY_DEFAULT = Decimal(1)
-# What one line of the ledger can hold: decimal(10,2).
+# The most that a ledger entry can hold: decimal(10,2).
 MAX_POINTS = Decimal("99999999.99")
 
 
@@ -20,7 +20,7 @@ def for_scan(
 ) -> Decimal:
     """Points of a scan, by the first rule that applies: override, fixed, percentage of the price, else 1.
 
-    A percentage pays no more than `ceiling`, the brand's: whoever sets a price sets points by it.
+    A percentage pays at most the brand's `ceiling`: otherwise anyone who sets a price could set the points.
     """
     if redeem_point_value:
         return min(Decimal(redeem_point_value), MAX_POINTS)
@@ -32,5 +32,5 @@ def for_scan(
 
 
 def percentage(*, of: Decimal, percent: Decimal) -> Decimal:
-    """`percent` of an amount in whole points, halves rounded up; at most what a ledger line holds."""
+    """`percent` of an amount in whole points, halves rounded up; at most what a ledger entry can hold."""
     return min((of * percent / 100).quantize(WHOLE, rounding=ROUND_HALF_UP), MAX_POINTS)

@@ -1,7 +1,7 @@
-"""A brand's rules as they are in force: compiled once in a process, and found by what an action is about.
+"""A brand's rules in force: compiled once in a process, and indexed by what an action is about.
 
-A snapshot says which version of the set is in force, so a change is seen by the next accrual. What needs nothing read
-beside the action costs no accrual anything.
+A snapshot has the current version of the set, so the next accrual uses changed rules. Rules that need no more data than
+the action cost an accrual no extra query.
 """
 
 from collections import OrderedDict
@@ -20,13 +20,13 @@ from campaigns.earning.limits import LimitsError
 from campaigns.earning.stacking import Rule
 from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
 
-MAX_BRANDS = 1_000  # kept in a process
-Content = tuple[int, int, Mapping[str, Any]]  # a rule's id, its version and what it says
+MAX_BRANDS = 1_000  # cached in a process
+Content = tuple[int, int, Mapping[str, Any]]  # a rule's ID, its version and its content
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A rule, when it runs, and what must hold."""
+    """A rule with its period and conditions."""
 
     rule: Rule
     starts_at: datetime | None
@@ -40,7 +40,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class RulesOfKind:
-    """Rules for one kind of action: those that each action is tried on, and those found by an anchor's value."""
+    """Rules for one kind of action: those tested for each action, and those indexed by an anchor's value."""
 
     always: list[Candidate] = field(default_factory=list)
     by_anchor: dict[str, dict[Any, list[Candidate]]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class RulesOfKind:
         return [each for each in self.every if each.runs_at(at)]
 
     def candidates(self, context: ActionContext) -> list[Candidate]:
-        """Those that could match, each once, which run at the moment."""
+        """Rules that could match and run at the action's moment, each once."""
         anchored: dict[int, Candidate] = {}
         for name, listed in self.by_anchor.items():
             for value in FIELDS[name].read(context):
@@ -72,7 +72,7 @@ class RulesOfKind:
 
 @dataclass(frozen=True, slots=True)
 class Requirements:
-    """What an accrual must read beside the usual: for these rules with limits what they gave, and the member's past."""
+    """What an accrual must also read: the usage of these limited rules, and the data that conditions need."""
 
     limited: tuple[int, ...] = ()
     needs: Needs = Needs.NOTHING
@@ -86,7 +86,7 @@ NO_REQUIREMENTS = Requirements()
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules of a brand as a version of its set has them. `broken`: those that can be read no longer."""
+    """A brand's rules in one version of the set. `broken`: IDs of rules that can no longer be read."""
 
     version: int = 0
     kinds: Mapping[str, RulesOfKind] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class RuleSet:
         return of_kind.candidates(context) if of_kind else []
 
     def requirements(self, context: ActionContext) -> Requirements:
-        """Of an order, whose items the catalogue explains first, for every rule that could match then."""
+        """What possible rules need: for an order, whose items lack catalogue data, all running rules."""
         of_kind = self.kinds.get(context.kind)
         if of_kind is None:
             return NO_REQUIREMENTS
@@ -110,22 +110,22 @@ class RuleSet:
         return Requirements(tuple(each.rule.id for each in result if each.rule.limits), needs)
 
     def matching(self, context: ActionContext) -> list[Rule]:
-        """The rules that apply to an action of a member."""
+        """The rules that apply to a member's action."""
         return [each.rule for each in self.candidates(context) if each.rule.test(context)]
 
 
 NO_RULES = RuleSet()
-# By brand, the most recently used last.
+# By brand ID, the most recently used last.
 _cached: "OrderedDict[int, RuleSet]" = OrderedDict()
 
 
 def cached(brand_id: int) -> RuleSet:
-    """What this process knows of a brand's rules, which may be old; a snapshot tells."""
+    """The rules that this process has cached, possibly outdated: a snapshot shows whether they are."""
     return _cached.get(brand_id, NO_RULES)
 
 
 def load(brand_id: int) -> RuleSet:
-    """The rules that are in force now, from the database; and keep them."""
+    """Load the rules in force now from the database, and cache them."""
     result = at_version(brand_id)
     _cached[brand_id] = result
     _cached.move_to_end(brand_id)
@@ -135,18 +135,18 @@ def load(brand_id: int) -> RuleSet:
 
 
 def reset_cache() -> None:
-    """As a process that has just begun."""
+    """Empty the cache, as in a new process."""
     _cached.clear()
 
 
 def at_version(brand_id: int, version: int | None = None) -> RuleSet:
-    """The rules as a version of the set had them, or as they are now. One statement."""
+    """The rules in a version of the set, or in the current one. Runs one statement."""
     number, contents = contents_at(brand_id, version)
     return compiled(contents, brand_id=brand_id, version=number)
 
 
 def contents_at(brand_id: int, version: int | None = None) -> tuple[int, list[Content]]:
-    """The number of a version of the set, or of the last one, and what was in force then. One statement."""
+    """The number and the rules of a version of the set, or of the current one. Runs one statement."""
     rows = EarningRuleVersion.objects.filter(brand=brand_id)
     if version is not None:
         rows = rows.filter(set_version__lte=version)
@@ -156,9 +156,9 @@ def contents_at(brand_id: int, version: int | None = None) -> tuple[int, list[Co
 
 
 def compiled(contents: Iterable[Content], *, brand_id: int | None = None, version: int = 0) -> RuleSet:
-    """A set of rules, given as their id, version and content. What cannot be read any more is left out.
+    """Compile a set of rules, given as ID, version and content. Unreadable rules are only listed in `broken`.
 
-    `brand_id`: whose own kinds they may be for. A kind's fields only ever become more, so they fit each version.
+    `brand_id`: the brand whose own kinds the rules may be for. Kinds only gain fields, so these fit each version.
     """
     kinds: dict[str, RulesOfKind] = {}
     broken = []
@@ -176,7 +176,7 @@ def compiled(contents: Iterable[Content], *, brand_id: int | None = None, versio
 def readable_candidate_of(
     rule_id: int, number: int, content: Mapping[str, Any], own: Mapping[str, Field] = conditions.NO_FIELDS
 ) -> tuple[str, Candidate] | None:
-    """Its kind of action and the candidate, as candidate_of; None for what cannot be read any more."""
+    """The kind of action and the candidate; None for a rule that can no longer be read."""
     try:
         return content["kind"], candidate_of(rule_id, number, content, own)
     except (ConditionsError, LimitsError):
@@ -211,7 +211,7 @@ def candidate_of(
 
 
 def content_of(rule: EarningRule) -> dict[str, Any]:
-    """What a version keeps of a rule: for one that is not in force, such as a draft that somebody tries."""
+    """The content that a version stores; also for rules that are not in force, such as a draft."""
     return {
         "kind": rule.kind,
         "name": rule.name,

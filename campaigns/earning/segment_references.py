@@ -1,4 +1,4 @@
-"""The segments that rules and campaigns ask for: the brand's own, and none that is about to be deleted."""
+"""The segments that rules and campaigns refer to: only the brand's own, and none that is about to be deleted."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -30,12 +30,12 @@ def _ids(value: Any) -> Iterable[int]:
 
 
 def take_turn(brand_id: int) -> None:
-    """Who makes a rule ask for a segment, and who deletes one, wait for each other. Joins a transaction."""
+    """Serialise adding a reference to a segment and deleting a segment. Joins a transaction."""
     lock_row(LockOfRow.SEGMENT_REFERENCES, brand_id)
 
 
 def unknown(brand_id: int, segment_ids: set[int]) -> set[int]:
-    """Those that the brand does not have; the others stay until the caller's transaction ends."""
+    """The segments that the brand does not have. The others cannot be deleted until the caller's transaction ends."""
     if not segment_ids:
         return set()
     take_turn(brand_id)

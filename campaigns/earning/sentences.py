@@ -1,4 +1,4 @@
-"""A rule as a sentence that a marketer reads back: when, under which conditions, what it gives, how much at most."""
+"""A rule as a sentence for marketers: when it counts, under which conditions, what it gives, how much at most."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from core.numbers import grouped, plural_number
 Effect, Per, Basis, Kind = EarningRule.Effect, EarningRule.Per, EarningRule.Basis, EarningRule.Kind
 Period = EarningRuleUse.Period
 
-# Whole sentences: other languages put the words of a limit in another order. By period, and of the rule in all.
+# Whole sentences, because the word order differs between languages. By period; RULE is for the rule in all.
 POINTS: dict[str, Any] = {
     EVENT: ngettext_lazy("at most %(most)s point each time", "at most %(most)s points each time", "number"),
     Period.DAY: ngettext_lazy(
@@ -67,7 +67,7 @@ def conditions_text(group: Group, brand: Brand) -> str:
 
 
 def readable(rule: EarningRule) -> str:
-    """The sentence; of a rule that can no longer be read, why."""
+    """The sentence; if the rule can no longer be read, the reason."""
     try:
         return sentence(rule)
     except (ConditionsError, LimitsError) as error:
@@ -165,5 +165,5 @@ def limit_text(limit: Limit) -> str:
 
 
 def display(number: Any) -> str:
-    """Without zeros behind that say nothing."""
+    """Without trailing zeros."""
     return grouped(number.normalize())

@@ -1,13 +1,13 @@
-"""How rules count together, in this order:
+"""Combines rules, in this order:
 
-1. what the action is worth by itself: the level's points of a scan, what a milestone pays;
-2. points and percentages that are fixed: added;
-3. multipliers, the one with the highest priority first: one that adds gives its times of what stood before all
-   multipliers, one that multiplies its times of what stands now; the result is in whole points, halves up;
-4. bonuses: added, and never multiplied.
+1. what the action earns by itself: the level's points of a scan, what a milestone pays;
+2. fixed points and percentages are added;
+3. multipliers, the highest priority first: one that adds gives its multiple of the points before all multipliers, one
+   that multiplies gives its multiple of the current total; the result is in whole points, halves up;
+4. bonuses are added, and never multiplied.
 
-Of the rules of a group only the one that gives this member most counts (the higher priority, then the older rule, where
-two give the same). Each share is cut by its rule's own limits before the next step sees it. Nothing is ever below 0.
+Of the rules in a group, only the one that gives this member most counts; on a tie, the higher priority, then the older
+rule. Each share is cut by its rule's own limits before the next step sees it. Nothing is ever below 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ FIXED = frozenset({Effect.POINTS.value, Effect.PERCENTAGE.value})
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A version of a rule, ready to be tried."""
+    """A version of a rule, ready to be tested."""
 
     id: int
     version: int
@@ -53,7 +53,7 @@ class Rule:
 
 
 class Award(NamedTuple):
-    """What an action earns and why: the shares add up to the points."""
+    """What an action earns and why: the points are the sum of the shares."""
 
     points: Decimal
     shares: tuple[Share, ...]
@@ -61,7 +61,7 @@ class Award(NamedTuple):
 
 @dataclass(slots=True)
 class _Total:
-    """`exact` is what multipliers multiply, `awarded` what was awarded: its rounding, and less where a limit cut it."""
+    """`exact` is what multipliers multiply. `awarded` is the same rounded, and less if a limit cut it."""
 
     awarded: Decimal
     exact: Decimal
@@ -72,7 +72,7 @@ class _Total:
 
 
 def award(rules: Sequence[Rule], context: ActionContext, usage: LimitUsage) -> Award | None:
-    """What rules that match give an action together, None where neither a rule nor the action itself is worth anything.
+    """What the matching rules give an action together; None if neither a rule nor the action itself gives anything.
 
     Counts what it gives in `usage`.
     """
@@ -81,7 +81,7 @@ def award(rules: Sequence[Rule], context: ActionContext, usage: LimitUsage) -> A
         return None if base is None else Award(base.points, (base,))
     if len(rules) > 1:
         rules = sorted(rules, key=lambda rule: rule.order)
-    elif base is None and rules[0].effect in FIXED:  # as most actions are: nothing to stack
+    elif base is None and rules[0].effect in FIXED:  # the most frequent case: nothing to stack
         [rule] = rules
         share = _fixed(rule, context, usage)
         usage.give(rule.id, rule.limits, share.points)
@@ -116,7 +116,7 @@ class _Chosen(NamedTuple):
 
 
 def _chosen(rules: Sequence[Rule], share_of: Callable[[Rule], Share], base: Share | None) -> _Chosen:
-    """Without those that another one of their group beats; `base` is of the level's group."""
+    """The rules without those beaten within their group; `base` belongs to the level's group."""
     result = [(rule, share_of(rule)) for rule in rules]
     if all(rule.stacking != Stacking.BEST for rule in rules):
         return _Chosen(result, has_base=True)
@@ -157,7 +157,7 @@ def _limited(rule: Rule, outcome: EffectResult, usage: LimitUsage) -> Share:
 
 
 def _multiply(rules: Sequence[Rule], total: _Total, usage: LimitUsage, take: Callable[[Rule, Share], None]) -> None:
-    """One after the other; a group when its first rule's turn comes, and of it the rule that gives most."""
+    """Apply multipliers in turn. A group counts when its first rule's turn comes, by the rule that gives most."""
     before = total.awarded
     done: set[str] = set()
     for rule in rules:
@@ -188,14 +188,14 @@ def _multiplied(rule: Rule, before: Decimal, total: _Total, usage: LimitUsage) -
 
 
 def _capped(points: Decimal, shares: Sequence[Share]) -> Award:
-    """No more than a ledger entry holds."""
+    """Cut to what a ledger entry can hold."""
     if points <= MAX_POINTS:
         return Award(points, tuple(shares))
     return trimmed(Award(points, tuple(shares)), to=MAX_POINTS, cut=None)
 
 
 def trimmed(award: Award, *, to: Decimal, cut: Cut | None) -> Award:
-    """The same with fewer points, taken from the last shares first; `cut` says by what."""
+    """The award with fewer points, taken from the last shares first; `cut` names the limit responsible."""
     over = award.points - to
     if over <= 0:
         return award

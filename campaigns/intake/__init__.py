@@ -1,1 +1,1 @@
-"""How qualifying actions come in: over the API, from the hub, from SQS."""
+"""Receives qualifying actions: over the API, from the hub, from SQS."""

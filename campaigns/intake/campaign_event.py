@@ -1,4 +1,4 @@
-"""The endpoints that take in events from outside: the hub's envelope, and the campaign-event request (spec 4.1)."""
+"""The commands that store events from outside: the hub's envelope, and the campaign-event request (spec 4.1)."""
 
 import uuid
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from loyalty.points import accounts
 
 
 class StoredError(DomainError):
-    """A refusal as it stands on an event, to be answered again word for word."""
+    """An error stored on an event, to be answered again unchanged."""
 
     def __init__(self, outcome: dict[str, Any]) -> None:
         super().__init__(outcome["message"], details=outcome.get("details"))
@@ -37,7 +37,7 @@ class StoredError(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A campaign-event request: who asks (`bearer_id`), for whom, what kind, with which payload."""
+    """A campaign-event request: the token's user (`bearer_id`), the user it is for, the kind and the payload."""
 
     brand: Brand
     key_kind: str
@@ -50,7 +50,7 @@ class Action:
 
     @property
     def event_id(self) -> uuid.UUID:
-        """The same caller's same key is the same event; without a key each request is its own."""
+        """The same key of the same caller gives the same event; without a key, each request is a new event."""
         if not self.idempotency_key:
             return uuid.uuid4()
         return idempotent_id("campaign/event", self.key_kind, self.brand.pk, self.bearer_id, self.idempotency_key)
@@ -58,10 +58,10 @@ class Action:
 
 @raises(UserNotFound, Forbidden, RequestInProgress, IdempotencyKeyReused, EmailNotConfirmed)
 def process_campaign_event(action: Action) -> dict[str, Any]:
-    """Accrue at once, by the very handler the worker uses; returns the answer's data.
+    """Accrue at once, with the handler that workers use; returns the answer's data.
 
-    The same request again is answered from what is stored. Raises DomainError: the handler's refusals,
-    RequestInProgress, IdempotencyKeyReused, UserNotFound, Forbidden; Unavailable when it failed and will be retried.
+    A repeated request is answered from the stored event. Raises the handler's DomainErrors, RequestInProgress,
+    IdempotencyKeyReused, UserNotFound, Forbidden; and Unavailable if it failed and will be retried.
     """
     check_user(action)
     event = Event(
@@ -86,7 +86,7 @@ def process_campaign_event(action: Action) -> dict[str, Any]:
 
 
 def check_user(action: Action) -> None:
-    """An app acts for its own user only; a hub for any customer of its brand, and for whoever logged in here."""
+    """An app key acts only for its own user; a hub key for the token's user and any customer of its brand."""
     is_bearer = action.user_id == action.bearer_id
     if not is_bearer and accounts.find(brand=action.brand, user_id=action.user_id) is None:
         raise UserNotFound
@@ -96,7 +96,7 @@ def check_user(action: Action) -> None:
 
 def _replay(event: Event) -> dict[str, Any]:
     stored = Event.objects.filter(brand=event.brand, source=event.source, event_id=event.event_id).first()
-    if stored is None:  # it was old, and deleted just now
+    if stored is None:  # it was old and has just been deleted
         raise Unavailable("The earlier answer is kept no longer; please try again.")
     if (stored.detail_type, stored.detail) != (event.detail_type, event.detail):
         raise IdempotencyKeyReused
@@ -125,10 +125,10 @@ def ingest(
     payload: dict[str, Any],
     is_own_kind: bool = False,
 ) -> bool:
-    """Store a hub's event for delivery; False: it was delivered before. Raises UserNotFound.
+    """Store a hub's event for delivery. False: it was stored before. Raises UserNotFound.
 
-    `token_verified`: the event carried the user's own access token. The token itself goes no further than that.
-    `is_own_kind`: the brand has registered its kind.
+    `token_verified`: the event carried the user's own access token. The token itself is not passed on. `is_own_kind`:
+    the brand has registered its kind.
     """
     if not token_verified and accounts.find(brand=brand, user_id=user_id) is None:
         raise UserNotFound

@@ -1,4 +1,4 @@
-"""Events from outside, whichever way they come: what an envelope must look like, and taking one in."""
+"""Events from outside, over HTTP or SQS: validates an envelope and stores its event."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ TOKENS = {"authorization", "access_token", "refresh_token", "token"}
 
 
 def without_tokens(value: Any) -> Any:
-    """A payload of a kind nobody here knows, without what may be a secret."""
+    """A payload of an unknown kind, without fields that may be secrets."""
     if isinstance(value, dict):
         return {name: without_tokens(content) for name, content in value.items() if name.lower() not in TOKENS}
     return [without_tokens(each) for each in value] if isinstance(value, list) else value
@@ -69,10 +69,10 @@ class EnvelopeInput(Input):
 
 @raises(TokenInvalid, BrandMismatch, UserNotFound)
 def store_event(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) -> bool:
-    """Store what EnvelopeInput read, of a brand that the sender may speak for. False: it was here already.
+    """Store the validated event of a brand that the sender may act for. False: it was stored before.
 
-    Where it waited on its way the user's token may have expired (`tokens_may_be_old`): then it vouches for nobody, and
-    the user must be the brand's. Raises Invalid, UserNotFound, BrandMismatch, TokenInvalid.
+    With `tokens_may_be_old`, the user's token may have expired in transit. It then proves nothing, and the user must be
+    the brand's customer. Raises Invalid, UserNotFound, BrandMismatch, TokenInvalid.
     """
     arguments = envelope["detail"]["arguments"]
     kind = envelope["detail_type"] = envelope.pop("detail-type")
@@ -106,7 +106,7 @@ def store_event(envelope: dict[str, Any], *, tokens_may_be_old: bool = False) ->
 
 
 def is_token_verified(arguments: dict[str, Any]) -> bool:
-    """Whether the event carries its user's good token, which is read here and kept nowhere."""
+    """Whether the event carries its user's token, which is not stored. Raises TokenInvalid, BrandMismatch."""
     if "authorization" not in arguments:
         return False
     principal = tokens.verify_access(bearer(arguments["authorization"]))

@@ -1,4 +1,4 @@
-"""Events of a brand's own kinds: which it has registered, and whether a payload is what the kind says."""
+"""Events of a brand's own kinds: finds the registered kind and validates the payload against its fields."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -17,19 +17,19 @@ Type = EventKindField.Type
 
 
 def registered(brand: Brand, name: str) -> EventKind | None:
-    """The brand's kind of this name, if it accepts events."""
+    """The brand's active kind of this name."""
     rows = EventKind.objects.filter(brand=brand, name=name, is_active=True)
     return rows.select_related("brand").prefetch_related("fields").first()
 
 
 def names(brand_ids: Collection[int] | None = None) -> list[str]:
-    """What own kinds are called at these brands, or at any."""
+    """The names of own kinds at these brands, or at all."""
     rows = EventKind.objects.all() if brand_ids is None else EventKind.objects.filter(brand__in=brand_ids)
     return list(rows.order_by("name").values_list("name", flat=True).distinct())
 
 
 def parse(payload: Any, kind: EventKind) -> dict[str, Any]:
-    """The payload's registered fields, a product as its id; others are dropped. Raises DRF's ValidationError."""
+    """The payload's registered fields, products as IDs; drops all others. Raises DRF's ValidationError."""
     result: dict[str, Any] = OwnPayload(kind).run_validation(payload)
     return {name: value for name, value in result.items() if value is not None}
 
@@ -65,11 +65,11 @@ class TimeInput(serializers.Field[str, str, str, Any]):
 
 
 class ProductInput(serializers.Field[int, Any, int, Any]):
-    """One of the brand's products, by its id or its SKU; read as its id."""
+    """One of the brand's products, by ID or SKU; converted to its ID."""
 
     def __init__(self, brand: Any, **options: Any) -> None:
         super().__init__(**options)
-        self.products = brand.products  # rows of a higher app, which the brand leads to
+        self.products = brand.products  # rows of a higher app, reached through the brand
 
     def to_internal_value(self, data: Any) -> int:
         is_id = isinstance(data, int) and not isinstance(data, bool) and 0 < data < 2**63
@@ -102,7 +102,7 @@ INPUTS: dict[str, Callable[[EventKindField, dict[str, Any]], Any]] = {
 
 
 class OwnPayload(Input):
-    """A payload as its kind says."""
+    """A payload with the fields of its kind."""
 
     def __init__(self, kind: EventKind) -> None:
         super().__init__()

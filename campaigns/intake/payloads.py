@@ -1,4 +1,4 @@
-"""What payloads of events must look like (spec section 6; kinds the spec leaves open: docs/events.md)."""
+"""The schemas of events' payloads (spec section 6; for kinds that the spec leaves open, docs/events.md)."""
 
 from typing import Any
 

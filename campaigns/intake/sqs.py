@@ -1,4 +1,4 @@
-"""Events from an Amazon SQS queue, as EventBridge puts them there: taken in, and only then taken off the queue."""
+"""Receives events that EventBridge puts in an Amazon SQS queue: stores each, then deletes it from the queue."""
 
 import logging
 from collections.abc import Callable
@@ -20,25 +20,25 @@ from core.observability.tracing import TraceContext
 
 logger = logging.getLogger(__name__)
 
-MAX_AT_ONCE = 10  # SQS gives no more
+MAX_AT_ONCE = 10  # the maximum of SQS
 PAUSE_SECONDS = 5.0
 EVERY_BRAND = "*"
 
 
 class DatabaseAway(Exception):
-    """No message can be stored now; what was received stays on the queue."""
+    """The database is unavailable, so no message can be stored; received messages stay on the queue."""
 
 
 def client() -> Any:
-    """Credentials, region and endpoint come from the environment or the machine's role, as boto3 finds them."""
+    """The boto3 client, with credentials, region and endpoint from the environment or the machine's role."""
     return import_module("boto3").client("sqs")
 
 
 def receive_batch(sqs: Any, *, wait_seconds: int) -> int:
-    """Receive one portion, waiting for it so long, and take in what is good. Returns how many messages there were.
+    """Receive one batch, waiting up to `wait_seconds`, and store it. Returns how many messages were received.
 
-    What is refused stays: after maxReceiveCount the queue's redrive policy moves it to the dead-letter queue.
-    Raises DatabaseAway before more messages are tried in vain, which would send good ones there.
+    Rejected messages stay on the queue: after maxReceiveCount, the redrive policy moves them to the dead-letter queue.
+    Raises DatabaseAway at once, because further failed attempts would move valid messages there as well.
     """
     received = sqs.receive_message(
         QueueUrl=settings.SQS_QUEUE_URL, MaxNumberOfMessages=MAX_AT_ONCE, WaitTimeSeconds=wait_seconds
@@ -48,16 +48,16 @@ def receive_batch(sqs: Any, *, wait_seconds: int) -> int:
         for message in received:
             if store_message(message):
                 stored.append({"Id": str(len(stored)), "ReceiptHandle": message["ReceiptHandle"]})
-    finally:  # what is stored is committed, whatever became of the next one
+    finally:  # what is stored is committed, even if a later message fails
         if stored:
             answer = sqs.delete_message_batch(QueueUrl=settings.SQS_QUEUE_URL, Entries=stored)
-            for failed in answer.get("Failed", ()):  # it comes again, and is known then
+            for failed in answer.get("Failed", ()):  # it is delivered again, as a duplicate
                 logger.warning("SQS keeps a message that was taken in: %s", failed.get("Code"))
     return len(received)
 
 
 def store_message(message: dict[str, Any]) -> bool:
-    """Store the event of one message. True: it is stored, now or before, and committed."""
+    """Store the event of one message. True: it is committed, now or before."""
     with TraceContext("message", "SQS message", request_id=message["MessageId"]):
         try:
             envelope = EnvelopeInput.parse(read_object(message["Body"].encode(errors="surrogatepass")))
@@ -73,14 +73,14 @@ def store_message(message: dict[str, Any]) -> bool:
             connections.close_all()
             raise DatabaseAway from error
         if new:
-            # A refused message would end in the dead-letter queue: those of the operator's own queue only count.
+            # Only counted, not rejected: that would move messages of the operator's own queue to the dead-letter queue.
             quotas.note(envelope["detail"]["arguments"]["brand_id"], BrandQuota.Resource.EVENTS)
         metrics.taken_from_queue("accepted" if new else "duplicate")
         return True
 
 
 def speaks_for(brand_id: int) -> bool:
-    """Whether settings.SQS_BRANDS lets the queue speak for the brand."""
+    """Whether settings.SQS_BRANDS lets the queue send events of the brand."""
     if EVERY_BRAND in settings.SQS_BRANDS:
         return True
     return str(brand_id) in settings.SQS_BRANDS
@@ -89,7 +89,7 @@ def speaks_for(brand_id: int) -> bool:
 def receive_all(
     sqs: Any, *, wait_seconds: int, until_empty: bool, stopping: Callable[[], bool], pause: Callable[[float], object]
 ) -> int:
-    """Take portions until told to stop, or until the queue gives none. Returns how many messages there were."""
+    """Receive until `stopping` or, with `until_empty`, until the queue is empty. Returns the number of messages."""
     total = 0
     while not stopping():
         try:

@@ -1,4 +1,4 @@
-"""What a brand offers: campaigns with milestones, each customer's progress, the rewards reached."""
+"""Campaigns with milestones, each customer's progress, and the rewards reached."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -21,7 +21,7 @@ ZERO = Decimal(0)
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
     def running(self, at: datetime) -> Self:
-        """Switched on and within their dates at the moment `at`."""
+        """Campaigns that are switched on and whose dates include `at`."""
         return self.filter(
             models.Q(starts_at__isnull=True) | models.Q(starts_at__lte=at),
             models.Q(ends_at__isnull=True) | models.Q(ends_at__gt=at),
@@ -32,7 +32,7 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
 class Campaign(models.Model):
     """A goal that customers of a brand work towards, one qualifying action at a time.
 
-    `conditions` are data that campaigns/earning reads, as those of earning rules: which actions count.
+    `conditions` select the actions that count, in the format of earning rules (see campaigns/earning).
     """
 
     visible_to_customers = True
@@ -125,10 +125,10 @@ class Campaign(models.Model):
 
 
 class Milestone(models.Model):
-    """Part of the way to a campaign's goal, with the reward that a customer gets there, once in each round.
+    """A step on the way to a campaign's goal, with the reward that a customer gets there, once in each round.
 
-    The reward is points, a reward of the catalogue, or something that has only a name. Triggers keep `reward_name` and
-    `translations` as the catalogue has them, so whoever reads a milestone, each accrual too, reads no other table.
+    The reward is points, a reward of the catalogue, or something that has only a name. Triggers copy `reward_name` and
+    `translations` from the catalogue, so that readers of a milestone, such as accruals, need no other table.
     """
 
     brand_through = ("campaign",)
@@ -189,9 +189,9 @@ class Milestone(models.Model):
 
 
 class CampaignBudgetUse(models.Model):
-    """What a campaign's milestones have paid in points, while it has a budget. `notified_at`: when staff were notified.
+    """Points that a campaign with a budget has paid at milestones. `notified_at`: when owners were notified.
 
-    A trigger makes the row with the campaign, and counts what was paid before when a budget is set.
+    A trigger creates the row with the campaign, and counts earlier payments when a budget is set.
     """
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, primary_key=True, related_name="budget_use")
@@ -209,7 +209,7 @@ class CampaignBudgetUse(models.Model):
 
 
 class UserLoyaltyCampaign(models.Model):
-    """A customer's progress in a campaign: in money or in whole steps, towards the goal of the current round.
+    """A customer's progress in a campaign: money or whole steps, towards the goal of the current round.
 
     `milestones_achieved` and `products` are those of this round.
     """
@@ -246,14 +246,14 @@ class UserLoyaltyCampaign(models.Model):
 
     @property
     def displayed_progress(self) -> Decimal:
-        """Never beyond the goal, which a brand may lower below what was counted."""
+        """At most the goal: a brand may lower it below what was already counted."""
         return min(self.progress, Decimal(self.campaign.target_value))
 
 
 class RewardClaim(models.Model):
     """A milestone's reward for one customer: available, then claimed, once in each round of the campaign.
 
-    `points`: what the milestone paid when it was reached; older rows have none, and pay what it pays now.
+    `points`: what the milestone paid when it was reached; older rows have none, and pay its current points.
     """
 
     brand_through = ("milestone",)

@@ -1,4 +1,4 @@
-"""What an action earns: a brand's rules, each version of them that was in force, and what their limits have given."""
+"""What actions earn: a brand's rules, their versions in force, and what those with limits have given."""
 
 import re
 from collections.abc import Collection
@@ -22,15 +22,15 @@ from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
 
 ZERO = Decimal(0)
-# A rule of this group competes with the points of the member's level instead of adding to them.
+# A rule in this group competes with the points of the member's level instead of adding to them.
 LEVEL_GROUP = "level"
 
 
 class EarningRule(models.Model):
-    """What a kind of action earns, under which conditions, how much at most, and beside which other rules.
+    """What a kind of action earns, under which conditions and limits, and how it combines with other rules.
 
-    `conditions` and `limits` are data that campaigns/earning reads; nothing of them is ever evaluated as text. Whatever
-    changes a rule that is in force, a trigger keeps the version that it was in `EarningRuleVersion`.
+    `conditions` and `limits` are data that campaigns/earning reads; they are never evaluated as code. On every change
+    to a rule in force, a trigger stores the new version in `EarningRuleVersion`.
     """
 
     class Kind(models.TextChoices):
@@ -43,7 +43,7 @@ class EarningRule(models.Model):
         BIRTHDAY = "member-birthday", _("Member's birthday")
 
     class Effect(models.TextChoices):
-        """The values that the API and files call `reward_type`."""
+        """The values are those of `reward_type` in the API and in files."""
 
         POINTS = "points", _("Fixed points")
         PERCENTAGE = "percentage", _("Percent of the amount")
@@ -64,7 +64,7 @@ class EarningRule(models.Model):
         BEST = "best", _("Only the best rule of its group counts")
 
     class State(models.TextChoices):
-        """As it is stored; whether an active rule is scheduled or over by now its dates tell: see `state_at`."""
+        """The stored state. Whether an active rule is scheduled or has ended depends on its dates: see `state_at`."""
 
         DRAFT = "draft", _("Draft")
         ACTIVE = "active", pgettext_lazy("earning rule", "Active")
@@ -180,11 +180,11 @@ class EarningRule(models.Model):
         super().save(*args, **options)
 
     def clean_fields(self, exclude: Collection[str] | None = None) -> None:
-        """As for any row; a brand's own kind is not among the choices, see `clean`."""
+        """As for any row, except that a brand's own kind is not among the choices: `clean` checks it."""
         super().clean_fields({*(exclude or ()), *({"kind"} if is_own_kind(self.kind) else ())})
 
     def clean(self) -> None:
-        """As for any row; and a rule without a name gets what it is for. Raises ValidationError."""
+        """As for any row; a rule without a name gets its default name. Raises ValidationError."""
         super().clean()
         if self.brand_id and is_own_kind(self.kind) and self.own_kind is None:
             raise ValidationError({"kind": _("Select a valid choice. The brand has no kind “%s”.") % self.kind})
@@ -200,31 +200,31 @@ class EarningRule(models.Model):
 
     @property
     def own_kind(self) -> EventKind | None:
-        """The brand's own kind of event that the rule is for; None for the service's kinds."""
+        """The brand's own kind that the rule is for; None for the service's kinds."""
         if not is_own_kind(self.kind):
             return None
         return EventKind.objects.filter(brand=self.brand_id, name=self.kind).first()
 
     @property
     def kind_title(self) -> str:
-        """What the kind is called; its name where nobody called it anything."""
+        """The kind's label, or its name if it has none."""
         return str(dict(self.Kind.choices).get(self.kind) or self.own_kind or self.kind)
 
     @property
     def is_active(self) -> bool:
-        """Whether it is in force; whether its dates let it earn now `state_at` tells."""
+        """Whether the stored state is active; see `state_at` for the dates."""
         return self.state == self.State.ACTIVE
 
     @is_active.setter
     def is_active(self, value: bool) -> None:
-        """As files and the API switch it: off is paused, which a draft or an ended rule never was."""
+        """Set by files and the API. False pauses an active rule and leaves drafts and ended rules unchanged."""
         if value:
             self.state = self.State.ACTIVE
         elif self.state == self.State.ACTIVE:
             self.state = self.State.PAUSED
 
     def state_at(self, at: datetime) -> str:
-        """`scheduled` before the start of an active rule, `ended` after its end; else as it is stored."""
+        """`scheduled` before an active rule's start, `ended` after an active or paused one's end, else as stored."""
         if self.state == self.State.ACTIVE and self.starts_at and at < self.starts_at:
             return "scheduled"
         if self.state in {self.State.ACTIVE, self.State.PAUSED} and self.ends_at and at >= self.ends_at:
@@ -233,12 +233,12 @@ class EarningRule(models.Model):
 
 
 def is_own_kind(kind: str) -> bool:
-    """Whether a kind is none of the service's, so that only the brand can know it."""
+    """Whether this is not one of the service's kinds and has the form of a brand's own."""
     return kind not in EarningRule.Kind.values and re.match(KIND_NAME, kind) is not None
 
 
 class EarningRuleSet(models.Model):
-    """How often the rules that are in force at a brand have changed. Written by a trigger alone."""
+    """How often the rules in force at a brand have changed. Written only by a trigger."""
 
     brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
     version = models.PositiveIntegerField(default=0)
@@ -248,9 +248,9 @@ class EarningRuleSet(models.Model):
 
 
 class EarningRuleVersion(models.Model):
-    """A rule as it came into force with a version of its brand's set; `content` is null where it went out of force.
+    """A rule as of a version of its brand's set; `content` is null if the rule went out of force.
 
-    Written by a trigger alone, and never changed: what was decided by a set can be decided again.
+    Written only by a trigger and never changed, so that past decisions can be replayed.
     """
 
     append_only = ()
@@ -273,7 +273,7 @@ class EarningRuleVersion(models.Model):
 
 
 class EarningRuleBudgetUse(models.Model):
-    """What a rule has given in all, where it has a limit of its own. `notified_at`: when staff were told."""
+    """What a rule has given in all, if it has a limit for the rule. `notified_at`: when owners were notified."""
 
     brand_through = ("rule",)
 
@@ -293,7 +293,7 @@ class EarningRuleBudgetUse(models.Model):
 
 
 class EarningRuleUse(models.Model):
-    """What a rule has given one member in the period that began on `started`; the next period begins at nothing."""
+    """What a rule has given one member in the period that began on `started`; each period starts at zero."""
 
     brand_through = ("rule",)
     customer_through = ("account",)

@@ -1,7 +1,7 @@
-"""A brand's own kinds of events: what they are called, and what their payload carries, field by field.
+"""A brand's own kinds of events: their names, and the fields of their payloads.
 
-Both are append-only, so that stored events and rules stay valid: names and types never change, options are only added,
-and a field goes only with its kind, which no rule may be for. Triggers see to it.
+Both are append-only, so that stored events and rules remain valid: names and types never change, options are only
+added, and a field is deleted only with its kind, which must have no rules. Triggers enforce this.
 """
 
 from django.conf import settings
@@ -21,29 +21,29 @@ MAX_FIELDS = 40
 MAX_OPTIONS = 100
 KIND_NAME = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*\Z"
 FIELD_NAME = r"^[a-z][a-z0-9_]*\Z"
-# Kinds that exist without any event from outside.
+# Kinds that exist without an event from outside.
 INTERNAL_NAMES = frozenset({"milestone", "reward", "scan", "order", "profile", "login"})
 
 
-# Payloads carry no tokens; and `type` is what an erasure leaves of a payload.
+# Payloads must not carry tokens, and `type` is the field that an erasure leaves in a payload.
 RESERVED_FIELDS = frozenset({"type", "authorization", "access_token", "refresh_token", "token"})
 
 
 def validate_field_name(name: str) -> None:
-    """Some names of fields are not for a brand to give."""
+    """Reject reserved names."""
     if name in RESERVED_FIELDS:
         raise ValidationError(_("“%(name)s” is reserved. Choose another name."), params={"name": name})
 
 
 def validate_kind_name(name: str) -> None:
-    """The service's own kinds keep their names."""
+    """Reject the names of the service's own kinds."""
     if name in settings.EVENT_HANDLERS or name in INTERNAL_NAMES:
         message = _("The service has a kind “%(name)s” itself. Choose another name.")
         raise ValidationError(message, params={"name": name})
 
 
 class EventKind(models.Model):
-    """An event of the brand's own, such as a store visit, which its systems send and its rules reward."""
+    """An event of the brand's own, such as a store visit, that its systems send and its rules reward."""
 
     brand = models.ForeignKey(
         Brand, on_delete=models.PROTECT, related_name="event_kinds", db_index=False, verbose_name=_("brand")
@@ -79,7 +79,7 @@ class EventKind(models.Model):
 
 
 class EventKindField(models.Model):
-    """One field of the payload: its name in JSON, what staff read, its type, and whether each event has it."""
+    """A field of the payload: its JSON name, its label, its type, and whether it is required."""
 
     brand_through = ("kind",)
 
@@ -132,7 +132,7 @@ class EventKindField(models.Model):
         return self.label
 
     def clean(self) -> None:
-        """Raises ValidationError for a list without options, and for options that nobody could choose."""
+        """Raises ValidationError for a list without options, and for invalid options."""
         super().clean()
         self.options = [each.strip() for each in self.options or ()]
         if self.type != self.Type.OPTION:
@@ -149,7 +149,7 @@ class EventKindField(models.Model):
             raise ValidationError({"options": message % {"option": min(missing)}})
 
     def stored_options(self) -> list[str]:
-        """As the database has them; none for a new field."""
+        """The options in the database; empty for a new field."""
         if self.pk is None:
             return []
         return EventKindField.objects.filter(pk=self.pk).values_list("options", flat=True).first() or []

@@ -1,4 +1,4 @@
-"""Replays of drafts over past actions, and the terms beside the rules that actions were decided by."""
+"""Replays of drafts over past actions, and the history of earning terms other than rules."""
 
 from django.db import models
 from django.utils import timezone
@@ -13,10 +13,10 @@ from jobs.models import Job
 
 
 class EarningTerms(models.Model):
-    """A brand's levels, point limits, ceiling and clock as they have been since a moment. Written by triggers alone.
+    """A brand's levels, point limits, ceiling and clock since a moment. Written only by triggers.
 
     `content`: `levels` (name, threshold, reward of a scan), lowest first, `daily`, `monthly`, `ceiling`, `time_zone`
-    and `after_return`; `level_periods` where levels have some.
+    and `after_return`; `level_periods` if levels have periods.
     """
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
@@ -34,10 +34,10 @@ class EarningTerms(models.Model):
 
 
 class Replay(models.Model):
-    """A draft as it was when somebody tried it on a period's actions, and what a job found. Deleted when it expires.
+    """A draft as it was when it was tried on a period's actions, and the job's result. Deleted when it expires.
 
-    `content` is as campaigns/replay/drafts.py has it, `result` as campaigns/replay/totals.py: of members it keeps the
-    numbers of their accounts alone.
+    See campaigns/replay/drafts.py for the format of `content` and campaigns/replay/totals.py for that of `result`,
+    which refers to members only by account number.
     """
 
     class Kind(models.TextChoices):

@@ -1,1 +1,1 @@
-"""How far customers are in campaigns."""
+"""Customers' progress in campaigns."""

@@ -1,4 +1,4 @@
-"""A customer's progress: the only code that writes UserLoyaltyCampaign and RewardClaim."""
+"""A customer's progress. Only this package, accruals and erasures write UserLoyaltyCampaign and RewardClaim."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from typing import Any
 from campaigns.models.campaigns import Campaign, RewardClaim
 
 ZERO, ONE = Decimal(0), Decimal(1)
-# One action finishes no more rounds than this; what it counts beyond them is lost.
+# One action finishes at most this many rounds; anything it counts beyond them is lost.
 MAX_ROUNDS = 10
 COUNT, PRODUCTS = Campaign.StepBy.COUNT.value, Campaign.StepBy.PRODUCTS.value
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What one action counts in a campaign: so many steps or so much money, or these products."""
+    """What one action counts in a campaign: a number of steps, an amount of money, or these products."""
 
     amount: Decimal = ZERO
     products: tuple[int, ...] = ()
@@ -28,9 +28,9 @@ ONE_ACTION = Counted(ONE)
 
 @dataclass(frozen=True, slots=True)
 class MilestoneState:
-    """A milestone as one customer finds it in a round; `reward_points` in points.
+    """A milestone for one customer in a round.
 
-    `is_withheld`: the campaign's budget has too little left for it.
+    `is_withheld`: the campaign's budget is too low to pay it.
     """
 
     milestone_id: int
@@ -50,9 +50,9 @@ class MilestoneState:
 
 @dataclass(frozen=True, slots=True)
 class RunningCampaign:
-    """A running campaign, its milestones with the lowest threshold first, and where a customer stands in it.
+    """A running campaign with a customer's progress, and its milestones, lowest threshold first.
 
-    `spent`: what its milestones have paid of its budget, where it has one. `products`: those counted in this round.
+    `spent`: what its milestones have paid from its budget, if it has one. `products`: those counted in this round.
     """
 
     campaign_id: int
@@ -75,16 +75,16 @@ class RunningCampaign:
         return self.step_by == COUNT and not self.is_repeatable and self.round == 1
 
     def next_round(self) -> "RunningCampaign":
-        """As it begins again: nothing is counted or achieved."""
+        """The campaign at the start of the next round: nothing is counted or achieved."""
         milestones = tuple(replace(each, is_rewarded=False, round=self.round + 1) for each in self.milestones)
         return replace(self, milestones=milestones, progress=ZERO, achieved=(), round=self.round + 1, products=())
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressStep:
-    """Where one action takes a customer in one campaign: milestones it reaches, and of those the rewards it brings.
+    """What one action changes for a customer in one campaign: the new progress and the milestones reached.
 
-    `step` and `products` are what it counts in `round`, the round that it ends in.
+    `step` and `products` are what it counts in `round`, the last round that it reaches.
     """
 
     campaign: RunningCampaign
@@ -96,7 +96,7 @@ class ProgressStep:
 
     @property
     def changes_something(self) -> bool:
-        """False at the goal, where an action counts no more."""
+        """False if the goal was already reached and the action counts nothing."""
         return self.progress > self.campaign.progress or bool(self.reached) or self.round > self.campaign.round
 
     @property
@@ -108,7 +108,7 @@ class ProgressStep:
         return next((stop.reward_name for stop in self.campaign.milestones if stop.threshold > self.progress), "")
 
     def after(self) -> RunningCampaign:
-        """The campaign as the customer stands in it once this is written: see write_accruals.sql."""
+        """The campaign with the customer's progress after this step is written: see write_accruals.sql."""
         now = self.campaign
         while now.round < self.round:
             now = now.next_round()
@@ -126,12 +126,12 @@ class ProgressStep:
 
     @property
     def points(self) -> Decimal:
-        """What the milestones that it reaches pay, which its campaign's budget bears."""
+        """The points that the reached milestones pay, within the campaign's budget."""
         return sum((stop.reward_points for stop in self.newly_reached), ZERO)
 
 
 def parse_running(rows: list[dict[str, Any]] | None) -> list[RunningCampaign]:
-    """The `campaigns` of an accrual's snapshot."""
+    """Parse the `campaigns` of an accrual's snapshot."""
     return [
         RunningCampaign(
             campaign_id=entry["campaign_id"],
@@ -158,9 +158,9 @@ def parse_running(rows: list[dict[str, Any]] | None) -> list[RunningCampaign]:
 def advance(
     campaigns: Sequence[RunningCampaign], counted: Mapping[int, Counted] | None = None
 ) -> tuple[ProgressStep, ...]:
-    """What an action counts in each, up to its goal; by itself one step.
+    """Advance each campaign, up to its goal, by what the action counts in it; by default one step.
 
-    Milestones at or below the progress that were not achieved are reached; one added late counts too.
+    All milestones at or below the progress that were not achieved yet are reached, including those added later.
     """
     by_campaign = counted or {}
     return tuple(_advance(each, by_campaign.get(each.campaign_id, ONE_ACTION)) for each in campaigns)
@@ -193,7 +193,7 @@ def _advance(campaign: RunningCampaign, counted: Counted) -> ProgressStep:
 
 
 def _within_budget(campaign: RunningCampaign, reached: Sequence[MilestoneState]) -> tuple[MilestoneState, ...]:
-    """Those whose points the budget has too little left for are reached all the same, and pay nothing."""
+    """Mark milestones whose points exceed the remaining budget as withheld: they are reached, but pay nothing."""
     if campaign.budget is None:
         return tuple(reached)
     left = campaign.budget - campaign.spent
@@ -241,7 +241,7 @@ def steps(taken: Sequence[tuple[int, Sequence[ProgressStep]]]) -> dict[str, str]
 
 
 def spent(progress: Sequence[ProgressStep]) -> list[dict[str, Any]]:
-    """What an action takes of which campaigns' budgets, and what each may pay at most."""
+    """What an action uses of campaigns' budgets, with the limit of each."""
     return [
         {"campaign_id": each.campaign.campaign_id, "points": str(each.points), "most": str(each.campaign.budget)}
         for each in progress
@@ -250,7 +250,7 @@ def spent(progress: Sequence[ProgressStep]) -> list[dict[str, Any]]:
 
 
 def put_back(*, milestone_id: int, user_id: int, milestone_round: int) -> None:
-    """Let a reward that was to come by itself wait to be claimed, because there is none left now.
+    """Make an automatic reward wait to be claimed, because it is out of stock.
 
     Joins a transaction. Call with the member's account locked.
     """
@@ -259,7 +259,7 @@ def put_back(*, milestone_id: int, user_id: int, milestone_round: int) -> None:
 
 
 def claim(*, milestone_id: int, user_id: int, at: datetime) -> RewardClaim | None:
-    """Take a milestone's reward that waits for it, the oldest first; None: none waits, or no more.
+    """Claim a milestone's oldest available reward. None: none is available.
 
     Joins a transaction. Call with the member's account locked.
     """

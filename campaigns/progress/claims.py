@@ -29,7 +29,7 @@ GRANT_THINGS = query_values(
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """A milestone's reward that is the customer's: points on their way, or a thing with its code."""
+    """A milestone's reward that the customer has: points that are being credited, or a thing with its code."""
 
     milestone: Milestone
     points: Decimal
@@ -41,17 +41,17 @@ class ClaimResult:
 
     @property
     def code(self) -> str | None:
-        """Where it is a thing; as people read it."""
+        """The code of a thing, formatted for people."""
         return codes.grouped(self.redemption.code) if self.redemption else None
 
 
 @raises(RewardNotFound, RewardNotAvailable, LoyaltyDisabled, MemberBlocked, OutOfStock)
 def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> ClaimResult:
-    """Take a milestone's reward that waits for it; once: again, it tells what is the customer's already.
+    """Claim a milestone's reward that is available. A repeated call returns the same reward.
 
-    Points go the way of all points, as a `reward-claimed` event; a thing gets a code for the till. Raises
-    RewardNotFound, RewardNotAvailable, MemberBlocked, LoyaltyDisabled, and OutOfStock where the catalogue has none
-    left: then the reward goes on waiting. Owns the transaction.
+    Points are credited by a `reward-claimed` event; a thing gets a code for the till. Raises RewardNotFound,
+    RewardNotAvailable, MemberBlocked, LoyaltyDisabled, and OutOfStock if the catalogue has none left: the reward then
+    remains available. Owns the transaction.
     """
     rows = Milestone.objects.filter(pk=milestone_id, campaign__brand=brand_id).select_related("reward")
     milestone = rows.first()
@@ -72,12 +72,12 @@ def claim(*, brand_id: int, user_id: int, milestone_id: int, at: datetime) -> Cl
 
 
 def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
-    """The code of a thing that came by itself, once; finishes its event. Owns the transaction.
+    """Issue the code of a thing that is given automatically, once, and finish its event. Owns the transaction.
 
-    By the statement for many; what that leaves out is done here.
+    Tries the statement of grant_many first; the remaining cases are handled here.
 
-    Where the catalogue has none left the reward waits: the customer claims it once there are some again. Raises
-    LoyaltyDisabled, MemberBlocked and LeaseLostError.
+    If the catalogue has none left, the reward waits until the customer claims it. Raises LoyaltyDisabled, MemberBlocked
+    and LeaseLostError.
     """
     if not grant_many([event], at=at):
         return
@@ -95,10 +95,10 @@ def grant(event: messages.LeasedEvent, *, at: datetime) -> None:
 
 
 def grant_many(events: Sequence[messages.LeasedEvent], *, at: datetime) -> list[messages.LeasedEvent]:
-    """As grant, for up to 100 things that need nothing special: one statement, which commits by itself.
+    """Like grant, for up to 100 things without special needs: one statement, which commits by itself.
 
-    Returns the others: of limited stock or with a code of a partner; of somebody who is blocked, merged or held by
-    somebody else; of a milestone that is gone; and events that another attempt has taken over.
+    Returns the other events: for limited stock or partner codes; for members that are blocked, merged or locked by
+    another transaction; for deleted milestones; and those that another attempt has taken over.
     """
     if not events:
         return []
@@ -121,7 +121,7 @@ def grant_many(events: Sequence[messages.LeasedEvent], *, at: datetime) -> list[
 
 
 def _round_of(event: messages.LeasedEvent) -> int:
-    """Named where a campaign gives its rewards again."""
+    """The round, which only events of repeatable campaigns name."""
     milestone_round: int = event.payload.get("round", 1)
     return milestone_round
 

@@ -1,4 +1,4 @@
-"""Proves that progress and rewards are what the events say; changes nothing."""
+"""Checks that progress and rewards agree with the events; changes nothing."""
 
 from core.consistency import check
 

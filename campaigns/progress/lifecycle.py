@@ -1,4 +1,4 @@
-"""The states of a campaign: not running, planned, running, over; and what leads from one to another."""
+"""The states of a campaign (off, planned, running, ended), and the changes between them."""
 
 from datetime import datetime
 from enum import Enum
@@ -7,7 +7,7 @@ from campaigns.models.campaigns import Campaign
 
 
 class State(Enum):
-    """As its dates and its switch say at a moment. The budget has no state: without points, milestones pay nothing."""
+    """The state by dates and switch. A used-up budget does not change it: milestones then pay nothing."""
 
     OFF = "off"
     PLANNED = "planned"
@@ -15,7 +15,7 @@ class State(Enum):
     ENDED = "ended"
 
 
-# In which states each act may be done.
+# The states in which each action is allowed.
 ACTS: dict[str, set[State]] = {
     "resume": {State.OFF},
     "pause": {State.PLANNED, State.RUNNING},
@@ -24,7 +24,7 @@ ACTS: dict[str, set[State]] = {
 
 
 def state_of(campaign: Campaign, *, at: datetime) -> State:
-    """What is over is over, switched off or not."""
+    """An ended campaign is ENDED even if it is switched off."""
     if is_over(campaign, at=at):
         return State.ENDED
     if not campaign.is_active:
@@ -33,7 +33,7 @@ def state_of(campaign: Campaign, *, at: datetime) -> State:
 
 
 def has_started(campaign: Campaign, *, at: datetime) -> bool:
-    """Whether its start has passed; one that names none has not."""
+    """Whether its start has passed; False without a start."""
     return campaign.starts_at is not None and campaign.starts_at <= at
 
 
@@ -42,12 +42,12 @@ def is_over(campaign: Campaign, *, at: datetime) -> bool:
 
 
 def locked(campaign_id: int) -> Campaign:
-    """As it is now; nobody else changes it until the transaction ends."""
+    """The current row, locked until the transaction ends."""
     return Campaign.objects.select_for_update(no_key=True, of=("self",)).select_related("brand").get(pk=campaign_id)
 
 
 def act(campaign: Campaign, name: str, *, at: datetime) -> bool:
-    """Do it, if the state at `at` allows it; False where it does not. Call with the campaign locked."""
+    """Change the state if `at` allows it; False if it does not. Call with the campaign locked."""
     if state_of(campaign, at=at) not in ACTS[name]:
         return False
     if name == "end":
@@ -75,5 +75,5 @@ def has_begun(campaign: Campaign) -> bool:
 
 
 def was_launched(campaign: Campaign, *, at: datetime) -> bool:
-    """Whether it has started, or members take part in it. A launch sets the start of a campaign that has none."""
+    """Whether it has started or has participants. A launch sets the start of a campaign that has none."""
     return has_started(campaign, at=at) or has_begun(campaign)

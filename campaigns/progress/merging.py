@@ -1,4 +1,4 @@
-"""Progress when two accounts of one person are merged: added up in each campaign, and no milestone twice."""
+"""Progress when two accounts of one person are merged: it is added up, and no milestone counts twice."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -31,10 +31,10 @@ def preview(sides: Sides) -> list[str]:
 
 
 def merge(sides: Sides, at: datetime) -> list[dict[str, Any]]:
-    """The kept member goes on in the further round of each campaign; in the same round, what both counted is added up
-    to the goal, and a milestone that either has achieved is achieved. Rewards that wait to be claimed go over.
+    """Merge the progress into the target's rows: the higher round wins. Within the same round, progress is added up to
+    the goal and achieved milestones are combined. Rewards that wait to be claimed move to the target.
 
-    The ended member's rows stay as they are, for the undo and for the checks.
+    The source's rows stay unchanged, for an undo and for the consistency checks.
     """
     result: list[dict[str, Any]] = []
     for source in rows_of(sides, sides.source):
@@ -64,7 +64,7 @@ def undo_error(sides: Sides, moved: list[dict[str, Any]]) -> str | None:
 
 
 def undo(sides: Sides, moved: list[dict[str, Any]], at: datetime) -> None:
-    """Each has what it had; what was counted since the merge is the kept member's."""
+    """Restore what each had; what was counted since the merge stays with the target."""
     for each in moved:
         if "claims" in each:
             RewardClaim.objects.filter(pk__in=each["claims"]).update(user=sides.source)
@@ -92,7 +92,7 @@ def rows_of(sides: Sides, user_id: int) -> QuerySet[UserLoyaltyCampaign]:
 
 
 def claims_to_move(sides: Sides) -> QuerySet[RewardClaim]:
-    """Those that the kept member does not have too."""
+    """The source's available rewards that the target does not have as well."""
     own = RewardClaim.objects.filter(user=sides.target, milestone=OuterRef("milestone"), round=OuterRef("round"))
     waiting = RewardClaim.objects.filter(
         user=sides.source, milestone__campaign__brand=sides.brand_id, status=RewardClaim.Status.AVAILABLE
@@ -116,7 +116,7 @@ def combined(own: State | None, other: State, campaign: Campaign) -> State:
     first, second = Decimal(own["progress"]), Decimal(other["progress"])
     counted = Decimal(len(products)) if campaign.step_by == Campaign.StepBy.PRODUCTS else first + second
     return {
-        # What was counted beyond a goal that was lowered since is kept.
+        # Progress beyond a goal that was lowered later is kept.
         "progress": str(max(first, second, min(counted, Decimal(campaign.target_value)))),
         "round": own["round"],
         "achieved": list(dict.fromkeys(own["achieved"] + other["achieved"])),

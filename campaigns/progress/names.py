@@ -1,4 +1,4 @@
-"""What a campaign and its reward are called in other languages."""
+"""The names of a campaign and its reward in other languages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from core.translations import text_of
 
 
 def in_language(brand_id: int, values: Mapping[str, Any], language: str) -> dict[str, str]:
-    """The `reward_name` and `campaign_name` of a message about a milestone. settings.TRANSLATED_NAMES names it."""
+    """Translations of `reward_name` and `campaign_name` in a milestone's message (settings.TRANSLATED_NAMES)."""
     if "milestone_id" not in values:
         return {}
     milestones = Milestone.objects.select_related("campaign").filter(campaign__brand_id=brand_id)
@@ -19,5 +19,5 @@ def in_language(brand_id: int, values: Mapping[str, Any], language: str) -> dict
     return {
         name: text_of(row.translations, name, values[name], language)
         for name, row in rows.items()
-        if values.get(name) == getattr(row, name)  # it may be called otherwise since
+        if values.get(name) == getattr(row, name)  # skip names that have changed since
     }

@@ -1,4 +1,4 @@
-"""Where a customer stands in a brand's campaigns, for reading: progress, milestones, what is theirs to claim."""
+"""Reads a customer's campaigns of a brand: progress, milestones, and rewards that can be claimed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ CLAIMED, AVAILABLE = RewardClaim.Status.CLAIMED.value, RewardClaim.Status.AVAILA
 
 @dataclass(frozen=True, slots=True)
 class MilestoneStatus:
-    """A milestone as one customer finds it in the current round.
+    """A milestone for one customer in the current round.
 
-    `claim` is the state of its reward, None while it is not theirs; `waits`: a reward of any round waits to be claimed.
+    `claim`: the state of its reward; None if it was not reached. `waits`: a reward of any round can be claimed.
     """
 
     milestone: Milestone
@@ -36,7 +36,7 @@ class MilestoneStatus:
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """A campaign and one customer's progress in it; the steps with the lowest threshold first."""
+    """A campaign and one customer's progress in it; `steps` with the lowest threshold first."""
 
     campaign: Campaign
     exact_progress: Decimal
@@ -45,7 +45,7 @@ class CampaignStatus:
 
     @property
     def progress(self) -> int:
-        """In whole steps or units of the currency; never more than was reached."""
+        """In whole steps or units of the currency, rounded down."""
         return int(self.exact_progress)
 
     @property
@@ -54,9 +54,9 @@ class CampaignStatus:
 
 
 def campaign_statuses(*, brand_id: int, user_id: int, at: datetime) -> list[CampaignStatus]:
-    """In the campaigns that run at `at`, and in those that ended with something left to claim; newest first.
+    """Campaigns that run at `at`, and ended ones with a reward left to claim; newest first.
 
-    Four queries, however many campaigns there are.
+    Runs four queries, regardless of the number of campaigns.
     """
     running = Campaign.objects.running(at).filter(brand_id=brand_id)
     left = RewardClaim.objects.filter(user_id=user_id, status=AVAILABLE, milestone__campaign__brand_id=brand_id)

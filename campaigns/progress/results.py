@@ -1,4 +1,4 @@
-"""What a campaign has brought so far: who takes part, who reached what, what its milestones gave, and each day."""
+"""A campaign's results so far: participants, milestones reached, what they gave, and figures of each day."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ CLAIMED = RewardClaim.Status.CLAIMED.value
 
 @dataclass(slots=True)
 class DayResults:
-    """What happened on a day of the brand: members who began, milestones that were reached, points that these paid."""
+    """A day of the brand: members who began, milestones reached (`won`), and points that these paid."""
 
     begun: int = 0
     won: int = 0
@@ -28,7 +28,7 @@ class DayResults:
 
 @dataclass(slots=True)
 class MilestoneResults:
-    """Of one milestone: how often its reward was given and taken or waits, and of things how many are open or used."""
+    """One milestone: rewards claimed and waiting, the points paid, and for things the codes issued and used."""
 
     claimed: int = 0
     waiting: int = 0
@@ -43,11 +43,11 @@ class MilestoneResults:
 
 @dataclass(frozen=True, slots=True)
 class CampaignResults:
-    """`reached`: members who came to the goal at least once; `rounds`: how often all of them did.
+    """`reached`: members who reached the goal at least once; `rounds`: how often all members did.
 
-    `points` were given, `points_waiting` wait to be claimed. `cost` is that of the points given, in the
-    brand's currency and at the cost of a point on the day of each; None where the brand has set none for all of them.
-    `milestones` by their ids; `days` are those on which anything happened.
+    `points` were given; `points_waiting` wait to be claimed. `cost` is the cost of the points given, in the brand's
+    currency at each day's cost of a point; None if the brand had not set a cost on all of these days. `milestones` are
+    by ID; `days` has only days with activity.
     """
 
     participants: int
@@ -63,7 +63,7 @@ class CampaignResults:
 
     @property
     def in_progress(self) -> int:
-        """Members who have begun and have not come to the goal yet."""
+        """Participants who have not reached the goal yet."""
         return self.participants - self.reached
 
     @property
@@ -73,7 +73,7 @@ class CampaignResults:
 
 
 def participants_of(campaign: Campaign) -> tuple[int, int]:
-    """How many take part, and how many of them are still on their way. One query."""
+    """The number of participants, and of those who have not reached the goal yet. One query."""
     finished = Q(progress__gte=campaign.target_value) | Q(round__gt=1)
     counted = UserLoyaltyCampaign.objects.filter(campaign=campaign).aggregate(
         every=Count("pk"), finished=Count("pk", filter=finished)
@@ -82,7 +82,7 @@ def participants_of(campaign: Campaign) -> tuple[int, int]:
 
 
 def results_of(campaign: Campaign) -> CampaignResults:
-    """Five queries, of which two read as many rows as the campaign has members and rewards."""
+    """Runs five queries, two of which read one row for each member and reward of the campaign."""
     zone = campaign.brand.zone
     at_goal = Q(progress__gte=campaign.target_value)
     days: defaultdict[date, DayResults] = defaultdict(DayResults)
@@ -136,7 +136,7 @@ def milestone_ids(campaign: Campaign) -> Sequence[int]:
 
 
 def _count_things(milestones: Mapping[int, MilestoneResults]) -> None:
-    """How many codes were issued for each, and how many of them a till took."""
+    """Count the codes issued for each milestone, and those that a till took."""
     rows = Redemption.objects.filter(milestone_id__in=list(milestones)).order_by()
     for milestone_id, status, many in rows.values_list("milestone_id", "status").annotate(Count("pk")):
         own = milestones[milestone_id]
@@ -145,7 +145,7 @@ def _count_things(milestones: Mapping[int, MilestoneResults]) -> None:
 
 
 def _cost(claimed_on: Iterable[tuple[date, Decimal]], brand_id: int) -> Decimal | None:
-    """Each day's points at what a point cost on that day; None where points were given on a day before the first."""
+    """Each day's points at that day's cost of a point; None if points were given before the first cost was set."""
     costs = PointCosts(brand_id)
     total = ZERO
     for day, points in claimed_on:

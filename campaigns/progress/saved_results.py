@@ -1,4 +1,4 @@
-"""Results of campaigns that take long to count, saved in Redis for a few minutes: a page shows them at once."""
+"""Caches results of campaigns that are slow to count in Redis for a few minutes, so that pages show them at once."""
 
 import json
 from dataclasses import asdict
@@ -13,12 +13,12 @@ from campaigns.progress.results import CampaignResults, DayResults, MilestoneRes
 from core.json_values import iso
 from core.redis import slow_answers
 
-# What is counted faster is counted anew for each page.
+# Results that take less time are counted again for each page.
 SLOW_SECONDS = 0.3
 
 
 def latest(campaign: Campaign, *, at: datetime) -> tuple[CampaignResults, datetime]:
-    """The results, and when they were counted: at `at`, or a few minutes before where counting takes long."""
+    """The results and the moment of counting: `at`, or a few minutes earlier if counting is slow."""
     key = f"campaign-results:{campaign.pk}:{campaign.target_value}"
     stored = slow_answers.saved(key)
     if stored:

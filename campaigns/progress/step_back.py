@@ -1,4 +1,4 @@
-"""Takes back what a returned order counted in its campaigns, where the brand computes progress again."""
+"""Takes back what a returned order counted in campaigns, if the brand recomputes progress after returns."""
 
 import uuid
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ZERO, ONE, CENT = Decimal(0), Decimal(1), Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class ReturnedPart:
-    """How much of an order was returned before, and with this return, of what was paid; `is_all`: nothing is left."""
+    """The returned part of an order's amount, `before` this return and with it; `is_all`: nothing is left."""
 
     before: Decimal
     total: Decimal
@@ -28,7 +28,7 @@ class ReturnedPart:
     is_all: bool
 
     def of(self, counted: Decimal) -> Decimal:
-        """The part of what the order counted that this return takes back; of all returns exactly all of it."""
+        """What this return takes back of what the order counted. All returns add up to exactly all of it."""
         if self.is_all:
             return counted - self._share(counted, self.before)
         return self._share(counted, self.total) - self._share(counted, self.before)
@@ -42,11 +42,11 @@ class ReturnedPart:
 def step_back(
     *, brand_id: int, user_id: int, order_event_id: uuid.UUID, returned: ReturnedPart, at: datetime
 ) -> list[dict[str, Any]]:
-    """Back in each campaign that the order's event advanced; returns which, for the return's outcome.
+    """Reduce progress in each campaign that the order's event advanced; returns them, for the return's outcome.
 
-    Money goes back as it is returned, a step or products when the whole order is. A goal that is reached stays reached,
-    and so do a finished round and a milestone whose reward the customer has: only rewards that still wait to be claimed
-    are withdrawn. Call with the member's account locked, whose row this changes too.
+    Money is taken back in proportion, a step or products once the whole order is returned. A reached goal, a finished
+    round and a milestone whose reward was claimed remain: only rewards that still wait to be claimed are withdrawn.
+    Call with the member's account locked; this changes its row too.
     """
     if Brand.objects.values_list("after_return", flat=True).get(pk=brand_id) != Brand.AfterReturn.RECOMPUTE:
         return []
@@ -61,7 +61,7 @@ def step_back(
     ]
     if stepped:
         account = accounts.account_of(brand_id=brand_id, user_id=user_id)
-        assert account is not None  # noqa: S101 - it is locked
+        assert account is not None  # noqa: S101 - the caller has locked it
         accounts.touch(account=account.pk, at=at)
     return stepped
 
@@ -69,7 +69,7 @@ def step_back(
 def _step_back_in(
     row: UserLoyaltyCampaign, counted: dict[str, Any], returned: ReturnedPart, at: datetime
 ) -> dict[str, Any] | None:
-    """None: nothing of the order counts in the current round, or not yet."""
+    """None: the order counts nothing in the current round, or not all of the order is returned yet."""
     if counted.get("round", 1) != row.round:
         return None
     step = Decimal(str(counted.get("step", 1)))

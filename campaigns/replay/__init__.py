@@ -1,1 +1,1 @@
-"""Rules that are not in force, tried on what members did before."""
+"""Replays: decide past actions again with a draft, without writing points."""

@@ -1,4 +1,4 @@
-"""Past actions as the stored events and the ledger have them, in the order in which they were credited."""
+"""Past actions from the stored events and the ledger, in the order in which they were credited."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,20 +22,20 @@ from loyalty.points.explanations import Share, shares_of
 ZERO = Decimal(0)
 PAGE = 2_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# The scanner alone, without the look for spaces around: PostgreSQL writes none.
+# The scanner alone skips the search for surrounding whitespace: PostgreSQL writes none.
 read_json = JSONDecoder().scan_once  # type: ignore[attr-defined] # typeshed knows only the decoder's methods
 MAX_REMEMBERED = 4_096
 ADJUSTED, RELEASED, RETURNED, MERGED = "adjusted", "released", "returned", "merged"
 MOVES = frozenset({ADJUSTED, RELEASED, RETURNED, MERGED})
 WELCOME = EarningRule.Kind.WELCOME.value
-# A milestone's points are the action of an event of another name.
+# The event that credits a milestone's points.
 MILESTONE_EVENT = "reward-claimed"
 KINDS = [*(kind.value for kind in EarningRule.Kind if kind != EarningRule.Kind.MILESTONE), MILESTONE_EVENT]
-Shares = Sequence[Share] | None  # None where the ledger does not say, as it did not always
+Shares = Sequence[Share] | None  # None for older entries, in which the ledger does not have them
 
 
 class Entry(NamedTuple):
-    """What a reason brought, or would bring."""
+    """What a reason earned, or would earn."""
 
     reason_id: str
     points: Decimal
@@ -44,11 +44,11 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class PastAction:
-    """An action and the entries that it brought; or, of a `kind` in MOVES, what else changed the member's points.
+    """An action and its entries; or, with a `kind` in MOVES, another change of the member's points.
 
-    `at` is when it was credited, `rules` by which version of the rules it was decided. `number` and `points` are those
-    of its (last) entry. `level` is the member's after it. `is_rejected`: nothing was for it, so it has no entry.
-    `identity`: of an event of the brand's own kinds, its source and id.
+    `at`: when it was credited; `rules`: the version of the rules that decided it. `number` and `points`: those of its
+    (last) entry. `level`: the member's level after it. `is_rejected`: no rule or campaign was for it, so it has no
+    entry. `identity`: the source and ID of an event of the brand's own kinds.
     """
 
     user_id: int
@@ -93,8 +93,8 @@ class ActionRow:
 
 @dataclass(slots=True)
 class Replayable:
-    """What an action is about, without its member; and why it counts once. `catalogue`: what the brand's products say
-    of an order's items."""
+    """What an action is about, without its member, and its reasons. `catalogue`: an order's items as the brand's
+    products describe them."""
 
     context: ActionContext
     reasons: Sequence[AccrualReason]
@@ -102,7 +102,7 @@ class Replayable:
 
 
 BY_MEMBER, BY_MOMENT = "user_id, ordered_at, id", "ordered_at, id"
-# Read through a cursor of its own: its rows become PastActions in `pages`.
+# Read with a server-side cursor; `pages` converts its rows to PastActions.
 FETCH_ACTIONS = query("campaigns/replay/sql/fetch_past_actions.sql", returns=ActionRow, order=BY_MEMBER)
 COUNT_ACTIONS = query_values("campaigns/replay/sql/count_past_actions.sql", "number")
 COUNT_ENTRIES = query_values(
@@ -121,13 +121,13 @@ def own_kinds_of(brand_id: int) -> list[str]:
 def period_parameters(
     *, brand_id: int, since: datetime, until: datetime, own_kinds: Sequence[str] = (), joins: bool = False
 ) -> dict[str, Any]:
-    """`joins`: who joined without welcome points counts too."""
+    """`joins`: include members who joined without welcome points."""
     period = {"brand_id": brand_id, "since": since, "until": until}
     return {**period, "kinds": [*KINDS, *own_kinds], "own_kinds": list(own_kinds), "joins": joins}
 
 
 def count(raw: "psycopg.Connection[Any]", statement: Query[int], parameters: Mapping[str, Any]) -> int:
-    """One number, however long it takes."""
+    """Run a statement that returns one number, without a time limit."""
     row = raw.execute(statement.text, parameters).fetchone()
     return int(row[0]) if row else 0
 
@@ -136,9 +136,9 @@ def count(raw: "psycopg.Connection[Any]", statement: Query[int], parameters: Map
 def pages(
     raw: "psycopg.Connection[Any]", parameters: Mapping[str, Any], *, by_moment: bool
 ) -> Iterator[Iterator[list[PastAction]]]:
-    """All of a period, so many at a time; the server keeps the others. Call in a transaction of `raw`.
+    """All actions of a period, in pages; the server keeps the remaining rows. Call in a transaction of `raw`.
 
-    Of one member after the other, or `by_moment`. While the caller works on a page the next one is fetched.
+    Ordered by member, or `by_moment`. The next page is fetched while the caller works on the current one.
     """
     text = FETCH_ACTIONS.text.replace(BY_MEMBER, BY_MOMENT) if by_moment else FETCH_ACTIONS.text
     reader = ActionReader()
@@ -155,13 +155,13 @@ def pages(
 
 
 class ActionReader:
-    """Makes actions of rows. Most entries say the same of their points as one that it has just read."""
+    """Converts rows to actions. Caches parsed shares, because most entries have the same ones."""
 
     def __init__(self) -> None:
         self._shares: dict[str, Sequence[Share]] = {}
 
     def read(self, row: tuple[Any, ...]) -> PastAction:
-        """An action of the columns of an ActionRow."""
+        """Convert the columns of an ActionRow to an action."""
         user_id, at, number, kind, happened_at, payload, is_rejected, entry, reason_id, points, *remaining = row
         is_pending, rules, shares, more, level, level_updated, identity = remaining
         entries: Sequence[Entry] = ()

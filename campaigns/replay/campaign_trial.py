@@ -1,6 +1,6 @@
-"""A campaign that is tried: what actions count in it, by the functions that advance campaigns, and what it gives.
+"""A campaign on trial: what actions count in it, by the functions that advance campaigns, and what it gives.
 
-It begins with the period, for everybody at nothing, and runs all the time. Rewards that members claim themselves count
+It begins with the period, runs throughout, and all members start at zero. Rewards that members claim themselves count
 as claimed at once.
 """
 
@@ -28,8 +28,8 @@ ZERO = Decimal(0)
 
 @dataclass(slots=True)
 class MilestoneTotals:
-    """What a milestone did in the replay: how often it was reached, how often the budget kept it from paying, what it
-    gave; `things` where it gives no points."""
+    """A milestone's results in the replay: how often it was reached, how often the budget was too low, and what it
+    gave; `things` counts the times it was reached if it gives no points."""
 
     reached: int = 0
     withheld: int = 0
@@ -39,7 +39,7 @@ class MilestoneTotals:
 
 @dataclass(slots=True)
 class CampaignTotals:
-    """`participants` counted anything, `finishers` reached the goal at least once, `rounds` how often in all."""
+    """`participants` counted anything, `finishers` reached the goal at least once, `rounds` were finished in all."""
 
     participants: int = 0
     finishers: int = 0
@@ -47,7 +47,7 @@ class CampaignTotals:
 
 
 class CampaignTrial:
-    """The draft, by its content, and what it gave so far. Its budget is counted for all members."""
+    """The drafted campaign and what it has given so far. Its budget is shared by all members."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.campaign_id: int = content["campaign_id"]
@@ -75,11 +75,11 @@ class CampaignTrial:
         self.totals = CampaignTotals()
 
     def counts(self, context: ActionContext) -> bool:
-        """Whether actions of its kind count in the campaign at all."""
+        """Whether the campaign counts this kind of action."""
         return context.kind == self._kind
 
     def count(self, member: Member, past: Replayable, context: ActionContext) -> list[MilestoneState]:
-        """Count an action of a member; returns the milestones that it reaches and that give something."""
+        """Count a member's action; returns the milestones that it reaches and that give something."""
         running = member.campaign or self._beginning
         if self.has_budget:
             running = replace(running, spent=self._spent)
@@ -109,7 +109,7 @@ class CampaignTrial:
             own.things += stop.is_thing
 
     def award_of(self, stop: MilestoneState, at: datetime) -> tuple[str, ActionContext]:
-        """The reason and the context of the points that a milestone pays, as they are accrued."""
+        """The reason and the context with which a milestone's points are accrued."""
         payload = {
             "type": "reward",
             "milestone_id": stop.milestone_id,
@@ -123,7 +123,7 @@ class CampaignTrial:
         self.milestones[stop.milestone_id].points += points
 
     def as_json(self, *, since: datetime, until: datetime, paid: Mapping[int, Decimal]) -> dict[str, Any]:
-        """`paid`: what each milestone really paid meanwhile."""
+        """`paid`: what each milestone really paid in the period."""
         rows = RewardClaim.objects.filter(
             milestone__campaign__in=self.replaces, created_at__gte=since, created_at__lt=until
         )

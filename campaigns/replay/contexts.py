@@ -1,4 +1,4 @@
-"""What past actions were about, a page at a time: as their handlers see them, without a statement for each."""
+"""The contexts of past actions as their handlers build them, a page at a time in a few statements."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from loyalty.points import orders
 from loyalty.points.orders import Order
 
 Kind = EarningRule.Kind
-Result = list[Replayable | None]  # None: it cannot be decided again, and counts as it was paid
+Result = list[Replayable | None]  # None: the action cannot be decided again, so what was paid is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ FETCH_CLAIMED = query("campaigns/replay/sql/fetch_claimed.sql", returns=ClaimedR
 
 
 class Contexts:
-    """Of one brand. Products, currencies' rates and codes count as they are now."""
+    """For one brand. Uses the current products, currency rates and codes."""
 
     def __init__(self, brand: Brand, history: TermsHistory, own: Collection[str]) -> None:
         self._brand, self._history = brand, history
@@ -65,7 +65,7 @@ class Contexts:
         }
 
     def of(self, page: Sequence[PastAction]) -> Result:
-        """For each action of a page; None for one that is a move, too."""
+        """The context of each action of a page; None for moves and for actions that cannot be decided again."""
         result: Result = [None] * len(page)
         by_kind: dict[str, list[int]] = {}
         for place, action in enumerate(page):
@@ -86,7 +86,7 @@ class Contexts:
         return result
 
     def _leave_out_claimed(self, page: Sequence[PastAction], result: Result) -> None:
-        """Reasons that had earned before; and, of an action that nothing was for, those that earned at another time."""
+        """Remove reasons that had earned before; for rejected actions, those that earned at any time."""
         unsure = [
             (action, past)
             for action, past in zip(page, result, strict=True)

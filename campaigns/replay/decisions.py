@@ -1,4 +1,4 @@
-"""Decides a past action again, by the functions that accrue, and moves its member on."""
+"""Decides a past action again, by the functions that accrue, and advances its member."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ from campaigns.replay.terms import Terms
 from loyalty.points import levels, point_limits
 from loyalty.points.explanations import Share
 
-UNLIMITED = LimitUsage({})  # never written to: where no rule has limits nothing is counted
+UNLIMITED = LimitUsage({})  # never written to: without limits, nothing is counted
 Rules = RulesAsTheyStood | RulesWithDraft
 
 
 @dataclass(slots=True)
 class Decider:
-    """Decides actions in one of two ways: as the rules stood, or with the draft. Keeps what budgets gave that way."""
+    """Decides actions in one of two ways: as the rules stood, or with the draft. Counts the budgets used that way."""
 
-    limits: Mapping[tuple[int, int], tuple[Limit, ...]]  # of each version of a rule that was met
+    limits: Mapping[tuple[int, int], tuple[Limit, ...]]  # by rule and version, for each version compiled so far
     own_kinds: Collection[str] = ()
-    limits_points: bool = True  # whether the programme itself ever had limits
+    limits_points: bool = True  # whether the programme ever had point limits
     budgets: dict[int, Used] = field(default_factory=dict)
 
     def context(self, context: ActionContext, state: MemberState, terms: Terms) -> ActionContext:
-        """The action as this member's."""
+        """The action's context with the member's data."""
         return context.of_member(
             zone=terms.zone,
             level=levels.current_level(levels=terms.levels, name=state.level),
@@ -47,7 +47,7 @@ class Decider:
         terms: Terms,
         rules: Rules,
     ) -> list[Entry]:
-        """What it earns, with the programme's limits. `at`: when it is credited."""
+        """What the action earns, with the programme's limits. `at`: when it is credited."""
         awards = decide.award_each(reasons, context, rules, self._limit_usage(context.kind, at, state, terms, rules))
         if terms.limits_points and context.fixed_points is None:
             limit = point_limits.remaining(
@@ -74,7 +74,7 @@ class Decider:
         *,
         is_pending: bool = False,
     ) -> None:
-        """The member, and the budgets, after these entries of an action. `local`: when, by the brand's clock."""
+        """Update the member and the budgets with an action's entries. `local`: the moment by the brand's clock."""
         if not entries:
             return
         state.count(kind, len(entries), self.own_kinds)
@@ -87,7 +87,7 @@ class Decider:
                 state.count_limited(entry.points, day)
             if not is_pending:
                 state.lifetime += entry.points
-            if self.limits:  # only then anything is counted
+            if self.limits:  # otherwise nothing is counted
                 for share in entry.shares or ():
                     if share.rule_id is not None:
                         self._use(share, state, local)
@@ -95,7 +95,7 @@ class Decider:
         state.climb(terms)
 
     def give(self, entries: Sequence[Entry]) -> None:
-        """The budgets after these entries."""
+        """Update the budgets with these entries."""
         if not self.limits:
             return
         for entry in entries:
@@ -109,14 +109,14 @@ class Decider:
             state.use((share.rule_id or 0, period), starts_of(local)[period], share.points)
 
     def _counted(self, share: Share) -> tuple[Limit, ...]:
-        """The limits that the share uses up, as campaigns.accrual.decide.rule_uses: a rule that gives nothing uses
-        nothing up, unless the programme's limit took it."""
+        """The limits that the share uses, as in campaigns.accrual.decide.rule_uses: a rule that gives nothing uses
+        nothing, unless the programme's limit cut it to zero."""
         gave = share.points or (share.cut and share.cut.per == "brand")
         return self.limits.get((share.rule_id or 0, share.version or 0), ()) if gave else ()
 
 
 def agree(decided: Sequence[Entry], recorded: Sequence[Entry]) -> bool:
-    """Whether the ledger has exactly these entries: reasons, points and, where it says so, each share of them."""
+    """Whether the ledger has exactly these entries: reasons, points and, if stored, each share."""
     if len(decided) != len(recorded):
         return False
     for (reason_id, points, own), (stored_reason_id, stored_points, stored) in zip(decided, recorded, strict=True):

@@ -1,4 +1,4 @@
-"""What can be tried on past actions: an earning rule, the brand's levels, or a campaign, as somebody drafted it."""
+"""Drafts that can be tried on past actions: an earning rule, the brand's levels, or a campaign."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ MAX_LEVELS = 50
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """`content`: of a rule as rules.content_of; of levels {"levels": [[name, threshold, reward type, value], ...]}; of
-    a campaign as `of_campaign` makes it."""
+    """`content`: of a rule, see rules.content_of; of levels, {"levels": [[name, threshold, reward type, value], ...]};
+    of a campaign, see `of_campaign`."""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class Draft:
 
 
 def of_rule(rule: EarningRule) -> Draft:
-    """The rule as it is now. Raises Invalid for one that cannot be read, and for birthdays, which no event brings."""
+    """The rule as it is now. Raises Invalid if it cannot be read, and for birthdays, which no event brings."""
     if rule.kind == EarningRule.Kind.BIRTHDAY:
         raise Invalid(_("Rules for birthdays cannot be tried on past actions."))
     content = rules.content_of(rule)
@@ -51,7 +51,7 @@ def of_rule(rule: EarningRule) -> Draft:
 
 
 def of_levels(brand: Brand, levels: Sequence[Level]) -> Draft:
-    """These in place of the brand's. Raises Invalid: what is wrong with which of them, or that the brand's end."""
+    """A draft of these levels. Raises Invalid if one is not valid, or if the brand's levels have an end."""
     if rule_of(brand):
         raise _wrong_levels(_("Levels that end cannot be tried on past actions. Try a rule or a campaign."))
     rows = sorted(levels, key=lambda level: level.threshold)
@@ -85,8 +85,8 @@ def levels_in(content: Mapping[str, Any]) -> list[Level]:
 
 
 def of_campaign(campaign: Campaign, *, instead_of: Campaign | None = None) -> Draft:
-    """The campaign as it is now, and in place of which one, if that is another. Raises Invalid for one that cannot be
-    read, and for one without milestones, which gives nothing."""
+    """The campaign as it is now, replacing itself and `instead_of`. Raises Invalid if it cannot be read, or has no
+    milestones and so gives nothing."""
     problem = scopes.problem_of(campaign)
     if problem:
         raise Invalid(problem, details={"field": "campaign"})

@@ -31,16 +31,15 @@ MIN_DAYS, MAX_DAYS = 1, 366
 
 
 def max_days() -> int:
-    """How far back actions are kept."""
+    """How far back actions are stored."""
     return min(MAX_DAYS, settings.POINT_EVENT_DAYS or MAX_DAYS)
 
 
 @raises(QuotaReached)
 def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetime) -> Replay:
-    """Have a worker try the draft on the actions of the last `days`, in the caller's transaction.
+    """Start a job that tries the draft on the actions of the last `days`. Joins the caller's transaction.
 
-    Raises Invalid for a number of days that is out of range and while another replay of the brand's runs, and
-    QuotaReached.
+    Raises Invalid if `days` is out of range or another replay of the brand is running, and QuotaReached.
     """
     most = max_days()
     if not MIN_DAYS <= days <= most:
@@ -77,12 +76,12 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
 
 
 def take_turn(brand_id: int) -> None:
-    """Of two who start a replay at once, the second sees the first one's. Joins a transaction."""
+    """Serialise the start of replays, so that a second one sees the first. Joins a transaction."""
     lock_row(LockOfRow.REPLAYS, brand_id)
 
 
 def run_replay(run: runner.Run) -> None:
-    """The job's handler. Run again it begins anew: until it ends it writes nothing but how far it is."""
+    """The job's handler. When run again, it starts over: until its end it writes nothing but its progress."""
     made = Replay.objects.select_related("brand").filter(pk=run.parameters["replay_id"], brand=run.job.brand).first()
     if made is None:
         raise Invalid(_("What was tried was deleted."))
@@ -105,7 +104,7 @@ def run_replay(run: runner.Run) -> None:
 
 
 def _throttled(run: runner.Run) -> Any:
-    """A word about how far it is, in which a wish to cancel is heard too, but not after each page."""
+    """A progress callback that reports at intervals, not after each page. It also notices a cancellation."""
     due = monotonic()
 
     def progress(done: int, total: int) -> None:
@@ -118,7 +117,7 @@ def _throttled(run: runner.Run) -> Any:
 
 
 def purge(*, at: datetime) -> int:
-    """Delete those that have expired; returns how many."""
+    """Delete expired replays; returns how many."""
     return Replay.objects.filter(expires_at__lte=at).delete()[0]
 
 

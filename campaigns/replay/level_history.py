@@ -1,4 +1,4 @@
-"""The levels that members really had, where levels have periods: points alone do not say when one fell."""
+"""The levels that members really had, if levels have periods: points alone do not show when a level was lowered."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -21,13 +21,13 @@ class PastLevel:
 
 @dataclass(slots=True)
 class LevelHistory:
-    """One member's, oldest first."""
+    """The level changes of one member, oldest first."""
 
     rows: list[PastLevel] = field(default_factory=list)
     _used: set[int] = field(default_factory=set)
 
     def before(self, *, at: datetime, after: str | None) -> str | None:
-        """The level that an action was decided in: `after` is the one that its event says. None: nothing says it."""
+        """The level in which an action was decided; None if unknown. `after`: the level that its event recorded."""
         for row in self.rows:
             if row.is_reached and row.at == at and row.after == after and row.number not in self._used:
                 self._used.add(row.number)
@@ -41,7 +41,7 @@ class LevelHistory:
 
 
 def fetch(*, brand_id: int, accounts: Collection[int], since: datetime) -> dict[int, LevelHistory]:
-    """Of each account that has one."""
+    """The level history of each account that has one."""
     rows: Iterable[tuple[int, int, datetime, str, str, str]] = (
         LevelChange.objects.filter(brand=brand_id, user_point__in=accounts, created_at__gte=since)
         .order_by("id")

@@ -1,6 +1,6 @@
-"""Where members stand during a replay: as they really stood, and as they would with the draft.
+"""The states of members during a replay: actual, and with the draft.
 
-Both are one and the same until the draft gives a member anything else, which keeps most members small.
+Both are the same object until the draft gives a member something else, which keeps most members small.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A row of fetch_members_at.sql; points."""
+    """A row of fetch_members_at.sql, in points."""
 
     user_id: int
     account: int
@@ -85,8 +85,8 @@ FETCH_BUDGETS = query("campaigns/replay/sql/fetch_budgets_at.sql", returns=Budge
 
 @dataclass(slots=True)
 class MemberState:
-    """A member's points and past at a moment. `day`: the last on which anything counted towards the limits, by the
-    brand's clock; `uses`: what rules with limits gave in the period that began then; `segments`: those of today;
+    """A member's points and past at a moment. `day`: the last day on which something counted towards the point limits,
+    by the brand's clock. `uses`: what rules with limits gave, by the start of the period. `segments`: the current ones.
     `own`: how many events of each of the brand's own kinds earned."""
 
     lifetime: Decimal = ZERO
@@ -106,7 +106,7 @@ class MemberState:
         return replace(self, uses=dict(self.uses) if self.uses else None, own=own)
 
     def earlier(self, kind: str, own_kinds: Collection[str]) -> int | None:
-        """How many actions of the kind earned before; None for a kind that no rule counts."""
+        """How many actions of the kind earned before; None for kinds that are not counted."""
         if kind == SCAN:
             return self.scans
         if kind == ORDER:
@@ -114,7 +114,7 @@ class MemberState:
         return (self.own[kind] if self.own else 0) if kind in own_kinds else None
 
     def count(self, kind: str, times: int, own_kinds: Collection[str]) -> None:
-        """So many more actions of the kind have earned."""
+        """Count actions of the kind that earned."""
         if kind == SCAN:
             self.scans += times
         elif kind == ORDER:
@@ -124,7 +124,7 @@ class MemberState:
             self.own[kind] += times
 
     def limited_points(self, period: str, start: datetime) -> Decimal:
-        """What counted towards the programme's limit in the period that began then."""
+        """What counted towards the programme's limit in the period that began on `start`."""
         if self.day is None:
             return ZERO
         if period == "day":
@@ -151,15 +151,15 @@ class MemberState:
         self.uses[key] = (started, (used if before == started else NOTHING).plus(points))
 
     def climb(self, terms: Terms) -> None:
-        """The level after lifetime points have changed; levels never go down. Where they have periods, they are taken
-        as they really were: see place."""
+        """Raise the level after lifetime points changed. If levels have periods, the actual levels are used: see
+        _Replay._place."""
         if terms.has_level_periods:
             return
         self.level = levels.level_after(levels=terms.levels, name=self.level, lifetime=self.lifetime)
 
     def take_over(self, past: dict[str, Any]) -> None:
-        """What conditions ask about an account that was merged into this one, as the ledger's entry says it; of one
-        that was merged into another, with the opposite sign."""
+        """Add the past of an account that was merged into this one, from its ledger entry. For the account that was
+        merged into another one, the entry has the opposite sign."""
         self.orders += past["orders"]
         self.scans += past["scans"]
         if past["last_at"]:
@@ -167,7 +167,7 @@ class MemberState:
             self.last_at = max(at, self.last_at or at)
 
     def descend(self, terms: Terms) -> None:
-        """The level after a return, where the brand computes it again."""
+        """Lower the level after a return, if the brand recomputes it."""
         if terms.has_level_periods:
             return
         top = levels.reached(levels=terms.levels, lifetime=self.lifetime)
@@ -177,10 +177,10 @@ class MemberState:
 
 @dataclass(slots=True)
 class Member:
-    """`actual` is how the member really stood, `drafted` how with the draft; `paid` and `tried`: what each brought.
+    """`actual` and `drafted`: the member's state really, and with the draft. `paid` and `tried`: the points of each.
 
-    `pending`: by the entry of an order whose points are pending, how many more the draft gave. `claimed`: reasons that
-    the draft gave points for, and nothing else did. `campaign`: where the member stands in a campaign that is tried.
+    `pending`: for each entry with pending points, how many more the draft gave. `claimed`: reasons for which only the
+    draft gave points. `campaign`: the member's progress in the drafted campaign.
     """
 
     user_id: int
@@ -189,7 +189,7 @@ class Member:
     drafted: MemberState
     paid: Decimal = ZERO
     tried: Decimal = ZERO
-    is_placed: bool = False  # its level is known from an action of its own
+    is_placed: bool = False  # an action has shown its level
     pending: dict[int, Decimal] | None = None
     claimed: set[str] | None = None
     levels: LevelHistory = field(default_factory=LevelHistory)
@@ -200,13 +200,13 @@ class Member:
         return [self.actual] if self.drafted is self.actual else [self.actual, self.drafted]
 
     def part(self) -> None:
-        """From here on the draft makes a difference."""
+        """Separate the states: from now on the draft makes a difference."""
         if self.drafted is self.actual:
             self.drafted = self.actual.copy()
 
 
 class Members:
-    """Those that a replay has met. What they had at its beginning is read page by page."""
+    """The members that a replay has met. Their states at its beginning are read page by page."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class Members:
         own_kinds: Collection[str],
         has_level_periods: bool = False,
     ) -> None:
-        """`drafted_terms`: those of the draft, where levels are tried; else the same."""
+        """`drafted_terms`: the draft's, if it is about levels; otherwise `terms` itself."""
         self._brand_id, self._since, self._terms, self._has_limits = brand_id, since, terms, has_limits
         self._drafted_terms, self._own_kinds = drafted_terms, own_kinds
         self._has_level_periods = has_level_periods
@@ -233,7 +233,7 @@ class Members:
         return self._by_user[user_id]
 
     def load(self, user_ids: Collection[int]) -> None:
-        """Read those that are new."""
+        """Load the members that are not loaded yet."""
         new = [user_id for user_id in user_ids if user_id not in self._by_user]
         if not new:
             return
@@ -272,13 +272,13 @@ class Members:
             self._draft_levels(new)
 
     def _load_levels(self, users: Mapping[int, int]) -> None:
-        """What is known of their levels, by account."""
+        """Load the level histories. `users`: user ID by account."""
         histories = level_history.fetch(brand_id=self._brand_id, accounts=users.keys(), since=self._since)
         for account, history in histories.items():
             self._by_user[users[account]].levels = history
 
     def _draft_levels(self, new: Sequence[int]) -> None:
-        """With other levels members begin in the one that their lifetime points reach."""
+        """With drafted levels, members start in the level that their lifetime points reach."""
         for user_id in new:
             member = self._by_user[user_id]
             member.part()
@@ -286,13 +286,13 @@ class Members:
             member.drafted.climb(self._drafted_terms)
 
     def budgets(self, raw: "psycopg.Connection[Any]") -> dict[int, Used]:
-        """What rules with budgets had given in all; read from `raw`, because it may take long."""
+        """What rules with budgets had given in all. Read from `raw`, which has no time limit."""
         parameters = {"brand_id": self._brand_id, "since": self._since}
         rows = raw.execute(FETCH_BUDGETS.text, parameters).fetchall()
         return {rule_id: Used(points, events) for rule_id, points, events in rows}
 
     def take(self, *, but: int | None) -> Sequence[Member]:
-        """Forget all but this one, who may have more to come; the others are returned."""
+        """Remove and return all members except this one, who may have more actions."""
         last = self._by_user.pop(but, None) if but is not None else None
         result = list(self._by_user.values())
         self._by_user = {but: last} if last and but is not None else {}

@@ -1,5 +1,5 @@
-"""The replay: each past action is decided as the rules stood, which must give what the ledger has (the control), and by
-the same with a draft in its place. It writes nothing."""
+"""The replay: decides each past action by the rules in force then (the control, which must match the ledger), and again
+with a draft. It writes nothing."""
 
 import gc
 from collections import defaultdict
@@ -38,13 +38,13 @@ from campaigns.replay.totals import Totals
 from loyalty.orders.holds import hold_of_orders
 from loyalty.programme.point_costs import PointCosts
 
-COLLECT_AFTER = 200_000  # new objects, of which a page has fewer at any time
+COLLECT_AFTER = 200_000  # objects; a page always has fewer
 Progress = Callable[[int, int], None]
 Decided = tuple[Sequence[Entry], Sequence[Entry], ActionContext]
 
 
 def _silent(_done: int, _total: int) -> None:
-    """Never cancelled."""
+    """Does nothing, so the replay is never cancelled."""
 
 
 def replay(
@@ -58,15 +58,15 @@ def replay(
 ) -> dict[str, Any]:
     """Try a draft on the actions credited from `since` to `until`.
 
-    `progress` hears how many actions are done, of how many; it may raise. The actions are read from `raw`, in its
-    transaction. Returns Totals.as_json; how many entries have no event any more (`without_event`); and of a campaign
-    what CampaignTrial.as_json says (`campaign`). Raises ConditionsError or LimitsError for what cannot be read.
+    `progress` gets the number of actions done and the total, and may raise. The actions are read from `raw`, in its
+    transaction. Returns Totals.as_json, the number of entries whose event was deleted (`without_event`) and, for a
+    campaign, CampaignTrial.as_json (`campaign`). Raises ConditionsError or LimitsError if the draft cannot be read.
     """
     return _Replay(brand, draft, since, until).run(raw, progress)
 
 
 class _Replay:
-    """What one replay holds while it runs."""
+    """The state of a running replay."""
 
     def __init__(self, brand: Brand, draft: Draft, since: datetime, until: datetime) -> None:
         self.brand, self.since, self.until = brand, since, until
@@ -82,7 +82,7 @@ class _Replay:
         own_kinds = actions.own_kinds_of(brand.pk)
         self.contexts = Contexts(brand, self.terms, own_kinds)
         has_limits, has_budgets = self.rules.has_limits(since, until)
-        # What one member got leaves a budget less for others: then time must pass for all of them at once.
+        # With a budget, what one member gets reduces what is left for others, so all members advance in order of time.
         self.by_moment = has_budgets or (self.campaign is not None and self.campaign.has_budget)
         self.members = Members(
             brand_id=brand.pk,
@@ -168,10 +168,10 @@ class _Replay:
             self._advance_campaign(self.campaign, action, past, context, member, drafted_terms, has_entries=bool(tried))
 
     def _place(self, member: Member, action: PastAction, terms: Terms) -> None:
-        """The level before the first action: as the action's event says it, unless the action itself changed it.
+        """Set the level before the first action: the one that its event recorded, unless the action itself changed it.
 
-        With levels that are tried, members stand where their lifetime points say. Where levels have periods, it is the
-        level before each action, with the draft too: a draft moves no level there.
+        With drafted levels, the drafted state keeps the level that its lifetime points reach. If levels have periods,
+        set the actual level before each action in both states: a draft does not change levels then.
         """
         member.is_placed = True
         if terms.has_level_periods:
@@ -187,8 +187,8 @@ class _Replay:
     def _decide(
         self, action: PastAction, past: Replayable, member: Member, terms: Terms, drafted_terms: Terms
     ) -> Decided:
-        """What it brought, compared with what the rules as they stood give; what it brings with the draft; and the
-        action as of the member with the draft."""
+        """What the action paid, after a comparison with the control; what it earns with the draft; and its context for
+        the member with the draft."""
         version = self.rules.version_at(action.at) if action.rules is None else action.rules
         rules = self.rules.with_draft(version)
         actual, drafted = member.actual, member.drafted
@@ -216,13 +216,13 @@ class _Replay:
         return paid, tried, context
 
     def _is_replaced(self, action: PastAction) -> bool:
-        """Whether a campaign paid it in whose place another one is tried."""
+        """Whether it is a milestone's reward of a campaign that the drafted one replaces."""
         if self.campaign is None or action.kind != MILESTONE_EVENT or action.payload is None:
             return False
         return action.payload.get("campaign_id") in self.campaign.replaces
 
     def _compared(self, action: PastAction, decided: Sequence[Entry]) -> Sequence[Entry]:
-        """What the ledger has, from which the member goes on, whether the rules decide it so or not."""
+        """Compare the control with the ledger; returns the ledger's entries, from which the member continues."""
         self.totals.compared += 1
         if action.is_rejected:
             if any(entry.points for entry in decided):
@@ -234,7 +234,7 @@ class _Replay:
         return action.entries
 
     def _is_untouched(self, past: Replayable, context: ActionContext, *, has_own: bool) -> bool:
-        """Whether the draft makes no difference to a member as they really are, because the action is none of its."""
+        """Whether the draft cannot affect this action of a member whose state is still the actual one."""
         if self.rules.draft is None:
             return True
         if has_own:
@@ -254,9 +254,9 @@ class _Replay:
         *,
         has_entries: bool,
     ) -> None:
-        """What an action counts in the campaign that is tried, and what the milestones pay that it reaches."""
+        """Count the action in the drafted campaign, and credit the points of the milestones that it reaches."""
         if action.is_rejected and not has_entries:
-            # Nothing was for it; a campaign that counts it makes it count once.
+            # No rule or campaign was for it then; if the drafted campaign counts it, each reason counts once.
             past.reasons = [each for each in past.reasons if each.reason_id not in (member.claimed or ())]
             has_entries = bool(past.reasons)
         if not has_entries:
@@ -284,7 +284,7 @@ class _Replay:
 
 @contextmanager
 def infrequent_gc() -> Iterator[None]:
-    """A page's actions are no cycles: looking for some among them takes a quarter of the time."""
+    """Collect garbage less often: a page's actions have no cycles, and searching them takes a quarter of the time."""
     before = gc.get_threshold()
     gc.set_threshold(COLLECT_AFTER, *before[1:])
     try:
@@ -294,8 +294,8 @@ def infrequent_gc() -> Iterator[None]:
 
 
 def move(member: Member, action: PastAction, terms: Terms, drafted_terms: Terms) -> None:
-    """What else changed lifetime points counts as it happened, but for what the draft gave more, or less, of an order
-    whose points are released."""
+    """Apply other changes of lifetime points as they happened, corrected by what the draft gave more or less for an
+    order whose points are released."""
     for state in member.states:
         points, own_terms = action.points, terms if state is member.actual else drafted_terms
         if action.kind == RELEASED and state is not member.actual:
@@ -312,7 +312,7 @@ def move(member: Member, action: PastAction, terms: Terms, drafted_terms: Terms)
 
 
 def same_points(paid: Sequence[Entry], tried: Sequence[Entry]) -> bool:
-    """Whether a member stands the same after both."""
+    """Whether both leave a member in the same state."""
     return len(paid) == len(tried) and all(
         one.reason_id == other.reason_id and one.points == other.points and _rule_points(one) == _rule_points(other)
         for one, other in zip(paid, tried, strict=True)

@@ -1,4 +1,4 @@
-"""A brand's rules as they stood at any time, and the same with a draft beside them."""
+"""A brand's rules as they were at any time, also with a draft rule added."""
 
 from bisect import bisect_right
 from collections import OrderedDict
@@ -15,18 +15,18 @@ from campaigns.earning.rules import Candidate, RulesOfKind
 from campaigns.earning.stacking import Rule
 from campaigns.models.earning_rules import EarningRuleVersion
 
-TRIED = 0  # the version of a rule that never was in force
-# However often somebody has changed a brand's rules, a replay keeps no more of them compiled than this.
+TRIED = 0  # the version of a rule that was never in force
+# How many a replay keeps compiled, however often the rules have changed.
 MAX_SETS, MAX_COMPILED = 200, 5_000
 NO_RULES = RulesOfKind()
 
 
 @dataclass(slots=True)
 class RulesAsTheyStood:
-    """A version of a brand's rules. It remembers what matched last: the draft is tried on the same action next."""
+    """A version of a brand's rules. Caches the last result, because the draft is tried on the same action next."""
 
     kinds: Mapping[str, RulesOfKind]
-    limited: frozenset[str]  # kinds of action that a rule with limits is for
+    limited: frozenset[str]  # kinds of actions for which a rule has limits
     last: ActionContext | None = None
     last_matching: list[Rule] = field(default_factory=list)
 
@@ -41,12 +41,12 @@ class RulesAsTheyStood:
 
 @dataclass(slots=True)
 class RulesWithDraft:
-    """The same version with a draft rule in place of its rule's own; where no rule is tried, the version itself."""
+    """The same version with the draft rule replacing its stored version; without a drafted rule, the same."""
 
     stood: RulesAsTheyStood
     draft: Candidate | None
     kind: str
-    has_own: bool  # whether the draft's own rule was in force itself
+    has_own: bool  # whether the draft's rule was in force in this version
     limited: frozenset[str]
 
     def matching(self, context: ActionContext) -> list[Rule]:
@@ -62,10 +62,10 @@ class RulesWithDraft:
 
 
 class RuleHistory:
-    """Each version of the set is compiled when an action wants it; of many, those that were wanted last are kept.
+    """A brand's versions of the set of rules, compiled on first use; the least recently used are dropped.
 
-    A draft rule, given as its id and content, stands in place of its rule's own versions, and runs all the time.
-    Raises ConditionsError or LimitsError if it cannot be read.
+    A draft rule, given as its ID and content, replaces its rule's own versions and runs all the time. Raises
+    ConditionsError or LimitsError if it cannot be read.
     """
 
     def __init__(self, brand_id: int, *, rule_id: int | None = None, content: Mapping[str, Any] | None = None) -> None:
@@ -82,11 +82,11 @@ class RuleHistory:
             self.draft = rules.candidate_of(rule_id, TRIED, always, self._own.get(self.kind, {}))
         self._sets: OrderedDict[int, RulesWithDraft] = OrderedDict()
         self._compiled: OrderedDict[tuple[int, int], tuple[str, Candidate] | None] = OrderedDict()
-        # Of each version of a rule that was met and has any.
+        # By rule and version, for each compiled version that has limits.
         self.limits: dict[tuple[int, int], tuple[Limit, ...]] = {}
 
     def version_at(self, moment: datetime) -> int:
-        """The version of the set that was in force; 0 before there was any rule."""
+        """The version of the set that was in force; 0 before the first rule."""
         place = bisect_right(self._moments, moment)
         return self._versions[place - 1] if place else 0
 
@@ -120,7 +120,7 @@ class RuleHistory:
         )
 
     def _candidate(self, rule_id: int, number: int, content: Mapping[str, Any]) -> tuple[str, Candidate] | None:
-        """A version of a rule is in many versions of the set, and compiled for all of them. None: it cannot be read."""
+        """Compile a version of a rule once for all versions of the set that contain it. None: it cannot be read."""
         key = rule_id, number
         if key not in self._compiled:
             own = self._own.get(content["kind"], {})
@@ -135,14 +135,14 @@ class RuleHistory:
                 self.limits[each.rule.id, each.rule.version] = each.rule.limits
 
     def has_limits(self, since: datetime, until: datetime) -> tuple[bool, bool]:
-        """Whether any rule that was in force in a period, or the draft, has limits, and whether any has a budget: what
-        one member got then left less for the next."""
+        """Whether any rule in force in the period, or the draft, has limits; and whether any has a budget, by which
+        earlier awards of one member reduce those of others."""
         own: list[Any] = [{"per": each.per} for each in self.draft.rule.limits] if self.draft else []
         versions = EarningRuleVersion.objects.filter(brand=self._brand_id, written_at__lt=until)
         rows = versions.order_by("rule_id", "set_version").values_list("rule_id", "written_at", "content__limits")
         before: tuple[int, list[Any]] | None = None
         for rule_id, written_at, limits in rows.iterator():
-            # What a rule said last before the period was in force when that began.
+            # A rule's last version before the period was in force when the period began.
             if before and (before[0] != rule_id or written_at > since):
                 own += before[1]
             before = rule_id, limits or []

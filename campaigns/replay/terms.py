@@ -14,7 +14,7 @@ from loyalty.points.levels import Level
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What decides beside the rules. Points of the limits; levels lowest first."""
+    """The earning terms besides rules. Limits in points; levels lowest first."""
 
     zone: ZoneInfo
     levels: tuple[Level, ...]
@@ -27,7 +27,7 @@ class Terms:
 
 
 class TermsHistory:
-    """All that a brand's terms have been. What was before the first that is kept is taken to be as that."""
+    """All terms that a brand had. The first stored ones are used for earlier moments as well."""
 
     def __init__(self, moments: Sequence[datetime], terms: Sequence[Terms]) -> None:
         self._moments, self._terms = moments, terms
@@ -50,7 +50,7 @@ class TermsHistory:
         return self._terms[max(0, bisect_right(self._moments, moment) - 1)]
 
     def with_levels(self, levels: Sequence[Level]) -> "TermsHistory":
-        """The same, but with these levels all the time."""
+        """The same history, but always with these levels."""
         return TermsHistory(self._moments, [replace(each, levels=tuple(levels)) for each in self._terms])
 
 

@@ -1,4 +1,4 @@
-"""What a replay adds up: small, however many actions there are."""
+"""Sums up a replay, in a size that does not depend on the number of actions."""
 
 import heapq
 from collections import defaultdict
@@ -14,10 +14,10 @@ from loyalty.points.explanations import plain_text
 from loyalty.programme.point_costs import PointCosts
 
 ZERO = Decimal(0)
-TOP = 20  # members who gain, and who lose, most
+TOP = 20  # members listed with the highest gains, and with the highest losses
 EXAMPLES = 20
-PAID, TRIED, BOTH = range(3)  # places of points
-UNKNOWN = "unknown"  # of entries that do not say what they are made of
+PAID, TRIED, BOTH = range(3)  # indexes into lists of points
+UNKNOWN = "unknown"  # for entries without shares
 
 
 def _points() -> list[Decimal]:
@@ -26,8 +26,8 @@ def _points() -> list[Decimal]:
 
 @dataclass(slots=True)
 class DayTotals:
-    """Points of a day in all, by level, and by source and rule: those that were paid alone, those that would have been
-    alone, and those of which both is true."""
+    """Points of a day: in all, by level, and by source and rule. Each list has the points only paid, the points only
+    with the draft, and the points of both."""
 
     points: list[Decimal] = field(default_factory=_points)
     levels: dict[str, list[Decimal]] = field(default_factory=lambda: defaultdict(_points))
@@ -36,7 +36,7 @@ class DayTotals:
 
 @dataclass(slots=True)
 class Totals:
-    """What a replay found so far. `members_by_level`: where members ended, really and with the draft."""
+    """The results so far. `members_by_level`: members by their last level, actual and drafted."""
 
     actions: int = 0
     entries: int = 0
@@ -55,7 +55,7 @@ class Totals:
     def count(
         self, day: date, level: str, drafted_level: str, paid: Sequence[Entry], tried: Sequence[Entry]
     ) -> tuple[Decimal, Decimal]:
-        """What an action brought and would have brought, to a member of these levels; returns both in points."""
+        """Add what an action paid and what it would have paid, at the member's levels; returns both in points."""
         self.actions += 1
         self.entries += len(paid)
         if paid is tried and level == drafted_level:
@@ -64,7 +64,7 @@ class Totals:
         return self._add(PAID, day, level, paid), self._add(TRIED, day, drafted_level, tried)
 
     def add_tried(self, day: date, level: str, entries: Sequence[Entry]) -> Decimal:
-        """What the draft brought besides; returns the points."""
+        """Add what only the draft gave; returns the points."""
         return self._add(TRIED, day, level, entries)
 
     def _add(self, place: int, day: date, level: str, entries: Sequence[Entry]) -> Decimal:
@@ -88,7 +88,7 @@ class Totals:
         return points
 
     def differs(self, action: PastAction, decided: Sequence[Entry]) -> None:
-        """The rules as they stood decide otherwise than the ledger has it."""
+        """Record that the control and the ledger differ."""
         self.differences += 1
         if len(self.examples) < EXAMPLES:
             self.examples.append(
@@ -101,7 +101,7 @@ class Totals:
             )
 
     def close(self, members: Iterable[Member]) -> None:
-        """Those of whom nothing comes any more."""
+        """Add the totals of members who have no further actions."""
         for member in members:
             self.members_by_level[member.actual.level][0] += 1
             self.members_by_level[member.drafted.level][1] += 1
@@ -152,7 +152,7 @@ def _sums() -> dict[Any, list[Decimal]]:
 
 
 def _costed(points: Sequence[Decimal], cost: Decimal) -> list[Decimal]:
-    """Points, paid and tried, and what they cost."""
+    """Points paid, points with the draft, and the cost of each."""
     paid, tried, both = points
     return [paid + both, tried + both, (paid + both) * cost, (tried + both) * cost]
 
@@ -170,7 +170,7 @@ def _push(rows: list[tuple[Decimal, int, Decimal, Decimal]], row: tuple[Decimal,
 
 
 def _members(rows: list[tuple[Decimal, int, Decimal, Decimal]]) -> list[list[Any]]:
-    """By their accounts; of who is no member, 0."""
+    """Rows by account number; 0 for users who are not members."""
     return [[max(0, account), plain_text(paid), plain_text(tried)] for _by, account, paid, tried in sorted(rows)[::-1]]
 
 

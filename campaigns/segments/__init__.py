@@ -1,1 +1,1 @@
-"""Segments: conditions over members, compiled to statements, and who fulfils them."""
+"""Segments: conditions over members, compiled to SQL, and their evaluation."""

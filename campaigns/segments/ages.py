@@ -1,4 +1,4 @@
-"""How long ago a segment was evaluated, in words that other languages can inflect: "7 minutes ago"."""
+"""The age of a segment's evaluation as text that other languages can inflect: "7 minutes ago"."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 
 
 def age_text(moment: datetime, *, at: datetime) -> str:
-    """Of the largest unit that fits, rounded down."""
+    """In the largest unit that fits, rounded down."""
     seconds = max(0, int((at - moment).total_seconds()))
     if seconds < MINUTE:
         return _("less than a minute ago")

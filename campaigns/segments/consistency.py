@@ -1,4 +1,4 @@
-"""Proves that segments hold members of their own brand; changes nothing."""
+"""Checks that segments have only members of their own brand; changes nothing."""
 
 from core.consistency import check
 

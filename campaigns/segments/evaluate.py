@@ -1,6 +1,6 @@
-"""Who is in a segment: the only code that writes SegmentMember and what a segment says of its evaluation.
+"""Evaluates segments. Only this module and the erasure write SegmentMember; only this one stores evaluation results.
 
-A segment is evaluated as a whole when it is new, when what it asks has changed, and once a day. In between only those
+A segment is evaluated as a whole when it is new, when its conditions have changed, and once a day. In between, only
 members are evaluated about whom something changed since, or for whom a bound of so many days passed.
 """
 
@@ -25,12 +25,12 @@ from loyalty.models.programme.segments import Segment, SegmentMember
 
 logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 45
-# A change is committed some time after the moment that it bears; what takes longer is met once a day.
+# Changes are committed some time after the moment that they are stored with. Later commits are found once a day.
 OVERLAP = timedelta(minutes=10)
 INTERVAL = timedelta(minutes=5)
 WHOLE_AFTER = timedelta(days=1)
 RELATIVE_INTERVAL = timedelta(hours=1)
-# Members evaluated in one statement; above MAX_TOUCHED everybody is, which costs no more then.
+# Members evaluated in one statement. Above MAX_TOUCHED, all members are evaluated, which costs no more.
 AT_ONCE = 20_000
 MAX_TOUCHED = 200_000
 WRITE_MEMBERS = part("campaigns/segments/sql/write_members.sql")
@@ -47,7 +47,7 @@ FETCH_TOUCHED = query("campaigns/segments/sql/fetch_touched.sql", returns=Touche
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What an evaluation changed; `touched` is None where everybody was evaluated."""
+    """What an evaluation changed; `touched` is None if all members were evaluated."""
 
     joined: int
     left: int
@@ -55,10 +55,10 @@ class Evaluation:
 
 
 def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluation | None:
-    """Make a segment's members those who fulfil its conditions at the moment. Owns the transaction.
+    """Make a segment's members those who fulfil its conditions at `at`. Owns the transaction.
 
-    None: it is gone, its conditions can no longer be read, it compares all members and did so within the hour, or
-    somebody else evaluates it now. `whole`: everybody.
+    None: it is gone, its conditions can no longer be read, it compares all members and was evaluated within the hour,
+    or another process evaluates it now. `whole`: evaluate all members.
     """
     with transaction.atomic():
         if not try_lock_row(LockOfRow.SEGMENT_EVALUATION, segment_id):
@@ -83,14 +83,14 @@ def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluatio
 
 
 def _is_recent(segment: Segment, plan: Plan) -> bool:
-    """Where members are compared with each other everybody is evaluated, so not as often."""
+    """Whether it compares members with each other and was evaluated recently: then all are evaluated, so less often."""
     if not plan.is_relative or segment.evaluated_at is None or segment.plan_fingerprint != plan.fingerprint:
         return False
     return plan.at - segment.evaluated_at < RELATIVE_INTERVAL
 
 
 def _touched(segment: Segment, plan: Plan) -> list[TouchedMember] | None:
-    """Members whom an evaluation could find changed since the last; None where that may be anybody."""
+    """Members who may have changed since the last evaluation; None if any member may have."""
     last, whole = segment.evaluated_at, segment.fully_evaluated_at
     if last is None or whole is None or plan.at - whole >= WHOLE_AFTER:
         return None
@@ -130,9 +130,9 @@ def batched_members(members: list[TouchedMember]) -> list[list[TouchedMember]]:
 
 
 def due(*, at: datetime) -> list[int]:
-    """Segments to evaluate now: new and changed ones first, then those that were tried longest ago.
+    """Segments to evaluate now: new and changed ones first, then those tried longest ago.
 
-    One of each brand, then a second of each: who has many of them keeps nobody else's waiting.
+    The first one of each brand, then the second one of each, so that a brand with many does not delay the others.
     """
     longest_ago: list[Any] = [F("tried_at").asc(nulls_first=True), F("pk")]
     rows = Segment.objects.filter(Q(tried_at=None) | Q(tried_at__lte=at - INTERVAL))
@@ -141,15 +141,15 @@ def due(*, at: datetime) -> list[int]:
 
 
 def catch_up(*, at: datetime) -> int:
-    """Evaluate what is due, within the time until the task is called again; returns how many segments were."""
+    """Evaluate due segments until shortly before the next call of the task; returns how many were evaluated."""
     started, evaluated = monotonic(), 0
     for segment_id in due(at=at):
         if monotonic() - started > PATIENCE_SECONDS:
             break
-        # Noted first: one that cannot be evaluated is tried again in its turn, and not before all others.
+        # Set first, so that a segment which cannot be evaluated waits for its turn and is not tried before all others.
         Segment.objects.filter(pk=segment_id).update(tried_at=timezone.now())
         try:
             evaluated += evaluate(segment_id, at=timezone.now()) is not None
-        except DatabaseError:  # its statement took too long, or the segment was deleted: the others are evaluated
+        except DatabaseError:  # a timeout, or the segment was deleted: continue with the others
             logger.exception("Segment %d could not be evaluated.", segment_id)
     return evaluated

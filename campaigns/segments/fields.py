@@ -1,7 +1,7 @@
-"""What segments may ask about members: typed fields, each with the statement's condition that it becomes.
+"""The fields of segments: typed like those of rules, each with the SQL condition that it becomes.
 
-The operators are those of earning rules, and those of operators.py: they read and refuse values. Here nothing is
-compared; a field says so in SQL, and whatever somebody typed goes along as a parameter.
+The operators are those of earning rules and of operators.py: they read and reject values. The database compares. All
+entered values are passed as parameters.
 """
 
 from collections.abc import Callable
@@ -24,12 +24,12 @@ COMPARISONS = {"is": "=", "at_least": ">=", "at_most": "<="}
 
 
 def _nothing(_context: ActionContext) -> None:
-    """Members are not read from actions."""
+    """Unused: members are not read from actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberField(Field):
-    """`condition` writes a row as a condition of the plan's statement; `labels`: all values that there are."""
+    """`condition` converts a row to SQL for the plan's statement; `labels`: all possible values."""
 
     condition: Callable[[Plan, Row], str] = lambda _plan, _row: "true"
     labels: tuple[tuple[str, Any], ...] = ()
@@ -50,11 +50,11 @@ def field(
     )
 
 
-# --- Of the account
+# --- Account
 
 
 def _level(plan: Plan, row: Row) -> str:
-    """A member without a level's name, or with one that is gone, is in the lowest level, as everywhere."""
+    """A member without a level, or with a deleted one, is in the lowest level, as elsewhere."""
     names = plan.level_names(row.operator, row.value)
     lowest = plan.levels[0].name if plan.levels else None
     known = plan.parameter([level.name for level in plan.levels], "text[]")
@@ -75,7 +75,7 @@ def _number(expression: str) -> Callable[[Plan, Row], str]:
 
 
 def _bounds(row: Row) -> tuple[int | None, int | None]:
-    """Of an age: from how many to how many whole days."""
+    """The bounds of an age in whole days."""
     if row.operator == "between":
         first, last = row.value
         return first, last
@@ -95,7 +95,7 @@ def _enrolled(plan: Plan, row: Row) -> str:
 
 
 def _last(plan: Plan, row: Row) -> str:
-    """Who has earned nothing yet counts from the day of joining."""
+    """Members who have earned nothing count from the day of joining."""
     low, high = _bounds(row)
     parts = []
     if low:
@@ -108,7 +108,7 @@ def _last(plan: Plan, row: Row) -> str:
 
 
 def _birthday(plan: Plan, row: Row) -> str:
-    """Nobody whose birthday the brand does not know."""
+    """Never true for members whose birthday is unknown."""
     low, high = _bounds(row)
     days = plan.birthdays_between(low or 0, high)
     return f"coalesce({plan.birthday()} = ANY ({days}), false)"
@@ -118,7 +118,7 @@ def _score(column: str) -> Callable[[Plan, Row], str]:
     return lambda plan, row: _number(plan.score(column))(plan, row)
 
 
-# --- Of what members did
+# --- Activity
 
 
 def _window(source: Source) -> Callable[[Plan, Row], str]:
@@ -135,7 +135,7 @@ def _window(source: Source) -> Callable[[Plan, Row], str]:
 
 
 def _ever(text: str, kind: str, read: Callable[[Row], Any]) -> Callable[[Plan, Row], str]:
-    """Whether any accepted scan of the member is such a one; `outside` and `not_in` ask that none is."""
+    """Whether any accepted scan of the member matches; for `outside` and `not_in`, whether none does."""
 
     def condition(plan: Plan, row: Row) -> str:
         has = plan.any_scan(text.format(value=plan.parameter(read(row), kind)))
@@ -145,7 +145,7 @@ def _ever(text: str, kind: str, read: Callable[[Row], Any]) -> Callable[[Plan, R
 
 
 def _texts(row: Row) -> list[str]:
-    """In lowercase, as the database folds them."""
+    """In lowercase, as in the database."""
     return [text.strip().lower() for text in row.raw]
 
 
@@ -177,7 +177,7 @@ def _circle(plan: Plan, row: Row) -> str:
 
 
 def _consent(plan: Plan, row: Row) -> str:
-    """Without a word of theirs members hear everything: what is kept is what they switched off."""
+    """The database stores the topics that members opted out of; by default they receive all of them."""
     values = plan.parameter(sorted(row.value), "text[]")
     off = f"coalesce({plan.preferences()}, '{{}}')"
     return f"{off} @> {values}" if row.operator == "not_in" else f"NOT {off} @> {values}"

@@ -1,4 +1,4 @@
-"""Conditions of a segment, read and compiled to the statement that selects who fulfils them."""
+"""Reads the conditions of a segment, and compiles them to the statement that selects matching members."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -30,7 +30,7 @@ def read(data: Any, *, brand: Brand) -> Group:
 
 
 def compiled(group: Group, *, brand: Brand, at: datetime) -> Plan:
-    """The statement for conditions that were read. One query, for the brand's levels."""
+    """The statement for conditions that were read. Runs one query, for the brand's levels."""
     plan = Plan(brand.pk, levels.levels_of(brand), at, {"brand_id": brand.pk}, zone=brand.zone)
     plan.condition = _group(plan, group, is_required=True)
     return plan
@@ -42,7 +42,7 @@ def plan_of(data: Any, *, brand: Brand, at: datetime) -> Plan:
 
 
 def _group(plan: Plan, group: Group, *, is_required: bool = False) -> str:
-    """`is_required`: a member must fulfil it."""
+    """`is_required`: every member of the segment must fulfil the group."""
     is_required &= group.kind == ALL
     parts = []
     for part in group.parts:
@@ -62,7 +62,7 @@ def _row(plan: Plan, row: Row) -> str:
 
 
 def _unknown(rows: Sequence[Row], brand: Brand) -> dict[str, str]:
-    """Products and levels that are gone, or another brand's, and options that there never were."""
+    """Reject products and levels that the brand does not have, and unknown options."""
     for row in rows:
         field = cast("MemberField", row.field)
         if field.type is Type.IDS and set(choices.labels_of(brand, field.choices, row.value)) != set(row.value):
@@ -79,7 +79,7 @@ def _unknown(rows: Sequence[Row], brand: Brand) -> dict[str, str]:
 
 
 def _too_much(rows: Sequence[Row]) -> dict[str, str]:
-    """Each condition reads rows of its own, and so does each text of which a member needs all."""
+    """Limit the conditions: each one reads its own rows, and so does each value of `all_of`."""
     if sum(len(row.value) if row.operator == "all_of" else 1 for row in rows) <= MAX_CONDITIONS:
         return {}
     return {"": _("Use at most %(most)d conditions, and values of which all must be true.") % {"most": MAX_CONDITIONS}}
@@ -90,7 +90,7 @@ def _listed(value: Any) -> tuple[str, ...]:
 
 
 def _never(rows: Sequence[Row]) -> dict[str, str]:
-    """Rows that nobody can fulfil together: at least so often in some days, and at most less often in as many."""
+    """Reject contradictory rows: at least so often in some days, and at most less often in the same or more days."""
     windows = [row for row in rows if row.field.type is Type.WINDOW]
     for low in windows:
         for high in windows:
@@ -105,12 +105,12 @@ def _never(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def joined_by(kind: str) -> str:
-    """How a sentence joins the conditions of a group."""
+    """The conjunction for the conditions of a group in a sentence."""
     return _(" or ") if kind in {ANY, NONE} else _(" and ")
 
 
 def problem_of(data: Mapping[str, Any], *, brand: Brand) -> str:
-    """Why conditions cannot be evaluated; empty where they can."""
+    """Why conditions cannot be evaluated; empty if they can."""
     try:
         read(data, brand=brand)
     except ConditionsError as error:

@@ -1,4 +1,4 @@
-"""Operators of the fields that only segments have. They check the value of a condition; the database compares."""
+"""Operators of fields that only segments have. They validate the value of a condition; the database compares."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ MAX_SCORE = 5
 
 
 def _compared_in_sql(_field: Field, _expected: Any) -> Test:
-    """In place of a test in Python, which only the conditions of earning rules need."""
+    """Replaces a test in Python, which only earning rules need."""
     raise NotImplementedError
 
 

@@ -1,8 +1,7 @@
-"""A statement that selects a segment's members, as it is put together: its parameters and what it joins.
+"""Builds the statement that selects a segment's members: its condition, joins and parameters.
 
-The parts are whole sub-selects from files beside this one, each of which answers for every member at once, so that a
-million members are read in a few passes; the same text with `among` reads only some members' rows. Whatever somebody
-typed is a parameter.
+The joins are whole sub-selects from .sql files, each of which covers all members at once, so that a million members are
+read in a few passes. With `among`, the same text reads only some members' rows. All entered values are parameters.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from loyalty.points.point_limits import NO_ACTIONS
 
 
 class Source(Enum):
-    """Rows with a moment, of which conditions ask how long ago they are."""
+    """Rows with a moment, whose age conditions can test."""
 
     SCANS = "scans"
     ORDERS = "orders"
@@ -51,15 +50,15 @@ AMONG_USERS = "= ANY (%(among_users)s::bigint[])"
 AMONG_ACCOUNTS = "= ANY (%(among_accounts)s::bigint[])"
 
 
-# The planner expects hardly any rows of what is filtered after a join, and would go through one set for each row of
-# another. Most of a million members fit in this much memory, which each node of the plan may take, twice as much for a
-# hash. To compile the statement takes longer than it saves.
+# The planner underestimates rows filtered after a join, and would choose nested loops over whole sets. Each node of the
+# plan may use this much memory, a hash twice as much; it holds most of a million members. Compilation takes longer than
+# it saves.
 PLANNED_FOR_SETS = {"enable_nestloop": "off", "work_mem": "64MB", "jit": "off"}
 
 
 @contextmanager
 def planned_for_sets() -> Iterator[None]:
-    """PostgreSQL's settings for statements over all members of a brand. Call in a transaction."""
+    """Set PostgreSQL's options for statements over all members of a brand. Call in a transaction."""
     with connection.cursor() as cursor:
         cursor.execute("; ".join(f"SET LOCAL {name} = '{value}'" for name, value in PLANNED_FOR_SETS.items()))
     yield
@@ -69,10 +68,10 @@ def planned_for_sets() -> Iterator[None]:
 
 @dataclass(slots=True)
 class Plan:
-    """`windows`: by source, from how many days ago on rows count, so that they begin or cease to count with time.
+    """`windows`: by source, the ages in days at which rows begin or cease to count.
 
-    `is_relative`: whether a member fits depends on what all the other members do. `is_required`: whether what is asked
-    now must hold of every member of the segment.
+    `is_relative`: whether a member matches depends on all other members. `is_required`: whether the condition being
+    compiled must hold for every member of the segment.
     """
 
     brand_id: int
@@ -88,13 +87,13 @@ class Plan:
     zone: tzinfo = UTC
 
     def parameter(self, value: Any, kind: str) -> str:
-        """Where the value goes in the statement."""
+        """Add a parameter; returns its placeholder."""
         name = f"p{len(self.parameters)}"
         self.parameters[name] = value
         return f"%({name})s::{kind}"
 
     def moment(self, source: Source, days: int) -> str:
-        """So many days ago."""
+        """The placeholder of the moment so many days ago."""
         self.windows.setdefault(source, set()).add(days)
         return self._moment(days)
 
@@ -105,45 +104,45 @@ class Plan:
         return f"%({name})s::timestamptz"
 
     def count_since(self, source: Source, days: int) -> str:
-        """How many of a source's rows a member has since so many days ago; NULL for none."""
+        """The number of a source's rows that a member has in these days; NULL if none."""
         self.windows.setdefault(source, set()).update({0, days})
         return self._join(SINCE[source].replace("{after}", self._moment(days)), KEYS[source], "n")
 
     def any_since(self, source: Source, days: int) -> str:
-        """Whether a member has any of a source's rows since so many days ago."""
+        """Whether a member has any of a source's rows in these days."""
         self.windows.setdefault(source, set()).update({0, days})
         return self._any(ROWS_SINCE[source].replace("{after}", self._moment(days)), KEYS[source])
 
     def any_scan(self, condition: str) -> str:
-        """Whether any accepted scan of the member is such a one."""
+        """Whether any accepted scan of the member matches the condition."""
         self.windows.setdefault(Source.SCANS, set()).add(0)
         return self._any(SCANS_WHERE.replace("{condition}", condition), "user_id")
 
     def _any(self, rows: str, key: str) -> str:
-        """Whether any of the rows is the member's. What is required is a semi-join, for which nobody's rows are put
-        together; anything else may be asked of members one by one, and is answered for all of them at once."""
+        """Whether any of the rows is the member's. A required condition becomes a semi-join, which builds no set. Any
+        other condition could be tested member by member, so it is computed for all members at once."""
         if self.is_required:
             return f"EXISTS (SELECT FROM ({rows}) AS r WHERE r.{key} = m.{MEMBER_KEYS[key]})"
         return f"({self._join(f'SELECT DISTINCT r.{key} FROM ({rows}) AS r', key, key)} IS NOT NULL)"  # noqa: S608 - texts of files
 
     def score(self, column: str) -> str:
-        """A member's recency, frequency or value, from 1 to 5 among the brand's active members."""
+        """A member's recency, frequency or value score, from 1 to 5 among the brand's active members."""
         self.is_relative = True
         return f"coalesce({self._join(SCORES.replace('{after}', self._moment(SCORED_DAYS)), 'account_id', column)}, 1)"
 
     def preferences(self) -> str:
-        """What the member switched off; NULL where they never said anything."""
+        """The topics that the member switched off; NULL without stored preferences."""
         return self._join(PREFERENCES, "user_id", "opted_out")
 
     def birthday(self) -> str:
-        """The member's birthday, month times a hundred and day; NULL where the brand knows none."""
+        """The member's birthday as 100 * month + day; NULL if the brand does not know it."""
         return self._join(BIRTHDAYS, "user_id", "month_day")
 
     def birthdays_between(self, first: int, last: int | None) -> str:
-        """The birthdays from `first` to `last` days from today by the brand's clock, as `birthday` has them; a year at
-        most, after which the same days come again.
+        """Birthdays from `first` to `last` days after today by the brand's clock, in the format of `birthday`; at most
+        a year, after which the days repeat.
 
-        They are a value of the statement like any other, so everybody is evaluated again when the day is another.
+        They are a parameter like any other and change the fingerprint, so all members are evaluated again on a new day.
         """
         today = self.at.astimezone(self.zone).date()
         is_leap_day = (today.month, today.day) == (2, 29)
@@ -157,7 +156,7 @@ class Plan:
         return self.parameter(sorted(values), "int[]")
 
     def level_names(self, operator: str, value: Any) -> list[str]:
-        """The brand's levels that an operator of levels means."""
+        """The names of the brand's levels that match the operator and value."""
         if operator == "at_least":
             lowest = next((level for level in self.levels if level.name.casefold() == value), None)
             return [level.name for level in self.levels if lowest and level.threshold >= lowest.threshold]
@@ -168,7 +167,7 @@ class Plan:
         return f"{name}.{column}"
 
     def text(self, *, among: bool) -> str:
-        """The statement: every member who fits, or of some members those who do."""
+        """The statement: all matching members, or with `among` those of the given ones."""
         joins = "\n".join(
             f"  LEFT JOIN ({text}) AS {name} ON {name}.{key} = m.{MEMBER_KEYS[key]}"
             for (text, key), name in self.joins.items()
@@ -182,7 +181,7 @@ class Plan:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with whatever the statement asks, but for the moment at which it does."""
+        """A hash of the statement and its parameters, without the moments."""
         values = {name: str(value) for name, value in self.parameters.items() if name not in self.moments}
         return hashlib.sha256(json.dumps([self.text(among=False), values], sort_keys=True).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""How many members conditions that nobody has saved yet select, and some of them."""
+"""Counts the members that unsaved conditions select, and returns some of them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ COUNT_MEMBERS = part("campaigns/segments/sql/count_members.sql")
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`count` is None where counting took longer than a page may."""
+    """`count` is None if counting exceeded a page's statement timeout."""
 
     count: int | None
     sample: tuple[UserPoints, ...] = ()
@@ -31,7 +31,7 @@ def preview(conditions: Any, *, brand: Brand, at: datetime) -> Preview:
     try:
         with transaction.atomic(), planned_for_sets():
             [(count, account_ids)] = sql.rows(statement, plan.parameters)
-    except OperationalError:  # the time that a statement of a page has is over
+    except OperationalError:  # the statement timeout of pages
         return Preview(None)
     rows = UserPoints.objects.filter(brand=brand, pk__in=account_ids).select_related("user", "brand")
     return Preview(count, tuple(rows.order_by("pk")))

@@ -1,4 +1,4 @@
-"""A segment as a sentence that a marketer reads back."""
+"""A segment as a sentence for marketers."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def sentence(data: Any, *, brand: Brand) -> str:
 
 
 def readable(segment: Segment) -> str:
-    """The sentence; of a segment that can no longer be read, why."""
+    """The sentence; if the conditions can no longer be read, the reason."""
     try:
         return sentence(segment.conditions, brand=segment.brand)
     except ConditionsError as error:

@@ -1,4 +1,4 @@
-"""Where a segment is used, so that none is deleted that something asks for."""
+"""Finds where a segment is used, so that none in use is deleted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ UNSENT = (Broadcast.State.DRAFT, Broadcast.State.PLANNED, Broadcast.State.SENDIN
 
 
 def uses_of(segment: Segment) -> list[str]:
-    """What asks for the segment, in words; rules that have ended do not count any more."""
+    """What uses the segment, as texts; rules that have ended do not count."""
     rules = EarningRule.objects.filter(brand=segment.brand_id).exclude(state=EarningRule.State.ENDED)
     message = _("earning rule “%(name)s”")
     result = [message % {"name": rule} for rule in rules if segment.pk in segment_references.ids_in(rule.conditions)]
@@ -40,13 +40,13 @@ def uses_of(segment: Segment) -> list[str]:
 
 
 def _values(query: Any) -> list[str]:
-    """Of a list's filter by segment."""
+    """The segments in a saved list's filter."""
     values = query.get(segment_references.FIELD) if isinstance(query, Mapping) else None
     return [str(each) for each in values] if isinstance(values, list) else [str(values)]
 
 
 def delete(segment: Segment) -> None:
-    """Delete a segment that nothing asks for. Owns the transaction. Raises Invalid, which names what does."""
+    """Delete an unused segment. Owns the transaction. Raises Invalid, which names what uses it."""
     with transaction.atomic():
         segment_references.take_turn(segment.brand_id)
         if uses := uses_of(segment):

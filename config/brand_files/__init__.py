@@ -1,1 +1,1 @@
-"""A brand as a file: what staff configure, written as YAML, compared with a brand and applied to it."""
+"""Brand files: a brand's configuration as YAML, which can be compared with a brand and applied to it."""

@@ -1,6 +1,6 @@
-"""Applies a brand file: all of it or nothing, one at a time in a brand, each change in the audit log.
+"""Applies a brand file: all of it or nothing, one file at a time per brand, with each change in the audit log.
 
-A plan is the same work, taken back at its end, so it says exactly what applying would do.
+A plan applies the file and rolls back, so it shows exactly what applying would do.
 """
 
 import copy
@@ -33,7 +33,7 @@ CHANGING = {CREATE, CHANGE, SWITCH_OFF, DELETE}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happens to one row. LEFT and IN_USE: nothing, for the brand has it and the file has not."""
+    """What happens to one row. LEFT and IN_USE: nothing, although the brand has a row that the file lacks."""
 
     verb: str
     what: str
@@ -53,7 +53,7 @@ def _text(value: Any) -> str:
 
 
 def plan(brand: Brand, file: BrandFile, *, prune: bool = False) -> list[Step]:
-    """What applying would do. Nothing is changed. Raises BrandFileError."""
+    """What applying would do, without changes. Raises BrandFileError."""
     with transaction.atomic():
         steps = apply(brand, file, prune=prune, reason="")
         transaction.set_rollback(True)
@@ -63,16 +63,16 @@ def plan(brand: Brand, file: BrandFile, *, prune: bool = False) -> list[Step]:
 def apply(
     brand: Brand, file: BrandFile, *, prune: bool = False, reason: str, planned: list[Step] | None = None
 ) -> list[Step]:
-    """Make the brand what the file says. Returns what was done; a second time that is nothing.
+    """Make the brand what the file says. Returns the steps; a second call changes nothing.
 
-    `planned`: what somebody agreed to; anything else is an error.
+    `planned`: the steps that were confirmed; BrandFileError if the actual ones differ.
 
-    `prune`: switch off or delete the rows that the file's sections lack. A section that the file does not have is left
-    alone. Raises BrandFileError, with nothing changed.
+    `prune`: switch off or delete the rows that the file's sections lack. A section that is not in the file is
+    unchanged. Raises BrandFileError; then nothing was changed.
     """
     with transaction.atomic(), row_guard.within([brand.pk]):
         work = _Work(lock(brand), file, AuditContext(None, timezone.now(), reason=reason), prune=prune)
-        with timezone.override(work.brand.zone):  # of moments without a zone, as in the portal
+        with timezone.override(work.brand.zone):  # for moments without a zone, as in the portal
             work.run()
         if work.problems:
             raise BrandFileError(work.problems)
@@ -84,7 +84,7 @@ def apply(
 
 
 def lock(brand: Brand) -> Brand:
-    """The brand as it is once nobody else applies a file to it."""
+    """The brand, locked so that files are applied one after the other."""
     return Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
 
 
@@ -113,7 +113,7 @@ class _Work:
                 check_stored_milestones()
 
     def _check_names(self) -> None:
-        """Unknown names are errors: they are probably misspelt."""
+        """Reject unknown names, which are probably misspelt."""
         known = {section.path.partition(".")[0] for section in SECTIONS}
         self._unknown("", self.file.data, known)
         notifications = self.file.data.get("notifications")
@@ -163,7 +163,7 @@ class _Work:
         return rows_by_key(section, rows.select_for_update(no_key=True), path)
 
     def _key(self, section: ListSection, item: Any, path: str) -> Key | None:
-        """None where the item has none; the problem is noted."""
+        """The item's key; None if it has no valid one, which is reported as a problem."""
         if not isinstance(item, dict):
             self._problem(path, "must be a mapping")
             return None
@@ -235,7 +235,7 @@ class _Work:
         return made
 
     def _switch(self, row: Any, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-        """Webhooks are switched by their only writer, which notes it in the audit log."""
+        """Webhook endpoints are switched by the module that writes them, which also writes the audit log."""
         if not isinstance(row, WebhookEndpoint) or values.get("is_active", row.is_active) == row.is_active:
             return {}
         before = row.is_active
@@ -247,7 +247,7 @@ class _Work:
         return {"is_active": (before, not before)}
 
     def _remove_superfluous(self) -> None:
-        """The last section first: rewards before the levels that they are for."""
+        """Remove rows in the reverse order of sections: rewards before the levels that they are for."""
         for section, row, name in reversed(self.superfluous):
             is_off = bool(section.off) and all(getattr(row, key) == value for key, value in section.off.items())
             if not self.prune or is_off:
@@ -292,7 +292,7 @@ class _Work:
 
 
 class _Reported:
-    """A savepoint; what a rule or the database refuses in it becomes a problem of the file."""
+    """A savepoint; domain and integrity errors raised in it become problems of the file."""
 
     def __init__(self, report: Callable[[str, str], None], section: Section | None) -> None:
         self.report, self.section, self.savepoint = report, section, transaction.atomic()

@@ -1,4 +1,4 @@
-"""What the commands about brand files have in common."""
+"""Common code of the commands for brand files."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ def file_at(name: str) -> BrandFile:
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """What is wrong with a file, one line each, and nothing done."""
+    """Convert a BrandFileError to a CommandError, one problem a line."""
     try:
         yield
     except BrandFileError as error:
@@ -39,7 +39,7 @@ def reported() -> Iterator[None]:
 
 
 def show(steps: Sequence[Step], out: OutputWrapper) -> bool:
-    """Whether there are changes; without any it says so."""
+    """Print the steps. Returns whether there are changes."""
     for step in steps:
         out.write(str(step))
     changes = sum(step.changes for step in steps)

@@ -1,4 +1,4 @@
-"""Checks what a file says of a row with the form of the row's page in the portal."""
+"""Validates a row of the file with the form of its page in the portal."""
 
 import json
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ from loyalty.models.levels import RewardType
 from loyalty.points import approvals
 
 SCALAR = (str, int, bool, type(None))
-Problems = dict[str, str]  # by field, or "" for the row
+Problems = dict[str, str]  # by field; "" is for the whole row
 
 
 def wrong_kinds(section: Section, values: Mapping[str, Any]) -> Problems:
-    """What no form would complain about, because a browser cannot send it."""
+    """Reject values of types that a browser cannot send, so that no form checks for them."""
     result = {}
     for name, value in values.items():
         field = _field(section, name)
@@ -45,7 +45,7 @@ def wrong_kinds(section: Section, values: Mapping[str, Any]) -> Problems:
 
 
 def fill(section: Section, row: Any, values: Mapping[str, Any]) -> Problems:
-    """Put the values of a file into `row`, as the form of its page would; nothing is saved. Returns what is wrong."""
+    """Put the file's values into `row` as the form of its page does, without saving. Returns the problems."""
     names = [name for name in section.fields if _field(section, name)]
     stored = section.values_of(row)
     sent = {name: values.get(name, stored[name]) for name in names}
@@ -65,7 +65,7 @@ def fill(section: Section, row: Any, values: Mapping[str, Any]) -> Problems:
 
 
 def _field(section: Section, name: str) -> "Field[Any, Any] | None":
-    """The column; None where it is a property of the row."""
+    """The column, or None for a property of the row."""
     result = {each.name: each for each in section.model._meta.concrete_fields}  # noqa: SLF001 - Django's public API
     return result.get(name)
 
@@ -77,12 +77,12 @@ def _form_class(section: Section, row: Any, names: list[str]) -> Any:
     page: Any = admin.site.get_model_admin(section.model)
     form: Any = modelform_factory(section.model, form=page.form, fields=names)
     if isinstance(row, Brand):
-        form.by_operator = True  # whoever may start commands
+        form.by_operator = True  # commands are run by the operator
     return form
 
 
 def _find_related(section: Section, row: Any, sent: dict[str, Any]) -> Problems:
-    """A level's id instead of its name."""
+    """Replace names of related rows, such as a level's, with their IDs."""
     problems = {}
     for name, value in sent.items():
         field = _field(section, name)
@@ -97,7 +97,7 @@ def _find_related(section: Section, row: Any, sent: dict[str, Any]) -> Problems:
 
 
 def points_problems(section: ListSection, brand: Brand, before: Any, row: Any) -> Problems:
-    """What lies above the brand's ceiling, and above what the row had: the portal asks a second person for that."""
+    """Reject points above both the ceiling and the stored value: the portal has a second person approve them."""
     kind = getattr(row, section.points_type)
     had = getattr(before, section.points) if before.pk and getattr(before, section.points_type) == kind else Decimal(0)
     most = max(approvals.ceiling(brand=brand, reward_type=kind), had)
@@ -109,7 +109,7 @@ def points_problems(section: ListSection, brand: Brand, before: Any, row: Any) -
 
 
 def milestone_problems(brand: Brand, before: Milestone, row: Milestone) -> Problems:
-    """As on the campaign's page."""
+    """The checks of the campaign's page."""
     most = max(Decimal(brand.max_points_per_scan), before.reward_points if before.pk else Decimal(0))
     problems = {}
     if row.threshold and row.threshold > row.campaign.target_value:

@@ -1,4 +1,4 @@
-"""Reads a brand file: plain YAML without aliases, anchors or tags, and the line that each value stands on."""
+"""Reads a brand file: plain YAML without aliases, anchors or tags, with the line number of each value."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ PREFIX = "tag:yaml.org,2002:"
 
 
 class BrandFileError(Exception):
-    """What is wrong with a file: lines of `path (line n): message`. Nothing was changed."""
+    """The problems of a file: lines of `path (line n): message`. Nothing was changed."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -28,7 +28,7 @@ class BrandFile:
     lines: dict[str, int] = field(default_factory=dict)
 
     def problem(self, path: str, message: str) -> str:
-        """A complaint about what stands at `path`, or about what is missing there."""
+        """A message about the value at `path`, or about one missing there, with the nearest line number."""
         line, known = None, path
         while known and line is None:
             line = self.lines.get(known)
@@ -36,16 +36,16 @@ class BrandFile:
         return f"{path} (line {line}): {message}" if line else f"{path}: {message}"
 
 
-UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")  # by PostgreSQL, in text
+UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")  # not allowed in PostgreSQL's text
 
 
 class _Loader(yaml.SafeLoader):
-    """Numbers with a point and moments stay text, as forms take them; only `true` and `false` are switches."""
+    """Decimal numbers and moments stay text, as forms take them; only `true` and `false` are booleans."""
 
     yaml_implicit_resolvers: Any = {}
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """An alias can make a short file endless."""
+        """Reject aliases: they can make a short file expand without end."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             raise yaml.MarkedYAMLError(problem="aliases and anchors are not allowed", problem_mark=event.start_mark)

@@ -1,4 +1,4 @@
-"""Makes a sandbox brand with the configuration of a file."""
+"""Creates a sandbox brand with the configuration of a file."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,9 +18,8 @@ from config.brand_files.reading import BrandFile, BrandFileError
 
 
 def create(*, slug: str, name: str, file: BrandFile, reason: str) -> Brand:
-    """The sandbox, once all of the file is applied to it. Its webhooks are switched off: they are the live brand's
-    addresses, which nobody meant to send a sandbox's events to. Raises BrandFileError, with nothing made.
-    """
+    """The sandbox, after all of the file was applied to it. Its webhooks are switched off: they have the live brand's
+    addresses, which must not get a sandbox's events. Raises BrandFileError; then nothing was created."""
     with transaction.atomic():
         brand = _brand(slug, name, file)
         changes = audit_log.changes(None, brand)
@@ -34,7 +33,7 @@ def create(*, slug: str, name: str, file: BrandFile, reason: str) -> Brand:
 
 
 def _brand(slug: str, name: str, file: BrandFile) -> Brand:
-    """Stored, with what no brand can be without."""
+    """The stored brand, with only its required fields."""
     brand_data = file.data.get("brand")
     email = brand_data.get("support_email") if isinstance(brand_data, dict) else None
     page: Any = admin.site.get_model_admin(Brand)

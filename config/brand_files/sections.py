@@ -1,4 +1,4 @@
-"""What a brand file holds: of each section its rows, by which key they are known, and which of their fields it has."""
+"""The sections of a brand file: the rows of each, the key that identifies them, and the fields that the file has."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -35,32 +35,32 @@ def _as_it_is(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One row of the brand, or (ListSection) many. `path` is where the file has it."""
+    """One row of the brand, or (ListSection) several. `path` is its place in the file."""
 
     path: str
     model: type[Model]
     fields: tuple[str, ...]
     row: Callable[[Brand], Any] = lambda brand: brand
-    only_new: frozenset[str] = frozenset()  # fields that a row has from the file when it is made, and never again
+    only_new: frozenset[str] = frozenset()  # fields that the file sets only when a row is created
 
     def values_of(self, row: Any) -> dict[str, Any]:
-        """As the file has them: a level by its name."""
+        """The values as the file has them: a level by its name."""
         return {name: _value(getattr(row, name)) for name in self.fields}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSection(Section):
-    """Rows that are known by `key`. One that the file lacks is switched off by `off`, else deleted unless in use."""
+    """Rows identified by `key`. Pruning switches a row off by `off` or, without `off`, deletes it unless in use."""
 
     key: tuple[str, ...]
     off: Mapping[str, Any] = field(default_factory=dict)
     is_in_use: Callable[[Any], bool] = _never
     above: str = "brand"
     parts: tuple["ListSection", ...] = ()
-    points: str = ""  # the field of points that a second person approves above the brand's ceiling
+    points: str = ""  # the field with points that need a second person's approval above the brand's ceiling
     points_type: str = ""
-    spelled: Callable[[str], str] = str.strip  # how a key that is text is stored
-    upgraded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_it_is  # what older files say, as files say it now
+    spelled: Callable[[str], str] = str.strip  # normalises a key that is text
+    upgraded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_it_is  # converts items of older files
 
     def rows(self, above: Model) -> Iterable[Any]:
         return self.model._default_manager.filter(**{self.above: above}).order_by("pk")  # noqa: SLF001 - Django's own
@@ -69,7 +69,7 @@ class ListSection(Section):
         return tuple(_value(getattr(row, name)) for name in self.key)
 
     def key_in(self, item: Mapping[str, Any]) -> Key:
-        """Of a row as a file has it. Raises ValidationError for what is no such key."""
+        """The key of an item in a file. Raises ValidationError for an invalid key."""
         columns: Any = [self.model._meta.get_field(name) for name in self.key]  # noqa: SLF001 - Django's public API
         result = [column.to_python(item[column.name]) for column in columns]
         return tuple(self.spelled(each) if isinstance(each, str) else each for each in result)
@@ -79,7 +79,7 @@ def _address(url: str) -> str:
     try:
         return callable_urls.callable_address(url)
     except DomainError:
-        return url  # its form says what is wrong
+        return url  # the form reports the error
 
 
 def _value(value: Any) -> Any:
@@ -89,7 +89,7 @@ def _value(value: Any) -> Any:
 
 
 def rows_by_key(section: ListSection, rows: Iterable[Any], path: str) -> dict[Key, Any]:
-    """Raises BrandFileError where two rows have the same key, for a file could not tell them apart."""
+    """Raises BrandFileError if two rows have the same key, because a file could not distinguish them."""
     result: dict[Key, Any] = {}
     for row in rows:
         key = section.key_of(row)
@@ -108,19 +108,19 @@ def _notification_settings(brand: Brand) -> NotificationSettings:
 
 
 def _level_is_in_use(level: BrandLevel) -> bool:
-    """Members hold their level by its name."""
+    """Whether a reward requires the level or a member has it; members refer to it by name."""
     rewards = Reward.objects.filter(minimum_level=level)
     return rewards.exists() or UserPoints.objects.filter(brand=level.brand_id, current_level=level.name).exists()
 
 
 def _milestone_is_in_use(milestone: Milestone) -> bool:
-    """As on the campaign's page: a reward that somebody has cannot go with its milestone."""
+    """As on the campaign's page: whether a member has a reward of the campaign or a code of the milestone."""
     claims = RewardClaim.objects.filter(milestone__campaign=milestone.campaign_id)
     return claims.exists() or Redemption.objects.filter(milestone_id=milestone.pk).exists()
 
 
 def _rule_with_name_and_state(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A rule used to be known by its kind, and to be on or off."""
+    """Convert an older rule, which had no name and a switch instead of a state."""
     result = dict(item)
     kind = result.get("kind")
     if result.get("name") in {None, ""} and isinstance(kind, str):

@@ -1,4 +1,4 @@
-"""Writes a brand file: the same text for the same configuration, whatever the ids of its rows."""
+"""Writes a brand file. The same configuration gives the same text, whatever the IDs of the rows."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,7 +20,7 @@ HEADER = """\
 
 class _Dumper(yaml.SafeDumper):
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Lists stand below their key, indented."""
+        """Indent lists below their key."""
         super().increase_indent(flow, indentless=False)
 
 
@@ -43,7 +43,7 @@ for kind, representer in REPRESENTERS:
 
 
 def write(brand: Brand) -> str:
-    """The brand's configuration as YAML, read at one moment. Raises BrandFileError for names that two rows share."""
+    """The brand's configuration as YAML, read in one transaction. Raises BrandFileError if two rows share a name."""
     with transaction.atomic():
         data: dict[str, Any] = {"format": FORMAT}
         for section in SECTIONS:

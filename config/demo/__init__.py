@@ -1,1 +1,1 @@
-"""The data of the try-out."""
+"""The demo data for trying the platform out."""

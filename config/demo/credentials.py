@@ -22,7 +22,7 @@ KEY_NAME = "Demo"
 
 @dataclass
 class Credentials:
-    """What the file holds: passwords and their hashes by e-mail address, keys by brand's slug and kind."""
+    """The content of the file: passwords and their hashes by e-mail address, keys by brand slug and kind."""
 
     base_url: str = ""
     passwords: dict[str, str] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Credentials:
 
     @classmethod
     def load(cls) -> "Credentials":
-        """What was kept; nothing where there is no such file, or one that we did not write."""
+        """The saved credentials; empty if the file is missing or has another format."""
         try:
             return cls(**json.loads(path().read_text()))
         except (FileNotFoundError, ValueError, TypeError):
@@ -41,13 +41,13 @@ class Credentials:
         unfinished = path().with_suffix(".new")
         unfinished.unlink(missing_ok=True)
         unfinished.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Never readable by others, not even while it is written.
+        # Never readable by others, not even while it is being written.
         with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             json.dump(asdict(self), file, indent=2)
         unfinished.replace(path())
 
     def renew(self, *, brands: Iterable[Brand], at: datetime) -> None:
-        """Set new passwords and keys, for the demo's people and brands only, where the kept ones no longer work."""
+        """Replace passwords and keys that no longer work, of the demo's people and brands only."""
         addresses = [SUPERUSER, *(address for plan in PLANS for address in plan.addresses)]
         for user in User.objects.filter(email__in=addresses).order_by("pk"):
             if not self._opens(user):
@@ -62,7 +62,7 @@ class Credentials:
         password, known_hash = self.passwords.get(user.email), self.hashes.get(user.email)
         if not password or not user.is_active:
             return False
-        # Comparing hashes is what makes the second start fast; a login may have renewed one with the same password.
+        # Comparing hashes makes later starts fast. A login may have rehashed the same password.
         if user.password != known_hash and not user.check_password(password):
             return False
         self.hashes[user.email] = user.password
@@ -90,7 +90,7 @@ def is_usable(key: str, brand: Brand, kind: str, at: datetime) -> bool:
 
 
 def new_key(brand: Brand, kind: str, at: datetime) -> str:
-    """Raises Invalid where the brand's staff have made two keys of their own."""
+    """Raises Invalid if the brand's staff have created two keys of their own."""
     for lost in ApiKey.objects.filter(brand=brand, kind=kind, name=KEY_NAME, revoked_at=None):
         api_keys.revoke(key=lost, at=at)
     _, text = api_keys.create(brand=brand, kind=kind, name=KEY_NAME, at=at, scopes=ApiKey.Scope.values)

@@ -1,4 +1,4 @@
-"""The demo: two brands with one of everything that a person would try first. It touches no row that it did not make."""
+"""The demo: two brands with one of everything that people try first. It changes no row that it did not create."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,14 +27,14 @@ from loyalty.models.programme.referrals import ReferralProgramme
 from loyalty.models.programme.segments import Segment
 from loyalty.points import accounts
 
-# RFC 2606 reserves .example: nobody else can own an address in it, so these rows are the demo's.
+# RFC 2606 reserves .example, so nobody else can own an address in it: these rows are the demo's.
 DOMAIN = "demo.example"
 SUPERUSER = f"admin@{DOMAIN}"
 CUSTOMERS = {"anna": "Anna Adler", "ben": "Ben Brown", "cleo": "Cleo Cruz"}
 STAFF = {"olivia": "Olivia Owens", "mark": "Mark Miller", "petra": "Petra Prinz", "sami": "Sami Sole"}
 ROLES = dict(zip(STAFF, StaffRole.Role, strict=True))
 
-FRESH = "Demo codes"  # and a number: ordinary codes, ready to be scanned
+FRESH = "Demo codes"  # followed by a number: ordinary codes, ready to be scanned
 FRESH_AT_LEAST = 50
 FRESH_BATCH = 500
 
@@ -58,12 +58,12 @@ EVERY_HUNDRED: dict[str, Any] = {
 
 
 class DemoConflictError(Exception):
-    """What the demo needs is somebody else's; nothing was changed."""
+    """Something that the demo needs exists already and is not the demo's; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A campaign: milestones as (threshold, reward, points, auto_claim); `more` are other fields of it."""
+    """A campaign: milestones as (threshold, reward, points, auto_claim); `more` has other fields."""
 
     name: str
     type: Campaign.Type
@@ -74,10 +74,10 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A brand of the demo. The first hostname is the primary one, the first campaign the one of its codes.
+    """A brand of the demo. Its first hostname is the primary one; its codes belong to its first campaign.
 
-    Levels are (name, threshold, type, value), products (SKU, title, price, points), colours
-    (background, text, accent), rules (kind, type, value, active).
+    Levels are (name, threshold, type, value), products (SKU, title, price, points), colours (background, text, accent),
+    rules (kind, type, value, active).
     """
 
     name: str
@@ -121,10 +121,10 @@ PLANS = [
         campaigns=[
             Goal("Five for a facial", Type.SCAN, 5, [(3, "25 points", 25, True), (5, "A facial", 0, False)]),
             Goal("Order three times", Type.ORDER, 3, [(3, "Free delivery", 0, True)]),
-            # Off, as what earns by rules of the demo: nothing happens to who tries the API.
+            # Off, like most of the demo's rules, so that it does not surprise anyone who tries the API.
             Goal("Every 100 € of care", Type.ORDER, 100, [(100, "10 points", 10, True)], EVERY_HUNDRED),
         ],
-        # The login's is off, so that logging in changes no balance while somebody tries the API.
+        # The rule for logins is off, so that a login does not change the balance of anyone who tries the API.
         rules=[
             (Kind.ORDER, PERCENT, 5, True),
             (Kind.PROFILE, POINTS, 15, True),
@@ -159,17 +159,17 @@ PLANS = [
 
 
 def lock() -> None:
-    """Make others who want to make or refresh the demo wait for the end of this transaction.
+    """Lock the demo until this transaction ends, against other processes that create or refresh it.
 
-    It keeps bin/run and somebody's `manage.py demo` from making the demo twice.
+    So bin/run and a `manage.py demo` at the same time do not create it twice.
     """
     advisory_locks.lock(Lock.DEMO)
 
 
 def ensure(*, at: datetime) -> list[Brand]:
-    """The demo's brands, in the order of PLANS; what is missing is made now, people still without passwords.
+    """The demo's brands, in the order of PLANS. Creates what is missing, people without passwords.
 
-    Raises DemoConflictError when a slug, a hostname or an address is taken by something the demo did not make.
+    Raises DemoConflictError if a slug, a hostname or an address belongs to something that the demo did not create.
     """
     with transaction.atomic():
         lock()
@@ -181,7 +181,7 @@ def ensure(*, at: datetime) -> list[Brand]:
 
 
 def brand_of(plan: Plan, brand: Brand | None, at: datetime) -> Brand:
-    """`brand` if the demo made it, or the brand of `plan` made now."""
+    """`brand` if the demo created it; if it is None, a new brand of `plan`."""
     people = User.objects.filter(email__in=plan.addresses)
     if brand:
         check_not_taken(not people.filter(registered_brand=brand).exists(), f"The brand {plan.slug}")
@@ -232,7 +232,7 @@ def build(plan: Plan, at: datetime) -> Brand:
 
 
 def build_users(plan: Plan, brand: Brand, at: datetime) -> None:
-    """Customers first: they are who tells later that the brand is the demo's, for they cannot be removed from it."""
+    """Create customers and staff. Customers cannot be removed, so they identify the brand as the demo's later."""
     for name, full_name in CUSTOMERS.items():
         customer = build_user(plan, name, full_name, registered_brand=brand)
         accounts.enrol(user_id=customer.pk, brand_id=brand.pk, at=at)
@@ -265,7 +265,7 @@ def build_campaign(brand: Brand, goal: Goal) -> Campaign:
 
 
 def build_batches(plan: Plan, brand: Brand, products: Sequence[Product], campaign: Campaign, at: datetime) -> None:
-    """One batch of each kind; top_up makes the ordinary ones."""
+    """Create one batch of each kind; top_up creates the ordinary ones."""
     first, second, third, fourth = products
     a_month_ago = at - timedelta(days=30)
     expired_on = a_month_ago.astimezone(brand.zone).date()
@@ -310,11 +310,11 @@ def recall(batch: BatchRange, plan: Plan, at: datetime) -> None:
 
 
 def top_up(*, plan: Plan, brand: Brand, at: datetime) -> None:
-    """See to it that the brand has FRESH_AT_LEAST codes that nobody has scanned."""
+    """Make sure that the brand has at least FRESH_AT_LEAST unscanned codes."""
     if fresh_codes(brand).count() >= FRESH_AT_LEAST:
         return
     prefix = f"{plan.prefix}-"
-    # Whoever else made ranges with this prefix, on go the numbers after them.
+    # The numbers continue after all batches with this prefix, even those that others created.
     taken = BatchRange.objects.filter(brand=brand, prefix=prefix).aggregate(
         end=Max(F("starting_number") + F("quantity"))
     )["end"]

@@ -7,7 +7,7 @@ NAME, TITLE = "store-visit", "Store visit"
 
 
 def build(brand: Brand) -> None:
-    """A kind of the brand's own, for which somebody may make a rule."""
+    """Create an own kind, for which staff can make a rule."""
     kind = EventKind.objects.create(brand=brand, name=NAME, title=TITLE)
     EventKindField.objects.create(
         kind=kind,

@@ -1,7 +1,7 @@
-"""Three months of a demo brand's life, so that its pages have something to show.
+"""Three months of a demo brand's history, so that its pages have data to show.
 
-Whatever happens goes through the functions that serve customers and staff, each at its moment of the past, to which the
-clock of this process is moved. So the books add up, and every figure leads to rows that are really there.
+Every action uses the functions that serve customers and staff, while the clock of this process is set to its moment in
+the past. So the books add up, and every figure leads to existing rows.
 """
 
 import random
@@ -43,12 +43,12 @@ HOURS = (7, 8, 9, 10, 11, 12, 12, 13, 14, 15, 16, 17, 17, 18, 18, 19, 19, 20, 20
 PHONES = ("iPhone 16", "iPhone 14", "Pixel 9", "Galaxy S25", "Galaxy A55", "Fairphone 6")
 ORDER_SOURCE = "demo.shop"
 DELIVERED_AT_ONCE = 100
-LABELS = 200  # that were printed
+LABELS = 200  # printed
 Action = Callable[[datetime], object]
 
 
 class History:
-    """The brand, and by chance what happens to it. The same brand has the same history each time."""
+    """The random history of a brand, with a fixed seed: the same brand always has the same history."""
 
     def __init__(self, brand: Brand, domain: str, until: datetime) -> None:
         self.brand, self.domain, self.until = brand, domain, until
@@ -65,7 +65,7 @@ class History:
         self.orders: list[tuple[User, str, Decimal]] = []
 
     def actions(self) -> Iterator[tuple[datetime, Action]]:
-        """Each thing that happens, with its moment; in any order."""
+        """All actions with their moments, unordered."""
         yield self.began, self.prepare
         for position, name in enumerate(self.life.names):
             joined = (
@@ -91,13 +91,13 @@ class History:
             )
 
     def moment(self, day: float) -> datetime:
-        """Of a day of the history, at an hour at which people are awake there."""
+        """A moment on a day of the history, at an hour at which people there are awake."""
         local = (self.began + timedelta(days=day)).astimezone(self.brand.zone)
         hour, minute, second = self.random.choice(HOURS), self.random.randrange(60), self.random.randrange(60)
         chosen = local.replace(hour=hour, minute=minute, second=second, microsecond=0)
         return min(max(chosen, self.began + timedelta(days=2)), self.until - timedelta(minutes=10))
 
-    # --- What is there from the beginning
+    # --- Setup
 
     def prepare(self, at: datetime) -> None:
         first, second, third, fourth = self.products
@@ -142,13 +142,13 @@ class History:
         return batch
 
     def deliver(self) -> None:
-        """What waits to earn points; see three_months.py for why nobody else's events are among it."""
+        """Deliver waiting points events. three_months.py ensures that none of them belong to other brands."""
         while waiting := leases.claim(limit=DELIVERED_AT_ONCE):
             with leases.holding(waiting):
                 delivery.deliver_events(waiting)
 
     def print_labels(self) -> None:
-        """Of the first batch, by a job that begins when all of this is committed."""
+        """Print labels of the first batch, by a job that begins when this transaction commits."""
         batch = BatchRange.objects.get(brand=self.brand, range_name="Spring edition")
         codes = self.codes_of(batch)
         printed = selection.of_range(ranges.resolve_range(batch=batch, first=codes[0], last=codes[LABELS - 1]))
@@ -161,7 +161,7 @@ class History:
     def codes_of(self, batch: BatchRange) -> list[str]:
         return list(AuthCode.objects.filter(batch=batch).order_by("pk").values_list("code", flat=True))
 
-    # --- What customers do
+    # --- Customers' actions
 
     def join(self, name: str, at: datetime) -> None:
         first_name, _, last_name = name.partition(" ")
@@ -178,7 +178,7 @@ class History:
         self.customers.append((customer, city))
 
     def regular(self) -> tuple[User, City]:
-        """Some come often, most seldom: the earlier ones of the list are the regulars."""
+        """A random customer; those who are earlier in the list come more often."""
         return self.customers[min(int(self.random.expovariate(2.2) * len(self.customers)), len(self.customers) - 1)]
 
     def scan(self, code: str, at: datetime, city: City, customer: User | None = None) -> None:
@@ -201,7 +201,7 @@ class History:
         self.scan(code, at, self.regular()[1])
 
     def scan_again(self, at: datetime) -> None:
-        """A code that somebody has scanned before, more often than not by another one."""
+        """Scan a code again, usually one that another customer scanned before."""
         customer, city = self.regular()
         self.scan(self.random.choice(self.scanned or self.codes), at, city, customer)
 
@@ -227,7 +227,7 @@ class History:
         self.report(customer, "order-complete", {"type": "order", "order": order}, at)
 
     def return_order(self, at: datetime) -> None:
-        """Half of the newest order that has earned points."""
+        """Return half of the latest order that has earned points."""
         self.deliver()
         order = CreditedOrder.objects.filter(brand=self.brand, user__in=self.people).latest("credited_at")
         [half] = [subtotal / 2 for _customer, order_id, subtotal in self.orders if order_id == order.order_id]
@@ -246,7 +246,7 @@ class History:
         publishing.receive(event=event)
 
     def redeem(self, at: datetime) -> None:
-        """Somebody takes the dearest reward that they can pay; most of the earlier ones are handed over."""
+        """Redeem the most expensive reward that a member can pay; hand over an earlier one."""
         self.deliver()
         offered = list(Reward.objects.offered(at).filter(brand=self.brand).order_by("-cost"))
         active = UserPoints.objects.filter(brand=self.brand, status=UserPoints.Status.ACTIVE, user__in=self.people)
@@ -265,5 +265,5 @@ class History:
 
     @property
     def people(self) -> list[int]:
-        """The history's own; nothing happens to those whose logins the demo prints."""
+        """IDs of the history's own customers; those whose logins the demo prints are left alone."""
         return [customer.pk for customer, _city in self.customers]

@@ -1,4 +1,4 @@
-"""Where the demo's brands are reached: at the port, and in a network at the address, where bin/run listens."""
+"""The hostnames of the demo's brands: at bin/run's port, and for other devices at its address in the network."""
 
 from ipaddress import IPv4Address
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ from config.demo.data import PLANS, Plan, check_not_taken
 
 
 def address_in_network(host: str) -> str:
-    """`host` where it is an IPv4 address that other devices can open, else nothing: no hostname is IPv6."""
+    """`host` if it is an IPv4 address that other devices can open, otherwise "": hostnames cannot be IPv6 addresses."""
     try:
         address = IPv4Address(host)
     except ValueError:
@@ -20,20 +20,20 @@ def address_in_network(host: str) -> str:
 
 
 def hostname_at(plan: Plan, base_url: str) -> str:
-    """Under which the brand of `plan` is reached where the platform listens at `base_url`.
+    """The brand's hostname, with the port, if the platform listens at `base_url`.
 
-    Phones in the network know no name of this machine, and one address leads to one brand: the first.
+    Phones in the network do not know this machine's names, so its address leads to the first brand.
     """
     parts = urlsplit(base_url)
     hostname = plan.hostnames[0]
     if plan is PLANS[0]:
         hostname = address_in_network(parts.hostname or "") or hostname
-    # With HTTPS a proxy stands before bin/run, at the usual port.
+    # With HTTPS, a proxy listens in front of bin/run, at the standard port.
     return hostname if settings.HTTPS or parts.port in {None, 80} else f"{hostname}:{parts.port}"
 
 
 def set_primary_hostname(hostname: str, *, plan: Plan, brand: Brand) -> None:
-    """Have codes, mails and passes lead to `hostname`, unless somebody has chosen one of their own for the brand."""
+    """Make `hostname` primary, so that codes, mails and passes lead to it, unless staff have chosen another one."""
     current = hostname_of(brand.pk)
     name = current.partition(":")[0]
     if current == hostname or not (name == plan.hostnames[0] or address_in_network(name)):

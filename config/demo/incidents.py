@@ -1,4 +1,4 @@
-"""What staff of a demo brand should notice, or did: a recall, a copied code, guessed codes, a blocked member."""
+"""Incidents for a demo brand's staff: a recall, a copied code, guessed codes, a blocked member."""
 
 import uuid
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class Incidents:
         self.history = history
 
     def actions(self) -> Iterator[tuple[datetime, Action]]:
-        """Each incident with its moment; in any order."""
+        """All incidents with their moments, unordered."""
         yield self.history.moment(DAYS - 24), self.recall
         for number in range(6):
             yield self.history.moment(DAYS - 22 + number * 3), self.scan_withdrawn
@@ -58,12 +58,12 @@ class Incidents:
         self.history.scan(code, at, city, customer)
 
     def scan_copy(self, at: datetime) -> None:
-        """The same code, far apart, within two days."""
+        """Scan the same code at distant places within two days."""
         copied = self.history.scanned[0]
         self.history.scan(copied, at, self.history.random.choice(FAR_AWAY))
 
     def guess(self, number: int, at: datetime) -> None:
-        """Somebody counts up."""
+        """Guess codes by counting up."""
         self.history.scan(f"{self.history.life.prefix}-{2_500 + number:06}", at, FAR_AWAY[0])
 
     def report_fake(self, at: datetime) -> None:

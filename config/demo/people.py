@@ -1,4 +1,4 @@
-"""Who lives in the demo's history, and where: made-up names, and real cities with their positions."""
+"""The people of the demo's history and where they live: made-up names, and real cities with their coordinates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """A place and how many of a brand's people live there, beside the others (WGS 84 degrees)."""
+    """A city (WGS 84 degrees), and its relative share of a brand's people."""
 
     name: str
     latitude: float
@@ -33,7 +33,7 @@ AMERICA = (
     City("Washington", 38.907, -77.037, 2),
     City("Chicago", 41.878, -87.63, 1),
 )
-# Where copies of a code turn up.
+# Where copies of a code are scanned.
 FAR_AWAY = (
     City("Istanbul", 41.008, 28.978, 1),
     City("Dubai", 25.205, 55.271, 1),
@@ -57,9 +57,9 @@ AT_BISTRO = (
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What is particular to a brand: who lives where, how its codes begin, and what points buy, with its cost.
+    """A brand's specifics: names, cities, the prefix of its codes, and rewards with their costs.
 
-    `scans`: about how many in all.
+    `scans`: the approximate number of scans.
     """
 
     names: Sequence[str]

@@ -1,4 +1,4 @@
-"""Lets a demo brand live through three months, by moving the clock of this process."""
+"""Creates three months of a demo brand's history, by moving the clock of this process."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -17,20 +17,20 @@ from loyalty.members.listing.refresh import refresh
 from loyalty.models.members.listed_members import ListedMembersMark
 from loyalty.programme import rollups as programme
 
-# What happened is delivered after so long at the latest, so that the next thing finds its points.
+# Events are delivered at least this often, so that later actions find the points of earlier ones.
 DELIVERED_AFTER = timedelta(hours=8)
 
 
 def may_live() -> bool:
-    """Whether all brands are the demo's: whatever waits is delivered at moments of the past."""
+    """Whether all brands are the demo's: waiting events of any brand would be delivered at past moments."""
     return not Brand.objects.exclude(slug__in=[plan.slug for plan in PLANS]).exists()
 
 
 def live(brand: Brand, *, domain: str, until: datetime) -> None:
-    """Make the three months before `until`. Call in a transaction of one's own."""
+    """Create the three months before `until`. Call in a transaction of its own."""
     history = History(brand, domain, until)
     Brand.objects.filter(pk=brand.pk).update(created_at=history.began)
-    # Its levels counted all the time, or a replay would find other points than were paid.
+    # Its levels must apply from the start, otherwise a replay would compute other points than were paid.
     earlier = F("valid_from") - (until - history.began) - timedelta(days=1)
     EarningTerms.objects.filter(brand=brand).update(valid_from=earlier)
     Campaign.objects.running(until).filter(brand=brand).update(starts_at=history.began)
@@ -49,9 +49,9 @@ def live(brand: Brand, *, domain: str, until: datetime) -> None:
 
 
 def catch_up(brands: Iterable[Brand], *, at: datetime) -> None:
-    """What jobs would make of the closed days within minutes. Call outside of a transaction."""
+    """Do at once what jobs do for closed days within minutes. Call outside a transaction."""
     for brand in brands:
         rollups.catch_up(brand=brand, at=at)
         programme.catch_up(brand=brand, at=at)
-    ListedMembersMark.objects.all().delete()  # what happened is older than what the list of members has looked at
+    ListedMembersMark.objects.all().delete()  # the history lies before the mark of the last refresh
     refresh(at=at)

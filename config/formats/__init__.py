@@ -1,1 +1,1 @@
-"""How the portal writes days and times, by language; Django's own English is American and leaves the zone out."""
+"""Formats of the portal's days and times by language. Django's English formats are American and lack the time zone."""

@@ -1,1 +1,1 @@
-"""How the web process takes requests in: whose turn it is, which thread answers, which connections end."""
+"""How the web process receives requests: their order, the thread that answers, and the connections that it ends."""

@@ -1,7 +1,7 @@
-"""Who gets a thread of the web, and when: each class of requests has threads of its own, and no brand has all of one.
+"""Assigns threads to web requests: each class of requests has its own threads, and no brand may use all of one class.
 
-The server's own threads only receive bodies and wait here. So pages that wait for the database leave scans their
-threads, whatever happens `/healthz` has one, and connections to the database are as many as threads here.
+The server's own threads only receive bodies and wait here. So pages that wait for the database do not block scans,
+`/healthz` always has a thread, and there are as many database connections as threads here.
 """
 
 from collections import OrderedDict
@@ -41,9 +41,9 @@ LOGIN_PATHS = (
     "/password/new/",
     "/page/session",
 )
-SHARED = {API, EVENTS, LOGINS, PAGES}  # by brands
+SHARED = {API, EVENTS, LOGINS, PAGES}  # shared between brands
 NO_LOGIN = ("/api/v1/auth/token/refresh", "/api/v1/auth/token/revoke")
-# Beginnings of paths and their class; the first that fits counts.
+# Path prefixes and their class; the first match counts.
 CLASSES = (
     ("/api/v1/brand/loyalty/campaign/event", EVENTS),
     ("/admin/", PAGES),
@@ -53,25 +53,25 @@ CLASSES = (
     ("/metrics", PROBES),
 )
 SAFE = {"GET", "HEAD", "OPTIONS"}
-MAX_UPLOAD_BYTES = 210_000_000  # bytes of a form of the portal with a file; authcodes.imports.uploads takes 200 MB
-IMPORTS = "/api/v1/brand/imports/"  # portal.api.file_bodies takes 50 MB
+MAX_UPLOAD_BYTES = 210_000_000  # for a portal form with a file; authcodes.imports.uploads accepts 200 MB
+IMPORTS = "/api/v1/brand/imports/"  # portal.api.file_bodies accepts 50 MB
 MAX_IMPORT_BYTES = 51_000_000
-IN_MEMORY = 1_000_000  # bytes of a body; more of it goes to a file
-MAX_REMEMBERED = 20_000  # credentials of a kind
-ANONYMOUS = "nobody"  # who looks at the portal's login
+IN_MEMORY = 1_000_000  # bytes of a body; larger ones go to a file
+MAX_REMEMBERED = 20_000  # credentials of each kind
+ANONYMOUS = "nobody"  # visitors of the portal's login page
 
 
 def most_bytes(path: str, name: str) -> int:
-    """Of the body of a request to a path of this class."""
+    """The maximum body size for a path of this class."""
     if path.startswith(IMPORTS):
         return MAX_IMPORT_BYTES
     return MAX_UPLOAD_BYTES if name == PAGES else settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
 
 
 def thread_limits() -> dict[str, ThreadLimits]:
-    """Of each class: a brand may have all threads but one, and half of those for pages, which may take long.
+    """The limits of each class. A brand may use all threads but one; for pages, which may take long, half of them.
 
-    No more may wait altogether than the server has threads (512).
+    The classes together queue fewer requests than the server has threads (512).
     """
 
     def shared(threads: int, *, seconds: float, waiting: int) -> ThreadLimits:
@@ -98,15 +98,15 @@ def class_of(environ: Environ) -> str:
     path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
     if method not in SAFE and path.startswith(LOGIN_PATHS) and not path.startswith(NO_LOGIN):
         return LOGINS
-    if method == "DELETE" and path == "/api/v1/customer":  # asks for the password
+    if method == "DELETE" and path == "/api/v1/customer":  # checks the password
         return LOGINS
     return next((name for start, name in CLASSES if path.startswith(start)), API)
 
 
 def credentials_of(environ: Environ, name: str) -> dict[str, bytes]:
-    """What a request may be recognised by, before anybody looks whether it is good: digests, for they are secrets.
+    """Digests of the request's credentials, by kind, before they are verified. Digests, because they are secrets.
 
-    Each is read as the views read it, so that none is taken for another. The first one counts.
+    They are read as the views read them, so that both see the same credential. The first one counts.
     """
     if name == PAGES:
         credentials = {SESSION: parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME, "")}
@@ -121,13 +121,13 @@ def digest_of(text: str) -> bytes:
 
 
 def sender_of(environ: Environ) -> str:
-    """The network address, of IPv6 the site: what nobody can have many of for nothing."""
+    """The network address or, for IPv6, the site prefix: something that nobody gets many of for free."""
     address = address_of(environ)
     return site_of(address) or address
 
 
 class Remembered:
-    """The party of each credential that turned out to be good. Those that were not used for longest are forgotten."""
+    """The party of each credential that was verified. The least recently used are dropped."""
 
     def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self.most = most
@@ -146,7 +146,7 @@ class Remembered:
 
 
 class Answer:
-    """What the application said, kept until the server's thread passes it on."""
+    """The application's response, held until the server's thread passes it on."""
 
     def __init__(self) -> None:
         self.status, self.headers = "", [("", "")]
@@ -157,7 +157,7 @@ class Answer:
 
 
 class Streamed:
-    """A long answer, which the server's own thread passes on, with a connection to the database only while it does."""
+    """A streamed response, passed on by the server's own thread, which has a database connection only then."""
 
     def __init__(self, chunks: Any) -> None:
         self.chunks = chunks
@@ -171,7 +171,7 @@ class Streamed:
 
 
 class Admission:
-    """WSGI middleware: reads the body, waits for a turn, and passes the answer on."""
+    """WSGI middleware: reads the body, waits for a thread, and passes the response on."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -180,7 +180,7 @@ class Admission:
             for name, each in thread_limits().items()
         }
         self.receiving = Receiving(Bounds(seconds=settings.WEB_BODY_SECONDS))
-        self.remembered = {kind: Remembered() for kind in (KEY, TOKEN, SESSION)}  # a flood of one leaves the others
+        self.remembered = {kind: Remembered() for kind in (KEY, TOKEN, SESSION)}  # one flood spares others
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         name = class_of(environ)
@@ -206,9 +206,9 @@ class Admission:
         return answer.chunks
 
     def party_of(self, environ: Environ, name: str, headers: dict[str, bytes]) -> str:
-        """The brand of a credential that was good before. All others count as their senders, as all logins do.
+        """The brand of a credential that was verified before. Otherwise, and for all logins, the sender's address.
 
-        Sessions that are not known yet count together: a page may take long, and the next comes with another.
+        Unknown sessions count as one party: a page may take long, and a caller could send a new session each time.
         """
         if name not in SHARED:
             return name
@@ -218,7 +218,7 @@ class Admission:
         return (known[0] if known and name != LOGINS else None) or sender_of(environ)
 
     def answer(self, environ: Environ, headers: dict[str, bytes]) -> Answer:
-        """Run in one of the class's threads."""
+        """Run the application. Called in one of the class's threads."""
         result = Answer()
         with request_brands.learning() as party:
             chunks: Any = self.application(environ, result)
@@ -236,10 +236,10 @@ class Admission:
 
     @contextmanager
     def with_body(self, environ: Environ, name: str, party: str) -> Iterator[Environ]:
-        """The same with the whole body in it, as Django and DRF look for one: of a known length.
+        """Yield the environ with the complete body, of known length, as Django and DRF expect it.
 
-        Raises TooManyBodiesError, BodyTooSlowError. One byte past the limit is read and no more: what counts the length
-        then refuses it.
+        Raises TooManyBodiesError, BodyTooSlowError. Reads at most one byte past the limit; the check of the length then
+        rejects the body.
         """
         most = most_bytes(environ.get("PATH_INFO", ""), name)
         chunked = "HTTP_TRANSFER_ENCODING" in environ
@@ -248,7 +248,7 @@ class Admission:
         if not length:
             yield environ
             return
-        if not chunked and length > most:  # nobody reads it: the length alone is refused
+        if not chunked and length > most:  # not read: the length alone leads to a rejection
             yield {**environ, "wsgi.input": BytesIO()}
             return
         with BytesIO() if length <= IN_MEMORY else SpooledTemporaryFile(IN_MEMORY) as body:
@@ -258,7 +258,7 @@ class Admission:
             yield {**environ, "wsgi.input": body, "CONTENT_LENGTH": str(done) if chunked else declared}
 
     def reject(self, environ: Environ, start_response: Callable[..., Any], text: str) -> Iterable[bytes]:
-        """By the application's own way, which asks no database for it."""
+        """Let the application answer with an error, which needs no database."""
         response: Any = self.application({**environ, TURNED_AWAY: text}, start_response)
         content = b"".join(response)
         response.close()

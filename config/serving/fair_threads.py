@@ -1,4 +1,4 @@
-"""A thread pool for one class of requests. Parties take turns, and no party may have all threads."""
+"""A thread pool for one class of requests. Parties take turns, and no party may use all threads."""
 
 from collections import Counter, deque
 from collections.abc import Callable
@@ -16,10 +16,10 @@ UNKNOWN_CALLERS = "strangers"
 class ThreadLimits:
     """`threads` answer this class of requests, at most `of_a_party` of them for one party.
 
-    Of parties that nobody knows yet (UNKNOWN_CALLERS) it is `of_unknown_callers` together: one that always came as
-    somebody else would have everything.
+    All parties that are not known yet (UNKNOWN_CALLERS) share `of_unknown_callers` threads: otherwise a caller that
+    always pretends to be a new one could use all of them.
 
-    Beyond that at most `waiting` requests wait, `waiting_of_a_party` of one party, for `seconds` at most.
+    At most `waiting` more requests wait, `waiting_of_a_party` of one party, each for at most `seconds`.
     """
 
     threads: int
@@ -34,7 +34,7 @@ class ThreadLimits:
 
 
 class NoThreadError(Exception):
-    """There was no thread in time."""
+    """No thread became free in time."""
 
 
 class QueuedCall:
@@ -46,7 +46,7 @@ class QueuedCall:
         self.work, self.party = work, party
         self.result: Any = None
         self.error: BaseException | None = None
-        self.started, self.began = False, 0.0  # on the clock of this process
+        self.started, self.began = False, 0.0  # by this process's clock
         self.over = Lock()
         self.over.acquire()
 
@@ -63,10 +63,10 @@ class PoolThread:
 
 
 class FairThreadPool:
-    """Runs work in threads of its own. They start when they are first needed and last as long as the process.
+    """Runs calls in its own threads, which start when first needed and live as long as the process.
 
-    Whoever waits is served in turns: one of each party that waits, then the next of each. `waited` hears for how many
-    seconds somebody had to who then got a thread.
+    Waiting calls are served in turns: one of each waiting party, then the next of each. `waited` is called with the
+    waiting time in seconds of each queued call that got a thread.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class FairThreadPool:
         self._waiters = 0
 
     def run(self, work: Callable[[], T], *, party: object) -> T:
-        """What `work` returns or raises, run in one of the threads. Raises NoThreadError."""
+        """Run `work` in one of the threads; returns its result or raises its error. Raises NoThreadError."""
         call = QueuedCall(work, party)
         with self._lock:
             thread = self._admit(call)
@@ -96,7 +96,7 @@ class FairThreadPool:
         return result
 
     def _admit(self, call: QueuedCall) -> PoolThread | None:
-        """The idle thread to wake, or None where the call has to wait. Raises NoThreadError."""
+        """The idle thread to wake, or None if the call must wait. Raises NoThreadError if the queue is full."""
         if self._running[call.party] < self.limits.max_threads_of(call.party):
             if self._idle:
                 thread = self._idle.pop()
@@ -120,7 +120,7 @@ class FairThreadPool:
         return None
 
     def _wait(self, call: QueuedCall) -> None:
-        """Until it was done. Raises NoThreadError where its turn did not come in time."""
+        """Wait until the call is done. Raises NoThreadError if its turn did not come in time."""
         began = monotonic()
         if not call.over.acquire(timeout=self.limits.seconds):
             self._leave(call)
@@ -133,7 +133,7 @@ class FairThreadPool:
         return call
 
     def _leave(self, call: QueuedCall) -> None:
-        """Take a call that waited too long out of the line. Raises NoThreadError, unless its turn has just come."""
+        """Remove a call that waited too long from the queue. Raises NoThreadError, unless it has just been started."""
         with self._lock:
             if call.started:
                 return
@@ -153,7 +153,7 @@ class FairThreadPool:
             while call is not None:
                 try:
                     call.result = call.work()
-                except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
                     call.error = error
                 with self._lock:
                     following = self._end(call)
@@ -163,7 +163,7 @@ class FairThreadPool:
                 call = following
 
     def _end(self, call: QueuedCall) -> QueuedCall | None:
-        """The next whose turn it is: of the first party in line that has not as many threads as it may have."""
+        """End the call. Returns the next call: of the first waiting party that is below its limit."""
         self._running[call.party] -= 1
         if not self._running[call.party]:
             del self._running[call.party]
@@ -173,6 +173,6 @@ class FairThreadPool:
                 self._waiters -= 1
                 del self._waiting[party]
                 if queue_of_party:
-                    self._waiting[party] = queue_of_party  # behind all others
+                    self._waiting[party] = queue_of_party  # after all other parties
                 return self._begin(following)
         return None

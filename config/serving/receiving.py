@@ -1,4 +1,4 @@
-"""Bodies of requests, read before a thread that answers is asked for: a slow sender keeps none of those."""
+"""Receives request bodies before a thread for the answer is requested, so that slow senders do not occupy these."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,25 +7,25 @@ from threading import Lock
 from time import monotonic
 from typing import IO, Any
 
-FIRST_PIECE, MAX_PIECE_BYTES = 16, 65_536  # a read lasts until all of its piece is there
+FIRST_PIECE, MAX_PIECE_BYTES = 16, 65_536  # a read returns only a complete piece
 
 
 class TooManyBodiesError(Exception):
-    """Too many bodies are on their way, from this sender or altogether."""
+    """Too many bodies are being received, from this sender or altogether."""
 
 
 class BodyTooSlowError(Exception):
-    """The body did not come in time."""
+    """The body did not arrive in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many bodies may be on their way at once: altogether, and slow ones from one address and for one party.
+    """Limits of bodies received at once: `altogether`, and of slow ones from one address and for one party.
 
-    Above `altogether` only an address with fewer than `of_reserve` may send another, up to `with_reserve` altogether:
-    a few addresses that keep all places leave some to everybody else.
+    Above `altogether`, only addresses with fewer than `of_reserve` bodies may send another, up to `with_reserve`
+    altogether: a few addresses that use all places leave some to the others.
 
-    A body is slow after `slow_seconds`. It has `seconds`, and another for each `bytes_a_second` of it.
+    A body is slow after `slow_seconds`. It may take `seconds`, plus one second for each `bytes_a_second` of its length.
     """
 
     altogether: int = 160
@@ -40,7 +40,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sender:
-    """Whose body is on its way, since when on this process's clock."""
+    """The sender of a body that is being received, and its start by this process's clock."""
 
     address: str
     party: object
@@ -48,7 +48,7 @@ class Sender:
 
 
 class Receiving:
-    """Knows the bodies that are on their way in this process."""
+    """Tracks the bodies that this process is receiving."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
@@ -57,7 +57,7 @@ class Receiving:
 
     @contextmanager
     def place(self, *, address: str, party: object) -> Iterator[None]:
-        """Raises TooManyBodiesError."""
+        """Occupy a place while the body is received. Raises TooManyBodiesError."""
         sender = Sender(address, party, monotonic())
         with self._lock:
             if self._is_full_for(sender):
@@ -86,10 +86,10 @@ class Receiving:
         return connections < self.bounds.of_reserve and len(self._under_way) < self.bounds.with_reserve
 
     def read(self, source: Any, body: IO[bytes], length: int) -> int:
-        """Write up to `length` bytes into `body`. Returns how many; fewer where the sender ended early.
+        """Write up to `length` bytes into `body`. Returns their number; it is smaller if the sender stopped early.
 
-        Pieces grow while they come fast; one that took long is followed by a small one, so that somebody who sends a
-        byte a second is seen. Raises BodyTooSlowError.
+        Pieces grow while they arrive fast; a slow piece is followed by a small one, so that a sender of one byte a
+        second is noticed. Raises BodyTooSlowError.
         """
         began = monotonic()
         deadline = began + self.bounds.seconds + length / self.bounds.bytes_a_second

@@ -1,6 +1,6 @@
-"""Connections that send nothing: the server accepts so many connections and waits for each for ever.
+"""Ends connections that send nothing: the server accepts a limited number and waits for each for ever.
 
-A thread looks at this process's own connections once a second and ends those; no request passes through here.
+A thread checks this process's own connections once a second; requests do not pass through this module.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 1.0
 SILENT_SECONDS = 10.0
-# Browsers open a few connections ahead. Of one address no more than this many may be silent for YOUNG_SECONDS.
+# Browsers open a few connections in advance. One address may have this many that are silent for over YOUNG_SECONDS.
 MAX_SILENT_PER_ADDRESS, YOUNG_SECONDS = 64, 1.0
 LINE_SECONDS = 60
-# struct tcp_info of Linux: the milliseconds since data came, else since the connection stands; and the bytes received.
+# Offsets in Linux's struct tcp_info: milliseconds since the last data, or since the connection; and bytes received.
 LAST_DATA_RECEIVED, BYTES_RECEIVED = 52, 128
 INFO_BYTES = 136
-ESTABLISHED = 1  # the first byte
+ESTABLISHED = 1  # value of the first byte
 
 
 def start() -> None:
@@ -49,25 +49,25 @@ def _watch() -> None:
 
 
 def end_silent() -> int:
-    """End the connections that have been silent for too long, and those that are too many; returns how many."""
+    """End connections that have been silent for too long, and those above the limit of an address; returns how many."""
     with contextlib.ExitStack() as opened:
         result = [opened.enter_context(each) for each in _sockets()]
         ports = {each.getsockname()[1] for each in result if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)}
         silent = sorted(_silent(result, ports), key=lambda each: each[0])
         counted: Counter[str] = Counter()
         ended = 0
-        for seconds, address, connection in silent:  # the youngest first: they may still say something
+        for seconds, address, connection in silent:  # the youngest are kept first: they may still send
             counted[address] += seconds > YOUNG_SECONDS
             if seconds > SILENT_SECONDS or counted[address] > MAX_SILENT_PER_ADDRESS:
-                with contextlib.suppress(OSError):  # the other side was faster
+                with contextlib.suppress(OSError):  # the client has closed it already
                     connection.shutdown(socket.SHUT_RDWR)
                     ended += 1
         return ended
 
 
 def _sockets() -> Iterator[socket.socket]:
-    """This process's TCP sockets, each by a descriptor of our own: the server may close its one at any time."""
-    for entry in list(Path("/proc/self/fd").iterdir()):  # before there are ours
+    """This process's TCP sockets, duplicated, because the server may close its own at any time."""
+    for entry in list(Path("/proc/self/fd").iterdir()):  # before it contains our own
         with contextlib.suppress(OSError):
             if str(entry.readlink()).startswith("socket:"):
                 result = socket.socket(fileno=os.dup(int(entry.name)))
@@ -78,11 +78,11 @@ def _sockets() -> Iterator[socket.socket]:
 
 
 def _silent(sockets: list[socket.socket], ports: set[int]) -> Iterator[tuple[float, str, socket.socket]]:
-    """The seconds, the sender and the connection, of those that have come to `ports` and have sent nothing."""
+    """Seconds, address and connection of clients of `ports` that have sent nothing."""
     for each in sockets:
         with contextlib.suppress(OSError):
             if each.getsockname()[1] in ports:
-                address = client_address.grouped(str(each.getpeername()[0]))  # OSError: it listens
+                address = client_address.grouped(str(each.getpeername()[0]))  # OSError: it is a listening socket
                 info = each.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, INFO_BYTES)
                 is_open = len(info) == INFO_BYTES and info[0] == ESTABLISHED
                 if is_open and not unpack_from("Q", info, BYTES_RECEIVED)[0]:

@@ -1,4 +1,4 @@
-"""What a process that answers pages does before its first request."""
+"""Prepares a process that serves pages for its first request."""
 
 import gc
 from importlib import import_module
@@ -7,9 +7,9 @@ from django.conf import settings
 
 
 def load_pages() -> None:
-    """Load all pages, or the first visitor would wait for them, and leave what is loaded out of the search for garbage.
+    """Load all pages, so that no first request waits for it, and exclude the loaded objects from garbage collection.
 
-    It stays until the end, and to look for garbage in it took 150 ms, in the middle of somebody's request.
+    They live as long as the process, and each full collection would take 150 ms during a request.
     """
     import_module(settings.ROOT_URLCONF)
     gc.collect()

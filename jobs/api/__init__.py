@@ -1,1 +1,1 @@
-"""The HTTP edge of jobs."""
+"""The HTTP API of jobs."""

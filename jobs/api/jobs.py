@@ -1,4 +1,4 @@
-"""The brand's jobs over HTTP, for its own systems and staff: what was started, and how far it is."""
+"""The brand's jobs over HTTP, for its own systems and staff: what was started, and its progress."""
 
 from django.db.models import QuerySet
 from rest_framework import serializers
@@ -61,7 +61,7 @@ class BrandJobFilter(TenantFilterSet):
 
 
 def jobs_of(access: BrandAccess) -> QuerySet[Job]:
-    """Without the exports of customers' data, which are theirs."""
+    """The brand's jobs without exports of customers' data, which belong to these customers."""
     return Job.objects.filter(brand=access.brand_id).exclude(kind__in=kinds.names(lambda kind: kind.for_customer))
 
 

@@ -1,4 +1,4 @@
-"""What the pages of broadcasts say: who gets one, how it reads, and what came of it."""
+"""The texts and figures on the pages of broadcasts: the audience, the draft preview and the results."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -39,19 +39,19 @@ COLOURS = {
     State.FAILED: "danger",
 }
 SLOTS = KINDS[Template.BROADCAST].slots
-LEFT_OUT = ("name", "send_at", "brand", "texts_opened")  # of the form, while its script asks
+LEFT_OUT = ("name", "send_at", "brand", "texts_opened")  # form fields left out when the page's script asks
 
 
 def names() -> list[tuple[str, str]]:
-    """The placeholders, and what they stand for."""
+    """The placeholders with their descriptions."""
     return [(f"{{{name}}}", str(description)) for name, (description, _example) in SLOTS.items()]
 
 
-# --- Who gets it
+# --- The audience
 
 
 def segment_chosen(brand: Brand, chosen: str) -> Segment | None:
-    """None where none is, or one that the brand does not have."""
+    """The chosen segment; None if none is chosen or the brand does not have it."""
     if not is_id(chosen):
         return None
     return Segment.objects.filter(brand=brand, pk=chosen).first()
@@ -60,7 +60,7 @@ def segment_chosen(brand: Brand, chosen: str) -> Segment | None:
 def audience_lines(
     *, brand: Brand, segment: Segment | None, channels: Sequence[str], at: datetime
 ) -> dict[str, str | list[str]]:
-    """In words: how many members, how many of them by each chosen channel, and how old the number is."""
+    """Texts: the number of members, the number that each chosen channel reaches, and the age of these numbers."""
     counted = audience.count(brand=brand, segment=segment, channels=channels)
     if counted is None:
         return {
@@ -119,7 +119,7 @@ def send_button(broadcast: Broadcast, counted: Audience | None) -> str:
 
 
 def before_sending(broadcast: Broadcast, counted: Audience | None, *, at: datetime) -> list[str]:
-    """What the page says before anything is sent."""
+    """The paragraphs that the page shows before anything is sent."""
     segment, brand = broadcast.segment, broadcast.brand
     lines = [_("To: %(recipients)s.") % {"recipients": broadcast.segment_name or _("all members")}]
     if counted is not None:
@@ -136,11 +136,11 @@ def before_sending(broadcast: Broadcast, counted: Audience | None, *, at: dateti
     return lines
 
 
-# --- How it reads
+# --- The draft preview
 
 
 def draft(brand: Brand, texts: Mapping[str, Any], channels: Sequence[str], data: Mapping[str, str]) -> dict[str, Any]:
-    """The texts of a form in the language that is being written, with made-up data, or what is wrong with them."""
+    """The form's texts with sample data, in the language that is being edited, or what is wrong with them."""
     written = broadcasts.languages_of(texts)
     language = data.get("shown_language", "")
     if language not in Language.values or language not in written:
@@ -177,7 +177,7 @@ def preview_address(address: str, channel: str, language: str) -> str:
     return f"{address}?{urlencode({'channel': channel, 'language': language})}"
 
 
-# --- What came of it
+# --- The results
 
 
 def recipients_of(broadcast: Broadcast) -> str:
@@ -193,7 +193,7 @@ def state_badge(broadcast: Broadcast) -> SafeString:
 
 
 def figure_lines(counted: Figures | None) -> list[tuple[str, str]]:
-    """Names and numbers, in the order in which the page shows them; none where counting takes too long."""
+    """Labels and numbers, in the order of the page; empty if counting takes too long."""
     if counted is None:
         return []
     lines = {

@@ -1,4 +1,4 @@
-"""The form of a broadcast: who gets it, by which channels and when, and its texts in each language."""
+"""The form of a broadcast: its audience, channels, moment, and its texts in each language."""
 
 import hashlib
 import json
@@ -47,7 +47,7 @@ def attributes(language: str) -> dict[str, str]:
 
 
 def text_field(part: str, label: Any, language: str, widget: forms.Widget) -> forms.CharField:
-    """One more letter than may be stored: what is too long is answered with the rule of all texts."""
+    """A field that allows one character too many, so that the check of all texts reports an overlong text."""
     help_text = gettext_lazy("At most %(most)s characters.")
     field = forms.CharField(label=label, required=False, widget=widget, strip=False)
     text: Any = lazy(lambda: str(help_text) % {"most": grouped(MAX_CHARACTERS[part])}, str)
@@ -56,7 +56,7 @@ def text_field(part: str, label: Any, language: str, widget: forms.Widget) -> fo
 
 
 class BroadcastForm(TenantForm):
-    """Refuses texts that could not be filled in, or that a chosen channel lacks."""
+    """Rejects texts with invalid placeholders, and missing texts that a chosen channel needs."""
 
     channels = forms.MultipleChoiceField(
         label=gettext_lazy("Channels"),
@@ -119,7 +119,7 @@ class BroadcastForm(TenantForm):
         self.instance.texts = self.written_texts(self.cleaned_data)
 
     def typed_texts(self) -> dict[str, dict[str, str]]:
-        """As they are in the fields, whatever is wrong with them."""
+        """The texts as entered, whether valid or not."""
         names = (name for names in TEXT_FIELDS.values() for name in names)
         return self.written_texts({name: str(self.data.get(name, "")) for name in names})
 

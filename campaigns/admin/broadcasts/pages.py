@@ -1,4 +1,4 @@
-"""Page: broadcasts to the members of a segment. They are written, previewed, sent or planned, and counted here."""
+"""Page: broadcasts to the members of a segment, from draft and preview to sending and figures."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -82,7 +82,7 @@ class BroadcastAdmin(TenantAdmin):
         return self.fieldsets if obj is None or self.has_change_permission(request, obj) else self.sent_fieldsets
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What is planned or sent stays as it is."""
+        """A planned or sent broadcast cannot be changed."""
         return super().has_change_permission(request, obj) and (obj is None or obj.state == State.DRAFT)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -93,18 +93,18 @@ class BroadcastAdmin(TenantAdmin):
         lifecycle.save(obj)
         return obj
 
-    def store(self, obj: Broadcast, fields: set[str]) -> None:  # noqa: ARG002 - the texts are no field of the form
+    def store(self, obj: Broadcast, fields: set[str]) -> None:  # noqa: ARG002 - the texts are not a form field
         lifecycle.save(obj)
 
     def response_add(self, request: HttpRequest, obj: Broadcast, post_url_continue: Any = None) -> HttpResponse:
-        """On to its page, where it is previewed and sent."""
+        """Redirect to the broadcast's page, where it is previewed and sent."""
         if "_addanother" in request.POST:
             return super().response_add(request, obj, post_url_continue)
         message = _("Saved as a draft. Nothing is sent yet: check the preview, then send it from this page.")
         self.message_user(request, message, messages.SUCCESS)
         return redirect("admin:loyalty_broadcast_change", obj.pk)
 
-    # --- What it shows
+    # --- Columns and context
 
     @display(description=gettext_lazy("recipients"))
     def recipients(self, broadcast: Broadcast) -> str:
@@ -116,7 +116,7 @@ class BroadcastAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("reached"))
     def reached(self, broadcast: Broadcast) -> str:
-        """Of those that are over; the page of one counts."""
+        """The stored figure of a broadcast that is over. The page of a single broadcast counts."""
         return grouped(broadcast.figures["reached"]) if broadcast.figures else "-"
 
     @display(description=gettext_lazy("channels"))
@@ -136,7 +136,7 @@ class BroadcastAdmin(TenantAdmin):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **context})
 
     def draft_context(self, request: HttpRequest, row: Broadcast | None) -> dict[str, Any]:
-        """Where the page's script asks who gets it and how it reads; nothing for who may not write."""
+        """The address where the page's script gets audience and preview; empty without permission to write."""
         may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
         if not may:
             return {}
@@ -144,7 +144,7 @@ class BroadcastAdmin(TenantAdmin):
         return {"read_address": reverse("admin:loyalty_broadcast_read"), "read_brand": brand, "names": answers.names()}
 
     def panel_context(self, request: HttpRequest, row: Broadcast) -> dict[str, Any]:
-        """What came of it so far, and what may be done with it."""
+        """The figures so far, and the available actions."""
         addresses = {}
         counted = figures.of(row) if row.started_at else None
         if self.may(request, ACT, row):
@@ -173,10 +173,10 @@ class BroadcastAdmin(TenantAdmin):
     def address(self, name: str, row: Broadcast) -> str:
         return reverse(f"admin:loyalty_broadcast_{name}", args=[row.pk])
 
-    # --- What the script asks
+    # --- Answers to the script
 
     def read(self, request: HttpRequest) -> HttpResponse:
-        """Of a form that is not saved: how many members get it by which channel, and how it reads in a language."""
+        """For an unsaved form: how many members each channel reaches, and the preview in one language."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         brand = self.brand_edited(request, request.POST.get("brand", ""))
@@ -197,23 +197,23 @@ class BroadcastAdmin(TenantAdmin):
         )
 
     def brand_edited(self, request: HttpRequest, brand_id: str) -> Brand:
-        """A brand whose broadcasts the person may write. Raises Http404."""
+        """A brand whose broadcasts the user may write. Raises Http404."""
         rows = [brand for brand in self.brands_seen(request) if str(brand.pk) == brand_id]
         if not rows or rows[0].pk not in self.brand_scope(request, "add change"):
             raise Http404
         return rows[0]
 
-    # --- What is done with it
+    # --- Actions
 
     def allowed(self, request: HttpRequest, pk: int) -> Broadcast:
-        """The row, for whoever may send it. Raises Http404, PermissionDenied."""
+        """The row, if the user may send it. Raises Http404, PermissionDenied."""
         row: Broadcast = self.get_object(request, str(pk))
         if not self.may(request, ACT, row):
             raise PermissionDenied
         return row
 
     def send(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Nothing is sent before a page has said to how many members."""
+        """Confirm on a page that shows the number of members, then send."""
         row = self.allowed(request, pk)
         counted = audience.count(brand=row.brand, segment=row.segment, channels=row.channels)
         with timezone.override(row.brand.zone):
@@ -285,7 +285,7 @@ class BroadcastAdmin(TenantAdmin):
         return action.respond(cancelled)
 
     def preview(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """How it reads in a language and by a channel, with made-up data; posted, it is sent to whoever looks at it."""
+        """Show a preview in a language and for a channel, with sample data. POST sends it to the user as a test."""
         row: Broadcast = self.get_object(request, str(pk))
         values = request.POST if request.method == "POST" else request.GET
         channel, language = values.get("channel", ""), values.get("language", "")

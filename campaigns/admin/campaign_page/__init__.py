@@ -1,1 +1,1 @@
-"""The page of a campaign: how it goes, and what may be done with it."""
+"""The page of a campaign: its results, and the available actions."""

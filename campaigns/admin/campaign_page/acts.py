@@ -1,4 +1,4 @@
-"""Pause, resume and end a campaign, each on a page that says what stops; and replay past actions at one click."""
+"""Pauses, resumes and ends a campaign, each after a page with the consequences; replays past actions with one click."""
 
 from functools import partial
 from typing import Any
@@ -46,10 +46,10 @@ def page_address(campaign_id: int) -> str:
 
 
 class CampaignActs(TenantAdmin):
-    """Part of the page of campaigns."""
+    """Part of the model admin of campaigns."""
 
     def changeable(self, request: HttpRequest, pk: int) -> Campaign:
-        """The row, for whoever may change it. Raises Http404, PermissionDenied."""
+        """The row, if the user may change it. Raises Http404, PermissionDenied."""
         campaign: Campaign = self.get_object(request, str(pk))
         if not self.has_change_permission(request, campaign):
             raise PermissionDenied
@@ -65,7 +65,7 @@ class CampaignActs(TenantAdmin):
         return self.ask_about(request, pk, "end")
 
     def ask_about(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
-        """The page that says what stops or begins and asks why; its button does it."""
+        """Confirm on a page that lists the consequences and asks for a reason, then act."""
         campaign = self.changeable(request, pk)
         launches = name == "resume" and not lifecycle.was_launched(campaign, at=timezone.now())
         return ConfirmedAction(
@@ -81,7 +81,7 @@ class CampaignActs(TenantAdmin):
         ).respond(partial(self.acted, request, campaign.pk, name))
 
     def acted(self, request: HttpRequest, campaign_id: int, name: str, answers: dict[str, Any]) -> HttpResponse:
-        """Raises Invalid, which says what is in the way."""
+        """Change the state. Raises Invalid, which says why it is not possible."""
         campaign = lifecycle.locked(campaign_id)
         starts_at = campaign.starts_at
         self.remember(request, [campaign])
@@ -90,7 +90,7 @@ class CampaignActs(TenantAdmin):
         if problems := problems_of(campaign, step_before=campaign.step_by) if name == "resume" else {}:
             raise Invalid(" ".join(problems.values()))
         self.note(request, [campaign], DONE[name], reason=answers["reason"])
-        if name == "end":  # for good
+        if name == "end":  # cannot be undone
             self.message_user(request, f"{campaign}: {DONE[name]}", messages.SUCCESS)
         else:
             arguments = {"campaign": campaign.pk, "act": name, "starts_at": starts_at and starts_at.isoformat()}
@@ -99,7 +99,7 @@ class CampaignActs(TenantAdmin):
         return redirect(page_address(campaign_id))
 
     def replay_month(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A job replays the actions of the last days; the page shows how far it is, and then what it found."""
+        """Start a job that replays the last days' actions; the page shows its progress, then its result."""
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         campaign = self.changeable(request, pk)
@@ -107,7 +107,7 @@ class CampaignActs(TenantAdmin):
         return redirect(page_address(pk))
 
     def start_replay(self, request: HttpRequest, campaign: Campaign) -> None:
-        """What is in the way is said as a message."""
+        """Start the replay; an error is shown as a message."""
         try:
             jobs.start(
                 brand=campaign.brand,
@@ -127,7 +127,7 @@ def plan_address(campaign_id: int) -> str:
 
 
 def consequences_of(campaign: Campaign, name: str) -> list[str]:
-    """What stops, of how many members and codes, and what stays."""
+    """What stops, for how many members and codes, and what remains."""
     every, on_their_way = participants_of(campaign)
     if name == "resume":
         text = ngettext(

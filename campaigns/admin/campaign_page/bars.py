@@ -1,4 +1,4 @@
-"""The bars of a campaign's days: members who began, beside milestones that were reached."""
+"""The bar chart of a campaign's days: members who began, and milestones that were reached."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -11,12 +11,12 @@ from portal.figures import drawings
 from portal.figures.drawings import Chart
 from portal.lists.local_time import day_and_month
 
-MAX_BARS = 31  # of more days, each bar is of several
+MAX_BARS = 31  # with more days, each bar stands for several
 DAY = timedelta(days=1)
 
 
 def chart_of(days: Mapping[date, DayResults], *, first: date, last: date) -> Chart:
-    """Of the days from `first` to `last`, in at most MAX_BARS places of equally many days."""
+    """A chart from `first` to `last`, with at most MAX_BARS bars of equally many days."""
     span = max(1, (last - first).days + 1)
     days_per_bar = -(-span // MAX_BARS)
     periods = [

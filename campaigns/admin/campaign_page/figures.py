@@ -1,4 +1,4 @@
-"""What a campaign's page says of it: its state, its time, its milestones, its cost, made ready for the template."""
+"""The figures on a campaign's page, prepared for the template: state, time, milestones, cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from portal.figures.drawings import Chart
 from portal.lists.local_time import moment_text
 from portal.lists.number_columns import format_points
 
-MIN_DAYS, CHART_DAYS = 14, 90  # of a chart, however short or long the campaign has run
+MIN_DAYS, CHART_DAYS = 14, 90  # minimum and maximum days in the chart
 COLOURS = {State.OFF: "warning", State.PLANNED: "info", State.RUNNING: "success", State.ENDED: ""}
 TEXTS: dict[State, Any] = {
     State.OFF: gettext_lazy("Paused"),
@@ -35,12 +35,12 @@ TEXTS: dict[State, Any] = {
 
 
 def state_badge(state: State, *, is_new: bool) -> SafeString:
-    """`is_new`: it was never launched, so it is not paused."""
+    """`is_new`: the campaign was never launched, so it is not called paused."""
     return badge("", _("Not launched")) if is_new else badge(COLOURS[state], TEXTS[state])
 
 
 def goal_text(campaign: Campaign) -> str:
-    """With what it counts: 10 scans, 100 EUR."""
+    """The goal with its unit: 10 scans, 100 EUR."""
     goal, number = campaign.target_value, grouped(campaign.target_value)
     if campaign.step_by == Campaign.StepBy.AMOUNT:
         return f"{number} {campaign.brand.currency}"
@@ -57,12 +57,12 @@ def goal_text(campaign: Campaign) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MilestoneLine:
-    """A milestone on the way: where it lies on the line, what it gives, how many reached it."""
+    """A milestone: its position on the line, what it gives, and how many members reached it."""
 
     milestone: Milestone
     results: MilestoneResults
-    percent: float  # of the way to the goal
-    share: float  # of those who take part
+    percent: float  # of the goal
+    share: float  # of the participants, in percent
     gives: str
     stock: SafeString | str
 
@@ -84,7 +84,7 @@ class MilestoneLine:
 
     @property
     def used(self) -> str:
-        """Of things; points are no codes."""
+        """How many codes a till took; "—" where no codes were issued, as with points."""
         return grouped(self.results.used) if self.results.issued else "—"
 
 
@@ -109,14 +109,14 @@ def milestone_lines(campaign: Campaign, results: CampaignResults, *, at: datetim
 
 
 def what_it_gives(milestone: Milestone) -> str:
-    """Points, or a thing that a till hands out."""
+    """Points, or a reward with a code for the till."""
     if milestone.reward_points:
         return format_points(milestone.reward_points)
     return _("a reward of the catalogue") if milestone.reward_id else _("a reward with a code for the till")
 
 
 def stock_text(left: int | None) -> SafeString | str:
-    """None: as many as are won. Where none is left, what is won waits."""
+    """`left`: None means unlimited. When nothing is left, won rewards wait to be claimed."""
     if left is None:
         return ""
     if not left:
@@ -126,7 +126,7 @@ def stock_text(left: int | None) -> SafeString | str:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the milestones have paid, of what they may pay where that `is_limited`."""
+    """What the milestones have paid and, if `is_limited`, what they may pay."""
 
     spent: str
     is_limited: bool
@@ -141,7 +141,7 @@ def spent_of(spent: Decimal, limit: Decimal) -> str:
 
 
 def budget_of(campaign: Campaign, results: CampaignResults, *, with_money: bool) -> Budget:
-    """`with_money`: for whoever may see what a point costs."""
+    """`with_money`: only for users who may see the cost per point."""
     spent = results.points + results.points_waiting
     row = CampaignBudgetUse.objects.filter(campaign=campaign).first() if campaign.budget is not None else None
     if row is not None:
@@ -162,7 +162,7 @@ def budget_of(campaign: Campaign, results: CampaignResults, *, with_money: bool)
 
 @dataclass(frozen=True, slots=True)
 class TimeLine:
-    """Where the campaign is between its beginning and its end; `percent` is None where it has no end."""
+    """How much of the campaign's time has passed; `percent` is None without an end."""
 
     begins: str
     ends: str
@@ -171,7 +171,7 @@ class TimeLine:
 
 
 def time_line(campaign: Campaign, *, is_new: bool, at: datetime) -> TimeLine:
-    """`is_new`: never launched. Without `starts_at` it starts when it is launched."""
+    """`is_new`: never launched. Without `starts_at`, a launch sets the start."""
     zone = campaign.brand.zone
     if is_new and campaign.starts_at is None:
         ends_text = moment_text(campaign.ends_at, zone) if campaign.ends_at else _("no end")
@@ -212,7 +212,7 @@ def _ago(days: int) -> str:
 
 
 def after_the_end(campaign: Campaign) -> list[str]:
-    """What happens to members, rewards and codes once it is over."""
+    """What happens to members, rewards and codes after the end."""
     return [
         _("After that, no one makes progress in it. Progress stays visible to staff."),
         _("Earned rewards remain: members can still claim them, and tills still accept their codes."),
@@ -221,7 +221,7 @@ def after_the_end(campaign: Campaign) -> list[str]:
 
 
 def days_chart(campaign: Campaign, results: CampaignResults, *, at: datetime) -> Chart | None:
-    """From its beginning, MIN_DAYS at least and the last CHART_DAYS at most; None while nothing has happened."""
+    """The days from the start, at least MIN_DAYS and at most the last CHART_DAYS; None before the first result."""
     if not results.days:
         return None
     zone = campaign.brand.zone
@@ -246,6 +246,6 @@ class DayLine:
 
 
 def day_lines(results: CampaignResults) -> Sequence[DayLine]:
-    """The table behind the chart, the latest day first."""
+    """The table behind the chart, latest day first."""
     days = sorted(results.days.items(), reverse=True)[:CHART_DAYS]
     return [DayLine(day, grouped(it.begun), grouped(it.won), format_number(it.points)) for day, it in days]

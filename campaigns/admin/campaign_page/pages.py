@@ -1,4 +1,4 @@
-"""The page of a campaign: state, figures, days, cost and time, with what may be done with it."""
+"""The page of a campaign: state, figures, days, cost and time, and the available actions."""
 
 from typing import Any
 
@@ -32,14 +32,14 @@ ICONS = {"pause": "pause", "resume": "play_arrow", "end": "stop"}
 
 
 class CampaignList(CountedChangeList):
-    """Leads to the pages of campaigns, not to their forms."""
+    """A list that links to the pages of campaigns, not to their forms."""
 
     def url_for_result(self, result: Any) -> str:
         return page_address(result.pk)
 
 
 class CampaignPages(CampaignActs):
-    """Part of the page of campaigns."""
+    """Part of the model admin of campaigns."""
 
     def get_urls(self) -> list[Any]:
         views = {
@@ -108,7 +108,7 @@ class CampaignPages(CampaignActs):
         return reverse("admin:campaigns_campaign_duplicate", args=[campaign.pk]) if may else ""
 
     def page_actions(self, campaign: Campaign, state: State, *, is_new: bool) -> list[dict[str, Any]]:
-        """What may be done in its state, with the words of the buttons."""
+        """The actions that the state allows, with their button labels."""
         return [
             {
                 "name": name,
@@ -121,7 +121,7 @@ class CampaignPages(CampaignActs):
         ]
 
     def rows(self, request: HttpRequest, label: str, way: str, campaign: Campaign, **more: Any) -> str:
-        """The list of rows that belong to the campaign."""
+        """The address of a list of rows that belong to the campaign."""
         return cards.address(request, label, {f"{way}__campaign_id__exact": campaign.pk, **more}) or ""
 
     def cards(
@@ -162,7 +162,7 @@ class CampaignPages(CampaignActs):
 
 
 def has_batches(campaign: Any) -> bool:
-    """Batches live in a higher app."""
+    """Whether batches name the campaign. Batches belong to a higher app."""
     result: bool = campaign.batches.exists()
     return result
 

@@ -1,4 +1,4 @@
-"""A campaign's newest replay: its job while it runs, else what the last finished one found."""
+"""A campaign's newest replay: its job while it runs, and the result of the last finished one."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +16,7 @@ from portal.lists.number_columns import format_points
 
 
 def replay_context(campaign: Campaign, *, user: Any, may_replay: bool) -> dict[str, Any]:
-    """How far the newest replay is, and what the last finished one found."""
+    """The progress of the newest replay, and the result of the last finished one."""
     rows = Replay.objects.select_related("brand", "job").filter(campaign=campaign).order_by("-pk")
     newest, finished = rows.first(), rows.filter(result__isnull=False).first()
     context: dict[str, Any] = {
@@ -31,18 +31,18 @@ def replay_context(campaign: Campaign, *, user: Any, may_replay: bool) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class ReplaySummary:
-    """What the campaign would have brought on past days, by its last replay."""
+    """What the campaign would have given on past days, by its last finished replay."""
 
     address: str
     period: str
     participants: int
-    members: str  # their number in words
+    members: str  # the number of participants as text
     finishers: str
     points: str
     rewards: str
-    worth: str  # of these, in money, as far as it is known to whoever looks
-    lacks_worth: bool  # though what a point costs is known
-    differences: str  # from what was paid, by the rules as they stood; empty if there are none
+    worth: str  # the rewards' cost in money, as far as known and visible to the user
+    lacks_worth: bool  # the worth is unknown although the cost per point is known
+    differences: str  # between the ledger and the control; empty if there are none
 
 
 def summary_of(replay: Replay, user: Any) -> ReplaySummary:

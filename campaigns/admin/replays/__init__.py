@@ -1,1 +1,1 @@
-"""Pages about replays: how one starts, and what it found."""
+"""Pages about replays: starting one, and its result."""

@@ -1,4 +1,4 @@
-"""What a replay found, made ready for its page and its file."""
+"""The result of a replay, prepared for its page and its CSV file."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ Kind = Replay.Kind
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Of a table: what was paid and what it would have been, in points and in the brand's currency."""
+    """A table row: what was paid and what the draft would have paid, in points and in the brand's currency."""
 
     name: str
     paid: Decimal
@@ -84,7 +84,7 @@ def _milestone(data: Mapping[str, Any], worth: str) -> Milestone:
 
 
 class ReplayFigures:
-    """The result of one replay, which is finished, as `user` may see it: members, and money, are not for everybody."""
+    """The result of a finished replay as `user` may see it: members and costs need permissions of their own."""
 
     def __init__(self, replay: Replay, user: Any) -> None:
         self.replay, self.user = replay, user
@@ -92,7 +92,7 @@ class ReplayFigures:
 
     @property
     def tried_label(self) -> str:
-        """What the figures are of that stand beside those that were paid."""
+        """The label of the figures with the draft."""
         labels = {
             Kind.RULE: _("With this rule"),
             Kind.LEVELS: _("With these levels"),
@@ -130,7 +130,7 @@ class ReplayFigures:
 
     @cached_property
     def members_by_level(self) -> list[Line]:
-        """Where the members ended who did anything: how many of them in which level."""
+        """How many of the members who did anything ended in each level."""
         rows = self.result.get("members_by_level", ())
         return [Line(name or _("No level"), Decimal(actual), Decimal(drafted)) for name, actual, drafted in rows]
 
@@ -149,12 +149,12 @@ class ReplayFigures:
         return worth_of_rewards(self.replay, milestones, self.point_cost) if self.point_cost is not None else {}
 
     def cost_of(self, points: Decimal) -> str:
-        """What these points cost, as money_of says it; empty for who sees no costs."""
+        """What these points cost, as text; empty if the user may not see costs."""
         return self.money_of(points * self.point_cost if self.point_cost is not None else None)
 
     @cached_property
     def point_cost(self) -> Decimal | None:
-        """Of a point, for who may see it."""
+        """The cost of a point; None if unknown or if the user may not see it."""
         return cost_of_point(self.replay) if self.sees_costs else None
 
     def money_of(self, amount: Decimal | None) -> str:
@@ -172,7 +172,7 @@ class ReplayFigures:
         return self._members("least")
 
     def _members(self, name: str) -> list[Line]:
-        """By their addresses, for who may see members; by the numbers of their accounts for others."""
+        """Members by e-mail address if the user may see members, otherwise by account number."""
         rows = self.result[name]
         known: dict[int, UserPoints] = {}
         if self._sees(MEMBERS):
@@ -229,7 +229,7 @@ class ReplayFigures:
 
     @property
     def summary(self) -> str:
-        """In one sentence, for the rule's own page."""
+        """One sentence for the rule's own page."""
         paid, tried, more = self.total.points
         text = ngettext(
             "%(period)s: %(paid)s point was paid; with this rule %(tried)s (%(more)s). %(differences)s.",
@@ -247,7 +247,7 @@ class ReplayFigures:
 
     @property
     def chart(self) -> dict[str, Any]:
-        """What unfold's chart reads."""
+        """Data for unfold's chart."""
         values = [[float(day.paid) for day in self.days], [float(day.tried) for day in self.days]]
         labels = (_("Paid"), self.tried_label)
         data = {
@@ -260,14 +260,14 @@ class ReplayFigures:
         return {"data": json.dumps(data), "options": json.dumps(chart_options())}
 
     def as_csv(self) -> str:
-        """All tables below each other, with plain numbers; members by the numbers of their accounts."""
+        """All tables one below the other, with plain numbers; members by account number."""
         file = io.StringIO()
         writer = csv.writer(file)
         writer.writerow(FILE_COLUMNS)
         result = self.result
 
         def visible(points: list[str]) -> list[str]:
-            """Two columns of points, and two of what they cost."""
+            """The two columns of points, and the two of costs if the user may see them."""
             return points if self.sees_costs else [*points[:2], "", ""]
 
         writer.writerows(["day", day, *visible(numbers)] for day, *numbers in result["days"])
@@ -294,7 +294,7 @@ def differences_text(number: int) -> str:
 
 
 def period_of(replay: Replay) -> str:
-    """Its first and last day, by the brand's clock."""
+    """The first and last day, by the brand's clock."""
     first, last = (day_text(each.astimezone(replay.brand.zone)) for each in (replay.since, replay.until))
     return _("%(first)s to %(last)s") % {"first": first, "last": last}
 
@@ -318,4 +318,4 @@ def _source(source: str, name: str) -> str:
 
 def signed(number: Decimal, *, places: int | None = None) -> str:
     text = format_number(abs(number) if places is None else round(abs(number), places))
-    return f"+{text}" if number > 0 else f"−{text}" if number < 0 else "0"  # noqa: RUF001 - a real minus
+    return f"+{text}" if number > 0 else f"−{text}" if number < 0 else "0"  # noqa: RUF001 - a real minus sign

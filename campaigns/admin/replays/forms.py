@@ -1,4 +1,4 @@
-"""Forms of what a replay decides again: how many days, and with which rule, campaign or levels."""
+"""Forms for the input of a replay: the number of days, and a rule, campaign or levels as the draft."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -21,11 +21,11 @@ from loyalty.points.levels import Level
 from portal.unfold import NumberWidget, SelectWidget, TextWidget
 
 USUAL_DAYS = 30
-MORE_LEVELS = 3  # empty rows below those of the brand
+MORE_LEVELS = 3  # empty rows after the brand's levels
 
 
 class DaysForm(AsciiDigits, forms.Form):
-    """On how many days' actions."""
+    """The number of days whose actions are replayed."""
 
     days = forms.IntegerField(
         label=gettext_lazy("Days"), min_value=jobs.MIN_DAYS, initial=USUAL_DAYS, widget=NumberWidget
@@ -42,7 +42,7 @@ class DaysForm(AsciiDigits, forms.Form):
 
 
 class DraftForm(DaysForm):
-    """One of a brand's drafts; the days come last. `row`: the rule or campaign whose page led here."""
+    """A form for one kind of draft, with the days last. `row`: the rule or campaign whose page linked here."""
 
     def __init__(self, data: Any, *, brand: Brand, row: str = "") -> None:
         self.brand = brand
@@ -51,10 +51,10 @@ class DraftForm(DaysForm):
         self.order_fields([*(name for name in self.fields if name != "days"), "days"])
 
     def offer(self, row: str) -> None:
-        """Fill in what can be chosen."""
+        """Fill in the available choices."""
 
     def draft(self) -> Draft:
-        """The draft that was chosen. Raises Invalid."""
+        """The chosen draft. Raises Invalid."""
         raise NotImplementedError
 
 
@@ -99,9 +99,9 @@ class CampaignChoice(DraftForm):
 
 
 class LevelsDraft(DraftForm):
-    """The brand's levels in rows, to be changed, removed and added; a row without a name is none."""
+    """The brand's levels as rows that can be changed, removed and added; a row without a name is ignored."""
 
-    def offer(self, row: str) -> None:  # noqa: ARG002 - no page leads here
+    def offer(self, row: str) -> None:  # noqa: ARG002 - no page links here
         own = levels.levels_of(self.brand)
         self.numbers = range(min(len(own) + MORE_LEVELS, drafts.MAX_LEVELS))
         for number in self.numbers:
@@ -146,7 +146,7 @@ class LevelsDraft(DraftForm):
 
     @property
     def rows(self) -> Sequence[Sequence[Any]]:
-        """Each level's fields, for the table."""
+        """Each level's form fields, for the table."""
         return [
             [self[f"{name}-{number}"] for name in ("name", "threshold", "type", "value")] for number in self.numbers
         ]

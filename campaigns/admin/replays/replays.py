@@ -85,7 +85,7 @@ class ReplayAdmin(DraftReplayMixin):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **context})
 
     def export(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """The tables of a replay that is finished, as CSV."""
+        """The tables of a finished replay as CSV."""
         replay = self.get_object(request, str(pk))
         if replay.result is None:
             raise Http404
@@ -97,7 +97,7 @@ class ReplayAdmin(DraftReplayMixin):
 
 
 class RuleReplays(TenantAdmin):
-    """Part of the page of earning rules."""
+    """Part of the model admin of earning rules."""
 
     def has_replay_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:
@@ -134,7 +134,7 @@ class RuleReplays(TenantAdmin):
         return requested.respond(started)
 
     def latest_replay_of(self, rule: EarningRule | None, user: Any) -> dict[str, Any]:
-        """What the rule's page shows `user` of the last one that is finished."""
+        """The last finished replay of the rule, as its page shows it to `user`."""
         if rule is None:
             return {}
         finished = Replay.objects.select_related("brand").filter(rule=rule, result__isnull=False)

@@ -1,4 +1,4 @@
-"""What a replayed campaign's milestones cost: their points, and their rewards by what these cost members in points."""
+"""The worth of a replayed campaign's rewards, computed from their prices in points."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -10,14 +10,14 @@ from loyalty.programme.point_costs import PointCosts
 
 
 def cost_of_point(replay: Replay) -> Decimal | None:
-    """In the brand's currency, on the replay's last day; None while the brand has set none."""
+    """The cost of a point in the brand's currency on the replay's last day; None if the brand has set none."""
     return PointCosts(replay.brand_id).on(replay.until.astimezone(replay.brand.zone).date())
 
 
 def worth_of_rewards(replay: Replay, milestones: Iterable[Mapping[str, Any]], cost: Decimal) -> dict[int, Decimal]:
-    """By id of the milestone, in the brand's currency. `cost`: of a point.
+    """The worth of rewards by milestone ID, in the brand's currency. `cost`: the cost of a point.
 
-    Milestones that gave no things are left out, and those whose reward has no price in points.
+    Milestones that gave no things are left out, and so are those whose reward has no price in points.
     """
     things = {each["id"]: each["things"] for each in milestones if each["things"]}
     rows = Milestone.objects.filter(pk__in=things, campaign__brand=replay.brand_id, reward__cost__isnull=False)

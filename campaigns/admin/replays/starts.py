@@ -1,4 +1,4 @@
-"""The page on which somebody chooses the draft of a replay: a rule, levels or a campaign."""
+"""The page on which staff choose the draft of a replay: a rule, levels or a campaign."""
 
 from functools import partial
 from typing import Any
@@ -26,8 +26,8 @@ from portal.base.tenant_scope import staff_user
 from portal.unfold import action
 
 Kind = Replay.Kind
-MAX_BRANDS = 50  # that are offered by name; of more one is chosen above the menu
-# What somebody must be allowed to change to replay with a draft of it.
+MAX_BRANDS = 50  # offered as links
+# The model that a user must be allowed to change in order to replay with a draft of it.
 PAGES: dict[str, str] = {
     Kind.RULE: "campaigns.earningrule",
     Kind.LEVELS: "loyalty.brandlevel",
@@ -51,7 +51,7 @@ TEXTS: dict[str, Any] = {
 
 
 class DraftReplayMixin(TenantAdmin):
-    """Part of the page of replays."""
+    """Part of the model admin of replays."""
 
     def has_replay_permission(self, request: HttpRequest) -> bool:
         return any(roles.brand_scope(request.user, CHANGE, page) for page in PAGES.values())
@@ -85,7 +85,7 @@ class DraftReplayMixin(TenantAdmin):
 
         def started(answers: dict[str, Any]) -> HttpResponse:
             form = FORMS[kind](request.POST, brand=brand)
-            form.is_valid()  # as the page has found
+            form.is_valid()  # valid, as ConfirmedAction has checked
             draft = form.draft()
             made = jobs.start(brand=brand, draft=draft, days=answers["days"], by=staff_user(request), at=timezone.now())
             self.note(request, [made], gettext_noop("Replayed past actions"))
@@ -100,7 +100,7 @@ class DraftReplayMixin(TenantAdmin):
         return within.of(Brand.objects.order_by("name", "pk"), "pk")
 
     def _kinds(self, request: HttpRequest, kind: str, brand: Brand) -> list[dict[str, Any]]:
-        """What else may be the draft, with its address."""
+        """The possible kinds of draft, with their addresses."""
         return [
             {"label": each.label, "address": _address(each, brand), "is_current": each == kind}
             for each in Kind
@@ -108,7 +108,7 @@ class DraftReplayMixin(TenantAdmin):
         ]
 
     def _links(self, brands: QuerySet[Brand], brand: Brand, kind: str) -> list[dict[str, Any]]:
-        """To the same of other brands, for who works for several."""
+        """Links to the same page of other brands, if the user works for several."""
         rows = list(brands[:MAX_BRANDS])
         if len(rows) < 2:
             return []
@@ -121,7 +121,7 @@ def _address(kind: str, brand: Brand, row: str = "") -> str:
 
 
 class CampaignReplays(TenantAdmin):
-    """Part of the page of campaigns."""
+    """Part of the model admin of campaigns."""
 
     def has_replay_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:
@@ -130,6 +130,6 @@ class CampaignReplays(TenantAdmin):
 
     @action(description=gettext_lazy("Replay past actions"), url_path="replay", icon="history", permissions=["replay"])
     def replay_campaign(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """To the page that starts replays, with this one chosen."""
+        """Redirect to the page that starts replays, with this campaign chosen."""
         campaign = self.get_object(request, object_id)
         return redirect(_address(Kind.CAMPAIGN, campaign.brand, str(campaign.pk)))

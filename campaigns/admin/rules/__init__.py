@@ -1,1 +1,1 @@
-"""The portal's pages about earning rules: the builder with its test bench, states, and spreadsheets."""
+"""The portal's pages about earning rules: the builder with its test bench, the states, and spreadsheets."""

@@ -1,4 +1,4 @@
-"""Earning rules as files. Conditions and limits, which no cell holds, are the page's and the brand file's."""
+"""Imports and exports earning rules, without conditions and limits: only the page and brand files have those."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -21,18 +21,18 @@ State = EarningRule.State
 
 
 class ActiveCell(BooleanCell):
-    """Yes or no, as files had it before rules had states."""
+    """The column `active` of older files: yes or no in place of a state."""
 
     def clean(self, value: str, row: Any = None, **more: Any) -> Any:
         """Raises ValidationError."""
         return State.ACTIVE.value if super().clean(value, row, **more) else State.PAUSED.value
 
-    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's
+    def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's signature
         return YES if value == State.ACTIVE else NO
 
 
 class EarningRuleResource(CeilingResource):
-    """Earning rules by their names. A file without names is about the rules that are called as what they are for."""
+    """Earning rules by name. In a file without names, a row is about the rule with the default name of its kind."""
 
     name = column(EarningRule, "name")
     kind = column(EarningRule, "kind")
@@ -100,12 +100,12 @@ class EarningRuleResource(CeilingResource):
         return list(self.required)
 
     def plan(self, table: Table, *, lock: bool = False) -> Plan:
-        """As for any file, in which rules without a name have their usual one."""
+        """As for any file; rules without a name get the default name of their kind."""
         self.check_table(table)
         return super().plan(with_names(table, self.brand), lock=lock)
 
     def check_rows(self, rows: Sequence[PlannedRow]) -> None:
-        """The rules of the page."""
+        """Apply the checks of the rule's form."""
         super().check_rows(rows)
         for row in rows:
             for name, text in checks.problems_of(row.instance).items():
@@ -113,7 +113,7 @@ class EarningRuleResource(CeilingResource):
 
 
 def with_names(table: Table, brand: Brand) -> Table:
-    """The same, each row with the name of its rule."""
+    """The table with the name of its rule in each row."""
     kind_at = table.columns.index("kind")
     has_names = "name" in table.columns
     name_at = table.columns.index("name") if has_names else 0

@@ -42,7 +42,7 @@ State = EarningRule.State
 
 
 class KindFilter(BrandsValuesFilter):
-    """The service's kinds of actions, and those that the person's brands have registered."""
+    """The service's kinds of actions, and those that the user's brands have registered."""
 
     title = gettext_lazy("when")
     parameter_name = "kind__exact"
@@ -95,7 +95,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         return [*page_urls(self, views), *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The sentence is for who may only read; who edits has it next to the form."""
+        """The sentence is a field for users who may only view; editors have it next to the form."""
         result = super().get_fieldsets(request, obj)
         may = self.has_change_permission(request, obj) if obj else True
         hidden = {"reads_back"} if may else {"conditions", "limits"}
@@ -104,7 +104,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
             for title, parts in result
         ]
 
-    # --- What it shows
+    # --- Columns
 
     @display(description=gettext_lazy("when"), ordering="kind")
     def kind_now(self, rule: EarningRule) -> str:
@@ -124,7 +124,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
 
     @display(description=gettext_lazy("given so far"))
     def budget_now(self, rule: EarningRule) -> SafeString | str:
-        """Of rules with a limit of their own; a badge says that nothing is left."""
+        """What a rule with a budget has given so far; a badge if nothing is left."""
         own = budget_limits(rule)
         if not rule.pk or not own:
             return "-"
@@ -165,7 +165,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         return {**initial, **template.initial(timezone.now(), brand.zone)}
 
     def try_out_of(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:
-        """Where the page's script asks; nothing for who may not change rules."""
+        """The addresses that the page's script calls; empty without permission to change rules."""
         may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
         if not may:
             return {}
@@ -177,21 +177,21 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
             "rule_sentence": sentences.readable(row) if row else "",
         }
 
-    # --- What the script asks
+    # --- Answers to the script
 
     def offered(self, request: HttpRequest) -> HttpResponse:
-        """Values to choose from; `ids`: what these are called."""
+        """Values to choose from; with `ids`, the labels of these."""
         brand, name = self.brand_seen(request, request.GET.get("brand", "")), request.GET.get("name", "")
         if brand is None or name not in choices.CHOICES:
             raise Http404
         return value_choices.answer(request, brand=brand, name=name)
 
     def read(self, request: HttpRequest) -> HttpResponse:
-        """The rule of a form that is not saved, as a sentence, and what it overlaps."""
+        """The rule of an unsaved form as a sentence, and the rules that it overlaps."""
         return self.answered(request, self.read_back)
 
     def tried(self, request: HttpRequest) -> HttpResponse:
-        """What it would earn."""
+        """What the rule would earn."""
         return self.answered(request, self.trial)
 
     def answered(
@@ -244,7 +244,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
     # --- Saving and states
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
-        """A new rule is a draft until somebody activates it."""
+        """A new rule is a draft until staff activate it."""
         obj = super().save_form(request, form, change)
         if not change:
             obj.state = State.DRAFT
@@ -252,20 +252,20 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         return obj
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What was ever in force is ended, not deleted."""
+        """Only drafts can be deleted; a rule that was ever in force is ended."""
         may = super().has_delete_permission(request, obj)
         return may and (obj is None or obj.state == State.DRAFT)
 
 
 def budget_limits(rule: EarningRule) -> list[Limit]:
-    """The limits for the rule in all; none of what can no longer be read."""
+    """The limits of the rule in all; none if they can no longer be read."""
     try:
         return [each for each in limits.read(rule.limits) if each.per == limits.RULE]
     except LimitsError:
         return []
 
 
-# What the form of a rule that is not saved says of it.
+# The fields that the answers to an unsaved form need.
 NAMED = (
     "name",
     "kind",

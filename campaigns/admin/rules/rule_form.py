@@ -1,4 +1,4 @@
-"""The form of an earning rule: rows for conditions and limits, which read back as a sentence."""
+"""The form of an earning rule: rows for conditions and limits, with a sentence that describes the rule."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ MAX_KINDS = 200  # of brands' own, in one form
 
 
 def vocabulary(own: Sequence[EventKind] = ()) -> dict[str, Any]:
-    """What the rows of the builder offer: fields by kind of action, operators by field, and their words.
+    """What the rows of the builder offer: fields by kind of action, operators by field, and labels.
 
     `own`: the kinds that brands registered, with their fields.
     """
@@ -41,7 +41,7 @@ def vocabulary(own: Sequence[EventKind] = ()) -> dict[str, Any]:
 
 
 def vocabulary_of(fields: Sequence[dict[str, Any]], *, nothing: str, own: Sequence[EventKind] = ()) -> dict[str, Any]:
-    """The same for other fields; `nothing`: what it means to have no conditions."""
+    """The vocabulary for the given fields. `nothing`: the text for a form without conditions."""
     return {
         "fields": fields,
         "groups": {
@@ -110,10 +110,10 @@ def described(field: Field, own: Sequence[str] = ()) -> dict[str, Any]:
 
 
 class RowsWidget(forms.HiddenInput):
-    """Carries what the rows say; rule_builder.js shows the rows in its place.
+    """A hidden input with the rows as JSON; rule_builder.js displays them as rows.
 
-    `offered`: the vocabulary of other fields than an action's. `kinds`: where the form's field `kind_field` names kinds
-    of actions otherwise, which kind each is; `choices_at`: where values are looked up on pages without a test bench.
+    `offered`: the vocabulary, if the fields are not those of actions. `kinds`: maps values of the form's field
+    `kind_field` to kinds of actions. `choices_at`: where values are looked up on pages without a test bench.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class RowsWidget(forms.HiddenInput):
 
     @property
     def is_hidden(self) -> bool:
-        """Its label and its errors are shown as any other's."""
+        """Shown, so that its label and errors are displayed like any other field's."""
         return False
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
@@ -147,7 +147,7 @@ class RowsWidget(forms.HiddenInput):
 
 
 class RowsField(forms.JSONField):
-    """What the rows say. Whoever sends something else is told in words."""
+    """The rows as data. Anything that is not rows is reported as a form error."""
 
     def __init__(self, *, part: str, empty: Any, **options: Any) -> None:
         label = gettext_lazy("Limits") if part == "limits" else gettext_lazy("Conditions")
@@ -160,13 +160,13 @@ class RowsField(forms.JSONField):
             raise forms.ValidationError(_("These are too many conditions for one rule."))
         try:
             result = super().to_python(value)
-        except (ValueError, RecursionError):  # numbers and depths that no row writes
+        except (ValueError, RecursionError):  # numbers and depths that rule_builder.js never sends
             raise forms.ValidationError(self.error_messages["invalid"]) from None
         return self.empty if result is None else result
 
 
 class EarningRuleForm(TenantForm):
-    """Refuses what could not be: see campaigns/earning/checks.py."""
+    """Rejects rules with problems that campaigns/earning/checks.py finds."""
 
     kind = forms.ChoiceField(label=gettext_lazy("When"), choices=EarningRule.Kind.choices, widget=SelectWidget)
     conditions = RowsField(part="conditions", empty={})
@@ -188,7 +188,7 @@ class EarningRuleForm(TenantForm):
             self.fields["conditions"].widget.own = own
 
     def own_kinds(self) -> list[EventKind]:
-        """Those of the rule's brand; for a new rule, of each brand that it could be for."""
+        """The kinds of the rule's brand; for a new rule, of every brand that it could be for."""
         rows = EventKind.objects.prefetch_related("fields")
         brand: Any = self.fields.get("brand")
         if self.instance.brand_id or brand is None:

@@ -1,4 +1,4 @@
-"""The states of earning rules, and the actions that lead from one to another."""
+"""The states of earning rules, and the actions that change them."""
 
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from portal.unfold import action
 State = EarningRule.State
 COLOURS = {"draft": "", "scheduled": "info", "active": "success", "paused": "warning", "ended": ""}
 TEXTS = {**dict(State.choices), "scheduled": gettext_lazy("Scheduled")}
-# From which states each action leads where, and the words for it.
+# For each action: the states in which it is allowed, the new state, and the text for staff.
 NEXT: dict[str, tuple[set[str], str, Any]] = {
     "activate": ({"draft", "paused"}, State.ACTIVE, gettext_lazy("The rule counts for actions from now on.")),
     "pause": ({"active"}, State.PAUSED, gettext_lazy("The rule counts for no action until somebody activates it.")),
@@ -35,7 +35,7 @@ UNDONE_BY = {"activate": "pause", "pause": "activate"}
 
 
 class RuleStates(TenantAdmin):
-    """Part of the page of earning rules."""
+    """Part of the model admin of earning rules."""
 
     def may_go(self, request: HttpRequest, object_id: Any, name: str) -> bool:
         if object_id is None:
@@ -53,7 +53,7 @@ class RuleStates(TenantAdmin):
         return self.may_go(request, object_id, "end")
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        """To whoever may add such a row at the very brand whose this is."""
+        """Only users who may add a rule at this rule's brand."""
         if object_id is None:
             return False
         return self.has_add_permission(request, self.get_object(request, str(object_id)))
@@ -72,11 +72,11 @@ class RuleStates(TenantAdmin):
 
     @action(description=gettext_lazy("Duplicate"), url_path="duplicate", icon="content_copy", permissions=["duplicate"])
     def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """A draft with another name."""
+        """Make a draft copy with another name."""
         return self.ask(request, object_id, "duplicate", _("Duplicate rule"))
 
     def ask(self, request: HttpRequest, object_id: str, name: str, button: str) -> HttpResponse:
-        """The page that reads the rule back, says what will happen and asks why; its button does it."""
+        """Confirm on a page that shows the rule and the effect and asks for a reason, then act."""
         rule = self.get_object(request, object_id)
         what = NEXT[name][2] if name in NEXT else _("A draft of the same rule is made, which counts for nothing yet.")
         requested = ConfirmedAction(
@@ -93,7 +93,7 @@ class RuleStates(TenantAdmin):
         return requested.respond(partial(act, request, rule.pk))
 
     def moved(self, request: HttpRequest, rule_id: int, answers: dict[str, Any], *, name: str) -> None:
-        """Another state, if it may be. Raises Invalid, which says what to fix first."""
+        """Change the state. Raises Invalid, which says what to fix first."""
         rule = self.move(request, rule_id, name, reason=answers["reason"])
         text = _("%(rule)s: done.") % {"rule": rule}
         if name in UNDONE_BY:
@@ -117,7 +117,7 @@ class RuleStates(TenantAdmin):
         return rule
 
     def duplicated(self, request: HttpRequest, rule_id: int, answers: dict[str, Any]) -> HttpResponse:
-        """A draft under a name of its own, which gives no more than one person may set."""
+        """Make a draft copy with a unique name; its value is cut to what one person may set."""
         rule = locked(rule_id)
         taken = set(EarningRule.objects.filter(brand=rule.brand).values_list("name", flat=True))
         names = (
@@ -135,5 +135,5 @@ class RuleStates(TenantAdmin):
 
 
 def locked(rule_id: int) -> EarningRule:
-    """As it is now; nobody else changes it until the transaction ends."""
+    """The current row, locked until the transaction ends."""
     return EarningRule.objects.select_for_update(no_key=True).get(pk=rule_id)

@@ -1,4 +1,4 @@
-"""The test bench of earning rules: a rule that is not saved as a sentence, and what a member would earn by it."""
+"""The test bench of earning rules: an unsaved rule as a sentence, and what a member would earn by it."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -43,7 +43,7 @@ def notes_on(rule: EarningRule) -> list[str]:
 
 
 def past_events(brand: Brand, kind: str, user_id: int) -> list[tuple[str, str]]:
-    """A member's latest actions of this kind, as long as events are kept."""
+    """A member's latest stored actions of this kind."""
     rows = Event.objects.filter(brand=brand, detail_type=kind, detail__arguments__user_id=user_id)
     return [(str(row.pk), _described(row, brand)) for row in rows.order_by("-pk")[:LATEST]]
 
@@ -62,7 +62,7 @@ def _described(event: Event, brand: Brand) -> str:
 
 
 def context_of(brand: Brand, kind: str, user_id: int, entered: Mapping[str, str]) -> ActionContext:
-    """The action that somebody chose or made up. Raises Invalid."""
+    """The chosen past action, or the entered example. Raises Invalid."""
     if entered.get("event"):
         return _past_context(brand, kind, user_id, entered["event"])
     if is_own_kind(kind):
@@ -111,7 +111,7 @@ def _past_context(brand: Brand, kind: str, user_id: int, event_id: str) -> Actio
 
 
 def _own_payload(brand: Brand, kind: str, entered: Mapping[str, str]) -> dict[str, Any]:
-    """The payload that somebody made up, checked as one that is sent. Raises Invalid."""
+    """The entered example payload, checked like a received one. Raises Invalid."""
     registered = own_kinds.registered(brand, kind)
     if registered is None:
         raise Invalid(_("Events of this kind are switched off."))
@@ -127,7 +127,7 @@ def _own_payload(brand: Brand, kind: str, entered: Mapping[str, str]) -> dict[st
 
 
 def _as_sent(type_: str, text: str) -> Any:
-    """What somebody typed, as JSON would have it; as it is where it is no such value."""
+    """Entered text as its JSON value; unchanged if it is not a valid one."""
     if type_ == FieldType.SWITCH:
         return {"true": True, "false": False}.get(text, text)
     if type_ == FieldType.WHOLE or (type_ == FieldType.PRODUCT and len(text) < 19):
@@ -160,14 +160,14 @@ def _moment(brand: Brand, text: str) -> datetime:
     try:
         result = datetime.fromisoformat(text)
     except ValueError:
-        result = datetime(1, 1, 1)  # noqa: DTZ001 - like what a browser sends
+        result = datetime(1, 1, 1)  # noqa: DTZ001 - naive, like what a browser sends
     if not 2000 <= result.year <= 2100:
         raise Invalid(_("Write a date and a time."))
     return result.replace(tzinfo=brand.zone)
 
 
 def tried(rule: EarningRule, *, user_id: int, entered: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    """What a trial says, as titles with lines."""
+    """The result of a trial, as titles with lines."""
     try:
         result = trial.try_rule(rule, user_id=user_id, context=context_of(rule.brand, rule.kind, user_id, entered))
     except DomainError as error:

@@ -1,4 +1,4 @@
-"""What the rows of a builder are offered to choose from, and what chosen values are called."""
+"""Answers the rows of a builder: values to choose from, and labels of chosen values."""
 
 from django.http import HttpRequest, JsonResponse
 
@@ -10,7 +10,7 @@ MAX_IDS, MAX_SEARCH = 500, 80
 
 
 def answer(request: HttpRequest, *, brand: Brand, name: str) -> JsonResponse:
-    """Of the brand's `name`, which is one of choices.CHOICES: those with the `ids`, else those that `q` finds."""
+    """Choices for `name`, a key of choices.CHOICES: those with the `ids`, otherwise those that match `q`."""
     if "ids" in request.GET:
         ids = [int(each) for each in request.GET["ids"].split(",")[:MAX_IDS] if is_id(each)]
         result = [(str(key), text) for key, text in choices.labels_of(brand, name, ids).items()]

@@ -1,1 +1,1 @@
-"""How a campaign is made: cards to begin with, and one form in steps up to its launch."""
+"""Creates campaigns: template cards, then one form in steps up to the launch."""

@@ -1,16 +1,16 @@
-"""Who and what counts in a campaign, as the wizard asks it, and the conditions that this is; and back."""
+"""Converts the wizard's answers about members and scope to conditions, and back."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 EVERYBODY, LEVELS, SEGMENTS = "all", "level", "segment"
-# The wizard's field of each condition it makes; all of them must hold.
+# The wizard's form field for each condition. All conditions must hold.
 FIELDS = {"level": "levels", "segment": "segments", "product": "products", "batch": "batches", "city": "places"}
 OF_ROWS = {"segment", "product", "batch"}
 
 
 def conditions_of(cleaned: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the wizard's answers; empty where everything counts for everybody."""
+    """The conditions for the wizard's answers; empty if everything counts for all members."""
     chosen = {
         "level": cleaned["levels"] if cleaned["audience"] == LEVELS else (),
         "segment": cleaned["segments"] if cleaned["audience"] == SEGMENTS else (),
@@ -27,7 +27,7 @@ def conditions_of(cleaned: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def initial_of(conditions: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The wizard's answers that make these conditions; None where the wizard asks too little for them."""
+    """The wizard's answers that make these conditions; None if the wizard cannot express them."""
     rows: Sequence[Any] = conditions.get("all", ()) if conditions else ()
     if conditions and set(conditions) != {"all"}:
         return None

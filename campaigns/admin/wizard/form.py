@@ -1,4 +1,4 @@
-"""The form of the wizard: who, the goal and what is won on the way, when, the limits, and the words."""
+"""The form of the wizard: audience, goal and milestones, dates, limits, and texts."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -34,7 +34,7 @@ from core.translations import NAMES, TRANSLATION_LANGUAGES
 from portal.base.forms import DayField
 from portal.unfold import CheckboxesWidget, NumberWidget, RadioWidget, SelectWidget, SwitchWidget, TextWidget
 
-MAX_CHOICES = 100  # products and batches that are offered; the campaign's own form finds any
+MAX_CHOICES = 100  # offered products and batches; the campaign's own form can search all of them
 
 
 def checkboxes(label: Any, help_text: Any = "") -> forms.MultipleChoiceField:
@@ -42,7 +42,7 @@ def checkboxes(label: Any, help_text: Any = "") -> forms.MultipleChoiceField:
 
 
 class WizardForm(AsciiDigits, forms.Form):
-    """All steps at once; each wrong entry is answered at its field."""
+    """All steps in one form; each error is reported at its field."""
 
     audience = forms.ChoiceField(
         label=gettext_lazy("Members who can take part"),
@@ -126,7 +126,7 @@ class WizardForm(AsciiDigits, forms.Form):
             self.fields.update(row_fields(number, gives, most))
 
     def _offer(self, name: str, of: str) -> None:
-        """What the brand has to choose from; what the form has ticked already stays choosable."""
+        """Offer the brand's choices; what the form has ticked remains available."""
         field: Any = self.fields[name]
         offered = choices.options(self.brand, of)[:MAX_CHOICES]
         ticked = self.initial.get(name) or (self.data.getlist(name) if hasattr(self.data, "getlist") else [])
@@ -134,11 +134,11 @@ class WizardForm(AsciiDigits, forms.Form):
         missing = choices.labels_of(self.brand, of, set(ids) - {int(k) for k, _v in offered if k.isdigit()})
         field.choices = [*offered, *((str(key), text) for key, text in missing.items())]
 
-    # --- What the page shows
+    # --- Output for the page
 
     @property
     def reward_names(self) -> dict[str, str]:
-        """By the values of the choices, as members read them."""
+        """Names by choice value, as members read them."""
         return {f"r{key}": reward.name for key, reward in self.rewards.items()}
 
     @property
@@ -164,11 +164,11 @@ class WizardForm(AsciiDigits, forms.Form):
 
     @property
     def choice_fields(self) -> list[Any]:
-        """Of products and batches, as far as the brand has any."""
+        """The fields for products and batches, if the brand has any."""
         fields: list[Any] = self.named("products", "batches")
         return [bound for bound in fields if bound.field.choices]
 
-    # --- What it says
+    # --- Validation
 
     def clean_places(self) -> list[str]:
         return list(dict.fromkeys(filter(None, (each.strip() for each in self.cleaned_data["places"].split(",")))))
@@ -191,7 +191,7 @@ class WizardForm(AsciiDigits, forms.Form):
         return cleaned
 
     def _check_scope(self, cleaned: dict[str, Any]) -> None:
-        """What counts has to have what it is narrowed by."""
+        """Reject places, batches and products for actions that have none."""
         kind = cleaned.get("type")
         if kind and kind != Campaign.Type.SCAN:
             for name, text in (
@@ -231,10 +231,10 @@ class WizardForm(AsciiDigits, forms.Form):
         elif gives == NEW and not cleaned.get(f"new_{number}") and f"new_{number}" not in self.errors:
             self.add_error(f"new_{number}", _("Name the new reward."))
 
-    # --- What becomes of it
+    # --- The campaign
 
     def fill(self, campaign: Campaign) -> None:
-        """Put the answers onto the campaign; its milestones are `milestones_of`."""
+        """Set the campaign's fields from the answers; see `milestones_of` for its milestones."""
         cleaned, zone = self.cleaned_data, self.brand.zone
         first, last = cleaned["starts_on"], cleaned["ends_on"]
         campaign.brand = self.brand
@@ -249,7 +249,7 @@ class WizardForm(AsciiDigits, forms.Form):
         campaign.translations = {language: {"campaign_name": text} for language, text in texts.items() if text}
 
     def milestones_of(self, campaign: Campaign) -> list[tuple[Milestone, str]]:
-        """The milestones, not saved; beside each the name of the new reward that it gives, if there is one."""
+        """The unsaved milestones, each with the name of the new reward that it gives, or an empty text."""
         cleaned, result = self.cleaned_data, []
         for number in range(1, ROWS + 1):
             at, gives = cleaned[f"at_{number}"], cleaned[f"gives_{number}"]
@@ -270,13 +270,13 @@ class WizardForm(AsciiDigits, forms.Form):
 
 
 def initial_of(campaign: Campaign) -> dict[str, Any] | None:
-    """The answers that make the campaign; None where it has more than the wizard asks."""
+    """The answers that make this campaign; None if it uses more than the wizard offers."""
     answers, zone = audience.initial_of(campaign.conditions), campaign.brand.zone
     milestones = list(campaign.milestones.select_related("reward").order_by("threshold"))
     is_plain = all(each.reward_points or each.reward_id for each in milestones)
     starts, ends = (each.astimezone(zone) if each else None for each in (campaign.starts_at, campaign.ends_at))
     if starts and starts <= timezone.now():
-        starts = None  # it has no participants, so a new launch sets its start again
+        starts = None  # it has no participants, so a new launch sets the start again
     at_midnight = starts is None or starts == midnight(starts.date(), zone)
     at_the_end = ends is None or ends.replace(microsecond=0) == last_second(ends.date(), zone)
     if answers is None or len(milestones) > ROWS or not (is_plain and at_midnight and at_the_end):

@@ -17,8 +17,8 @@ from core.translations import TRANSLATION_LANGUAGES
 from loyalty.models.rewards import Reward
 from portal.unfold import NumberWidget, SelectWidget, TextWidget
 
-ROWS = 5  # of milestones
-MAX_REWARDS = 200  # that are offered
+ROWS = 5  # of milestones in the form
+MAX_REWARDS = 200  # offered in each row
 MAX_GOAL = 1_000_000
 POINTS, NEW, NOTHING = "points", "new", ""
 
@@ -40,7 +40,7 @@ class Row:
 
 
 def points_texts(points: Decimal) -> tuple[str, dict[str, dict[str, str]]]:
-    """What members read where a milestone pays points, and the same in the other languages; the brand may change it."""
+    """What members read if a milestone pays points, and its translations. The brand may change them later."""
     number, is_one = format_number(points), points == 1
     arabic = "نقاط" if points == int(points) and 3 <= points <= 10 else "نقطة"
     texts = {"de": f"{number} {'Punkt' if is_one else 'Punkte'}", "ar": f"{number} {arabic}"}
@@ -85,7 +85,7 @@ def offered_rewards(brand: Brand) -> Sequence[Reward]:
 
 
 def reward_label(reward: Reward) -> str:
-    """With what is left of it."""
+    """The reward's name with its remaining stock."""
     if reward.uses_pool or reward.stock is None:
         return reward.name
     return _("%(reward)s (%(stock)s left)") % {"reward": reward.name, "stock": grouped(reward.stock)}

@@ -36,22 +36,22 @@ from portal.base.audit_mixin import audit_context
 from portal.base.page_urls import page_urls
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
-MAX_BRANDS = 50  # that are offered by name
-TWICE = timedelta(minutes=2)  # in which the same name again is the same click again
-# What the campaign says by these fields, the wizard asks by others.
+MAX_BRANDS = 50  # offered as links
+TWICE = timedelta(minutes=2)  # the same name again within this time is a double click
+# The wizard's form fields for those of the campaign's that have other names.
 FIELD_NAMES = {"conditions": "audience", "campaign_name": "name", "starts_at": "starts_on", "ends_at": "ends_on"}
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A template with where its card leads."""
+    """A template with the address of its card."""
 
     template: CampaignTemplate
     address: str
 
 
 class CampaignWizard(CampaignActs):
-    """Part of the page of campaigns."""
+    """Part of the model admin of campaigns."""
 
     def get_urls(self) -> list[Any]:
         views = {"new": ("new/", self.new), "plan": ("<id:pk>/plan/", self.plan)}
@@ -60,7 +60,7 @@ class CampaignWizard(CampaignActs):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Cards first; the form with everything is one of them, and what its script and other pages ask for."""
+        """Show the cards. The full form is one of them; the form's script and pop-ups get it directly."""
         if request.method == "POST" or {"form", "_popup"} & set(request.GET):
             return super().add_view(request, form_url, extra_context)
         if not self.has_add_permission(request):
@@ -81,7 +81,7 @@ class CampaignWizard(CampaignActs):
         return list(within.of(Brand.objects.order_by("name", "pk"), "pk")[:MAX_BRANDS]) if within else []
 
     def brand_chosen(self, request: HttpRequest) -> Brand:
-        """Of those that the person may make campaigns for; the first one where none is chosen. Raises Http404."""
+        """The chosen brand, or the first for which the user may add campaigns. Raises Http404, PermissionDenied."""
         chosen = request.POST.get("brand") or request.GET.get("brand", "")
         within = self.brand_scope(request, ADD)
         if not within:
@@ -95,7 +95,7 @@ class CampaignWizard(CampaignActs):
         return brand
 
     def brand_links(self, request: HttpRequest, brand: Brand, address: str, **more: str) -> list[dict[str, Any]]:
-        """To the same of other brands, for who works for several."""
+        """Links to the same page of other brands, if the user works for several."""
         rows = self.brands_to_add_to(request)
         if len(rows) < 2:
             return []
@@ -109,7 +109,7 @@ class CampaignWizard(CampaignActs):
         ]
 
     def choices_of(self, request: HttpRequest, brand: Brand) -> list[Choice]:
-        """The cards that lead to a page where the person may make what they promise."""
+        """The cards of templates that the user may use."""
         may_add_rules = brand.pk in roles.brand_scope(request.user, ADD, RULE)
         return [
             Choice(template, template_address(template, brand))
@@ -128,7 +128,7 @@ class CampaignWizard(CampaignActs):
         return self.answered(request, Campaign(brand=brand, is_active=False), initial, kind=str(template.title))
 
     def plan(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A campaign that was saved for later; one that has begun has its page and its form."""
+        """The form of a campaign saved for later; one already launched has its own page and form."""
         campaign = self.changeable(request, pk)
         initial = initial_of(campaign)
         if initial is None:
@@ -140,7 +140,7 @@ class CampaignWizard(CampaignActs):
         return self.answered(request, campaign, initial, kind=_("Plan of %(campaign)s") % {"campaign": campaign})
 
     def answered(self, request: HttpRequest, campaign: Campaign, initial: Any, *, kind: str) -> HttpResponse:
-        """The form; once it is right, what its button says."""
+        """Show the form; once it is valid, save it as the pressed button says."""
         may_add_rewards = campaign.brand_id in roles.brand_scope(request.user, ADD, REWARD)
         options: dict[str, Any] = {"brand": campaign.brand, "may_add_rewards": may_add_rewards}
         form = WizardForm(request.POST if request.method == "POST" else None, initial=initial, **options)
@@ -176,14 +176,14 @@ class CampaignWizard(CampaignActs):
     # --- Saving
 
     def saved(self, request: HttpRequest, form: WizardForm, campaign: Campaign) -> HttpResponse | None:
-        """Campaign, milestones and new rewards together, or what is wrong at its field; None then."""
+        """Save campaign, milestones and new rewards together. On an error, add it to its field and return None."""
         launches = "_launch" in request.POST
         try:
             with transaction.atomic():
-                Brand.objects.select_for_update(no_key=True).get(pk=campaign.brand_id)  # one after the other
+                Brand.objects.select_for_update(no_key=True).get(pk=campaign.brand_id)  # lock: one at a time
                 twin = self.campaign_named(campaign, form.cleaned_data["name"])
                 if twin is not None and not campaign.pk and twin.created_at > timezone.now() - TWICE:
-                    return redirect(page_address(twin.pk))  # a button that was pressed twice
+                    return redirect(page_address(twin.pk))  # the button was pressed twice
                 if twin is not None:
                     form.add_error("name", _("Another campaign has this name. Choose a name of its own."))
                     return None
@@ -201,7 +201,7 @@ class CampaignWizard(CampaignActs):
         return rows.order_by("-pk").first()
 
     def stored(self, request: HttpRequest, form: WizardForm, campaign: Campaign, *, launches: bool) -> Campaign:
-        """Raises ValidationError by the campaign's fields."""
+        """Raises ValidationError keyed by the campaign's fields."""
         before = lifecycle.locked(campaign.pk) if campaign.pk else None
         made = before or Campaign(brand=campaign.brand)
         if before is not None:
@@ -229,7 +229,7 @@ class CampaignWizard(CampaignActs):
         return made
 
     def _store_milestones(self, request: HttpRequest, form: WizardForm, campaign: Campaign) -> None:
-        """Nobody has reached any of those before: they go."""
+        """Replace the milestones: nobody has reached any of them yet."""
         campaign.milestones.all().delete()
         noted: list[AuditedChange] = []
         for milestone, new_reward in form.milestones_of(campaign):
@@ -262,13 +262,13 @@ def template_address(template: CampaignTemplate, brand: Brand) -> str:
 
 
 def may_be_planned(campaign: Campaign) -> bool:
-    """As long as it was never launched: it is off, and nobody takes part in it."""
+    """Whether it was never launched: it is off, nobody takes part, and no reward was won."""
     is_off = not campaign.is_active
     return is_off and not lifecycle.has_begun(campaign) and not milestones_won(campaign)
 
 
 def version_of(campaign: Campaign) -> str:
-    """What the plan was like when a form of it was opened; a new one has no version."""
+    """A hash of the stored plan, to detect changes while its form is open; empty for a new campaign."""
     if not campaign.pk:
         return ""
     stored = [getattr(campaign, field.attname) for field in Campaign._meta.concrete_fields]  # noqa: SLF001 - public API
@@ -281,7 +281,7 @@ def milestones_won(campaign: Campaign) -> bool:
 
 
 def add_problems(form: WizardForm, error: ValidationError) -> None:
-    """What the campaign's own rules say, at the fields by which the wizard asks it."""
+    """Add the errors of the campaign's checks to the wizard's fields."""
     by_field = error.message_dict if hasattr(error, "error_dict") else {"": error.messages}
     for name, texts in by_field.items():
         field = FIELD_NAMES.get(name, name)

@@ -1,4 +1,4 @@
-"""What a member will see of a campaign that is being made, as far as the form says it already."""
+"""A preview of the campaign as members will see it, from a form that may be incomplete."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from campaigns.admin.wizard.milestone_rows import NEW, NOTHING, POINTS, ROWS, po
 from core.numbers import format_number
 
 ZERO = Decimal(0)
-MAX_POINTS = 10**8  # that the column of points holds
+MAX_POINTS = 10**8  # more than the column of points can hold
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A milestone on the line: its number, where it lies in percent of the way, and what it gives."""
+    """A milestone on the line: its threshold, its position in percent, and what it gives."""
 
     at: int
     percent: float
@@ -39,7 +39,7 @@ class Preview:
 
     @property
     def worth(self) -> str:
-        """What a member gets who reaches all of it once."""
+        """What a member gets by reaching the goal once."""
         counted = {
             "[points]": format_number(sum((stop.points for stop in self.stops), ZERO)),
             "[rewards]": str(sum(stop.is_thing for stop in self.stops)),
@@ -51,9 +51,9 @@ class Preview:
 
 
 def of_form(form: Any) -> Preview:
-    """By what was typed or, on a new page, what the fields begin with.
+    """The preview of what was entered or, on a new page, of the initial values.
 
-    What cannot be read is left out, as are milestones beyond the goal: nobody reaches them.
+    Unreadable values are left out, and so are milestones beyond the goal, which nobody can reach.
     """
     goal = _number(form["target_value"].value()) or 1
     stops = []

@@ -1,4 +1,4 @@
-"""`manage.py receive_sqs`: the worker that takes a hub's events from Amazon SQS."""
+"""`manage.py receive_sqs`: the worker that receives a hub's events from Amazon SQS."""
 
 import signal
 import threading

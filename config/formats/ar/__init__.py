@@ -1,1 +1,1 @@
-"""English."""
+"""Arabic."""

@@ -1,7 +1,7 @@
-"""As browsers write numbers in Arabic: 12,500.5. Django's own formats do not group them.
+"""Numbers as browsers write them in Arabic: 12,500.5. Django's own Arabic formats do not group digits.
 
-Moments and the portal's days look like this: 29 أكتوبر 2026, 18:00 UTC. Fields are filled in as the browser sends
-them (ISO 8601).
+Moments and the portal's days look like this: 29 أكتوبر 2026, 18:00 UTC. Form fields use the browser's format (ISO
+8601).
 """
 
 DECIMAL_SEPARATOR = "."

@@ -1,6 +1,6 @@
-"""Moments are short: 29.10.2026, 18:00 UTC. So are the portal's days; customers read Django's own: 29. Oktober 2026.
+"""Moments and the portal's days are short: 29.10.2026, 18:00 UTC. Customers get Django's formats: 29. Oktober 2026.
 
-Fields are filled in as the browser sends them (ISO 8601), or as Germans write.
+Form fields accept the browser's format (ISO 8601) and German dates.
 """
 
 DATETIME_FORMAT = "d.m.Y, H:i T"

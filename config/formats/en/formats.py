@@ -1,4 +1,4 @@
-"""As the lists write them: 29 Oct 2026, 18:00 UTC."""
+"""The format of the portal's lists: 29 Oct 2026, 18:00 UTC."""
 
 DATE_FORMAT = "j M Y"
 DATETIME_FORMAT = "j M Y, H:i T"

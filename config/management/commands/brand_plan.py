@@ -1,4 +1,4 @@
-"""`manage.py brand_plan`: show how a file differs from a brand, and change nothing."""
+"""`manage.py brand_plan`: show how a file differs from a brand, without changes."""
 
 import sys
 from argparse import ArgumentParser

@@ -1,4 +1,4 @@
-"""`manage.py check_ledger`: prove that balances, ledger, progress, events and scans agree."""
+"""`manage.py check_ledger`: check that balances, ledger, progress, events and scans agree."""
 
 from typing import Any
 

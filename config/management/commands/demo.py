@@ -1,4 +1,4 @@
-"""`manage.py demo`: makes the demo or finds it, and tells people (or with --json programs) how to get in."""
+"""`manage.py demo`: creates or finds the demo, and prints how to log in, for people or as JSON for programs."""
 
 import json
 import os
@@ -25,14 +25,14 @@ from core.errors import DomainError
 from core.json_values import json_number
 
 MAX_CODES_LISTED = 40
-# By its name: it brings most of the platform along, which a second start does not need.
+# Imported by name: it loads most of the platform, which later starts do not need.
 THREE_MONTHS = "config.demo.three_months"
 NOT_FOR_PHONES = "opens after a start without --phone"
 
 
 class Command(BaseCommand):
     help = "Makes two demo brands, or refreshes them, and prints their logins, keys and codes to scan."
-    requires_system_checks: list[str] = []  # bin/run has just migrated; this has to be quick
+    requires_system_checks: list[str] = []  # bin/run has just migrated; this command has to be fast
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object for programs, and nothing else")
@@ -58,10 +58,10 @@ class Command(BaseCommand):
 
 
 def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand], list[Brand]]:
-    """What opens the demo; its brands as they should be, made or mended; and those that got three months of history."""
+    """Create or repair the demo. Returns its credentials, its brands, and those that got a history now."""
     now, lived = timezone.now(), []
     three_months = three_months and import_string(f"{THREE_MONTHS}.may_live")()
-    # One transaction, the file written at its end: what the file says was never true of less than all of it.
+    # One transaction, with the file written at its end, so that the file never describes an incomplete demo.
     with transaction.atomic():
         brands = data.ensure(at=now)
         credentials = Credentials.load()
@@ -80,7 +80,7 @@ def refresh(*, three_months: bool = False) -> tuple[Credentials, list[Brand], li
 
 
 def base_url(credentials: Credentials) -> str:
-    """Where bin/run listens: PORT and HOST as it told us, so that a later call without them still knows."""
+    """The address of bin/run, from its PORT and HOST; later calls without these use the saved one."""
     port = os.environ.get("PORT")
     if not port:
         return credentials.base_url or "http://localhost:8000"
@@ -88,7 +88,7 @@ def base_url(credentials: Credentials) -> str:
 
 
 class BrandSummary:
-    """A brand of the demo, for whoever asks. People whom somebody has removed or renamed since are left out."""
+    """A brand of the demo, for output. People who were removed or renamed in the meantime are left out."""
 
     def __init__(self, plan: Plan, brand: Brand, credentials: Credentials) -> None:
         self.plan, self.brand, self.credentials = plan, brand, credentials
@@ -97,7 +97,7 @@ class BrandSummary:
             plan.address(name): ids[plan.address(name)] for name in CUSTOMERS if plan.address(name) in ids
         }
         self.staff = {plan.address(name): role for name, role in ROLES.items() if plan.address(name) in ids}
-        # In any order, so that two who ask at the same time scarcely get the same ones.
+        # In random order, so that two callers at the same time rarely get the same codes.
         self.codes = list(data.fresh_codes(brand).order_by("?")[:MAX_CODES_LISTED])
 
     @property
@@ -106,12 +106,12 @@ class BrandSummary:
 
     @property
     def page(self) -> str:
-        """Of an unscanned code; browsers take every name under .localhost for this machine."""
+        """The address of an unscanned code's page. Browsers resolve all names under .localhost to this machine."""
         return f"{self.origin}/s/{self.codes[0].code}"
 
     @property
     def is_reached(self) -> bool:
-        """Whether the brand's hostname leads to where bin/run listens; an address in the network is the first's."""
+        """Whether the brand's hostname leads to bin/run; with an address in the network, only the first's does."""
         host = urlsplit(self.credentials.base_url).hostname or ""
         return not hostnames.address_in_network(host) or urlsplit(self.origin).hostname == host
 
@@ -156,7 +156,7 @@ class BrandSummary:
 
 
 def portal(credentials: Credentials) -> list[str]:
-    """Where things are, and who sees all of it."""
+    """Lines with the portal's addresses and the superuser's login."""
     return [
         "",
         line("Portal", f"{credentials.base_url}/admin/"),
@@ -171,6 +171,6 @@ def line(what: str, which: str, more: str = "") -> str:
 
 
 def image_url(code: AuthCode, credentials: Credentials) -> str:
-    # By its name, and only for people: the module brings all views along, a third of this command's time.
+    # Imported by name, and only for people: the module loads all views, a third of this command's time.
     address_of = import_string("authcodes.api.qr_images.image_address")
     return f"{credentials.base_url}{address_of(code)}"

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import OperationalError, transaction
-
 from brands.models.tenants import Brand
 from core.db.statements import query
+from core.db.timeouts import given_up_on_timeout
 from loyalty.models.notifications import Channel
 from loyalty.models.programme.segments import Segment
 from loyalty.notifications import delivery
@@ -32,13 +31,11 @@ COUNT_AUDIENCE = query("campaigns/broadcasts/sql/count_audience.sql", returns=Au
 
 def count(*, brand: Brand, segment: Segment | None, channels: Sequence[str]) -> Audience | None:
     """Count by the segment's last evaluation. None if counting exceeds a page's statement timeout."""
-    try:
-        with transaction.atomic():
-            return COUNT_AUDIENCE.first(
-                brand_id=brand.pk, segment_id=segment.pk if segment else None, channels=usable(brand.pk, channels)
-            )
-    except OperationalError:  # the statement timeout of pages
-        return None
+    with given_up_on_timeout():
+        return COUNT_AUDIENCE.first(
+            brand_id=brand.pk, segment_id=segment.pk if segment else None, channels=usable(brand.pk, channels)
+        )
+    return None
 
 
 def usable(brand_id: int, channels: Sequence[str]) -> list[str]:

@@ -3,10 +3,9 @@
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
-from django.db import OperationalError, transaction
-
 from campaigns.broadcasts.lifecycle import State
 from core.db.statements import query
+from core.db.timeouts import given_up_on_timeout
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.notifications import delivery
 
@@ -38,17 +37,15 @@ def of(broadcast: Broadcast) -> Figures | None:
     """None if counting exceeds a page's statement timeout."""
     if broadcast.figures:
         return Figures(**broadcast.figures)
-    try:
-        with transaction.atomic():
-            return COUNT_OUTCOMES.first(
-                brand_id=broadcast.brand_id,
-                key=broadcast.key,
-                opted_out=delivery.OPTED_OUT,
-                cancelled=delivery.CANCELLED,
-                stopped_at=broadcast.finished_at if broadcast.state == State.CANCELLED else None,
-            )
-    except OperationalError:  # the statement timeout of pages
-        return None
+    with given_up_on_timeout():
+        return COUNT_OUTCOMES.first(
+            brand_id=broadcast.brand_id,
+            key=broadcast.key,
+            opted_out=delivery.OPTED_OUT,
+            cancelled=delivery.CANCELLED,
+            stopped_at=broadcast.finished_at if broadcast.state == State.CANCELLED else None,
+        )
+    return None
 
 
 def settle(*, at: datetime) -> int:

@@ -22,6 +22,7 @@ from rest_framework.response import Response
 
 from core import errors, languages
 from core.api.json_codec import Json, Negotiation, StrictJson
+from core.db.outages import LOCK_NOT_AVAILABLE, QUERY_CANCELED
 from core.errors import CHALLENGE, DomainError
 
 __all__ = ["Json", "Negotiation", "StrictJson", "answer_error", "csrf_failure"]
@@ -58,8 +59,6 @@ TOO_SLOW = gettext_noop(
     "Or try again later."
 )
 BUSY_RETRY_SECONDS = 2
-LOCK_NOT_AVAILABLE = "55P03"
-QUERY_CANCELED = "57014"  # by statement_timeout; what an operator cancels looks the same
 
 
 @dataclass(frozen=True, slots=True)

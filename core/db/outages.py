@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 # A disk or memory that a statement filled is that statement's fault.
 SERVER_AWAY = ("08", "53300", "57P")
 LOCK_NOT_AVAILABLE = "55P03"
+QUERY_CANCELED = "57014"  # by statement_timeout, or by an operator
 PAUSE_SECONDS = 0.5
 # What PostgreSQL needs to read its log after a crash, and some more.
 PATIENCE_SECONDS = 60

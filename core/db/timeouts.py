@@ -1,6 +1,12 @@
 """How long a statement may take that waits for another transaction, or changes many rows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.conf import settings
+from django.db import OperationalError, transaction
+
+from core.db.outages import QUERY_CANCELED
 
 SET_LONG_TIMEOUT = "SET LOCAL statement_timeout = '15min'"  # until the end of the transaction
 
@@ -11,3 +17,17 @@ def add_session_options(options: str) -> None:
     for database in settings.DATABASES.values():
         if "options" in database["OPTIONS"]:
             database["OPTIONS"]["options"] += f" {options}"
+
+
+@contextmanager
+def given_up_on_timeout() -> Iterator[None]:
+    """A transaction that ends without an error, and without effect, when a statement reaches statement_timeout.
+
+    For figures that a page can do without. Other errors of the database are raised.
+    """
+    try:
+        with transaction.atomic():
+            yield
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != QUERY_CANCELED:
+            raise

@@ -28,7 +28,7 @@ from bench.harness import PROJECT, Figure, Scale, say
 PARTS = ["scan", "pairs", "latency", "generate", "growth", "dashboard", "home", "lists", "imports", "exports", "prints"]
 PARTS += ["searches", "expiry", "notifications", "wallets", "timing", "guard", "neighbours", "brand_api"]
 PARTS += ["reference_imports", "member_imports", "rules", "programme", "segments", "replay", "members", "batches"]
-LOADED = {"scan", "pairs"}  # by wrk
+LOADED = {"scan", "pairs"}  # load by wrk
 INSIDE = "BENCH_INSIDE"
 ENVIRONMENT = {
     "DJANGO_SETTINGS_MODULE": "bench.settings",
@@ -75,7 +75,7 @@ def main() -> int:
     report(figures, broken)
     if given.json:
         harness.save(figures, given.json)
-    # A goal depends on the machine, so that one that is missed fails nothing; another tree had the same machine.
+    # Goals depend on the machine, so a missed one is no failure. A comparison ran on the same machine.
     worse = given.against and any(figure.is_missed for figure in figures)
     return 1 if broken or worse else 0
 
@@ -90,7 +90,7 @@ def throwaway() -> Iterator[Path]:
 
 
 def run_with_servers(directory: Path, *, durable: bool) -> int:
-    """This same command again, with new servers. An fsync less would change the figures."""
+    """Run this command again with new servers. Without fsync the figures would differ."""
     environment = {name: text for name, text in os.environ.items() if not name.startswith(("DATABASE_", "REDIS_"))}
     environment |= ENVIRONMENT | {INSIDE: "1", "SECRET_KEY": secrets.token_urlsafe(48)}
     servers = [sys.executable, PROJECT / "bin" / "servers.py", "exec"]
@@ -99,7 +99,7 @@ def run_with_servers(directory: Path, *, durable: bool) -> int:
 
 
 def measure(parts: Sequence[str], scale: Scale) -> tuple[list[Figure], list[str]]:
-    """The figures of each part, measured in a process of its own, and the parts that could not be measured."""
+    """The figures of each part, measured in its own process, and the parts that could not be measured."""
     figures: list[Figure] = []
     broken = []
     for name in parts:
@@ -115,7 +115,7 @@ def measure(parts: Sequence[str], scale: Scale) -> tuple[list[Figure], list[str]
 
 
 def report(figures: Sequence[Figure], broken: Sequence[str]) -> None:
-    """Everything in one table."""
+    """Print everything in one table."""
     say("")
     for figure in figures:
         say(figure.line)
@@ -128,7 +128,7 @@ def called(name: str, file: Path, scale: Scale) -> int:
 
 
 def forked(name: str, file: Path, scale: Scale) -> int:
-    """The same in a fork of this process, so that Django and what its pages need is loaded once for all parts."""
+    """The same in a fork of this process, so that Django and what its pages need are loaded once for all parts."""
     if not apps.ready:
         harness.prepare()
         Client(SERVER_NAME="localhost").get(reverse("admin:login"), secure=True)
@@ -139,7 +139,7 @@ def forked(name: str, file: Path, scale: Scale) -> int:
         try:
             part.run(name, file, scale)
             code = 0
-        except BaseException:  # noqa: BLE001 - the process ends here, whatever it was
+        except BaseException:  # noqa: BLE001 - the process ends here in any case
             traceback.print_exc()
         finally:
             sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""This tree against another one: the same parts in turns, A B B A, each tree with the whole of the same servers.
+"""Compares this tree with another: the same parts in the order A B B A, each tree with the same servers to itself.
 
-Each tree is measured by its own benchmarks, because tables and modules may have other names there. A turn begins on
+Each tree is measured by its own benchmarks, because tables and modules may have other names there. A turn starts on
 servers without databases, roles and keys, and its tree fills them as it does for itself.
 """
 
@@ -21,7 +21,7 @@ from psycopg.sql import SQL, Identifier
 from bench import harness, part
 from bench.harness import DATABASE, PROJECT, Figure, Scale, say
 
-# The sum of all programs' processor time counts: what one of them saves, another may spend.
+# The sum of all programs' processor time counts, because one program may save what another spends.
 COSTS = {
     "scan: processor time of ": "processor time of a scan",
     "platform pair: processor time of ": "processor time of a pair",
@@ -33,14 +33,14 @@ OTHER_ROLES = "SELECT rolname FROM pg_roles WHERE rolname NOT LIKE 'pg\\_%' AND 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A directory with a version of the platform, and what its benchmarks' processes find in their environment."""
+    """A directory with a version of the platform, and the environment of its benchmarks' processes."""
 
     directory: Path
     environment: dict[str, str]
 
     @classmethod
     def at(cls, directory: Path, own: dict[str, str]) -> "Tree":
-        """`own`: what this tree's benchmarks set, which the other's may call by another name."""
+        """`own`: variables that this tree's benchmarks set; the other tree may use other names."""
         neutral = {name: text for name, text in os.environ.items() if name not in own}
         command = [python(directory), "-c", ENVIRONMENT_OF_TREE]
         output = subprocess.run(command, cwd=directory, env=neutral, check=True, capture_output=True, text=True).stdout
@@ -48,7 +48,7 @@ class Tree:
 
 
 def python(directory: Path) -> str:
-    """The tree's own, or where it has none, ours."""
+    """The tree's own interpreter, or ours if it has none."""
     own = directory / ".venv" / "bin" / "python"
     return str(own) if own.exists() else sys.executable
 
@@ -89,13 +89,13 @@ def measure(
 
 
 def in_turns(trees: Sequence[str], rounds: int) -> Iterator[str]:
-    """A B B A: what else the machine does hits both alike."""
+    """In the order A B B A, so that other load on the machine affects both alike."""
     for number in range(rounds):
         yield from trees if number % 2 == 0 else reversed(trees)
 
 
 def turn(name: str, tree: Tree, scale: Scale) -> list[Figure] | None:
-    """A part's figures, or None where it cannot be measured."""
+    """A part's figures, or None if it cannot be measured."""
     data = Path(os.environ["DATA_DIR"])
     before = set(data.iterdir())
     file = data / "figures.json"
@@ -110,7 +110,7 @@ def turn(name: str, tree: Tree, scale: Scale) -> list[Figure] | None:
 
 
 def clear_servers(sockets: Path) -> None:
-    """As they were when they started: what one tree leaves is neither found nor felt by the other."""
+    """Reset the servers to their initial state, so that one tree's data cannot affect the other."""
     with psycopg.connect(host=str(sockets), user=DATABASE, dbname="postgres", autocommit=True) as connection:
         for (name,) in connection.execute(OTHER_DATABASES).fetchall():
             connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
@@ -124,7 +124,7 @@ def clear_servers(sockets: Path) -> None:
 def compared(ours: Sequence[list[Figure]], theirs: Sequence[list[Figure]], *, tolerance: float | None) -> list[Figure]:
     """Each figure that both trees have as a ratio, ours / theirs: the median of the rounds, with its spread.
 
-    Those that count have a goal: with a `tolerance`, ours may be worse by so much. Nothing is a multiple of 0.
+    Figures that count have a goal: with a `tolerance`, ours may be worse by that much. Zeros are skipped.
     """
     rounds = [(by_name(our), by_name(their)) for our, their in zip(ours, theirs, strict=True)]
     figures = []
@@ -155,7 +155,7 @@ def as_ratio(figure: Figure, own: Sequence[float], other: Sequence[float], *, to
 
 
 def counts(figure: Figure) -> bool:
-    """Whether two runs of the same tree agree on it: ratios, medians and processor time, not the slowest of many."""
+    """Whether the figure is stable between two runs of the same tree: ratios, medians, processor time."""
     if figure.name in COSTS.values():
         return True
     return figure.goal is not None and (figure.unit == "x" or figure.name.endswith("p50"))

@@ -1,4 +1,4 @@
-"""Many rows in one statement, INSERT ... SELECT, with the columns and the defaults of their model."""
+"""Inserts many rows in one statement, INSERT ... SELECT, with the columns and the defaults of their model."""
 
 import uuid
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from django.db.models.fields import NOT_PROVIDED
 from django.utils import timezone
 from psycopg.sql import Literal
 
-# Where the model calls Python for each row, PostgreSQL calls its own.
+# PostgreSQL functions in place of Python defaults that the model calls for each row.
 CALLED: dict[Callable[[], Any], str] = {
     timezone.now: "now()",
     uuid.uuid4: "gen_random_uuid()",
@@ -20,10 +20,10 @@ CALLED: dict[Callable[[], Any], str] = {
 
 
 def insert(model: type[Model], rows: str, **values: str) -> str:
-    """A statement that adds `rows`, which is what follows a SELECT's columns: FROM and on.
+    """A statement that adds `rows`, which is the part after a SELECT's columns: FROM and so on.
 
-    `values` has SQL for fields, each by its name, a foreign key's with _id. All others get the model's default.
-    Raises TypeError for a name that is no field of the model, and for a field that is neither named nor has a default.
+    `values` has SQL for fields by name, a foreign key's with _id. All others get the model's default. Raises
+    TypeError for a name that is not a field of the model, and for a field without a value or a default.
     """
     fields = {field.attname: field for field in model._meta.local_concrete_fields}  # noqa: SLF001
     if unknown := values.keys() - fields.keys():
@@ -36,7 +36,7 @@ def insert(model: type[Model], rows: str, **values: str) -> str:
 
 
 def default(field: "Field[Any, Any]") -> str | None:
-    """The field's default as SQL; None where PostgreSQL has it, or NULL is it."""
+    """The field's default as SQL; None if PostgreSQL sets it, or if it is NULL."""
     if field.generated or getattr(field, "auto_now_add", False) or getattr(field, "auto_now", False):
         return None if field.generated else "now()"
     if field.db_default is not NOT_PROVIDED or field.get_internal_type().endswith("AutoField"):

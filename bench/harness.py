@@ -1,4 +1,4 @@
-"""What every benchmark shares: a database with tables, interleaved rounds, figures with verdicts."""
+"""The common part of all benchmarks: a database with tables, interleaved rounds, figures with verdicts."""
 
 import json
 import os
@@ -20,15 +20,15 @@ T = TypeVar("T")
 
 PROJECT = Path(__file__).resolve().parent.parent
 DATABASE = "loyalty"
-EMPTY = "loyalty_empty"  # its tables as migrations leave them, to make more databases from
-# In the environment: how many active earning rules the brand that is measured has, as `--rules` says.
+EMPTY = "loyalty_empty"  # a template database with the tables as migrations create them
+# In the environment: the number of active earning rules of the measured brand, from `--rules`.
 RULES = "BENCH_RULES"
-# No checkpoint may fall into one side's round and not into the other's.
+# A checkpoint must not affect one side's round and spare the other's.
 SERVER_SETTINGS = {"max_wal_size": "16GB", "checkpoint_timeout": "1h"}
 
 
 class Scale(StrEnum):
-    """How much a part does. TINY shows only that it still can be measured: its figures say nothing."""
+    """How much a part does. TINY only shows that it can be measured: its figures mean nothing."""
 
     FULL = "full"
     QUICK = "quick"
@@ -40,7 +40,7 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One result. `goal` is what `value` must reach (`at_least`) or must not exceed; None is for orientation."""
+    """One result. `goal` is the minimum (`at_least`) or maximum of `value`; None means that it is for orientation."""
 
     part: str
     name: str
@@ -73,9 +73,9 @@ def say(words: str) -> None:
 
 
 def prepare() -> None:
-    """Load Django; the first time also give the new database its tables."""
+    """Load Django; the first time, also create the new database's tables."""
     django.setup()
-    connection.settings_dict["ROLES"] = DATABASE  # of all databases that are made from this one
+    connection.settings_dict["ROLES"] = DATABASE  # of all databases that are created from this one
     ready = data_dir() / "ready"
     if not ready.exists():
         with connection.as_owner(), connection.cursor() as cursor:
@@ -94,7 +94,7 @@ def prepare() -> None:
 
 
 def data_dir() -> Path:
-    """Where benchmarks keep what one leaves to the next."""
+    """The directory for data that benchmarks share."""
     directory = Path(os.environ["DATA_DIR"]) / "bench"
     directory.mkdir(exist_ok=True)
     return directory
@@ -110,9 +110,9 @@ def load(file: Path) -> list[Figure]:
 
 
 def interleaved(part: str, rounds: int, ways: Mapping[str, Callable[[], Any]]) -> tuple[dict[str, list[Any]], Figure]:
-    """Each way once per round, every other round backwards: what else the machine does hits all alike.
+    """Run each way once per round, in reverse order every other round, so that other load affects all alike.
 
-    Returns each way's results, and how much of the machine others took meanwhile.
+    Returns each way's results, and how much of the machine other processes used.
     """
     found: dict[str, list[Any]] = {name: [] for name in ways}
     shares = []
@@ -126,7 +126,7 @@ def interleaved(part: str, rounds: int, ways: Mapping[str, Callable[[], Any]]) -
 
 
 def used_by_others(part: str, percent: Sequence[float]) -> Figure:
-    """Beside others who take more than a few percent, no figure is worth much; the ratios suffer least."""
+    """If other processes use more than a few percent, figures are unreliable; ratios suffer least."""
     note = "" if median(percent) < 10 else "not quiet: measure again"
     return Figure(
         part, "of the machine taken by others", median(percent), "%", note=f"{spread(percent)} {note}".strip()
@@ -134,7 +134,7 @@ def used_by_others(part: str, percent: Sequence[float]) -> Figure:
 
 
 def ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
-    """Round by round, because only what ran next to each other is comparable."""
+    """Ratios by round, because only adjacent runs are comparable."""
     return [one / other for one, other in zip(above, below, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Closed-loop load by wrk, and the limits by pgbench."""
+"""Closed-loop load by wrk, and upper limits by pgbench."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ _seed = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How many operations a second, and the microseconds of processor time that one took, by program."""
+    """Operations per second, and the microseconds of processor time per operation, by program."""
 
     rate: float
     operations: int
@@ -37,7 +37,7 @@ class Load:
 
     @property
     def cost(self) -> float:
-        """Of all programs together; less than a tick counts as one."""
+        """The cost of all programs together; less than a tick counts as one."""
         return sum(self.spent.values()) or 1e6 / TICKS / self.operations
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Load:
 
 
 class Meter:
-    """Processor time of servers and of the client, which is a child of this process that ended meanwhile."""
+    """Processor time of servers and of the client, a child of this process that has ended when it is read."""
 
     def __init__(self, programs: dict[str, Server], names: Iterable[str]) -> None:
         self.programs, self.names = programs, names
@@ -59,14 +59,14 @@ class Meter:
         }
 
     def per(self, operations: int) -> dict[str, float]:
-        """Microseconds since the beginning, shared out."""
+        """Microseconds per operation since the start."""
         return {name: (after - self.before[name]) / operations * 1e6 for name, after in self.now().items()}
 
 
 def wrk(path: str, scenario: Scenario, *, seconds: int) -> tuple[int, float]:
-    """8 clients for `seconds`, each request with a code of its own; returns how many requests in how many seconds.
+    """8 clients for `seconds`, each request with its own code. Returns the number of requests and the seconds.
 
-    Raises RuntimeError if one was not answered 200.
+    Raises RuntimeError if a response was not 200.
     """
     if seconds == ONCE:
         return once(path, scenario)
@@ -76,7 +76,7 @@ def wrk(path: str, scenario: Scenario, *, seconds: int) -> tuple[int, float]:
     command += [str(THREADS), str(next(_seed))]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = json.loads(output.rpartition("RESULT ")[2])
-    # The threads run at their own pace, so one may have gone further than half of the requests tells.
+    # The threads run at their own pace, so one may have used more than half of the codes.
     scenario.take(int(found["requests"] * 1.5) + 1_000)
     if found["refused"] or found["broken"]:
         message = f"{path}: {found['refused']} requests refused, {found['broken']} broken of {found['requests']}"
@@ -107,7 +107,7 @@ def metered_wrk(
 
 
 class Pgbench:
-    """The statements in limits/ on a database of their own, on the same server."""
+    """The statements in limits/, on a separate database of the same server."""
 
     name = "limits"
     address = ("-h", f"{os.environ['DATA_DIR']}/run", "-U", "loyalty")
@@ -115,21 +115,21 @@ class Pgbench:
     def __init__(self, scale: Scale) -> None:
         self.codes = scale.pick(1_000_000, 1_000_000, 1_000)
         self.programs = launcher.servers.Programs.installed().postgres / "bin"
-        self.kept = data_dir() / "next_limit"  # from where on codes are unscanned
+        self.kept = data_dir() / "next_limit"  # the index of the first unscanned code
         if not self.kept.exists():
             say("making the database of the limits ...")
             subprocess.run([self.programs / "createdb", *self.address, self.name], check=True)
             self.renew()
 
     def renew(self) -> None:
-        """Tables as new: every code can be scanned once more."""
+        """Recreate the tables: every code can be scanned once more."""
         command = [self.programs / "psql", *self.address, "-q", "-v", "ON_ERROR_STOP=1"]
         command += ["-v", f"codes={self.codes}", "-f", LIMITS / "schema.sql"]
         subprocess.run([*command, self.name], check=True, capture_output=True)
         self.kept.write_text("0")
 
     def run(self, script: str, *, seconds: int) -> Load:
-        """Transactions by 8 clients."""
+        """Run transactions with 8 clients."""
         base = int(self.kept.read_text())
         if base > self.codes - 20_000 * seconds:
             self.renew()

@@ -1,7 +1,7 @@
-"""The platform's main job written plainly with Django's ORM and one Celery task per scan: the peer to beat.
+"""The platform's main task in plain Django ORM with one Celery task per scan: the baseline to beat.
 
-It writes the same rows (scan, stored event, ledger, balance, progress, level, consequences) with the usual means, and
-does less: no rate limit, no signed codes, no recall, no idempotency, no retries, no point limits.
+It writes the same rows (scan, stored event, ledger, balance, progress, level, follow-up events) with the usual
+means, and does less: no rate limit, no signed codes, no recall, no idempotency, no retries, no point limits.
 """
 
 import uuid
@@ -27,7 +27,7 @@ KIND = "bench-scan"
 
 
 def scan(*, code: str, user: User, brand_id: int, place: dict[str, Any]) -> dict[str, Any]:
-    """Take a slot of the code, record the scan, store its event; the accrual follows by Celery."""
+    """Use one of the code's scans, record the scan, store its event; the accrual follows in Celery."""
     at = timezone.now()
     with transaction.atomic():
         codes = AuthCode.objects.select_related("batch", "product").select_for_update(of=("self",))
@@ -53,7 +53,7 @@ def scan(*, code: str, user: User, brand_id: int, place: dict[str, Any]) -> dict
             scan_count=found.scan_count,
             latitude=place.get("latitude"),
             longitude=place.get("longitude"),
-            located_at=at,  # keeps the platform's own worker from naming the place
+            located_at=at,  # keeps the platform's own worker from geocoding it
             scanned_at=at,
         )
         store_event(KIND, brand_id, user.pk, {"authCode": found.code, "title": found.product.title}, made.pk)
@@ -74,7 +74,7 @@ def level_of(user_id: int, brand_id: int) -> BrandLevel:
 
 
 def store_event(kind: str, brand_id: int, user_id: int, payload: dict[str, Any], event_id: uuid.UUID) -> Event:
-    """Ignored, so that the platform's own worker lets it be."""
+    """Stored as ignored, so that the platform's own worker skips it."""
     return Event.objects.create(
         event_id=event_id,
         source="bench",
@@ -87,7 +87,7 @@ def store_event(kind: str, brand_id: int, user_id: int, payload: dict[str, Any],
 
 @shared_task
 def accrue(scan_id: str) -> None:
-    """Ledger line, balance, progress, milestones, level, and the events that follow: one commit."""
+    """Ledger entry, balance, progress, milestones, level, and the events that follow: one commit."""
     with transaction.atomic():
         made = Scan.objects.select_related("brand", "product").get(pk=scan_id)
         event = Event.objects.get(brand=made.brand, source="bench", event_id=made.pk)

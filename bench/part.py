@@ -1,4 +1,4 @@
-"""Runs one benchmark in a process of its own, beside running servers: `python -m bench.part NAME FILE [--quick]`."""
+"""Runs one benchmark in its own process, next to running servers: `python -m bench.part NAME FILE [--quick]`."""
 
 import argparse
 from dataclasses import replace
@@ -22,18 +22,18 @@ def main() -> None:
 
 
 def options(scale: Scale) -> list[str]:
-    """As older trees know them too, which `python -m bench --against` measures."""
+    """Options that older trees know, too, for `python -m bench --against`."""
     return [] if scale is Scale.FULL else [f"--{scale}"]
 
 
 def module_of(name: str) -> str:
-    """Where a part is, below bench/parts."""
+    """The module of a part, below bench/parts."""
     path = next((PROJECT / "bench" / "parts").rglob(f"{name}.py"))
     return ".".join(path.relative_to(PROJECT).with_suffix("").parts)
 
 
 def run(name: str, file: Path, scale: Scale) -> None:
-    # Not before Django is set up: they import models.
+    # Imported after Django is set up, because parts import models.
     part = import_module(module_of(name))
     figures = part.measure(scale)
     if scale is Scale.TINY:

@@ -1,4 +1,4 @@
-"""Processor time: what processes used, and how much of the machine others took meanwhile."""
+"""Processor time: what processes used, and how much of the machine other processes used at the same time."""
 
 import contextlib
 import os
@@ -11,14 +11,14 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Others:
-    """`share` of all processors' time that went to processes that are none of ours."""
+    """`share`: the fraction of all processor time that other processes used."""
 
     share: float = 0.0
 
 
 @contextlib.contextmanager
 def watched() -> Iterator[Others]:
-    """Fills its `share` in at the end."""
+    """Sets the `share` at the end."""
     found = Others()
     before = _machine(), seconds(root())
     yield found
@@ -28,7 +28,7 @@ def watched() -> Iterator[Others]:
 
 
 def root() -> int:
-    """The process that started everything of this benchmark: the one of the servers."""
+    """The process that started everything in this benchmark: the servers' launcher."""
     pid = os.getpid()
     while "servers.py" not in Path(f"/proc/{pid}/cmdline").read_text():
         pid = _parent(pid)
@@ -36,7 +36,7 @@ def root() -> int:
 
 
 def seconds(pid: int) -> float:
-    """What a process and all below it have used so far, ended children included."""
+    """Seconds used so far by a process and all its descendants, including ended children."""
     return sum(map(_own_seconds, family(pid)))
 
 
@@ -51,7 +51,7 @@ def children() -> dict[int, list[int]]:
     """The processes of the machine by their parent."""
     found: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ended while we looked
+        with contextlib.suppress(OSError):  # it ended during the loop
             found.setdefault(_parent(int(entry.name)), []).append(int(entry.name))
     return found
 
@@ -67,12 +67,12 @@ def _own_seconds(pid: int) -> float:
 
 
 def _fields(pid: int) -> list[str]:
-    # "pid (name) state parent ...": the name may hold anything
+    # "pid (name) state parent ...": the name may contain anything
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def _machine() -> tuple[float, float]:
-    """Seconds that all processors together were busy, and that they had."""
+    """Seconds that all processors together were busy, and their total."""
     line = Path("/proc/stat").read_text().partition("\n")[0]
     user, nice, system, idle, waiting, *rest = [int(word) / TICKS for word in line.split()[1:9]]
     busy = user + nice + system + sum(rest)

@@ -6,12 +6,12 @@ from bench.harness import RULES
 from brands.models.tenants import Brand
 from campaigns.models.earning_rules import EarningRule
 
-# One in five rules asks for nothing that the action itself decides by, so each action is tried on it.
+# One in five rules has no condition on the action itself, so it is evaluated for each action.
 EVERY = 5
 
 
 def wanted() -> int:
-    """How many rules `--rules` asks for."""
+    """The number of rules from `--rules`."""
     return int(os.environ.get(RULES) or 0)
 
 
@@ -20,7 +20,7 @@ def add(brand: Brand, count: int) -> None:
 
 
 def rule(brand: Brand, number: int) -> EarningRule:
-    """Most are about a category that the product has not; of the others two match, and the last also has limits."""
+    """Most rules are for a category that the product does not have. Of the others two match; the last has limits."""
     conditions = [
         {"field": "weekday", "operator": "in", "value": [1, 2, 3, 4, 5, 6, 7]},
         {"field": "channel", "operator": "not_in", "value": ["shop", "till"]},

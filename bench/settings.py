@@ -1,4 +1,4 @@
-"""The platform's settings, with the views that benchmarks compare it to and without what would end a measurement."""
+"""The platform's settings, with the views for comparison and without anything that would interrupt a measurement."""
 
 import os
 from datetime import timedelta
@@ -9,12 +9,12 @@ from config.settings import RATE_LIMITS, SIMPLE_JWT
 
 ROOT_URLCONF = "bench.server.urls"
 CELERY_IMPORTS = ["bench.orm"]
-# Off in the control of `neighbours`.
+# Off in the control rounds of `neighbours`.
 FAIR_SHARES = os.environ.get("BENCH_FAIR_SHARES") != "0"
 CELERY_TASK_DEFAULT_QUEUE = "regular" if FAIR_SHARES else "work"
 ACCESS_TOKEN_MINUTES = 600
 SIMPLE_JWT = SIMPLE_JWT | {"ACCESS_TOKEN_LIFETIME": timedelta(minutes=ACCESS_TOKEN_MINUTES)}
-# Out of reach, yet asked at every request.
+# Never reached, but checked at every request.
 RATE_LIMITS = {
     name: "100000000/day" if name.startswith("plain_codes") else "1000000/minute" if name == "scan" else rate
     for name, rate in RATE_LIMITS.items()

@@ -1,4 +1,4 @@
-"""The same with Celery as it comes: what a worker of plain tasks would run with."""
+"""The same with Celery's defaults, as for a worker of plain tasks."""
 
 from bench import settings
 

@@ -1,4 +1,4 @@
-"""The platform as it is shipped, run for a benchmark: web, worker and beat, with the processor time they take."""
+"""Runs the platform as shipped for a benchmark: web, worker and beat, and measures their processor time."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ STOP_SECONDS = 10
 
 
 def free_port() -> int:
-    """A port of this run alone: web servers share a port without a word, also with another benchmark's."""
+    """A port for this run only: web servers share a port silently, even with another benchmark's."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
@@ -34,9 +34,9 @@ def shipped() -> launcher.Site:
 
 
 def commands(scale: Scale, *needed: str) -> dict[str, list[str]]:
-    """As bin/run has them, but for the number of processes that credit points.
+    """As in bin/run, except for the number of processes that credit points.
 
-    At the tiny scale only the `needed` ones, with one process of the web: each loads the platform for seconds.
+    At the tiny scale only the `needed` ones, with one web process: each takes seconds to load the platform.
     """
     found = launcher.commands(shipped())
     worker, web = found["worker"], found["web"]
@@ -56,7 +56,7 @@ def stock_worker() -> dict[str, list[str]]:
 def running(
     programs: dict[str, list[str]], scale: Scale, *, settings: str = "bench.settings"
 ) -> Iterator[dict[str, Server]]:
-    """Start `programs` (python -m ...); with a web among them, return once it answers."""
+    """Start `programs` (python -m ...); if one is the web server, return once it answers."""
     site = shipped()
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": settings, "PYTHONUNBUFFERED": "1"}
     started: dict[str, Server] = {}
@@ -88,6 +88,6 @@ def seconds(programs: dict[str, Server], name: str) -> float:
 
 
 def _pid(server: str) -> int:
-    """The first process of one of the embedded servers, which are children of what started us all."""
+    """The main process of an embedded server, a child of the process that started everything."""
     children = processor.children()[processor.root()]
     return next(pid for pid in children if Path(f"/proc/{pid}/cwd").readlink().name == server)

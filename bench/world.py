@@ -1,4 +1,4 @@
-"""Fills a database with a brand, its customers, codes and history; every benchmark begins here."""
+"""Fills a database with a brand, its customers, codes and history, for every benchmark."""
 
 import json
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ ADD_USERS = fill.insert(
 ADD_MEMBERS = fill.insert(UserPoints, "FROM person", user_id="id", brand_id="%(brand)s", current_level="'Bronze'")
 ADD_CUSTOMERS = f"WITH person AS ({ADD_USERS}) {ADD_MEMBERS}"
 
-# As the triggers would, one customer after the other.
+# As the triggers would for each customer.
 ADD_WORDS = fill.insert(
     CustomerWord,
     """
@@ -56,7 +56,7 @@ ADD_WORDS = fill.insert(
     word="w.word",
 )
 
-# A ledger line of `past`.
+# A ledger entry of `past`.
 EARNED = {
     "brand_id": "%(brand)s",
     "user_point_id": "user_point_id",
@@ -68,7 +68,7 @@ EARNED = {
     "updated_at": "at",
 }
 
-# Every scanned code awarded and delivered too: one statement per table, foreign keys unchecked.
+# Every scanned code is also awarded and delivered: one statement per table, without foreign key checks.
 HISTORY = (
     """
     CREATE TEMPORARY TABLE past AS
@@ -129,7 +129,7 @@ HISTORY = (
     "DROP TABLE past",
 )
 
-# Fresh codes lie scattered among the scanned ones.
+# Fresh codes are scattered among the scanned ones.
 MIXED_CODES = fill.insert(
     AuthCode,
     "FROM generate_series(1, %(count)s) i",
@@ -144,13 +144,13 @@ MIXED_CODES = fill.insert(
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A brand with `quantity` unscanned codes, of which the first `used` may be scanned meanwhile."""
+    """A brand with `quantity` unscanned codes at first; the first `used` may have been scanned since."""
 
     quantity: int
     tokens: Path
 
     def take(self, count: int) -> int:
-        """Set `count` codes aside; returns the place of the first of them in scanning order."""
+        """Reserve `count` codes. Returns the place of the first of them in scanning order."""
         cursor = data_dir() / "next_code"
         first = int(cursor.read_text()) if cursor.exists() else 0
         if first + count > self.quantity:
@@ -160,18 +160,18 @@ class Scenario:
         return first
 
     def code(self, place: int) -> str:
-        """Scattered over the batch: neighbours in time are no neighbours in the index."""
+        """Scattered over the batch: consecutive scans are not adjacent in the index."""
         return f"{PREFIX}{(place * 7_368_787) % self.quantity:0{WIDTH}}"
 
 
 def ensure(scale: Scale) -> Scenario:
-    """The database's one world, made by whichever benchmark comes first."""
+    """The database's only world, created by the first benchmark."""
     codes, customers = scale.pick((1_000_000, CUSTOMERS), (300_000, CUSTOMERS), (2_000, 50))
     kept = data_dir() / "world.json"
     if not kept.exists():
         say(f"making {codes:,} codes ...")
         brand = build(customers=customers, codes=codes)
-        # No table is empty in real life, and on an empty one PostgreSQL plans differently.
+        # Production tables are never empty, and PostgreSQL plans differently on empty ones.
         few = customers // 10
         mix(brand, brand.products.get(), customers=customers, fresh=few, scanned=20 * few, prefix="A")
         file = data_dir() / "tokens"
@@ -183,7 +183,7 @@ def ensure(scale: Scale) -> Scenario:
 
 
 def build(*, customers: int, codes: int, history: int = 0) -> Brand:
-    """A brand with levels, a campaign with milestones, customers, fresh codes, and `history` scans long done."""
+    """A brand with levels, a campaign with milestones, customers, fresh codes, and `history` old scans."""
     brand = factories.brand()
     for name, threshold in (("Bronze", 0), ("Silver", 100), ("Gold", 1_000_000)):
         factories.level(brand, name, threshold)
@@ -230,21 +230,21 @@ def batch_of(brand: Brand, product: Product, *, quantity: int, prefix: str) -> B
 
 
 def access_tokens(brand: Brand) -> list[str]:
-    """Of customers scattered over all of the brand's."""
+    """Tokens of customers scattered over all of the brand's."""
     users = list(User.objects.filter(registered_brand=brand).order_by("pk"))
     now = timezone.now()
     return [tokens.issue(user=user, brand=brand, at=now).access for user in users[:: max(1, len(users) // TOKENS)]]
 
 
 def forget_unsettled() -> None:
-    """Leave no work to the workers of the next benchmark."""
+    """Leave no work for the workers of the next benchmark."""
     run("DELETE FROM events_event WHERE status = 'pending'")
     run("UPDATE authcodes_scan SET points_status = 'not_eligible' WHERE points_status = 'pending'")
     redis.Redis.from_url(settings.REDIS_URL).flushdb()
 
 
 def use_database(name: str, *, new: bool = False) -> None:
-    """Turn to another database of the same server; a `new` one has empty tables."""
+    """Switch to another database of the same server; a `new` one has empty tables."""
     if new:
         use_database("postgres")
         run(f'DROP DATABASE IF EXISTS "{name}"')
@@ -265,7 +265,7 @@ def add_customers(brand: Brand, count: int, *, called: str = "bench", named: str
 
 
 def run(statement: str, parameters: Mapping[str, object] | None = None) -> None:
-    """As the tables' owner, who may do what the application may not."""
+    """Run as the tables' owner, who has rights that the application lacks."""
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute(statement, parameters)
 

@@ -1,4 +1,4 @@
-"""Puts pip into the environment that runs this file, where Debian's python3-venv and its ensurepip are missing."""
+"""Installs pip into the environment that runs this file, if Debian's python3-venv and its ensurepip are missing."""
 
 import hashlib
 import os
@@ -16,11 +16,11 @@ SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
 
 
 def fetch(url: str) -> bytes:
-    # A bare system has no certificates to check against either. SHA256 above decides what we accept, not the sender.
+    # A bare system has no CA certificates either. The SHA256 above decides what is accepted.
     unchecked = ssl.create_default_context()
     unchecked.check_hostname = False
     unchecked.verify_mode = ssl.CERT_NONE
-    with urlopen(url, timeout=60, context=unchecked) as answer:  # noqa: S310 - the package index we were given
+    with urlopen(url, timeout=60, context=unchecked) as answer:  # noqa: S310 - the configured package index
         return bytes(answer.read())
 
 
@@ -36,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         wheel = Path(directory) / WHEEL
         wheel.write_bytes(content)
-        # pip runs from inside its own wheel.
+        # pip can run from inside its own wheel.
         pip = [sys.executable, f"{wheel}/pip", "install", "--quiet", "--no-index", "--root-user-action=ignore"]
         subprocess.run([*pip, str(wheel)], check=True)
 

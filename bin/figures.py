@@ -1,8 +1,8 @@
-"""Prints what one tree of the project, or two side by side, measure: sizes, names, SQL, settings.
+"""Prints figures of one tree of the project, or of several side by side: sizes, names, SQL, settings.
 
 python bin/figures.py [--minutes M,...] [TREE ...]      Markdown, a column per tree; without a tree, this one
 
-A tree is a folder, such as a worktree of an older commit. Nothing in it is run, so how long its tests take is told:
+A tree is a folder, such as a worktree of an older commit. Nothing in it is run, so their test time is an argument:
 `--minutes 13.5,5.8` are the minutes of `bin/test --all`, one figure for each tree.
 """
 
@@ -23,7 +23,7 @@ SUPPRESSION = re.compile(r"#\s*(noqa|type: ignore|pragma: no cover)")
 SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH \w+ AS)\b[\s\S]*\b(FROM|SET|VALUES|SELECT)\b")
 ENVIRONMENT = re.compile(
     r"\benv(?:ironment)?(?:\.\w+)?\(\s*\"([A-Z][A-Z0-9_]+)\"|"
-    # Not what a WSGI server says of a request, and not what we set for others.
+    # Excludes what a WSGI server reads of a request, and what we set for other programs.
     r"\bos\.environ(?:\.get\(\s*\"([A-Z][A-Z0-9_]+)\"|\[\s*\"([A-Z][A-Z0-9_]+)\"\](?!\s*=[^=]))"
 )
 
@@ -45,7 +45,7 @@ class Module:
 
     @property
     def functions(self) -> Iterator[int]:
-        """The lines of each function, with its decorators."""
+        """The number of lines of each function, with its decorators."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
@@ -98,7 +98,7 @@ class Project:
 
     @property
     def handwritten_answers(self) -> int:
-        """Functions that put an answer of the API together beside its serializer."""
+        """Functions that build an API answer by hand besides its serializer."""
         return sum(
             isinstance(node, ast.FunctionDef) and node.name.startswith("present")
             for module in self.application
@@ -107,7 +107,7 @@ class Project:
 
     @property
     def serializers(self) -> tuple[int, int]:
-        """How many output serializers write answers, themselves or inside another one, and how many there are."""
+        """How many output serializers are used for answers, directly or nested, and how many there are."""
         classes = {
             node.name: node
             for module in self.application
@@ -132,7 +132,7 @@ class Project:
 
 
 def ancestors(name: str, classes: dict[str, ast.ClassDef]) -> Iterator[str]:
-    """The names of all classes that a class derives from, as far as the tree defines them."""
+    """The names of all base classes of a class, as far as the tree defines them."""
     for base in classes[name].bases:
         parent = ast.unparse(base).partition("[")[0].rpartition(".")[2]
         yield parent
@@ -141,7 +141,7 @@ def ancestors(name: str, classes: dict[str, ast.ClassDef]) -> Iterator[str]:
 
 
 def serializing(tree: ast.Module) -> Iterator[str]:
-    """Names of serializers that something is written with: X.serialize(...), list_output(X), serializer_class = X."""
+    """Names of serializers in use: X.serialize(...), list_output(X), serializer_class = X."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr == "serialize" and isinstance(node.value, ast.Name):
             yield node.value.id
@@ -157,7 +157,7 @@ def spread(numbers: list[int]) -> str:
 
 
 def largest_folder(modules: list[Module]) -> str:
-    """What only makes a folder a package is no module to look through."""
+    """The folder with the most modules. Files that only make a folder a package do not count."""
     counts = Counter(module.path.parent for module in modules if module.path.name != "__init__.py")
     [(folder, number)] = counts.most_common(1)
     return f"{number} ({folder.as_posix()})"

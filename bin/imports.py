@@ -1,15 +1,15 @@
-"""Knows which Python files of the project import which, read from their source: nothing is run."""
+"""The import graph of the project's Python files, read from their source: nothing is run."""
 
 import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-# Caches, environments and data are no part of the project.
+# Caches, environments and data are not part of the project.
 HIDDEN_OR_DATA = {"var", "node_modules"}
 
 
 def python_files(root: Path) -> Iterator[str]:
-    """Paths below `root`, as Git writes them."""
+    """Paths relative to `root`, in Git's notation."""
     for path in root.rglob("*.py"):
         parts = path.relative_to(root).parts
         if not any(part.startswith(".") or part in HIDDEN_OR_DATA for part in parts):
@@ -22,7 +22,7 @@ def module_name(path: str) -> str:
 
 
 def imported_names(source: str, *, package: str) -> set[str]:
-    """What a file imports, wherever in it; of `from a import b` both, because `b` may be a module."""
+    """The names that a file imports anywhere in it; for `from a import b` both, because `b` may be a module."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -36,7 +36,7 @@ def imported_names(source: str, *, package: str) -> set[str]:
 
 
 def import_graph(root: Path) -> dict[str, set[str]]:
-    """For each path the names that it imports."""
+    """The imported names by path."""
     return {
         path: imported_names(
             (root / path).read_text(),
@@ -47,6 +47,6 @@ def import_graph(root: Path) -> dict[str, set[str]]:
 
 
 def importers(graph: dict[str, set[str]], paths: Iterable[str]) -> set[str]:
-    """The files that import one of `paths` themselves, not by way of another."""
+    """The files that import one of `paths` directly."""
     wanted = {module_name(path) for path in paths if path.endswith(".py")}
     return {path for path, names in graph.items() if names & wanted}

@@ -1,4 +1,4 @@
-"""What bin/run does once .venv stands: servers, migrations, demo, then web, worker and beat until they are stopped."""
+"""What bin/run does once .venv exists: servers, migrations, demo, then web, worker and beat until they are stopped."""
 
 import argparse
 import contextlib
@@ -22,16 +22,16 @@ from embedded.datadir import PROJECT, ServerError
 from embedded.server import Server
 
 STOP_SECONDS = 10
-# A process that ends more often than this within so many seconds is not started again.
+# A process that ends more often than this within this many seconds is not restarted.
 MAX_ENDS, ENDS_SECONDS = 5, 60
 READY_SECONDS = 60
-# A database that DATABASE_URL names makes the settings expect a portal on the internet; this one listens here.
+# With DATABASE_URL, the settings expect a portal on the internet; this one listens locally.
 LOCAL = {"ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1,[::1]", "HTTPS": "0"}
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where the platform listens and keeps its files."""
+    """The platform's address and its data directory."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ class Site:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of every process of the platform."""
+        """The environment of every process of the platform."""
         found = {**LOCAL, **given()}
         if self.for_phones:
             found |= phone.settings(self.host, self.port, hosts=found["ALLOWED_HOSTS"])
@@ -101,7 +101,7 @@ def given() -> dict[str, str]:
 
 
 def check_port_free(site: Site) -> None:
-    """Raise ServerError where something else listens on the port already."""
+    """Raise ServerError if another program listens on the port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(site.host, site.port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -113,7 +113,7 @@ def check_port_free(site: Site) -> None:
 
 
 def save_secret_key(data_dir: Path) -> None:
-    """Make the installation's own secret key the first time."""
+    """Create the installation's own secret key on the first start."""
     kept = data_dir / "secret_key"
     if not kept.exists():
         unfinished = kept.with_suffix(".new")
@@ -123,9 +123,9 @@ def save_secret_key(data_dir: Path) -> None:
 
 
 def manage(*commands: str, environment: dict[str, str]) -> None:
-    """Run commands of manage.py beside each other to their ends; their words go to the screen.
+    """Run commands of manage.py in parallel to their ends; their output goes to the screen.
 
-    Raises ServerError when one fails.
+    Raises ServerError if one fails.
     """
     program = [sys.executable, str(PROJECT / "manage.py")]
     children: list[subprocess.Popen[bytes]] = []
@@ -144,7 +144,7 @@ def manage(*commands: str, environment: dict[str, str]) -> None:
 
 @contextlib.contextmanager
 def platform(site: Site, environment: dict[str, str]) -> Iterator[list[Server]]:
-    """Web, workers and beat, each with a log of its own; stopped together at the end."""
+    """Web, workers and beat, each with its own log; all are stopped together at the end."""
     programs: list[Server] = []
     try:
         programs.extend(start_program(site, environment, name) for name in commands(site))
@@ -160,17 +160,17 @@ def start_program(site: Site, environment: dict[str, str], name: str) -> Server:
 
 
 def commands(site: Site) -> dict[str, list[str]]:
-    # As modules, because the scripts in .venv/bin name the directory where .venv was made.
+    # As modules, because the scripts in .venv/bin contain the path where .venv was created.
     web = (
         f"granian --interface wsgi --host {site.host} --port {site.port} --workers 2 --blocking-threads 512 "
         f"--backpressure 512 --no-ws --workers-kill-timeout {STOP_SECONDS - 2} config.wsgi:application"
     )
     worker = "celery -A config worker -n points@%h -Q events --concurrency 3"
-    # Long work has processes of its own, so that it never keeps points waiting.
+    # Jobs have their own processes, so that they never delay points.
     jobs = "celery -A config worker -n work@%h -Q work --concurrency 4"
-    # What beat calls waits for no job.
+    # Periodic tasks do not wait for jobs.
     regular = "celery -A config worker -n regular@%h -Q regular --pool threads --concurrency 2"
-    # It waits for other people's servers most of the time.
+    # It waits for third-party servers most of the time.
     sender = "celery -A config worker -n outgoing@%h -Q outgoing --pool threads --concurrency 12"
     beat = "celery -A config beat --schedule"
     return {
@@ -184,9 +184,9 @@ def commands(site: Site) -> dict[str, list[str]]:
 
 
 def watch(site: Site, *, servers: list[Server], programs: list[Server]) -> Never:
-    """Say when the portal answers, and start again whatever ends.
+    """Report when the portal answers, and restart processes that end.
 
-    Raises ServerError, with the last words of what does not start or ends again and again.
+    Raises ServerError, with the last lines of a program that does not start or keeps ending.
     """
     deadline, ready = time.monotonic() + READY_SECONDS, False
     ends: dict[str, list[float]] = {}
@@ -207,7 +207,7 @@ def watch(site: Site, *, servers: list[Server], programs: list[Server]) -> Never
 
 
 def started_again(dead: Server, ends: list[float], *, is_ready: bool) -> Server:
-    """Another in the place of `dead`, which ended at `ends` before. Raises ServerError where that is no use."""
+    """A replacement for `dead`, which ended at `ends` before. Raises ServerError if a restart is pointless."""
     now = time.monotonic()
     ends[:] = [*(end for end in ends if now - end < ENDS_SECONDS), now]
     how = f"{dead.name} ended (exit code {dead.process.returncode})"
@@ -216,12 +216,12 @@ def started_again(dead: Server, ends: list[float], *, is_ready: bool) -> Server:
         message = f"{how}{again}, so everything stops. {dead.last_words()}"
         raise ServerError(message)
     say(f"{how}; starting it again (log of before: {dead.log.with_suffix('.log.1')})")
-    processes.signal_group(dead.process, signal.SIGKILL)  # what it left behind would keep its port or its work
+    processes.signal_group(dead.process, signal.SIGKILL)  # leftover children would keep its port or its work
     return dead.start_again()
 
 
 def answers(site: Site) -> bool:
-    """Whether the web processes answer at all; a refusal of this host's name is an answer too."""
+    """Whether the web processes answer at all; an error about this host's name counts, too."""
     with contextlib.closing(http.client.HTTPConnection(site.address, site.port, timeout=2)) as connection:
         try:
             connection.request("GET", "/healthz")

@@ -1,8 +1,8 @@
-"""Writes portal/static/portal/right_to_left.css: django-unfold's classes of one side, for pages that run the other way.
+"""Writes portal/static/portal/right_to_left.css: mirrored versions of django-unfold's one-sided classes.
 
-django-unfold's stylesheet is compiled, and says left and right. Here stands for each of its classes that a template of
-the portal uses what it means where a page runs from right to left. Run it after an update of django-unfold, and when a
-template uses a new class (tests/portal/test_catalogues.py says so):
+django-unfold's stylesheet is compiled, and contains left and right. For each of its classes that a template of the
+portal uses, this file has the rule for pages that run from right to left. Run it after an update of django-unfold, and
+when a template uses a new class (tests/portal/test_catalogues.py reports that):
 
     .venv/bin/python bin/mirror_styles.py
 """
@@ -34,7 +34,7 @@ def package() -> Path:
 
 
 def words() -> set[str]:
-    """Whatever stands between spaces and quotes in templates, scripts and code: the classes among it are used."""
+    """All strings between spaces and quotes in templates, scripts and code, which include all used classes."""
     files = [*(package() / "templates").rglob("*.html"), *(package() / "contrib/filters").rglob("*.html")]
     files += [package() / "widgets.py"]
     for room in ROOMS:
@@ -43,7 +43,7 @@ def words() -> set[str]:
 
 
 def rules(css: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Of each rule the queries around it, its selector and its declarations, in order."""
+    """For each rule the queries around it, its selector and its declarations, in order."""
     around: list[str] = []
     begin, place = 0, 0
     while place < len(css):
@@ -65,20 +65,20 @@ def rules(css: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
 
 
 def class_of(selector: str) -> str:
-    """The utility class that a selector is for; empty where it is another kind of selector."""
+    """The utility class of a selector; empty for another kind of selector."""
     result = re.match(r"(?::is\()?\.((?:\\.|[\w-])+)", selector)
     return re.sub(r"\\(.)", r"\1", result[1]) if result else ""
 
 
 def mirrored(selector: str, declarations: str) -> Iterator[str]:
-    """The rules for the other direction; none where the declarations name no side, or both alike."""
+    """The rules for the other direction; none if the declarations name no side, or both alike."""
     names = dict(each.split(":", 1) for each in declarations.split(";") if ":" in each)
     names = {name.strip(): value.strip() for name, value in names.items()}
     turned, kept = {}, {}
     for name, value in names.items():
         if name == "text-align" and value in SIDES:
             turned[name] = SIDES[value]
-        elif SIDED.fullmatch(name) and "50%" not in value:  # the middle is the middle
+        elif SIDED.fullmatch(name) and "50%" not in value:  # the middle stays the middle
             other = re.sub("left|right", lambda side: SIDES[side[0]], name)
             turned[other] = value
             if other not in names:
@@ -100,7 +100,7 @@ def reset(name: str, value: str) -> str:
 
 
 def unless_both(selector: str, name: str) -> str:
-    """Where an element has a class of the other side too, that one says what this side is."""
+    """Except elements that also have a class for the other side, which then defines this side."""
     part = SIDED.fullmatch(name)
     kind = (part[1] or "") if part else ""
     other = SIDES["left" if "left" in name else "right"]
@@ -117,7 +117,7 @@ def written(declarations: dict[str, str]) -> str:
 
 
 def needed() -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """The rules of django-unfold that name a side and are used: by a class in a template, or by the parts it draws."""
+    """The one-sided rules of django-unfold that are in use: by a class in a template, or by its own widgets."""
     used = words()
     for around, selector, declarations in rules((package() / "static/unfold/css/styles.css").read_text()):
         name = class_of(selector)

@@ -1,4 +1,4 @@
-"""bin/run --phone: a try-out that a phone in the same network opens."""
+"""bin/run --phone: a trial on a phone in the same network."""
 
 import os
 import socket
@@ -6,8 +6,8 @@ from ipaddress import IPv4Address
 
 from embedded.datadir import ServerError
 
-# RFC 5737: the address of nobody. A UDP socket that is connected there sends nothing, yet knows by which of this
-# machine's addresses it would.
+# RFC 5737: an address that nobody uses. Connecting a UDP socket sends nothing, but selects the address of this machine
+# that it would use.
 ELSEWHERE = ("203.0.113.1", 9)
 TRUE = {"1", "true", "yes", "on"}
 ADVICE = """A phone in the same network opens this address, and the codes of the demo's first brand with its camera app.
@@ -16,7 +16,7 @@ If a phone cannot open it, a firewall of this machine or of the network keeps it
 
 
 def local_address(elsewhere: tuple[str, int] = ELSEWHERE) -> str:
-    """HOST, else this machine's address in its network. Raises ServerError where no phone could open it."""
+    """HOST, else this machine's address in its network. Raises ServerError if no phone could open it."""
     if os.environ.get("HTTPS", "").lower() in TRUE:
         message = "--phone serves http, and HTTPS is on: unset HTTPS, or have a proxy serve https without --phone"
         raise ServerError(message)
@@ -36,7 +36,7 @@ def local_address(elsewhere: tuple[str, int] = ELSEWHERE) -> str:
 
 
 def check_reachable(address: str) -> str:
-    """`address`. Raises ServerError where it is none that another device can open."""
+    """`address`. Raises ServerError if other devices cannot open it."""
     try:
         found = IPv4Address(address)
     except ValueError:
@@ -48,7 +48,7 @@ def check_reachable(address: str) -> str:
 
 
 def settings(address: str, port: int, *, hosts: str) -> dict[str, str]:
-    """What the platform has to know so that all links lead to `address`; `hosts` are its other ALLOWED_HOSTS."""
+    """Settings that make all links lead to `address`; `hosts` are its other ALLOWED_HOSTS."""
     return {
         "HOST": address,
         "HTTPS": "0",

@@ -1,9 +1,9 @@
-"""Makes the portal's fonts: of Material Symbols the icons that the portal uses, and of Inter the letters of most pages.
+"""Makes the portal's fonts: the Material Symbols icons that the portal uses, and the Inter letters of most pages.
 
     .venv/bin/python bin/portal_fonts.py
 
-django-unfold brings both whole, 750 kB for a page. What is made here is loaded in their place; a letter that is not in
-it is drawn in a font of the system. tests/portal/test_fonts.py says when an icon is missing: run this again then.
+django-unfold ships both complete, 750 kB for a page. These subsets are loaded instead; a letter that is missing is
+drawn in a system font. tests/portal/test_fonts.py reports a missing icon: run this again then.
 """
 
 import re
@@ -25,13 +25,13 @@ WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
 
 def unfold() -> Path:
     spec = find_spec("unfold")
-    assert spec  # noqa: S101 - it is among the requirements
+    assert spec  # noqa: S101 - in the requirements
     assert spec.origin  # noqa: S101
     return Path(spec.origin).parent
 
 
 def sources() -> Iterator[Path]:
-    """Whatever may name an icon."""
+    """All files that may name an icon."""
     for folder in (*(ROOT / app for app in APPS), unfold()):
         for path in folder.rglob("*"):
             if path.suffix in {".css", ".html", ".js", ".py"} and "migrations" not in path.parts:
@@ -39,7 +39,7 @@ def sources() -> Iterator[Path]:
 
 
 def ligatures(font: TTFont) -> dict[str, str]:
-    """What is written for an icon, and the glyph that is drawn."""
+    """The text that stands for an icon, and its glyph."""
     letters = {glyph: chr(code) for code, glyph in font.getBestCmap().items() if code < 128}
     return {
         "".join(letters.get(part, "") for part in (first, *ligature.Component)): ligature.LigGlyph
@@ -51,7 +51,7 @@ def ligatures(font: TTFont) -> dict[str, str]:
 
 
 def icons(font: TTFont) -> set[str]:
-    """Every word of the sources that is the name of an icon; most that are none are few bytes."""
+    """Every word of the sources that is the name of an icon; false matches add few bytes."""
     words = {word for path in sources() for word in WORD.findall(path.read_text(encoding="utf-8"))}
     return words & set(ligatures(font))
 
@@ -82,7 +82,7 @@ def make_icons() -> None:
 
 
 def drop_other_ligatures(font: TTFont, wanted: set[str]) -> None:
-    """A subsetter keeps every icon whose letters it keeps: those that nobody wants have to go first."""
+    """A subsetter keeps every icon whose letters it keeps, so unused ones must be removed first."""
     names = ligatures(font)
     drawn = {names[icon] for icon in wanted}
     for lookup in font["GSUB"].table.LookupList.Lookup:

@@ -21,7 +21,7 @@ COVERAGE = ["--cov", "--cov-report=term:skip-covered", "--cov-report=html:.venv/
 NO_GATE = "--cov-fail-under=0"  # for a part of the tests
 TAKES_A_VALUE = {"-k", "-m", "-p", "-n", "-o", "-c", "-W", "--deselect", "--ignore"}
 ALWAYS = "tests/test_architecture.py"
-# An app's pages and endpoints: their tests lie with those of the topic that they show.
+# An app's pages and endpoints: their tests are with those of their topic.
 EDGES = {"admin", "api"}
 
 
@@ -34,7 +34,7 @@ def is_test(path: str) -> bool:
 
 
 def counterparts(path: str, graph: dict[str, set[str]]) -> set[str]:
-    """The tests of a file or folder: itself, those that lie as it does below tests/, else those that import it."""
+    """The tests of a file or folder: itself, those at the same path below tests/, or else those that import it."""
     if path == "tests" or path.startswith("tests/"):
         return {path}
     folders = {folder.as_posix() for file in graph for folder in Path(file).parents}
@@ -53,7 +53,7 @@ def counterparts(path: str, graph: dict[str, set[str]]) -> set[str]:
 
 
 def test_folders(folder: str) -> list[str]:
-    """Where the tests of an app's folder may lie: as it does, with its topic if it holds pages, or one folder up."""
+    """Where the tests of an app's folder may be: at the same path, with its topic (pages only), or one folder up."""
     app, *names = Path(folder).parts
     topic = names[1:] if names and names[0] in EDGES else []
     above = [names[:length] for length in range(len(names) - 1, 0, -1)]
@@ -85,7 +85,7 @@ def shares_app(test: str, path: str) -> bool:
 
 
 def changed_paths(root: Path) -> set[str]:
-    """What differs from where this branch left main, committed or not, and new files."""
+    """What differs from the point where this branch left main, committed or not, and new files."""
     base = git(root, "merge-base", "main", "HEAD").strip()
     differing = git(root, "diff", "--name-only", "--no-renames", base)
     new = git(root, "ls-files", "--others", "--exclude-standard")
@@ -113,7 +113,7 @@ def pytest_arguments(given: Sequence[str], *, root: Path) -> list[str]:
 
 
 def named_tests(given: Sequence[str], *, root: Path) -> list[str]:
-    """The tests of each path in place of it. Without a path, and without pytest's own -m, the fast lane."""
+    """Replace each path by its tests. Without a path, and without pytest's own -m, select the fast lane."""
     graph = import_graph(root)
     chosen: list[str] = []
     named = False

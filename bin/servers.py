@@ -27,12 +27,12 @@ from embedded.server import Home, Server
 def running(
     data_dir: Path, *, durable: bool = True, with_postgres: bool = True, with_valkey: bool = True
 ) -> Iterator[list[Server]]:
-    """Both servers, or those asked for, on `data_dir`, which no second start gets meanwhile; stopped at the end.
+    """Run both servers, or the selected ones, on `data_dir`, which is locked until they are stopped at the end.
 
-    Whoever starts one again puts it in the place of the old one in the list.
+    A caller that restarts one replaces it in the list.
 
-    Not `durable` gives up fsync, for data that nobody will miss. Raises ServerError; nothing that we did not make is
-    touched then.
+    Without `durable` there is no fsync, for data that may be lost. Raises ServerError, and then touches nothing that
+    it did not create.
     """
     data_dir = data_dir.expanduser().resolve()
     check_can_start(data_dir, with_postgres=with_postgres, with_valkey=with_valkey)
@@ -59,7 +59,7 @@ def _stop_at(servers: list[Server], place: int) -> None:
 
 
 def check_can_start(data_dir: Path, *, with_postgres: bool, with_valkey: bool) -> None:
-    """Raise ServerError for every reason to stay away from `data_dir` that can be seen without changing anything."""
+    """Raise ServerError for every reason not to use `data_dir` that can be found without changing anything."""
     datadir.refuse_held(data_dir)
     for name in ("run", "log"):
         datadir.refuse_foreign(data_dir / name)
@@ -72,7 +72,7 @@ def check_can_start(data_dir: Path, *, with_postgres: bool, with_valkey: bool) -
 
 
 def required_servers() -> dict[str, bool]:
-    """Which servers the environment leaves to us, as arguments of `running`."""
+    """The servers that the environment does not name, as arguments of `running`."""
     return {"with_postgres": not _names("DATABASE_URL"), "with_valkey": not _names("REDIS_URL")}
 
 
@@ -81,7 +81,7 @@ def _names(variable: str) -> bool:
 
 
 def run_command(command: Sequence[str], environment: Mapping[str, str], started: Sequence[Server]) -> int:
-    """Run `command`, passing signals on, and leave none of its descendants behind. Returns a shell's exit code."""
+    """Run `command`, forward signals to it, and leave none of its descendants behind. Returns a shell's exit code."""
     processes.adopt_orphans()
     early: list[int] = []
     processes.on_signals(early.append)
@@ -99,11 +99,11 @@ def run_command(command: Sequence[str], environment: Mapping[str, str], started:
 
 @contextlib.contextmanager
 def throwaway(template: Path | None) -> Iterator[Path]:
-    """A new DATA_DIR with a home/ and a tmp/ for whatever the command leaves in its own; removed at the end.
+    """A new DATA_DIR with a home/ and a tmp/ for the command's own files; removed at the end.
 
-    With `template` it begins as a copy of that one, whose servers do not run. Raises ServerError.
+    With `template` it starts as a copy of that one, whose servers must not run. Raises ServerError.
     """
-    # Short enough for a socket whatever TMPDIR says. Nobody can foresee the name, so nobody can be there before us.
+    # Short enough for a socket whatever TMPDIR is. The name is unpredictable, so nobody can create it first.
     data_dir = Path("/tmp") / f"loyalty-{secrets.token_hex(8)}"  # noqa: S108
     try:
         if template:
@@ -114,7 +114,7 @@ def throwaway(template: Path | None) -> Iterator[Path]:
 
 
 def copy_data(template: Path, data_dir: Path) -> None:
-    """Copy a DATA_DIR with its owners, which the servers run as."""
+    """Copy a DATA_DIR with its owners, because the servers run as them."""
     copied = subprocess.run(
         ["cp", "--archive", "--reflink=auto", "--", str(template), str(data_dir)],
         capture_output=True,
@@ -128,7 +128,7 @@ def copy_data(template: Path, data_dir: Path) -> None:
 
 def execute(command: Sequence[str], *, data_dir: Path, durable: bool, private_home: bool) -> int:
     with running(data_dir, durable=durable, **required_servers()) as started:
-        # So that `python` means the one that runs this file.
+        # So that `python` is the interpreter that runs this file.
         path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}"
         environment = {**os.environ, "PATH": path, "DATA_DIR": str(data_dir)}
         if private_home:

@@ -1,1 +1,1 @@
-"""Who: brands, their hostnames and people, roles, keys and tokens, and the walls between brands."""
+"""Brands, their hostnames and people, roles, keys and tokens, and the isolation of brands from each other."""

@@ -25,7 +25,7 @@ from core.db.statements import command
 from core.encryption import EncryptedTextField
 from core.translations import TranslationsField
 
-# Of secrets the log says that they changed, never what they are; digests are binary and not even that.
+# The log records that these secrets changed, never their values. Changes of binary digests are not recorded.
 SECRET = frozenset({"password", "current_jti", "previous_jti"})
 HIDDEN = "•••"
 EMPTY = (None, "")
@@ -35,12 +35,12 @@ INSERT_ENTRIES = command("brands/sql/insert_audit_entries.sql")
 
 ADDED, CHANGED, DELETED = _("Added"), _("Changed"), _("Deleted")
 
-Changes = Mapping[str, tuple[Any, Any]]  # of each changed field the value before and after
+Changes = Mapping[str, tuple[Any, Any]]  # for each changed field, the value before and after
 
 
 @dataclass(frozen=True, slots=True)
 class AuditContext:
-    """Who does something, when, in which request, and why. Neither `user` nor `key_id`: the system itself."""
+    """Who does something, when, in which request, and why. Without `user` and `key_id` it is the system itself."""
 
     user: User | None
     at: datetime
@@ -59,8 +59,8 @@ class AuditedChange:
 
 
 def record(*, audit_context: AuditContext, action: Any, rows: Iterable[AuditedChange]) -> None:
-    """Write an entry for each row, in the transaction that changes them. The log is English, whoever caused it:
-    `action` is lazy, or a text that is marked with gettext_noop."""
+    """Write an entry for each row, in the transaction that changes them. The log is in English, whatever the user's
+    language: `action` is lazy, or marked with gettext_noop."""
     with languages.in_english():
         AuditLogEntry.objects.bulk_create(
             AuditLogEntry(
@@ -82,7 +82,7 @@ def record(*, audit_context: AuditContext, action: Any, rows: Iterable[AuditedCh
 
 @dataclass(frozen=True, slots=True)
 class NamedChange:
-    """A row of many by its key and name, and its fields' values before and after as JSON takes them."""
+    """One of many rows, by its key and name, with its fields' values before and after in JSON form."""
 
     row_id: int
     row_name: str
@@ -111,14 +111,14 @@ def record_many(
 
 
 def name_of(row: Model) -> str:
-    """What the log calls a row, for good: entries cannot be changed, so a row that is called after a customer has a
-    `audit_name` that tells nothing of them."""
+    """The row's permanent name in the log. Entries cannot be changed, so a row that is named after a customer has an
+    `audit_name` without personal data."""
     return str(getattr(row, "audit_name", row))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A changed field in words."""
+    """A changed field as text."""
 
     field: str
     before: str
@@ -126,14 +126,14 @@ class Line:
 
 
 def lines(entry: AuditLogEntry) -> list[Line]:
-    """What an entry says changed, as people read it."""
+    """The changes of an entry as readable text."""
     return [
         Line(_name(entry.kind, name), _text(before), _text(after)) for name, (before, after) in entry.changes.items()
     ]
 
 
 def _name(kind: str, field: str) -> str:
-    """A field as its page calls it; the models of old entries may have lost it since."""
+    """The field's label. The models of old entries may no longer have the field."""
     try:
         return capfirst(str(apps.get_model(kind)._meta.get_field(field).verbose_name))  # noqa: SLF001
     except (LookupError, FieldDoesNotExist):
@@ -149,9 +149,9 @@ def _text(value: Any) -> str:
 
 
 def changes(before: Model | None, after: Model | None) -> dict[str, tuple[Any, Any]]:
-    """The fields in which two states of a row differ; None is the row that is not there yet, or no more."""
+    """The fields in which two states of a row differ. None means that the row does not exist yet, or no longer."""
     known = after or before
-    assert known is not None  # noqa: S101 - a row that never was did not change
+    assert known is not None  # noqa: S101 - a row that never existed did not change
     fields = known._meta.concrete_fields  # noqa: SLF001
     stored = [each for each in fields if not isinstance(each, BinaryField)]
     values = [(each, _value(before, each), _value(after, each)) for each in stored]
@@ -168,7 +168,7 @@ def _value(row: Model | None, field: "Field[Any, Any]") -> Any:
 
 
 def _displayed(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
-    """A value as JSON keeps it and people read it."""
+    """A value in JSON form that people can read."""
     if value in EMPTY or row is None:
         return None
     if field.name in SECRET or isinstance(field, EncryptedTextField):
@@ -183,20 +183,20 @@ def _displayed(row: Model | None, field: "Field[Any, Any]", value: Any) -> Any:
     return value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value
 
 
-# The trigger lets these columns change while the transaction says that it erases a person, and no others ever.
+# The trigger only lets these columns change while the transaction declares that it erases a person.
 ERASING = "SELECT set_config('audit.erasing', %s, true)"
 
 
 def erase_user(*, own_rows: Sequence[Model], mentions: Mentions, brand_id: int | None, pseudonym: str) -> int:
-    """Put a pseudonym where a brand's entries, or with None those of any, name a person. Returns in how many.
+    """Replace a person by a pseudonym in a brand's entries, or in all brands' if None. Returns how many were changed.
 
-    Addresses, and both names together, are replaced wherever they stand; one name, which may be any word, in the
-    entries about `own_rows`. Call inside the transaction that erases.
+    Addresses, and both names together, are replaced wherever they occur. A single name, which may be any word, is
+    only replaced in entries about `own_rows`. Call inside the transaction that erases.
     """
     entries = AuditLogEntry.objects.all() if brand_id is None else AuditLogEntry.objects.filter(brand_id=brand_id)
     own_ids = {(row._meta.label_lower, str(row.pk)) for row in own_rows}  # noqa: SLF001 - Django's public API of models
     named = reduce(or_, (Q(kind=kind, row_id=row_id) for kind, row_id in own_ids))
-    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # as PostgreSQL spells the edge of a word
+    pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
     for column in ("row_name", "reason", "changes_text"):
         named |= Q(**{f"{column}__iregex": pattern})
     rows = list(entries.annotate(changes_text=Cast("changes", TextField())).filter(named))

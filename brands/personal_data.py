@@ -1,4 +1,4 @@
-"""What brands know of a person beside the account: invitations to work there, and what they saved as staff."""
+"""What brands hold about a person besides the account: invitations to staff, and what they saved as staff."""
 
 import json
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from core.personal_data import Topic
 
 
 def export_invitations(user_id: int, brand_id: int) -> list[dict[str, Any]]:
-    """As JSON: when the brand invited the person to work for it, as what, and what became of it."""
+    """As JSON: the brand's invitations of the person to its staff, with the role and the outcome."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
     with row_guard.brand_wide("an invitation names an address, and no customer"):
         return [
@@ -29,7 +29,7 @@ def export_invitations(user_id: int, brand_id: int) -> list[dict[str, Any]]:
 
 
 def erase_invitations(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser
-    """Call before the person's own e-mail address is taken away."""
+    """Call before the person's own e-mail address is erased."""
     email = User.objects.values_list("email", flat=True).get(pk=user_id)
     invitations.erase_address(brand_id=brand_id, email=email)
 
@@ -38,7 +38,7 @@ INVITATIONS = Topic(export_invitations, erase_invitations)
 
 
 def export_answers(user_id: int, brand_id: int) -> list[dict[str, Any]]:
-    """As JSON: what the brand's systems were answered about the person in the last day, kept for repeated requests."""
+    """As JSON: answers to the brand's systems about the person within the last day, stored for repeated requests."""
     with row_guard.brand_wide("answers to the brand's own systems are no customer's to list"):
         requests = IdempotentRequest.objects.filter(brand=brand_id, customer=user_id).order_by("id")
         return [{"at": row.created_at.isoformat(), "answer": json.loads(row.answer)} for row in requests]
@@ -52,7 +52,7 @@ ANSWERS = Topic(export_answers, erase_answers)
 
 
 def erase_answers_naming(*, brand_id: int, mentions: Mentions) -> None:
-    """Delete the stored answers that tell of many people, such as an import's, and name the person."""
+    """Delete stored answers about many people, such as an import's, that mention the person."""
     stored = IdempotentRequest.objects.filter(brand=brand_id, customer=None).values_list("pk", "answer")
     naming = [key for key, answer in stored.iterator() if mentions.anywhere.search(answer)]
     IdempotentRequest.objects.filter(pk__in=naming).delete()
@@ -73,9 +73,9 @@ SAVED_LISTS = Topic(export_saved_lists, erase_saved_lists)
 
 
 def export_undo_offers(user_id: int, brand_id: int) -> list[dict[str, Any]]:
-    """What staff did to the person's data in the last minutes and may still undo.
+    """What staff did with the person's data in the last minutes and may still undo.
 
-    A deleted note is no more exported than it was before: notes are the staff's own.
+    Deleted notes are not exported, and neither are others: notes are internal to staff.
     """
     with row_guard.brand_wide("what staff may undo is no customer's to list"):
         rows = UndoOffer.objects.filter(customer=user_id, brand=brand_id).order_by("created_at", "pk")
@@ -98,8 +98,8 @@ UNDO_OFFERS = Topic(export_undo_offers, erase_undo_offers)
 def erase_saved_lists_naming(*, brand_id: int, mentions: Mentions, lists_of_customers: Collection[str]) -> None:
     """Delete what staff saved with a search for the person, or under their name.
 
-    One name by itself may be any word. As the search of a list that finds customers it is the person's, or a
-    namesake's; anywhere else it stays.
+    A single name may be any word. In the search of a list that finds customers, it counts as the person's, although
+    it may be a namesake's. Anywhere else it is kept.
     """
     saved = SavedList.objects.filter(brand=brand_id).values_list("pk", "name", "query", "model_label")
     naming = [

@@ -1,4 +1,4 @@
-"""What a scanner read: the code in a bare code, in `code.tag`, or in a whole scanned address."""
+"""Parses a scan: a bare code, `code.tag`, or a whole scanned address."""
 
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
@@ -10,14 +10,14 @@ MAX_INPUT_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class ParsedCode:
-    """A code and, of a signed one, its tag."""
+    """A code and, if it is signed, its tag."""
 
     code: str
     tag: str
 
 
 def read(scanned: str) -> ParsedCode | None:
-    """The code in what was scanned; None where it cannot hold one.
+    """The code in the scanned text; None if there cannot be one.
 
     Addresses are `https://<host>/s/<code>` and GS1 Digital Link `https://<host>/01/<gtin>/21/<serial>`.
     """

@@ -1,4 +1,4 @@
-"""What the workers run for people and tokens."""
+"""Workers' tasks for users and tokens."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -12,7 +12,7 @@ from brands.tenants import stopped_attempts
 
 @shared_task
 def purge_ended_sessions() -> int:
-    """Every day: login sessions that have ended, and answers kept for repeated requests, take no more room."""
+    """Every day: delete ended login sessions, and answers stored for repeated requests."""
     now = timezone.now()
     idempotent_requests.purge_old(at=now)
     sessions.purge_ended(at=now)
@@ -24,17 +24,17 @@ def purge_ended_sessions() -> int:
 
 @shared_task
 def send_staff_mails() -> int:
-    """When one was written, and every minute for those that no worker was called for or that were not taken."""
+    """When a mail was written, and every minute for mails whose wake-up failed or that the server rejected."""
     return mails.send_due(at=timezone.now())
 
 
 @shared_task
 def warn_of_quotas() -> int:
-    """Every ten minutes: owners hear of quotas that run out."""
+    """Every ten minutes: warn owners of quotas that run out."""
     return quota_mails.send_due(at=timezone.now())
 
 
 @shared_task
 def store_stopped_attempts() -> int:
-    """Every five minutes: what the limits of guessing stopped, for the portal's list."""
+    """Every five minutes: store what the guessing limits stopped, for the portal's list."""
     return stopped_attempts.store(at=timezone.now())

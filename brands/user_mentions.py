@@ -1,22 +1,22 @@
-"""Mentions: where free text names a person, and the text without that, for the erasure of their data."""
+"""Mentions: finds where free text names a person, and replaces the name, for the erasure of their data."""
 
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-MIN_NAME_LENGTH = 2  # letters of a name that is looked for by itself
+MIN_NAME_LENGTH = 2  # letters of a name that is searched for by itself
 
 
 @dataclass(frozen=True)
 class Mentions:
-    """By which words people mention a customer."""
+    """The texts that identify a customer."""
 
     email: str
     first_name: str = ""
     last_name: str = ""
     phone: str = ""
-    corrected: tuple[str, str] = ("", "")  # first and last name as the brand's staff wrote them
+    corrected: tuple[str, str] = ("", "")  # first and last name as the brand's staff corrected them
 
     @property
     def names(self) -> list[list[str]]:
@@ -24,7 +24,7 @@ class Mentions:
 
     @cached_property
     def anywhere(self) -> "re.Pattern[str]":
-        """What can mean nobody else: the addresses, and both names together in either order."""
+        """Unambiguous mentions: the addresses, and both names together in either order."""
         pairs = [way for both in self.names if all(both) for way in (both, both[::-1])]
         names = [rf"\b{_pattern(pair)}\b" for pair in pairs]
         digits = re.sub(r"\D", "", self.phone)
@@ -33,14 +33,14 @@ class Mentions:
 
     @cached_property
     def in_their_own_rows(self) -> "re.Pattern[str]":
-        """In what is about the person anyway, each name by itself too."""
+        """For text about the person anyway: each name by itself, too."""
         each = [name for both in self.names for name in both if len(name) >= MIN_NAME_LENGTH]
         alone = [rf"\b{re.escape(name)}\b" for name in each]
         return re.compile("|".join([self.anywhere.pattern, *alone]), re.IGNORECASE)
 
     @cached_property
     def as_a_search(self) -> "re.Pattern[str]":
-        """A whole search that finds the person among customers: nothing but their names, address or phone number."""
+        """A whole search that finds the person among customers: only their names, address or phone number."""
         word = self.in_their_own_rows.pattern
         return re.compile(rf"\s*(?:{word})(?:[\s,]+(?:{word}))*\s*", re.IGNORECASE)
 
@@ -50,7 +50,7 @@ def _pattern(names: list[str]) -> str:
 
 
 def without(value: Any, pattern: "re.Pattern[str]", pseudonym: str) -> Any:
-    """A text, or JSON with texts in it, with the pseudonym in place of each mention."""
+    """A text, or JSON with texts in it, with each mention replaced by the pseudonym."""
     if isinstance(value, str):
         return pattern.sub(pseudonym, value)
     if isinstance(value, dict):

@@ -1,1 +1,1 @@
-"""Infrastructure that knows no brand and has no table."""
+"""Infrastructure that does not depend on brands and has no tables."""

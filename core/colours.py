@@ -1,17 +1,17 @@
-"""Colours: how well one can be read on another, by the rule of WCAG 2.2."""
+"""Colours: their contrast, by the formula of WCAG 2.2."""
 
 import re
 from collections.abc import Sequence
 
 SHAPE = re.compile(r"#[0-9a-f]{6}")
 READABLE = 4.5  # to 1, for text; WCAG 2.2, 1.4.3
-VISIBLE = 3.0  # to 1, for what is not text; WCAG 2.2, 1.4.11
-MIDDLE = 0.18  # luminance of a ground on which white and black read equally well
+VISIBLE = 3.0  # to 1, for anything other than text; WCAG 2.2, 1.4.11
+MIDDLE = 0.18  # luminance of a background on which white and black have the same contrast
 STEPS = 50  # shades between a colour and white or black
 
 
 def contrast(one: str, other: str) -> float:
-    """How far apart two colours `#rrggbb` are, from 1 (the same) to 21 (black and white)."""
+    """The contrast ratio of two colours `#rrggbb`, from 1 (the same) to 21 (black and white)."""
     darker, lighter = sorted((luminance(one), luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -27,7 +27,7 @@ def _linear(part: float) -> float:
 
 
 def on(colour: str) -> str:
-    """Black or white, whichever reads better on `colour`. One of them always does, with 4.5 to 1 at least."""
+    """Black or white, whichever has more contrast on `colour`: always at least 4.5 to 1."""
     return max("#ffffff", "#000000", key=lambda text: contrast(text, colour))
 
 
@@ -38,9 +38,9 @@ def mixed(one: str, other: str, share: float) -> str:
 
 
 def corrected(colour: str, *, grounds: Sequence[str], least: float) -> str:
-    """`colour` itself where it stands out from each ground by `least`; else with the white or black that it takes.
+    """`colour`, mixed with as much white or black as it takes for a contrast of `least` on each of the `grounds`.
 
-    The first ground says which: a light one asks for black, a dark one for white.
+    The first ground decides: black on a light one, white on a dark one.
     """
     towards = "#000000" if luminance(grounds[0]) > MIDDLE else "#ffffff"
     shades = (mixed(colour, towards, step / STEPS) for step in range(STEPS + 1))

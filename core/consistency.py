@@ -10,7 +10,7 @@ from core.db.statements import query
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What a check's statement returns: what it is about, what was expected, what was found."""
+    """A row of a check's statement: its subject, what was expected and what was found."""
 
     subject: str
     expected: str
@@ -26,12 +26,12 @@ class Difference:
 
 
 def check(path: str, **parts: str) -> str:
-    """The text of the statement in a file, which returns Contradiction; to be run without parameters."""
+    """The text of the statement in a file, which returns Contradiction. Run it without parameters."""
     return query(path, returns=Contradiction, **parts).text.replace("%%", "%")
 
 
 def differences(checks: Mapping[str, str]) -> Iterator[Difference]:
-    """Every contradiction, read from one snapshot, so that work going on at the same time is none."""
+    """Every contradiction, read from one snapshot so that concurrent work causes none."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         for check, statement in checks.items():

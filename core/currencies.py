@@ -21,7 +21,7 @@ def validate(code: str) -> None:
         )
 
 
-# Of ISO 4217's minor units, those that are not hundredths.
+# Exceptions among ISO 4217's minor units, which are usually hundredths.
 WITHOUT_DECIMALS = frozenset(
     ["BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"]
 )
@@ -29,5 +29,5 @@ WITH_THREE_DECIMALS = frozenset(["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"
 
 
 def decimals_of(code: str) -> int:
-    """How many decimals an amount of money has in it."""
+    """The number of decimals of an amount in this currency."""
     return 0 if code in WITHOUT_DECIMALS else 3 if code in WITH_THREE_DECIMALS else 2

@@ -1,4 +1,4 @@
-"""Secrets that the platform must read again: other people's keys, encrypted before they reach the database."""
+"""Secrets that the platform must read again, such as third-party keys: encrypted before they reach the database."""
 
 import base64
 from functools import lru_cache
@@ -18,7 +18,7 @@ else:
 
 
 class EncryptedTextField(_TextField):
-    """Text that the database holds encrypted (Fernet: AES-128-CBC with HMAC-SHA256), and Python reads in the clear.
+    """Text that is encrypted in the database (Fernet: AES-128-CBC with HMAC-SHA256) and plain in Python.
 
     It cannot be searched. The newest of settings.STORAGE_SECRETS encrypts, all of them decrypt; empty stays empty.
     """
@@ -36,7 +36,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(token: str) -> str:
-    """Raises ImproperlyConfigured when none of the STORAGE_SECRETS opens it."""
+    """Raises ImproperlyConfigured when none of the STORAGE_SECRETS decrypts it."""
     try:
         return keys(tuple(sorted(settings.STORAGE_SECRETS.items()))).decrypt(token.encode()).decode()
     except InvalidToken:

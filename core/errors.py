@@ -1,4 +1,4 @@
-"""The root of every refusal, and those that any app may raise."""
+"""The base class of all domain errors, and those that any app may raise."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -11,7 +11,7 @@ CHALLENGE = "Bearer"
 
 
 class DomainError(Exception):
-    """An expected no, declared once: the API's code and HTTP status, the usual message, and details for examples."""
+    """An expected failure, declared once: the API's code and HTTP status, the default message and example details."""
 
     code: ClassVar[str]
     status: ClassVar[int]
@@ -25,7 +25,7 @@ class DomainError(Exception):
 
 
 def error_classes() -> dict[str, type[DomainError]]:
-    """By its code, the class nearest to the root that has it: a special kind does not speak for its code."""
+    """The error classes by code: for each code, the class nearest to the root."""
     kinds: list[type[DomainError]] = [DomainError]
     for kind in kinds:
         kinds += kind.__subclasses__()
@@ -33,8 +33,8 @@ def error_classes() -> dict[str, type[DomainError]]:
 
 
 def raises(*kinds: type[DomainError]) -> Callable[[F], F]:
-    """Says on a command what it ends in beside Invalid, RateLimited and Unavailable. Endpoints that call it say the
-    same of themselves; a test reads whether it is all."""
+    """Declares which errors a command raises besides Invalid, RateLimited and Unavailable. Endpoints that call it
+    document the same errors; a test checks that the list is complete."""
 
     def decorate(command: F) -> F:
         vars(command)["raises"] = kinds
@@ -51,7 +51,7 @@ class Invalid(DomainError):
 
 
 class QuotaReached(Invalid):
-    """A brand would use more of the installation than the operator lets it; `details` names the field, if any."""
+    """A brand would exceed a quota that the operator set; `details` names the field, if any."""
 
 
 class NotFound(DomainError):
@@ -92,7 +92,7 @@ class RateLimited(DomainError):
 
 
 class Unavailable(DomainError):
-    """Something this request needs does not answer; `retry_after` is in whole seconds."""
+    """A service that this request needs does not answer; `retry_after` is in whole seconds."""
 
     code = "UNAVAILABLE"
     status = 503
@@ -140,7 +140,7 @@ class UnsupportedMediaType(DomainError):
 
 
 class InternalError(DomainError):
-    """A bug, as its caller sees it. Nothing raises it."""
+    """A bug, as the caller sees it. Never raised."""
 
     code = "INTERNAL_ERROR"
     status = 500

@@ -9,7 +9,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 
 def json_safe(payload: dict[str, Any]) -> dict[str, Any]:
-    """The payload as it will be read back: decimals and moments as JSON writes them."""
+    """The payload as it will be read back: with decimals and moments in their JSON form."""
     data: dict[str, Any] = json.loads(json.dumps(payload, cls=DjangoJSONEncoder))
     return data
 
@@ -23,7 +23,7 @@ def iso(moment: datetime) -> str:
 
 
 def json_number(number: Decimal | None) -> int | float | None:
-    """A JSON number: whole points without a fraction."""
+    """A JSON number, without a fraction if it is whole."""
     if number is None:
         return None
     return int(number) if number == number.to_integral_value() else float(number)

@@ -1,10 +1,10 @@
-"""In which language a customer is answered: what the request names, else their own, else their brand's, else English.
+"""Chooses the language for a customer: from the request, else the customer's own, else the brand's, else English.
 
-What the request asks for is in its header. The other two are in the database, and are read only when an answer turns
-out to have a text that depends on them.
+The request names its language in a header. The customer's and the brand's are in the database, and are only read
+when an answer contains a text that depends on them.
 
-Pages of the portal begin in the language of a cookie or of the browser; portal.shell.language goes on in the one that
-the person chose.
+Pages of the portal start in the language of a cookie or of the browser; portal.shell.language then switches to the
+language that the user chose.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,27 +25,27 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from core.numbers import grouped
 
 MAX_HEADER_LENGTH = 500
-# Whom the API answers in their own language; what is below the second speaks to a brand's programs and staff.
+# The first answers in the customer's language; paths below the second serve a brand's programs and staff.
 CUSTOMER_API, BRAND_API = "/api/v1/", "/api/v1/brand/"
 PORTAL = "/admin/"
-PORTAL_COOKIE = "portal_language"  # chosen on the page to log in, or by the last person who chose at this browser
+PORTAL_COOKIE = "portal_language"  # chosen on the login page, or by the last user who chose in this browser
 
 
 @dataclass(slots=True)
 class Negotiation:
-    """What is known of one request: its `language` ("" until it is decided), and whose own language would count."""
+    """The state of one request: its `language` ("" until it is decided), and whose own language to use."""
 
     language: str
     brand_id: int | None = None
     user_id: int | None = None
-    is_translated: bool = False  # the answer has a text in that language
+    is_translated: bool = False  # the answer contains a text in that language
 
 
 _current: ContextVar[Negotiation | None] = ContextVar("language_negotiation", default=None)
 
 
 def supported(*tags: str) -> str:
-    """The first of our languages that these language tags name; "" where they name none."""
+    """The first supported language among these language tags; "" if there is none."""
     for tag in tags:
         try:
             return get_supported_language_variant(tag)
@@ -55,13 +55,13 @@ def supported(*tags: str) -> str:
 
 
 def accepted(header: str) -> str:
-    """The language of ours that an Accept-Language header prefers; "" where it names none."""
+    """The supported language that an Accept-Language header prefers; "" if there is none."""
     return supported(*(tag for tag, _quality in parse_accept_lang_header(header[:MAX_HEADER_LENGTH].lower())))
 
 
 @contextmanager
 def negotiated(header: str) -> Iterator[Negotiation]:
-    """Answer one request, with this Accept-Language header, in its language."""
+    """Run the block for one request with this Accept-Language header."""
     negotiation = Negotiation(accepted(header))
     before = _current.set(negotiation)
     spoken_before = translation.get_language()
@@ -75,7 +75,7 @@ def negotiated(header: str) -> Iterator[Negotiation]:
 
 @contextmanager
 def spoken(language: str) -> Iterator[None]:
-    """Speak it within the block, which may go on in another one; afterwards what was spoken before."""
+    """Activate the language within the block, which may switch to another, and restore the previous one afterwards."""
     before = translation.get_language()
     try:
         speak(language)
@@ -85,7 +85,7 @@ def spoken(language: str) -> Iterator[None]:
 
 
 def of_portal(request: HttpRequest) -> str:
-    """In which language a page of the portal begins, before it is known who asks."""
+    """The language in which a page of the portal starts, before the user is known."""
     chosen = request.COOKIES.get(PORTAL_COOKIE, "")
     if chosen in dict(settings.LANGUAGES):
         return chosen
@@ -93,7 +93,7 @@ def of_portal(request: HttpRequest) -> str:
 
 
 def speak(language: str | None) -> None:
-    """As translation.activate, which costs more than to see that nothing changes."""
+    """As translation.activate, but cheaper if the language does not change."""
     if language != translation.get_language():
         if language is None:
             translation.deactivate_all()
@@ -102,14 +102,14 @@ def speak(language: str | None) -> None:
 
 
 def concern(*, brand_id: int, user_id: int | None = None) -> None:
-    """The request comes from this brand's app, or from this customer of the brand."""
+    """Note that the request comes from this brand's app, or from this customer of the brand."""
     if negotiation := _current.get():
         negotiation.brand_id = brand_id
         negotiation.user_id = user_id or negotiation.user_id
 
 
 def use(language: str) -> None:
-    """Answer in this language where the request names none: the customer's own was read with other things."""
+    """Use this language if the request names none: the customer's own was read together with other data."""
     negotiation = _current.get()
     if negotiation and not negotiation.language:
         negotiation.language = language or settings.LANGUAGE_CODE
@@ -117,14 +117,14 @@ def use(language: str) -> None:
 
 
 def use_english() -> None:
-    """Answer in English whatever the request asks for: it comes from a brand's program."""
+    """Use English whatever the request names: it comes from a brand's program."""
     if negotiation := _current.get():
         negotiation.language = settings.LANGUAGE_CODE
         translation.activate(negotiation.language)
 
 
 def decide() -> str:
-    """The language of the answer, which has a text in it. Reads the customer's own once, where nothing else says it."""
+    """The language of an answer that contains a text. Reads the customer's own once, if nothing else decides it."""
     negotiation = _current.get()
     if negotiation is None:
         return translation.get_language() or settings.LANGUAGE_CODE
@@ -135,25 +135,24 @@ def decide() -> str:
 
 
 def mark_translated() -> None:
-    """The answer has a text in the language that is known by now."""
+    """Note that the answer contains a text in the language that was decided."""
     if negotiation := _current.get():
         negotiation.is_translated = True
 
 
 def filled(message: str, **values: Any) -> str:
-    """A translatable message, marked with gettext_noop, in the language of the answer and with its values."""
+    """Translate a message, marked with gettext_noop, into the answer's language, and fill in its values."""
     decide()
     return translation.gettext(message) % values
 
 
 def translated(text: str) -> str:
-    """One of our texts, in English because it was stored or made before the language was decided on, in the language
-    that is spoken."""
+    """Translate a platform text, which was stored or created in English, into the active language."""
     return translation.gettext(text) if text.strip() else text
 
 
 class _Number(int):
-    """%(name)d writes its digits alone, %(name)s separates the thousands as the language does."""
+    """%(name)d writes plain digits, %(name)s groups the thousands as the language does."""
 
     def __str__(self) -> str:
         return grouped(int(self))
@@ -161,8 +160,8 @@ class _Number(int):
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A text of ours that is stored, with values in it: the English `message`, marked with gettext_noop, and whole
-    numbers or names, as JSON takes them. As str it is in the language that is spoken."""
+    """A stored platform text with values: the English `message`, marked with gettext_noop, and whole numbers or names
+    that JSON supports. str() translates it into the active language."""
 
     message: str
     values: Mapping[str, int | str] = field(default_factory=dict)
@@ -175,22 +174,22 @@ class StoredText:
 
 
 def in_english() -> AbstractContextManager[None]:
-    """For what is stored or sent to others: it is English in whatever language the person reads who causes it.
+    """For texts that are stored or sent to others: they are English whatever the current user's language is.
 
-    A sentence that is stored is marked with gettext_noop; this is for names and labels that come with it.
+    Stored sentences are marked with gettext_noop; this is for names and labels that come with them.
     """
     return translation.override(settings.LANGUAGE_CODE)
 
 
 @cache
 def reader() -> Callable[[int, int | None], str]:
-    """Reads the language of a customer, or of a brand's customers, from the database."""
+    """The function that reads the language of a customer, or of a brand's customers, from the database."""
     function: Callable[[int, int | None], str] = import_string(settings.CUSTOMER_LANGUAGE)
     return function
 
 
 class Languages:
-    """Middleware: the customer API answers in the language of the request, the portal in its reader's."""
+    """Middleware: sets the request's language in the customer API, and the user's in the portal."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""The keeper: a thread of each process that renews leases while their holders work, so that leases can be short."""
+"""The keeper: a thread of each process that renews leases while work goes on, so that leases can be short."""
 
 import logging
 import time
@@ -13,12 +13,12 @@ logger = logging.getLogger(__name__)
 
 
 class Keeper(Generic[Lease]):
-    """Calls `renew` with what has been held for `every` seconds, again and again, until that is let go.
+    """Calls `renew` for leases that have been held for `every` seconds, repeatedly, until they are released.
 
-    It stops renewing what has been held for `longest` seconds: a holder that never returns keeps nothing for ever.
+    It stops renewing a lease after `longest` seconds, so that work which never returns does not hold it for ever.
 
-    What was lost, because its holder could not say how it ended, goes to the `return_leases` it was lost with until
-    that succeeds. Both may raise: they are called again. A process that is killed renews nothing any more.
+    Lost leases, whose holder could not report how its work ended, are passed to their `return_leases` until that
+    succeeds. Both callbacks may raise: they are called again. A killed process renews nothing.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Keeper(Generic[Lease]):
     ) -> None:
         self.name, self.every, self.longest, self._renew = name, every, longest, renew
         self._lock = Lock()
-        self._turn = Lock()  # held while renewing: what is let go is renewed no more
+        self._turn = Lock()  # held while renewing: a released lease is not renewed afterwards
         self._leases: dict[Lease, float] = {}
         self._lost: list[tuple[Callable[[Sequence[Lease]], None], list[Lease]]] = []
         self._thread: Thread | None = None
@@ -40,7 +40,7 @@ class Keeper(Generic[Lease]):
         now = time.monotonic()
         with self._lock:
             self._leases.update(dict.fromkeys(items, now))
-            if self._thread is None or not self._thread.is_alive():  # a fork leaves threads behind
+            if self._thread is None or not self._thread.is_alive():  # a fork does not copy threads
                 self._thread = Thread(target=self._renew_all, name=self.name, daemon=True)
                 self._thread.start()
 
@@ -50,7 +50,7 @@ class Keeper(Generic[Lease]):
                 self._leases.pop(item, None)
 
     def lose(self, items: Iterable[Lease], *, return_leases: Callable[[Sequence[Lease]], None]) -> None:
-        """Those of the items that are still held are to be given back."""
+        """Have those of the items that are still held returned by `return_leases`."""
         with self._turn, self._lock:
             if lost := [item for item in items if self._leases.pop(item, None) is not None]:
                 self._lost.append((return_leases, lost))
@@ -64,7 +64,7 @@ class Keeper(Generic[Lease]):
             self.release(items)
 
     def check(self) -> None:
-        """One look around: renew what has been held for long enough, give back what was lost."""
+        """One pass: renew leases that have been held long enough, and return lost ones."""
         with self._turn:
             now = time.monotonic()
             with self._lock:
@@ -83,5 +83,5 @@ class Keeper(Generic[Lease]):
             pause.wait(self.every / 2)
             try:
                 self.check()
-            except Exception as error:  # noqa: BLE001 - whatever it was: the next look may succeed
+            except Exception as error:  # noqa: BLE001 - the next pass may succeed
                 logger.warning("%s: leases could not be renewed (%s); trying again", self.name, str(error).strip())

@@ -1,4 +1,4 @@
-"""What every e-mail of ours needs: an address that it can be sent to, and a subject of one line."""
+"""Checks for outgoing e-mails: an address that mail can be sent to, and a subject of one line."""
 
 from email.errors import MessageError
 
@@ -8,13 +8,13 @@ from django.core.mail.message import sanitize_address
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
-# Raised of an address or header that cannot be written into an e-mail. No mail server was asked.
+# Raised for an address or header that cannot be written into an e-mail. No mail server was contacted.
 UNWRITABLE = (ValueError, IndexError, MessageError)
-ENCODED_WORD = "=?"  # RFC 2047: mail programmes decode it, so the mail would go to another address
+ENCODED_WORD = "=?"  # RFC 2047: mail programs decode it, so the mail would go to another address
 
 
 def validate_address(address: str) -> None:
-    """Validator for fields that take an address which we write to: what is no address at all is their own complaint."""
+    """Validator for fields with an address that mail is sent to. The fields themselves reject malformed addresses."""
     try:
         validate_email(address)
     except ValidationError:
@@ -24,7 +24,7 @@ def validate_address(address: str) -> None:
 
 
 def may_be_written_to(address: str) -> bool:
-    """Whether the mail backend takes it: more has the form of an address than can be sent to."""
+    """Whether the mail backend accepts the address: not every well-formed address can be sent to."""
     try:
         sanitize_address(address, settings.DEFAULT_CHARSET)
     except UNWRITABLE:
@@ -33,5 +33,5 @@ def may_be_written_to(address: str) -> bool:
 
 
 def one_line(text: str) -> str:
-    """What goes into a header or title: a line break there would begin another header."""
+    """The text for a header or title on one line: a line break would begin another header."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

@@ -1,7 +1,7 @@
-"""The bounds of every date and time that the service takes or stores, and the fields that keep to them.
+"""The bounds of every date and time that the service accepts or stores, and the fields that enforce them.
 
-PostgreSQL knows years before 1 and after 9999, which Python cannot read, and near both ends of Python's calendar some
-time zones have no date. Inside of these bounds every zone has one, and there is room to add and subtract.
+PostgreSQL supports years before 1 and after 9999, which Python cannot read, and near both ends of Python's calendar
+some time zones have no date. Within these bounds every zone has one, with room to add and subtract.
 """
 
 import re
@@ -28,14 +28,14 @@ def is_within(value: date | datetime) -> bool:
 
 
 def parse_day(value: Any) -> date:
-    """Of YYYY-MM-DD and no other form of ISO 8601. Raises ValueError, also for what is no text."""
+    """Parse YYYY-MM-DD and no other form of ISO 8601. Raises ValueError, also for a value that is not text."""
     if not isinstance(value, str) or not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
         raise ValueError(value)
     return date.fromisoformat(value)
 
 
 def parse_time(value: Any) -> time:
-    """Of HH:MM and no other form of ISO 8601. Raises ValueError, also for what is no text."""
+    """Parse HH:MM and no other form of ISO 8601. Raises ValueError, also for a value that is not text."""
     if not isinstance(value, str) or not re.fullmatch(r"[0-9]{2}:[0-9]{2}", value):
         raise ValueError(value)
     return time.fromisoformat(value)
@@ -49,7 +49,7 @@ def check(value: date | datetime) -> None:
 
 
 class _Bounded:
-    """Part of a field: its values lie within the bounds. Forms, `full_clean` and the database check it."""
+    """A mixin for fields whose values lie within the bounds. Forms, `full_clean` and the database check it."""
 
     default_validators = (check,)
     bounds: tuple[date, date]
@@ -67,7 +67,7 @@ class _Bounded:
         return {**super().db_parameters(connection), "check": self.db_check(connection)}  # type: ignore[misc]
 
     def formfield(self, **options: Any) -> Any:
-        """A form complains at once, before its own checks calculate with the value."""
+        """The form field validates the bounds at once, before the form's own checks calculate with the value."""
         return super().formfield(**{"validators": [check], **options})  # type: ignore[misc]
 
 
@@ -93,7 +93,7 @@ else:
         bounds = FIRST_MOMENT, LAST_MOMENT
 
         def formfield(self, **options: Any) -> Any:
-            """In the portal's forms, which ask for date and time apart, a field that takes a date alone."""
+            """In the portal's forms, with separate date and time inputs, a field that accepts a date alone."""
             if options.get("form_class") is forms.SplitDateTimeField:
                 options |= {"form_class": MomentFormField, "is_end": self.name in ENDS}
             return super().formfield(**options)

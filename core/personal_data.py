@@ -1,7 +1,7 @@
-"""What is held of a person at a brand, by topic: the one place that walks all of it, to hand it out or erase it.
+"""What a brand holds about a person, by topic: the only code that walks all of it, to export or erase it.
 
-settings.PERSONAL_DATA names the topics, in the order in which both are done. Each app declares its own in its
-`personal_data.py`; a new table joins by a topic there and a line in that setting.
+settings.PERSONAL_DATA lists the topics in the order of both operations. Each app declares its own in its
+`personal_data.py`. A new table needs a topic there and a line in that setting.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +20,12 @@ ROWS_AT_A_TIME = 500
 
 class Eraser(Protocol):
     def __call__(self, user_id: int, brand_id: int, *, to: int, at: datetime) -> None:
-        """Take the person out of the topic: what must stay is then of the user `to`, a pseudonym."""
+        """Remove the person from the topic: rows that must stay then belong to the user `to`, a pseudonym."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """`export(user_id, brand_id)` hands out what the topic holds: JSON, in which an iterator stands for an array."""
+    """`export(user_id, brand_id)` returns the topic's data as JSON, in which an iterator represents an array."""
 
     export: Callable[[int, int], Any]
     erase: Eraser
@@ -34,7 +34,8 @@ class Topic:
 def table(
     model: type[Model], *fields: str, stays: bool, order_by: tuple[str, ...] = (), brand: str = "brand_id"
 ) -> Topic:
-    """The topic that is a table's rows of a `user`. What `stays` becomes the pseudonym's, the rest is deleted."""
+    """The topic of a table whose rows have a `user`. If it `stays`, rows go to the pseudonym; otherwise they are
+    deleted."""
 
     def of(user_id: int, brand_id: int) -> QuerySet[Any, Any]:
         rows = model._default_manager.filter(**{"user_id": user_id, brand: brand_id})  # noqa: SLF001 - public
@@ -53,7 +54,7 @@ def table(
 
 
 def grouped(topics: Mapping[str, Topic]) -> Topic:
-    """One topic that has the others as its members."""
+    """One topic that contains the others as members."""
 
     def export(user_id: int, brand_id: int) -> dict[str, Any]:
         return {name: topic.export(user_id, brand_id) for name, topic in topics.items()}
@@ -66,12 +67,12 @@ def grouped(topics: Mapping[str, Topic]) -> Topic:
 
 
 def rows(queryset: QuerySet[Any, Any]) -> Iterator[Any]:
-    """The rows of a query, of which a few hundred at a time are in memory."""
+    """The rows of a query, a few hundred in memory at a time."""
     return queryset.iterator(chunk_size=ROWS_AT_A_TIME)
 
 
 def parts(*, user_id: int, brand_id: int) -> Iterator[str]:
-    """What each topic holds, by its name in the setting, as JSON in parts: row by row, never whole in memory."""
+    """Each topic's data under its name in the setting, as JSON in parts: row by row, never whole in memory."""
     yield "{"
     for number, (name, topic) in enumerate(topics()):
         yield f"{', ' if number else ''}{ENCODER.encode(name)}: "
@@ -80,7 +81,7 @@ def parts(*, user_id: int, brand_id: int) -> Iterator[str]:
 
 
 def erase(*, user_id: int, brand_id: int, to: int, at: datetime) -> None:
-    """Take the person out of every topic. Call in the transaction that erases, while their own row still names them."""
+    """Erase the person from every topic. Call in the erasing transaction, while their own row still identifies them."""
     for _name, topic in topics():
         topic.erase(user_id, brand_id, to=to, at=at)
 
@@ -90,7 +91,7 @@ def topics() -> Iterator[tuple[str, Topic]]:
 
 
 def as_json(value: Any) -> Iterator[str]:
-    """JSON in parts, in which an iterator is an array whose members are asked for one at a time."""
+    """JSON in parts. An iterator becomes an array whose members are read one at a time."""
     if isinstance(value, dict):
         yield "{"
         for number, (name, content) in enumerate(value.items()):

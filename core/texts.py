@@ -1,9 +1,9 @@
-"""Text that is cut: a list to its first names, an address to what asks "is this you?" and finds nobody."""
+"""Shortened text: a list's first names, and an e-mail address masked for its owner."""
 
 from collections.abc import Sequence
 
 DOTS = "•••"
-MAX_NAMED = 10  # of a list in a sentence
+MAX_NAMED = 10  # names of a list in a sentence
 
 
 def masked_mail(address: str) -> str:
@@ -12,5 +12,5 @@ def masked_mail(address: str) -> str:
 
 
 def shortened(names: Sequence[str], *, most: int = MAX_NAMED) -> str:
-    """The first of them, and an ellipsis where there are more."""
+    """The first names, and an ellipsis if there are more."""
     return ", ".join(names[:most]) + (" …" if len(names) > most else "")

@@ -1,4 +1,4 @@
-"""What a brand wrote in other languages, beside a row's own texts: `{"de": {"name": "Becher"}}`."""
+"""A brand's translations, next to a row's own texts: `{"de": {"name": "Becher"}}`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from rest_framework import serializers
 from core import languages
 
 TRANSLATION_LANGUAGES = [code for code, _name in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
-# As staff read them, whose pages are English.
+# For staff, whose pages are in English.
 NAMES = {"de": _("German"), "ar": _("Arabic")}
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ else:
 
 
 class TranslationsField(JSONField):
-    """By language and field, the texts of a row's fields `of`. Each is as long as its field may be."""
+    """The texts of a row's fields `of`, by language and field. Each may be as long as its field allows."""
 
     def __init__(self, *, of: tuple[str, ...] = (), **options: Any) -> None:
         self.of = tuple(of)
@@ -42,7 +42,7 @@ class TranslationsField(JSONField):
         return name, path, args, {**options, "of": self.of}
 
     def validate(self, value: Any, model_instance: Any) -> None:
-        """Raises ValidationError for another language or field, and for what is no text or too long a one."""
+        """Raises ValidationError for an unknown language or field, and for a value that is not text or too long."""
         super().validate(value, model_instance)
         if not isinstance(value, dict) or not all(isinstance(texts, dict) for texts in value.values()):
             raise ValidationError(_("Write texts by language and field."))
@@ -61,7 +61,7 @@ class TranslationsField(JSONField):
             raise ValidationError(message, params={"name": name, "most": longest})
 
     def as_text(self, value: Any) -> str:
-        """For the audit log: a line for each text."""
+        """For the audit log: all texts on one line."""
         result = value if isinstance(value, dict) else {}
         return "; ".join(
             f"{name} ({language}): {text}"
@@ -71,18 +71,18 @@ class TranslationsField(JSONField):
 
 
 def text_of(translations: Mapping[str, Mapping[str, str]] | None, name: str, base: str, language: str) -> str:
-    """The text of a field in a language; the base text where the brand wrote no other."""
+    """The text of a field in a language; the base text if the brand has no translation."""
     return (translations or {}).get(language, {}).get(name) or base
 
 
 def in_language(row: Any, name: str) -> str:
-    """A text of a row, which has `translations`, in the language of the answer."""
+    """A text of a row with `translations`, in the language of the answer."""
     base: str = getattr(row, name)
     return text_of(row.translations, name, base, languages.decide()) if row.translations else base
 
 
 class TranslatedField(serializers.CharField):
-    """A brand's own text, in the language of the answer: its source is a field of a row that has `translations`."""
+    """A brand's own text in the language of the answer. Its source is a field of a row with `translations`."""
 
     def get_attribute(self, instance: Any) -> str | None:
         row = instance

@@ -1,1 +1,1 @@
-"""The website for staff: what all its pages share, signing in, and the pages about brands, people, jobs and events."""
+"""The website for staff: shared parts of its pages, signing in, and the pages about brands, people, jobs and events."""

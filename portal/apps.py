@@ -1,4 +1,4 @@
-"""The portal's app, and its site in place of Django's. The site itself needs models that are not loaded yet here."""
+"""The portal's app, and its site in place of Django's. The site needs models that are not loaded yet at this point."""
 
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ class PortalConfig(AppConfig):
     verbose_name = _("Portal")
 
     def ready(self) -> None:
-        """Columns and labels are called after fields. One that Django names after itself ("scan limit") is translated
-        like the others; migrations do not see it, and bin/messages collects these names too."""
+        """Columns and labels are named after fields. Names that Django derives itself ("scan limit") are translated
+        like the others. Migrations do not see the translation, and bin/messages collects these names, too."""
         for config in apps.get_app_configs():
             if Path(config.path).is_relative_to(settings.BASE_DIR):
                 for model in config.get_models():
@@ -32,6 +32,6 @@ def translate_names(opts: Any) -> None:
 
 
 class SiteConfig(AdminConfig):
-    """Stands in INSTALLED_APPS for django.contrib.admin, beside unfold.apps.BasicAppConfig."""
+    """Replaces django.contrib.admin in INSTALLED_APPS, next to unfold.apps.BasicAppConfig."""
 
     default_site = "portal.site.PortalSite"

@@ -1,6 +1,6 @@
-"""The portal's site: django-unfold's, seen through the brand that a person chose to look at.
+"""The portal's site: django-unfold's, limited to the brand that the user selected.
 
-Its search box finds what portal.shell.search says.
+portal.shell.search implements its search box.
 """
 
 from collections.abc import Callable
@@ -43,21 +43,21 @@ from portal.staff_login.account import own
 from portal.staff_login.urls import urls
 from portal.undo import views as undo
 
-GZIP = GZipMiddleware(lambda _request: HttpResponse())  # which hides the length of what it compressed
+GZIP = GZipMiddleware(lambda _request: HttpResponse())  # it hides the length of the compressed content
 
 
 def stylesheet(_request: HttpRequest) -> str:
-    """What settings.UNFOLD["STYLES"] calls: what every page of the portal needs beside django-unfold's own."""
+    """Called by settings.UNFOLD["STYLES"]: the style sheet of every portal page, besides django-unfold's own."""
     return static("portal/portal.css")
 
 
 def mark(_request: HttpRequest) -> str:
-    """What settings.UNFOLD["SITE_FAVICONS"] calls: the product's mark."""
+    """Called by settings.UNFOLD["SITE_FAVICONS"]: the product's logo mark."""
     return static("portal/mark.svg")
 
 
 class RelatedRowAutocomplete(AutocompleteJsonView):
-    """Answers for fields that refer to a row, as forms and filters have them; Django's own fails of other relations."""
+    """Answers for fields that refer to a row, in forms and filters; Django's own view fails for other relations."""
 
     def process_request(self, request: HttpRequest) -> Any:
         term, page, field, key = super().process_request(request)
@@ -67,7 +67,7 @@ class RelatedRowAutocomplete(AutocompleteJsonView):
 
 
 def note_party(request: HttpRequest) -> None:
-    """The brands in which whoever asks works. An operator who works in none is a party of their own."""
+    """Note the brands that the user works for. An operator who works for none is a party of their own."""
     user: Any = request.user
     if not user.is_authenticated:
         return
@@ -79,7 +79,7 @@ def note_party(request: HttpRequest) -> None:
 
 class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """As Django's; and the roles may do with the rows what the page and the tables on it declare."""
+        """As in Django; also grants roles what the page and its inline tables declare."""
         super().register(model_or_iterable, admin_class, **options)
         models = [model_or_iterable] if isinstance(model_or_iterable, type) else model_or_iterable
         for page in [self.get_model_admin(model) for model in models if self.is_registered(model)]:
@@ -143,7 +143,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         return RelatedRowAutocomplete.as_view(admin_site=self)(request)
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
-        """As Django's, put together only where a page shows it: the sidebar has entries of its own."""
+        """As in Django, but only built if a page shows it: the sidebar has its own entries."""
         return SimpleLazyObject(partial(super().get_app_list, request, app_label))
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
         audit_log.record(audit_context=audit_context(request), action=audit_log.CHANGED, rows=rows)
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002
-        """django-unfold's own keeps what it found for minutes, whatever brand or role the person has by then."""
+        """django-unfold's own search caches results for minutes, whatever brand or role the user has by then."""
         page = request.GET.get("page", "1")
         if page != "1":
             raise Http404
@@ -179,13 +179,13 @@ class PortalSite(UnfoldAdminSite):  # type: ignore[misc] # unfold has no types
 
 
 def compressed(request: HttpRequest, response: Any) -> Any:
-    """A page that is read, small as it goes over the line. Answers to forms may show secrets and stay as they are."""
+    """Compress a page that is read. Answers to forms may contain secrets and are not compressed."""
     is_page = response.get("Content-Type", "").startswith("text/html") and not response.streaming
     return GZIP.process_response(request, response) if is_page and request.method == "GET" else response
 
 
 def finished(response: Any) -> Any:
-    """An answer whose rows are all read under the guard of now, also where it would be written later."""
+    """Render the answer now, so that all rows are read under the current guard, even if it is sent later."""
     if isinstance(response, SimpleTemplateResponse):
         return response.render()
     if response.streaming and not isinstance(response, FileResponse):

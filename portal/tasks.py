@@ -1,4 +1,4 @@
-"""What the workers run for the portal's staff."""
+"""Workers' tasks for the portal's staff."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -8,6 +8,6 @@ from portal.saved_lists import schedules
 
 @shared_task
 def run_scheduled_reports() -> int:
-    """Every minute: reports that are due are started, and those that ended are mailed."""
+    """Every minute: start due reports, and mail the outcome of those that ended."""
     now = timezone.now()
     return schedules.report_ended(at=now) + schedules.run_due(at=now)

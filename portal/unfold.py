@@ -1,4 +1,4 @@
-"""The classes of django-unfold that our pages build on. It has no types: the type checker sees Django's own."""
+"""The django-unfold classes that our pages extend. It has no types: the type checker sees Django's own."""
 
 from typing import TYPE_CHECKING, Any
 

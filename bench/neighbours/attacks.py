@@ -1,4 +1,4 @@
-"""What A does: its worst at each thing that brands share."""
+"""Attacks by brand A: the maximum load on each resource that brands share."""
 
 import os
 import socket
@@ -23,9 +23,9 @@ Attack = Callable[[Brands, threading.Event], None]
 
 
 def again_and_again(number: int, over: threading.Event, call: Callable[[int], tuple[int, bytes]]) -> None:
-    """`number` threads of another process call until it is over.
+    """Run `number` threads that make calls until the attack is over.
 
-    A process apart, behind all others in line for a processor: attackers have machines of their own.
+    They run in a separate process with a low priority, because real attackers have their own machines.
     """
     attackers = get_context("fork").Process(target=call_for_ever, args=(number, call), daemon=True)
     attackers.start()
@@ -41,7 +41,7 @@ def again_and_again(number: int, over: threading.Event, call: Callable[[int], tu
 
 
 def call_for_ever(number: int, call: Callable[[int], tuple[int, bytes]]) -> None:
-    """Never returns. Raises RuntimeError for an answer that says that the call itself is wrong: it attacks nothing."""
+    """Never returns. Raises RuntimeError for an answer that shows that the call itself is wrong and attacks nothing."""
     os.nice(10)
 
     def run(which: int) -> None:

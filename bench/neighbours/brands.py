@@ -1,4 +1,4 @@
-"""Two brands of an installation: A, who attacks, and B, who goes on working; and how either calls it."""
+"""Two brands of an installation: A attacks, and B works as usual; and how either calls it."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ numbers = count(1)
 class Lengths:
     """Seconds of a round, before it, after it, and after one of the control; B's codes; A's jobs and codes in each.
 
-    Rows of a heavy page; visits of B's staff before, so that each web process has seen their session; B's buyers.
+    Rows of a heavy page; earlier visits of B's staff, so that each web process knows their session; B's buyers.
     """
 
     round: float
@@ -41,7 +41,7 @@ class Lengths:
 
 @dataclass
 class Brands:
-    """A, who attacks, and B, who goes on working."""
+    """A, which attacks, and B, which works as usual."""
 
     a: Brand
     b: Brand
@@ -91,7 +91,7 @@ def brands(lengths: Lengths) -> Brands:
 
 
 def ask(method: str, path: str, body: Any = None, *, seconds: float = 30, **headers: str) -> tuple[int, bytes]:
-    """The answer's status and body; 0 where there was none in time."""
+    """The answer's status and body; status 0 after a timeout."""
     line = http.client.HTTPConnection("127.0.0.1", site.PORT, timeout=seconds)
     try:
         content = json.dumps(body).encode() if body is not None else None

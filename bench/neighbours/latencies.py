@@ -1,4 +1,4 @@
-"""What B notices at its work: how long its scans, webhooks and pages take, and the probe of /healthz."""
+"""The effects on B: how long its scans, webhooks and pages take, and the probe of /healthz."""
 
 import os
 import threading
@@ -39,16 +39,16 @@ class Latencies:
 
 
 def come_first() -> None:
-    """B's phones and browsers are machines of their own: none of their time is spent waiting for a processor here.
+    """Raise the calling thread's priority, if the system allows it.
 
-    For the calling thread, where the system lets this user.
+    B's phones and browsers are separate machines in reality: they must not wait for a processor here.
     """
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), -10)
 
 
 def watch(here: Brands, latencies: Latencies, *, seconds: float) -> None:
-    """B at work for so long."""
+    """Run B's work for this long."""
     end = time.monotonic() + seconds
 
     def scan(due: float, number: int) -> None:

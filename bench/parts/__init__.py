@@ -1,1 +1,1 @@
-"""The benchmarks: one file for each part, by what is measured."""
+"""The benchmarks: one file for each part, grouped by what they measure."""

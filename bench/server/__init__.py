@@ -1,1 +1,1 @@
-"""Addresses next to the platform's own, which it is compared with."""
+"""Views next to the platform's own, for comparison."""

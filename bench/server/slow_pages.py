@@ -1,4 +1,4 @@
-"""A page whose statement keeps PostgreSQL busy for as long as the worst filter may, for the part `neighbours`."""
+"""A page whose statement keeps PostgreSQL as busy as the worst filter could, for the part `neighbours`."""
 
 import os
 

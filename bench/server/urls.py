@@ -1,4 +1,4 @@
-"""The platform's addresses and, beside them on the same server, what it is measured against."""
+"""The platform's addresses and, on the same server, the views that it is compared with."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""What the scan endpoint is measured against: a view that does nothing, and one written plainly with the ORM."""
+"""The baselines of the scan endpoint: a view that does nothing, and one in plain ORM."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class PlaceInput(serializers.Serializer[Any]):
 
 
 class Empty(APIView):
-    """The least an authenticated view does, of DRF's and simplejwt's own parts: token, input, answer; no database."""
+    """The minimum of an authenticated view with DRF's and simplejwt's own parts: token, input, answer; no database."""
 
     authentication_classes = (JWTStatelessUserAuthentication,)
     parser_classes = (JSONParser,)
@@ -53,7 +53,7 @@ class Empty(APIView):
 
 
 class LeanEmpty(APIView):
-    """The same of the platform's parts, which take less than those: what the scan endpoint itself stands on."""
+    """The same with the platform's own, cheaper parts, which the scan endpoint is built on."""
 
     authentication_classes = (UnseenBearer,)
 
@@ -63,7 +63,7 @@ class LeanEmpty(APIView):
 
 
 class OrmScan(APIView):
-    """A scan as one writes it first; no rate limit."""
+    """A naive implementation of a scan; no rate limit."""
 
     authentication_classes = (OrmBearer,)
 

@@ -1,1 +1,1 @@
-"""The portal's message catalogues: what bin/messages and the tests of the catalogues share."""
+"""The portal's message catalogues: code shared by bin/messages and the tests of the catalogues."""

@@ -1,4 +1,4 @@
-"""Keeps the portal's catalogues equal to the code. bin/messages says what it can do."""
+"""Synchronises the portal's catalogues with the code. bin/messages lists the commands."""
 
 import sys
 from gettext import GNUTranslations
@@ -12,7 +12,7 @@ from catalogues.sources import LANGUAGES, ROOT, Key, Marked, marked
 CATALOGUES = ROOT / "portal" / "locale"
 OF_CUSTOMERS = ROOT / "locale"
 OF_DJANGO = ("conf", "contrib/admin", "contrib/auth")
-# Django's German says "Sichern" here, and all else in the portal says "Speichern".
+# Django's German uses "Sichern" here, while the rest of the portal uses "Speichern".
 SAID_ANOTHER_WAY = {"Save and add another", "Save and continue editing", "Save and view", "Save as new"}
 MOST_SHOWN = 20
 
@@ -22,7 +22,7 @@ def path_of(language: str, root: Path = CATALOGUES, ending: str = "po") -> Path:
 
 
 def wanted(language: str) -> list[Marked]:
-    """What the portal's catalogue must say: what is marked, unless customers read it too or Django says it."""
+    """The texts that the portal's catalogue must contain: all marked ones, except customers' and Django's own."""
     of_customers = po.read(path_of(language, OF_CUSTOMERS)).keys()
     of_django = {key for key in django_says(language) if key.message not in SAID_ANOTHER_WAY}
     return [
@@ -49,7 +49,7 @@ def django_says(language: str) -> set[Key]:
 
 
 def entries_of(language: str) -> list[Entry]:
-    """Of each text that is wanted what the catalogue says, or nothing yet."""
+    """For each required text, its entry in the catalogue, or an empty one."""
     known, number = po.read(path_of(language)), int(LANGUAGES[language][9])
     result = []
     for each in wanted(language):
@@ -87,7 +87,7 @@ def compile_one(language: str, entries: list[Entry]) -> None:
 
 
 def take(language: str, file: str) -> None:
-    """Take the translations of a file over those that are there. What it has no translation of stays."""
+    """Replace translations by those in a file. Texts without a translation there are kept."""
     entries = po.read(path_of(language))
     for key, entry in po.read(Path(file)).items():
         if entry.is_translated:

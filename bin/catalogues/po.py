@@ -1,4 +1,4 @@
-"""Catalogues as files: .po, which people write, and .mo, which programs read."""
+"""Catalogue files: .po, which people edit, and .mo, which programs read."""
 
 import ast
 import struct
@@ -14,7 +14,7 @@ ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r
 
 @dataclass(slots=True)
 class Entry:
-    """A text in a language: one form, or as many as the language has plurals. Empty where nobody has translated it."""
+    """A text in a language: one form, or one for each plural of the language. Empty if it is not translated."""
 
     key: Key
     plural: str = ""
@@ -51,7 +51,7 @@ def _entries(lines: Iterable[str]) -> Iterator[Entry]:
 
 
 def text(entries: Iterable[Entry], *, language: str, plurals: str) -> str:
-    """A file in the order of its texts, so that two branches that add some seldom meet."""
+    """The file's content, sorted by text, so that two branches that add some seldom conflict."""
     header = [
         "# What staff read in the portal. bin/messages collects the texts and compiles them; translate here.",
         'msgid ""',
@@ -91,7 +91,7 @@ def _quoted(part: str) -> str:
 
 
 def compiled(entries: Iterable[Entry], *, language: str, plurals: str) -> bytes:
-    """The file that Python's gettext reads. What is not translated is left out: the original is shown then."""
+    """The file for Python's gettext. Texts that are not translated are left out: gettext then returns the original."""
     header = f"Language: {language}\nContent-Type: text/plain; charset=UTF-8\nPlural-Forms: {plurals}\n"
     pairs = {"": header}
     for entry in entries:
@@ -103,7 +103,7 @@ def compiled(entries: Iterable[Entry], *, language: str, plurals: str) -> bytes:
 
 
 def _packed(pairs: Mapping[bytes, bytes]) -> bytes:
-    """gettext's format: a head, two tables of lengths and places, and the texts, each with a zero behind it."""
+    """gettext's format: a header, two tables of lengths and offsets, and the texts, each followed by a zero byte."""
     keys = sorted(pairs)
     head, table = 7 * 4, 8 * len(keys)
     place, tables, texts = head + 2 * table, b"", b""

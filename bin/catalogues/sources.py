@@ -1,4 +1,4 @@
-"""Which texts the portal's code and templates mark for translation."""
+"""The texts that the portal's code and templates mark for translation."""
 
 import ast
 import re
@@ -24,7 +24,7 @@ ROOMS = (
     "portal",
     "templates",
 )
-NOT_OF_STAFF = ("templates/scanpage",)  # its words are in scanpage/locale
+NOT_OF_STAFF = ("templates/scanpage",)  # its texts are in scanpage/locale
 LANGUAGES = {
     "de": "nplurals=2; plural=(n != 1);",
     "ar": (
@@ -32,7 +32,7 @@ LANGUAGES = {
         "? 4 : 5;"
     ),
 }
-UNFOLDS_APPS = ("contrib/filters/",)  # of its apps those that settings.INSTALLED_APPS names
+UNFOLDS_APPS = ("contrib/filters/",)  # the ones of its apps in settings.INSTALLED_APPS
 # How many texts a call has before its other arguments, and which of them is the context.
 PLAIN, PLURAL, CONTEXT, BOTH = "message", "plural", "context", "context and plural"
 MARKS = {
@@ -48,14 +48,14 @@ MARKS = {
     "npgettext": BOTH,
     "npgettext_lazy": BOTH,
 }
-RELATIONS = ("ForeignKey", "OneToOneField", "ManyToManyField")  # whose first argument is a model
+RELATIONS = ("ForeignKey", "OneToOneField", "ManyToManyField")  # their first argument is a model
 TEXT = r"""u?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 CALL = re.compile(rf"\b(_|n?p?gettext)\(\s*{TEXT}(?:\s*,\s*{TEXT})?(?:\s*,\s*{TEXT})?", re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a catalogue knows a text by."""
+    """The key of a text in a catalogue."""
 
     message: str
     context: str = ""
@@ -63,7 +63,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text that is marked, with its plural where it has one, and the file."""
+    """A marked text, with its plural if it has one, and its file."""
 
     key: Key
     plural: str
@@ -72,7 +72,7 @@ class Marked:
 
 @cache
 def marked() -> list[Marked]:
-    """Each text of the portal once, with the first file that has it; those of django-unfold behind ours."""
+    """Each text of the portal once, with the first file that contains it; those of django-unfold come after ours."""
     found: dict[Key, Marked] = {}
     for each in [*ours(), *unfolds()]:
         known = found.get(each.key)
@@ -90,7 +90,7 @@ def ours() -> Iterator[Marked]:
 
 
 def unfolds() -> Iterator[Marked]:
-    """django-unfold brings no translations; Django's own are known for most of its texts, and go on being used."""
+    """django-unfold ships no translations; Django's own cover most of its texts and are still used."""
     spec = find_spec("unfold")
     assert spec is not None  # noqa: S101 - requirements.txt has it
     assert spec.origin is not None  # noqa: S101 - a package of files
@@ -103,7 +103,7 @@ def unfolds() -> Iterator[Marked]:
 
 
 def is_replaced(place: str) -> bool:
-    """Whether a template of ours stands in the place of one of django-unfold's; one that extends it does not."""
+    """Whether one of our templates replaces django-unfold's; one that extends it does not."""
     _templates, _slash, name = place.partition("templates/")
     own = [file for room in ("templates", "portal/templates") if (file := ROOT / room / name).is_file()] if name else []
     return any(f'{{% extends "{name}" %}}' not in file.read_text() for file in own)
@@ -122,7 +122,7 @@ def in_file(path: Path, place: str) -> Iterator[Marked]:
 
 
 def in_python(source: str) -> Iterator[tuple[str, list[str]]]:
-    """Of each call of a mark its name and the texts that it begins with."""
+    """The name of each translation call, and its leading texts."""
     if "gettext" not in source and "filled" not in source:
         return
     for node in ast.walk(ast.parse(source)):
@@ -139,7 +139,7 @@ def in_python(source: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def in_models(source: str) -> Iterator[tuple[str, list[str]]]:
-    """What Django calls fields and models after themselves; portal.apps has these names translated."""
+    """The names that Django derives for fields and models; portal.apps has these names translated."""
     for model in ast.walk(ast.parse(source)):
         if not isinstance(model, ast.ClassDef) or model.name not in words_of_pages():
             continue
@@ -154,7 +154,7 @@ def in_models(source: str) -> Iterator[tuple[str, list[str]]]:
 
 @cache
 def words_of_pages() -> frozenset[str]:
-    """Whatever the pages' code speaks of: names of the models that they show are among it."""
+    """All words in the pages' code, which include the names of the models that they show."""
     pages = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if {"admin", "pages"} & {*path.parts}]
     files = [*pages, *(ROOT / "portal/staff_login").glob("*.py")]
     return frozenset(word for path in files for word in re.findall(r"\w+", path.read_text()))
@@ -178,7 +178,7 @@ def is_name(line: ast.stmt) -> bool:
 
 
 def field_of(line: ast.stmt) -> tuple[str, ast.Call] | None:
-    """Of a line `name = models.SomeField(...)` the name and the call."""
+    """The name and the call in a line `name = models.SomeField(...)`."""
     if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name) and isinstance(line.value, ast.Call):
         kind = field_kind(line.value)
         if kind.endswith("Field") or kind.startswith(RELATIONS):
@@ -191,7 +191,7 @@ def field_kind(call: ast.Call) -> str:
 
 
 def in_template(source: str) -> Iterator[tuple[str, list[str]]]:
-    """The same, from what Django makes of a template for gettext: calls, and nothing else that looks like one."""
+    """The same for a template, from Django's conversion for gettext, which contains only real calls."""
     for name, *texts in CALL.findall(templatize(source)):
         yield name, [ast.literal_eval(text) for text in texts if text]
 

@@ -1,1 +1,1 @@
-"""The embedded servers of bin/run and bin/test; needs nothing but the standard library and the servers' wheels."""
+"""The embedded servers of bin/run and bin/test; needs only the standard library and the servers' wheels."""

@@ -1,4 +1,4 @@
-"""DATA_DIR: where everything lies in it, which of it is ours, and who holds it now."""
+"""DATA_DIR: its layout, which parts are ours, and which process has locked it."""
 
 import contextlib
 import fcntl
@@ -15,31 +15,31 @@ SOCKET_PATH_BYTES = 107  # sun_path of unix(7) without its final NUL
 
 
 class ServerError(Exception):
-    """A reason not to start, in words for the person who typed the command."""
+    """A reason not to start, as a message for the person who typed the command."""
 
 
 def from_environment() -> Path:
-    """$DATA_DIR, else `var` in the project: the settings look in the same place."""
+    """$DATA_DIR, else `var` in the project: the settings use the same rule."""
     return Path(os.environ.get("DATA_DIR") or PROJECT / "var").expanduser().resolve()
 
 
 @contextlib.contextmanager
 def found_by_manage(data_dir: Path, project: Path = PROJECT) -> Iterator[None]:
-    """Let manage.py, called without DATA_DIR, find `data_dir` meanwhile. `var` it finds by itself."""
+    """Let manage.py, called without DATA_DIR, find `data_dir` within the block. `var` is the default anyway."""
     note = project / POINTER
     if data_dir != project / "var":
-        with contextlib.suppress(OSError):  # a project that is not ours to write into: DATA_DIR has to be set there
+        with contextlib.suppress(OSError):  # the project may not be writable: DATA_DIR must be set there
             note.write_text(f"{data_dir}\n")
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
-            if note.read_text().strip() == str(data_dir):  # else another one's, which started later
+            if note.read_text().strip() == str(data_dir):  # else it belongs to another one that started later
                 note.unlink()
 
 
 def refuse_unusable(data_dir: Path) -> None:
-    """Raise ServerError where no client could name the servers' sockets: too long, or special in an address."""
+    """Raise ServerError if clients cannot address the servers' sockets: it is too long, or has special characters."""
     if special := set(",%?#") & set(str(data_dir)):
         message = f"DATA_DIR has a {special.pop()} in it, which means something else in an address: {data_dir}"
         raise ServerError(message)
@@ -54,7 +54,7 @@ def refuse_unusable(data_dir: Path) -> None:
 
 
 def is_ours(directory: Path) -> bool:
-    """Whether we made `directory`, or may take it because it does not exist or is empty."""
+    """Whether we created `directory`, or may use it because it does not exist or is empty."""
     return not directory.exists() or (directory / MARKER).exists() or not any(directory.iterdir())
 
 
@@ -65,7 +65,7 @@ def refuse_foreign(directory: Path) -> None:
 
 
 def make(directory: Path) -> Path:
-    """Make `directory` for our eyes only, or take one that is ours."""
+    """Create `directory` with access for us only, or use one that is ours."""
     refuse_foreign(directory)
     directory.mkdir(mode=0o700, exist_ok=True)
     if directory.stat().st_mode & 0o077:
@@ -83,8 +83,8 @@ def mark(directory: Path) -> None:
 
 @contextlib.contextmanager
 def held(data_dir: Path) -> Iterator[None]:
-    """Hold `data_dir` (which exists) for this process. Raises ServerError where another one holds it."""
-    # A lock on the directory leaves no file behind, and the kernel lets go of it however we end.
+    """Lock `data_dir` (which exists) for this process. Raises ServerError if another process has locked it."""
+    # A lock on the directory leaves no file behind, and the kernel releases it however the process ends.
     handle = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
@@ -101,14 +101,14 @@ def held(data_dir: Path) -> Iterator[None]:
 
 
 def refuse_held(data_dir: Path) -> None:
-    """Raise ServerError where another process holds `data_dir` now."""
+    """Raise ServerError if another process has locked `data_dir`."""
     if data_dir.is_dir():
         with held(data_dir):
             pass
 
 
 def open_log(data_dir: Path, name: str) -> int:
-    """A new log of this start as a file descriptor for a child; the log of the start before is kept as NAME.log.1."""
+    """A new log of this start as a file descriptor for a child; the previous start's log is kept as NAME.log.1."""
     log = log_path(data_dir, name)
     if log.exists():
         log.replace(log.with_suffix(".log.1"))

@@ -1,4 +1,4 @@
-"""Decides whom the embedded servers run as, because PostgreSQL refuses to be root."""
+"""Decides which account the embedded servers run as, because PostgreSQL does not run as root."""
 
 import os
 import pwd
@@ -13,7 +13,7 @@ from embedded.datadir import ServerError
 from embedded.processes import OURSELVES, Identity
 
 FALLBACK_ACCOUNT = "nobody"
-# What a server writes. Its owner tells who ran the servers before.
+# The directories that a server writes. Their owner is the account that ran the servers before.
 SERVER_DIRECTORIES = ("run", "postgres", "valkey")
 
 
@@ -38,10 +38,10 @@ class Programs:
 
 
 def choose(data_dir: Path, programs: Programs, *, made_now: bool) -> Identity:
-    """Whom to run `programs` as on `data_dir`; `made_now` says that we just made the directory.
+    """The account to run `programs` as on `data_dir`; `made_now` means that the directory is new.
 
-    As root that is the account which owns the data already, else root without its powers, else `nobody`. Whichever it
-    is, no directory but `data_dir` gets other permissions. Raises ServerError where nothing works.
+    For root it is the account that owns the data already, else root without its privileges, else `nobody`. In every
+    case only `data_dir` gets other permissions. Raises ServerError if none works.
     """
     if os.geteuid() != 0:
         return OURSELVES
@@ -83,25 +83,25 @@ def _owner(data_dir: Path) -> tuple[int, int]:
 
 
 def _user_namespace() -> Identity:
-    """Root for the kernel's file permissions, with no other power and no root in its own eyes."""
-    # initdb looks its user up by name, so the uid inside must be one that /etc/passwd knows.
+    """Root for the kernel's file permissions, but without other privileges, and not root in its own namespace."""
+    # initdb looks up its user's name, so the uid inside must be in /etc/passwd.
     account = min((entry for entry in pwd.getpwall() if entry.pw_uid), key=lambda entry: entry.pw_uid)
     return Identity(wrapper=("unshare", "--user", f"--map-user={account.pw_uid}", f"--map-group={account.pw_gid}"))
 
 
 def _account_past_closed_doors(uid: int, gid: int) -> Identity:
-    """The account with one power of root, to pass directories that are closed to others, as /root is.
+    """The account with one capability of root, to traverse directories that are closed to others, such as /root.
 
-    Containers refuse user namespaces but grant this by default.
+    Containers do not allow user namespaces, but grant this by default.
     """
     account = (f"--reuid={uid}", f"--regid={gid}", "--clear-groups")
-    # The secure bit makes access(2), by which PostgreSQL finds its own files, honour the power.
+    # The secure bit makes access(2), by which PostgreSQL finds its own files, honour the capability.
     power = ("--securebits=+no_setuid_fixup", "--inh-caps=+dac_override", "--ambient-caps=+dac_override")
     return Identity(wrapper=("setpriv", *account, *power, "--pdeathsig={death_signal}"))
 
 
 def _reaches(identity: Identity, programs: Programs, data_dir: Path) -> bool:
-    """Whether `identity` can be taken on at all, enters `data_dir` and runs the programs."""
+    """Whether `identity` can be assumed, enters `data_dir` and runs the programs."""
     wanted = [word for path in (data_dir, programs.initdb, programs.valkey) for word in ("-x", str(path), "-a")][:-1]
     try:
         probe = subprocess.run(
@@ -117,7 +117,7 @@ def _reaches(identity: Identity, programs: Programs, data_dir: Path) -> bool:
 
 
 def _give(directory: Path, uid: int, gid: int) -> None:
-    """Hand over what root's servers wrote; costs nothing where that is done already."""
+    """Change the owner of what root's servers wrote. Does nothing if that was done already."""
     if directory.exists() and directory.stat().st_uid != uid:
         for path in [*directory.rglob("*"), directory]:
             os.chown(path, uid, gid, follow_symlinks=False)

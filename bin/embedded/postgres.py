@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: makes its cluster once, clears up after a crash, starts it."""
+"""The embedded PostgreSQL: creates its cluster once, cleans up after a crash, starts it."""
 
 import contextlib
 import os
@@ -20,15 +20,15 @@ SETTINGS = {
     "unix_socket_permissions": "0700",
     "shared_buffers": "128MB",
     "max_connections": "100",
-    # In a file of the cluster: /dev/shm is no place of ours, and containers make it too small.
+    # In a file of the cluster: /dev/shm is outside our directory, and too small in containers.
     "dynamic_shared_memory_type": "mmap",
 }
-# A crash of the machine then costs the data, a crash of the server does not.
+# A crash of the machine then loses the data, a crash of the server does not.
 THROWAWAY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
 
 
 def refuse_foreign(data_dir: Path) -> None:
-    """Raise ServerError where the cluster is of another major version, or nothing that we made."""
+    """Raise ServerError if the cluster has another major version, or is not ours."""
     cluster = data_dir / "postgres"
     version = cluster / "PG_VERSION"
     if datadir.is_ours(cluster) and version.exists() and (found := version.read_text().strip()) != MAJOR:
@@ -49,7 +49,7 @@ def start(home: Home) -> Server:
     _forget_dead(cluster, home.run)
     settings = {**SETTINGS, **({} if home.durable else THROWAWAY_SETTINGS), "unix_socket_directories": str(home.run)}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-    # SIGINT asks for a fast shutdown: sessions are cut, everything is written.
+    # SIGINT requests a fast shutdown: sessions are closed, everything is written.
     command: list[str | Path] = [_program(home, "postgres"), "-D", cluster, *options]
     server = home.start("postgres", command, stop_signal=signal.SIGINT)
     server.await_ready(lambda: _is_ready(cluster, server.process.pid))
@@ -61,10 +61,10 @@ def _program(home: Home, name: str) -> Path:
 
 
 def _make(cluster: Path, home: Home) -> None:
-    """A cluster with our superuser and database; it gets its name only when it is complete."""
+    """Create a cluster with our superuser and database. It gets its final name only when it is complete."""
     unfinished = home.run / "new-cluster"
     shutil.rmtree(unfinished, ignore_errors=True)
-    # Collation built into PostgreSQL: an upgrade of the system's libc cannot corrupt indexes on text.
+    # PostgreSQL's built-in collation: an upgrade of the system's libc cannot corrupt indexes on text.
     locale = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     access = [f"--username={NAME}", "--auth-local=trust", "--auth-host=reject"]
     speed = [] if home.durable else ["--no-sync"]
@@ -76,10 +76,10 @@ def _make(cluster: Path, home: Home) -> None:
 
 
 def _forget_dead(cluster: Path, run: Path) -> None:
-    """Take away what makes PostgreSQL believe that a server we know to be gone still runs.
+    """Remove the files that make PostgreSQL believe that a stopped server is still running.
 
-    It believes the process number in its lock files, which after a reboot, and in a container at every start, may
-    belong to anything.
+    It trusts the process id in its lock files. After a reboot, and in a container at every start, that id may belong
+    to any process.
     """
     for name in (datadir.POSTGRES_SOCKET, f"{datadir.POSTGRES_SOCKET}.lock"):
         (run / name).unlink(missing_ok=True)
@@ -88,13 +88,13 @@ def _forget_dead(cluster: Path, run: Path) -> None:
     if lock.exists() and not lines:
         lock.unlink()
     elif lines and Path(f"/proc/{lines[0]}").exists():
-        # Not removed, because PostgreSQL still reads from it the shared memory that a dying session may use. A lock
-        # that names its parent it takes for dead.
+        # Not removed, because PostgreSQL still reads the shared memory from it that a dying session may use. A lock
+        # that names its own parent counts as stale.
         lock.write_text("\n".join([str(os.getpid()), *lines[1:], ""]))
 
 
 def _is_ready(cluster: Path, pid: int) -> bool:
-    # Line 1 is the process, line 8 its state: what pg_ctl reads too.
+    # Line 1 is the process, line 8 its state, as pg_ctl reads them.
     with contextlib.suppress(OSError, IndexError):
         lines = (cluster / "postmaster.pid").read_text().splitlines()
         return lines[0] == str(pid) and lines[7].strip() == "ready"

@@ -1,4 +1,4 @@
-"""Child processes that cannot outlive us: how they are started, asked to stop, and killed."""
+"""Child processes that cannot outlive us: how they are started, stopped and killed."""
 
 import contextlib
 import ctypes
@@ -18,18 +18,18 @@ _libc = ctypes.CDLL(None)
 
 @dataclass(frozen=True)
 class Identity:
-    """Whom a process runs as: ourselves, ourselves behind a wrapper command, or another account."""
+    """The account of a process: our own, our own behind a wrapper command, or another account."""
 
     wrapper: tuple[str, ...] = ()
     uid: int | None = None
     gid: int | None = None
 
     def wrapper_for(self, death_signal: signal.Signals) -> list[str]:
-        """The wrapper's words; one that changes the user, which clears the death signal, has to set it again."""
+        """The wrapper's arguments. A wrapper that changes the user clears the death signal, and has to set it again."""
         return [word.format(death_signal=death_signal.name.removeprefix("SIG")) for word in self.wrapper]
 
     def as_arguments(self) -> dict[str, Any]:
-        """The arguments of subprocess that take the account on."""
+        """The arguments of subprocess that set the account."""
         return {} if self.uid is None else {"user": self.uid, "group": self.gid, "extra_groups": []}
 
 
@@ -46,9 +46,9 @@ def spawn(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start `command` in a session of its own, so that Ctrl-C reaches us alone and we choose the order of stopping.
+    """Start `command` in its own session, so that Ctrl-C reaches only us and we choose the order of stopping.
 
-    The kernel sends it `death_signal` should we die without a word. `output` takes both its stdout and stderr.
+    The kernel sends it `death_signal` if we die unexpectedly. `output` takes both its stdout and stderr.
     """
     return subprocess.Popen(
         [*identity.wrapper_for(death_signal), *command],
@@ -67,7 +67,7 @@ def spawn(
 def _die_with_parent(parent: int, death_signal: signal.Signals) -> Callable[[], None]:
     def prepare() -> None:
         _libc.prctl(PR_SET_PDEATHSIG, death_signal)
-        if os.getppid() != parent:  # it died before the line above
+        if os.getppid() != parent:  # the parent died before the line above
             os._exit(1)
 
     return prepare
@@ -76,7 +76,7 @@ def _die_with_parent(parent: int, death_signal: signal.Signals) -> Callable[[], 
 def stop(
     processes: Iterable["subprocess.Popen[bytes]"], *, stop_signal: int = signal.SIGTERM, seconds: float = 10
 ) -> None:
-    """Send `stop_signal` to all, give them `seconds` together, then kill whatever is left of their process groups."""
+    """Send `stop_signal` to all, wait up to `seconds` in total, then kill the remaining processes of their groups."""
     processes = list(processes)
     for process in processes:
         if process.poll() is None:
@@ -90,18 +90,18 @@ def stop(
 
 
 def signal_group(process: "subprocess.Popen[bytes]", signum: int) -> None:
-    """Send `signum` to the process and all in its session's first group, as a terminal does."""
+    """Send `signum` to the process and its session's first process group, as a terminal does."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signum)
 
 
 def adopt_orphans() -> None:
-    """From now on descendants whose parent died become our children, where `kill_children` finds them."""
+    """From now on, descendants whose parent died become our children, where `kill_children` finds them."""
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def kill_children(*, but: Iterable["subprocess.Popen[bytes]"]) -> None:
-    """Kill every child, and the children these leave to us, except the processes `but`."""
+    """Kill every child, and the children they leave to us, except the processes `but`."""
     spared = {process.pid for process in but}
     while victims := set(_children()) - spared:
         for pid in victims:
@@ -115,8 +115,8 @@ def _children() -> list[int]:
     ours = str(os.getpid())
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it ended while we looked
-            # "pid (name) state parent ...": the name may hold anything, even ") "
+        with contextlib.suppress(OSError):  # it ended during the loop
+            # "pid (name) state parent ...": the name may contain anything, even ") "
             parent = status.read_text().rpartition(")")[2].split()[1]
             if parent == ours:
                 found.append(int(status.parent.name))
@@ -124,7 +124,7 @@ def _children() -> list[int]:
 
 
 def raise_on_signals() -> None:
-    """Let the first SIGINT, SIGTERM or SIGHUP raise KeyboardInterrupt; more of them cannot disturb the stopping."""
+    """Let the first SIGINT, SIGTERM or SIGHUP raise KeyboardInterrupt; later ones cannot interrupt the shutdown."""
 
     def interrupt(_signum: int) -> None:
         ignore_signals()
@@ -138,6 +138,6 @@ def ignore_signals() -> None:
 
 
 def on_signals(act: Callable[[int], None]) -> None:
-    # Set even where we inherited "ignore", as a shell leaves it for SIGINT of its background jobs.
+    # Set even if we inherited "ignore", as shells set it for SIGINT of background jobs.
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda received, _frame: act(received))

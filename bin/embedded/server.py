@@ -1,4 +1,4 @@
-"""A long-running program: started with its log as the right account, waited for, stopped."""
+"""A long-running program: started under the right account with a log, awaited, stopped."""
 
 import contextlib
 import os
@@ -14,9 +14,9 @@ from embedded.datadir import ServerError
 from embedded.identity import Programs
 from embedded.processes import OURSELVES, Identity
 
-START_SECONDS = 120  # replaying the log after a crash included
+START_SECONDS = 120  # including the replay of the log after a crash
 ORPHAN_SECONDS = 20
-# The servers see neither our secrets nor PG* variables, which would override what we tell them.
+# The servers see neither our secrets nor PG* variables, which would override our settings.
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
 
 
@@ -28,7 +28,7 @@ class Server:
     process: "subprocess.Popen[bytes]"
     log: Path
     stop_signal: signal.Signals
-    # Starts another in its place. Raises ServerError.
+    # Starts a replacement. Raises ServerError.
     start_again: "Callable[[], Server] | None" = field(default=None, compare=False)
 
     @classmethod
@@ -43,7 +43,7 @@ class Server:
         stop_signal: signal.Signals = signal.SIGTERM,
         identity: Identity = OURSELVES,
     ) -> "Server":
-        """Start `command` with a new log in `data_dir`; it gets its `stop_signal` from the kernel should we die."""
+        """Start `command` with a new log in `data_dir`; the kernel sends it `stop_signal` if we die."""
         output = datadir.open_log(data_dir, name)
         try:
             process = processes.spawn(
@@ -54,7 +54,7 @@ class Server:
         return cls(name, process, datadir.log_path(data_dir, name), stop_signal)
 
     def await_ready(self, is_ready: Callable[[], bool]) -> None:
-        """Return once `is_ready`. Raises ServerError, with the end of the log, if it never is; nothing runs then."""
+        """Return once `is_ready`. Otherwise stop the program and raise ServerError with the end of the log."""
         try:
             if wait_until(lambda: not self.is_alive() or is_ready(), START_SECONDS) and self.is_alive():
                 return
@@ -77,7 +77,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Home:
-    """A DATA_DIR with the account and the binaries that serve it."""
+    """A DATA_DIR with the account and the binaries of its servers."""
 
     data_dir: Path
     identity: Identity
@@ -100,7 +100,7 @@ class Home:
         )
 
     def call(self, *command: str | Path, stdin: str = "") -> None:
-        """Run a tool of the servers to its end. Raises ServerError with its words when it fails."""
+        """Run a tool of the servers to its end. Raises ServerError with its output if it fails."""
         tool = processes.spawn(
             command,
             identity=self.identity,
@@ -129,9 +129,9 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def await_orphans(program: str, directory: Path) -> None:
-    """Wait for servers that a killed launcher left on `directory`: they are told to stop, but need their time.
+    """Wait for servers that a killed launcher left on `directory`: they were signalled to stop, but need time.
 
-    Raises ServerError where one stays.
+    Raises ServerError if one stays.
     """
     if not wait_until(lambda: not _running_in(program, directory), ORPHAN_SECONDS):
         pids = " ".join(map(str, _running_in(program, directory)))
@@ -143,7 +143,7 @@ def _running_in(program: str, directory: Path) -> list[int]:
     """The processes of `program` whose working directory, a server's data directory, is `directory`."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # ended while we looked, or not ours to look at
+        with contextlib.suppress(OSError):  # it ended during the loop, or is not ours
             program_name = (process / "exe").readlink().name
             if program_name == program and (process / "cwd").readlink() == directory:
                 found.append(int(process.name))

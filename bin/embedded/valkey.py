@@ -1,4 +1,4 @@
-"""The embedded Valkey: the queue and the counters, kept in an append-only file."""
+"""The embedded Valkey: the queue and the counters, stored in an append-only file."""
 
 import signal
 import socket
@@ -25,7 +25,7 @@ def start(home: Home) -> Server:
         "appendonly": "yes",
         "appendfsync": "everysec" if home.durable else "no",
         "save": "",
-        # A full memory has to refuse new messages, never to drop old ones.
+        # If the memory is full, new messages must be rejected, and old ones never dropped.
         "maxmemory-policy": "noeviction",
         "daemonize": "no",
     }
@@ -36,7 +36,7 @@ def start(home: Home) -> Server:
 
 
 def _answers(address: Path) -> bool:
-    """Whether it takes commands, which it does not before its file is read."""
+    """Whether it accepts commands, which it does only after it has loaded its file."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(1)
         try:

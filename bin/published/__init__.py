@@ -1,1 +1,1 @@
-"""What a release publishes beside the service: its documentation, the API's description and the client made of it."""
+"""What a release publishes besides the service: its documentation, the API's description and the generated clients."""

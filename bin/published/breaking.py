@@ -1,7 +1,7 @@
-"""Tells which changes of the API's description would break a program that was written for an earlier one.
+"""Reports changes of the API's description that would break a program written for an earlier version.
 
-What programs send may only be asked for less narrowly, what they get may only be promised more narrowly. New errors
-and new members of answers are no break: programs have to bear them.
+Requests may only become less restricted, and responses more restricted. New errors and new members of answers do not
+break anything: programs must tolerate them.
 """
 
 import json
@@ -14,19 +14,19 @@ from published.openapi import FILE
 
 RELEASED = FILE.with_name("openapi-released.json")
 METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
-# What is for people; a release is kept without it.
+# Texts for people; a release's description is stored without them.
 WORDS = {"description", "example", "examples", "summary", "title"}
 LOWER_BOUNDS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 UPPER_BOUNDS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 
 Schema = Mapping[str, Any]
-# Where something stands: an operation, its parameters, body and answers, and so on to the members of each.
+# The path of an element: an operation, its parameters, body and answers, and so on to the members of each.
 Place = tuple[str, ...]
 
 
 def bare(part: Any, *, names: bool = False) -> Any:
-    """A description without its words. `names`: its members are named by us, `title` may be one of them."""
+    """A description without its texts. `names`: its keys are names that we chose, so `title` may be one of them."""
     if isinstance(part, list):
         return [bare(each) for each in part]
     if not isinstance(part, dict):
@@ -36,7 +36,7 @@ def bare(part: Any, *, names: bool = False) -> Any:
 
 
 def breaks(old: Schema, new: Schema) -> list[str]:
-    """What a program written for `old` would stumble over in `new`, each with its place."""
+    """What would break a program written for `old` in `new`, each with its place."""
     return list(dict.fromkeys(_all_breaks(dict(places(old)), dict(places(new)))))
 
 
@@ -53,7 +53,7 @@ def _all_breaks(before: Mapping[Place, Schema], now: Mapping[Place, Schema]) -> 
 
 
 def places(api: Schema) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Every place of a description with what can break there. `sent`: by programs, else they get it."""
+    """Every place of a description with what can break there. `sent`: by programs; otherwise they receive it."""
     for path, item in api["paths"].items():
         for method in METHODS:
             if method in item:
@@ -88,7 +88,7 @@ def _contents(place: Place, part: Schema, api: Schema, *, sent: bool) -> Iterato
 def _schema(
     place: Place, schema: Schema, api: Schema, *, sent: bool, around: tuple[str, ...] = ()
 ) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """A schema and all within it, but for a type within itself."""
+    """A schema and all its parts, except recursive types."""
     this = json.dumps(schema, sort_keys=True)
     if this in around:
         return
@@ -102,17 +102,17 @@ def _schema(
 
 
 def _label(choice: Schema) -> str:
-    """By what an alternative is known in both descriptions."""
+    """The name that identifies an alternative in both descriptions."""
     if "$ref" in choice:
         return str(choice["$ref"]).rpartition("/")[2]
     return str(choice.get("type") or json.dumps(choice, sort_keys=True))
 
 
 def changes(where: str, old: Schema, new: Schema) -> Iterator[str]:
-    """What breaks at a place that is in both."""
+    """What breaks at a place that exists in both."""
     if old.get("operation") != new.get("operation"):
         yield f"{where}: operationId was {old['operation']}, is {new['operation']}"
-    for each in old.get("security", []):  # a way in that was enough must still be enough
+    for each in old.get("security", []):  # credentials that were sufficient must stay sufficient
         if not any(needed <= each for needed in new["security"]):
             yield f"{where}: {' and '.join(each) or 'nobody'} no longer suffices"
     if new.get("must") and not old.get("must"):
@@ -125,7 +125,7 @@ def changes(where: str, old: Schema, new: Schema) -> Iterator[str]:
 
 def _schema_changes(where: str, old: Schema, new: Schema) -> Iterator[str]:
     sent, was, is_now = old["sent"], old["schema"], new["schema"]
-    # What was taken must still be taken; what comes must have been foreseen.
+    # Accepted input must stay accepted; output must stay within what was documented.
     wide, narrow = (new, old) if sent else (old, new)
     end = "no longer taken" if sent else "new"
     for name in sorted(types(narrow["schema"]) - types(wide["schema"])):
@@ -151,7 +151,7 @@ def _bounds(where: str, wide: Schema, narrow: Schema) -> Iterator[str]:
 
 
 def _values(where: str, before: list[str] | None, now: list[str] | None, *, sent: bool) -> Iterator[str]:
-    """A value that is gone breaks both: who sends it, and who waits for it. An error's may grow."""
+    """A removed value breaks both senders and receivers. An error's values may grow."""
     if before is None or now is None:
         if sent and now is not None:
             yield f"{where}: only {', '.join(now)} taken now"
@@ -167,7 +167,7 @@ def _values(where: str, before: list[str] | None, now: list[str] | None, *, sent
 
 
 def flat(schema: Schema, whole: Schema) -> dict[str, Any]:
-    """A schema with its references followed and what `allOf` adds put in."""
+    """A schema with its references resolved and its `allOf` merged."""
     found: dict[str, Any] = {}
     if "$ref" in schema:
         target: Any = whole
@@ -193,14 +193,14 @@ def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def types(schema: Schema) -> set[str]:
-    """The types of JSON that a schema lets in; whole numbers are numbers."""
+    """The JSON types that a schema allows; integers are numbers."""
     stated = schema.get("type", TYPES)
     found = {stated} if isinstance(stated, str) else set(stated)
     return found | {"integer"} if "number" in found else found
 
 
 def allowed(schema: Schema) -> list[str] | None:
-    """The values that a schema lets in, as JSON; None for any."""
+    """The values that a schema allows, as JSON; None for any."""
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     return None if values is None else [json.dumps(value) for value in values]
 

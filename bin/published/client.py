@@ -11,7 +11,7 @@ from openapi_python_client.cli import app
 from published.openapi import FILE
 
 PACKAGE = "loyalty_client"
-# Files are given to their callers as they are.
+# Files are returned to callers unchanged.
 SETTINGS = f"""
 project_name_override: {PACKAGE.replace("_", "-")}
 package_name_override: {PACKAGE}
@@ -60,12 +60,12 @@ def receive(secret: str, body: bytes, headers: Mapping[str, str]) -> WebhookMess
 
 
 def generate(to: Path) -> None:
-    """Write the package and its pyproject.toml into the directory. Raises SystemExit for anything left out."""
+    """Write the package and its pyproject.toml into the directory. Raises SystemExit if anything was left out."""
     with tempfile.TemporaryDirectory() as directory:
         settings = Path(directory) / "settings.yaml"
         settings.write_text(SETTINGS)
         where = ["--path", str(FILE), "--output-path", str(to), "--overwrite", "--config", str(settings)]
-        # The generator asks whether its hooks are there by their first word alone.
+        # The generator looks up its hooks by their first word only.
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         app(["generate", *where, "--fail-on-warning"], standalone_mode=False)
     add_receiver(to)

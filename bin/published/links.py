@@ -1,4 +1,4 @@
-"""Finds what Markdown files of the repository point at and is not there: files, headings, pictures, named paths."""
+"""Finds broken references in the repository's Markdown files: files, headings, pictures, named paths."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 
 def markdown_files(root: Path = ROOT) -> list[Path]:
-    """Those that belong to the repository, be they committed yet or not."""
+    """The repository's files, committed or not."""
     wanted = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
     output = subprocess.run(["git", *wanted], cwd=root, check=True, capture_output=True, text=True).stdout
     found = [root / line for line in output.splitlines()]
@@ -26,7 +26,7 @@ def markdown_files(root: Path = ROOT) -> list[Path]:
 
 
 def broken(file: Path, *, root: Path = ROOT) -> Iterator[str]:
-    """What is wrong in one file, each with its line."""
+    """The broken references of one file, each with its line."""
     text = file.read_text()
     prose = FENCED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     bare = SPAN.sub(lambda found: " " * len(found[0]), prose)
@@ -39,7 +39,7 @@ def broken(file: Path, *, root: Path = ROOT) -> Iterator[str]:
 
 
 def wrong_with(target: str, *, file: Path, root: Path) -> str | None:
-    """The complaint about a link, if there is one. Other hosts are not asked."""
+    """The error message for a link, or None. Links to other hosts are not checked."""
     if ELSEWHERE.match(target):
         return None
     where, _, anchor = target.partition("#")
@@ -55,7 +55,7 @@ def wrong_with(target: str, *, file: Path, root: Path) -> str | None:
 
 @cache
 def anchors(file: Path) -> frozenset[str]:
-    """What headings are called in addresses: their words in small letters, repeated ones with a number."""
+    """The anchors of headings: their words in lower case, repeated ones with a number."""
     text = FENCED.sub("", file.read_text())
     counted: dict[str, int] = {}
     for found in HEADING.finditer(text):
@@ -71,7 +71,7 @@ def slugged(heading: str) -> str:
 
 
 def names_a_path(code: str, root: Path) -> bool:
-    """`docs/events.md`, `bin/run`, `tests/*/x.py`: a path below one of the repository's own directories."""
+    """Whether `code` is a path below a directory of the repository: `docs/events.md`, `bin/run`, `tests/*/x.py`."""
     if not re.fullmatch(r"[\w*-][\w.*-]*(?:/[\w.*-]+)+/?", code) or code.endswith("..."):
         return False
     return (root / code.partition("/")[0]).is_dir() and code.partition("/")[0] != "var"

@@ -1,4 +1,4 @@
-"""Writes docs/openapi.json: the API's description as the code makes it."""
+"""Writes docs/openapi.json: the API's description, generated from the code."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Checks a built site: it loads nothing from another host, and every address in it leads somewhere."""
+"""Checks a built site: it loads nothing from another host, and every link in it leads somewhere."""
 
 import re
 import sys
@@ -7,14 +7,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# What a browser fetches by itself, tag by attribute.
+# What a browser fetches by itself, as attribute by tag.
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "embed": "src"}
 LOADING_RELATIONS = {"stylesheet", "icon", "preload", "preconnect", "dns-prefetch", "manifest", "modulepreload"}
 IN_STYLES = re.compile(r"(?:url\(|@import)\s*['\"]?((?:https?:)?//[^'\")]+)")
 
 
 class Page(HTMLParser):
-    """What a page loads, links to, and has as places to link to."""
+    """What a page loads, its links, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

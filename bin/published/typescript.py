@@ -11,12 +11,12 @@ PACKAGE = Path(__file__).parent / "typescript"
 
 
 def generate(to: Path) -> None:
-    """Write the package into the directory, built. Raises SystemExit where npm is missing or fails; npm says why."""
+    """Write the built package into the directory. Raises SystemExit if npm is missing or fails."""
     if not shutil.which("npm"):
         raise SystemExit("npm is needed. On Debian, as root: apt-get install -y nodejs npm")
     shutil.copytree(PACKAGE, to, dirs_exist_ok=True)
     run(to, "ci", "--no-audit", "--no-fund", "--silent")
-    # Left to itself it would demand every field of a body that has a default.
+    # By default it would require every field of a body that has a default.
     schema = ("openapi-typescript", str(FILE), "--output", "src/api.ts", "--default-non-nullable", "false")
     run(to, "exec", "--", *schema)
     run(to, "run", "build", "--silent")

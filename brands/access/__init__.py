@@ -1,1 +1,1 @@
-"""How a brand's own systems and staff use the API: who calls, what they may do, and writes that happen once."""
+"""API access for a brand's own systems and staff: the caller, their permissions, and idempotent writes."""

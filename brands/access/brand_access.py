@@ -1,4 +1,4 @@
-"""Who calls the API for a brand: a hub key with a scope, or a member of staff with an access token."""
+"""Identifies who calls the API for a brand: a hub key with a scope, or a member of staff with an access token."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class BrandAccess:
-    """Somebody who may do what they ask for at the brand. `user` None: a hub key."""
+    """A caller with access to the brand. `user` is None for a hub key."""
 
     brand_id: int
     caller: Caller | None
     user: User | None
     token: Principal | None
     request_id: str
-    customer_id: int | None = None  # whom the answer tells about, for their erasure
+    customer_id: int | None = None  # the customer that the answer is about, for their erasure
 
     @property
     def sender(self) -> str:
-        """Who asks, as Idempotency-Keys and limits tell callers apart."""
+        """The caller's identity for Idempotency-Keys and rate limits."""
         return f"key:{self.caller.key_id}" if self.caller else f"user:{self.user.pk if self.user else 0}"
 
     @property
@@ -45,7 +45,7 @@ class BrandAccess:
         return Brand.objects.get(pk=self.brand_id)
 
     def may(self, scope: str, label: str, verb: str = VIEW) -> bool:
-        """Whether they may do `verb` with the brand's rows of the model `label`, for which a key needs the scope."""
+        """Whether the caller may do `verb` with the brand's rows of the model `label`. A key needs the scope."""
         if self.caller:
             return self.caller.is_hub and scope in self.caller.scopes
         return staff_may_read(self.user, self.token, self.brand_id, label, verb)
@@ -57,10 +57,10 @@ class BrandAccess:
 
 @raises(AuthenticationRequired, ApiKeyInvalid, BrandMismatch, Forbidden)
 def access_of(request: Request, *, scope: str, label: str, verb: str = VIEW) -> BrandAccess:
-    """The brand's hub by its key, else its staff by their token.
+    """The access of the brand's hub by its key, or of its staff by their token.
 
     Raises AuthenticationRequired without either, ApiKeyInvalid, BrandMismatch, RateLimited, and Forbidden for an app
-    key, for a hub key without the scope, and for who may not do `verb` with the model `label` in the portal either.
+    key, for a hub key without the scope, and for staff who may not do `verb` with `label` in the portal either.
     """
     caller = caller_of(request)
     token = request.auth if isinstance(request.auth, Principal) else None
@@ -81,8 +81,8 @@ def access_of(request: Request, *, scope: str, label: str, verb: str = VIEW) -> 
 
 
 def for_brand(scope: str, label: str, verb: str = VIEW, *, writes: bool = False) -> Callable[[M], M]:
-    """Run a view's method, which gets the `access` too, under the database's guard: all that it sees and writes is of
-    the caller's brand. One that `writes` happens once per Idempotency-Key, in one transaction."""
+    """Run a view's method, with the `access` as argument, under the database guard: it only reads and writes rows of
+    the caller's brand. A method that `writes` runs once per Idempotency-Key, in one transaction."""
 
     def decorated(method: M) -> M:
         @row_guard.marked(row_guard.OF_BRAND)

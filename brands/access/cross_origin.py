@@ -1,10 +1,10 @@
-"""Which websites' pages may read answers of the customer API: those of the brand's own web origins (CORS).
+"""Allows pages of a brand's own web origins to read answers of the customer API (CORS).
 
-django-cors-headers has one list of origins for the installation. Here each brand has its own, and the brand is known
-only from the key or token of a request, so an answer is given its header after the view has run.
+django-cors-headers has one list of origins for the installation. Here each brand has its own, and only the key or
+token of a request identifies the brand, so the header is added after the view has run.
 
-A preflight carries neither key nor token. At a brand's hostname it is answered for that brand's origins. At any other
-host it is answered for every valid web origin alike, so that nobody learns from it which origins are registered.
+A preflight carries neither key nor token. At a brand's hostname it is answered for that brand's origins. At any
+other host it is answered for every valid web origin alike, so that it does not reveal which origins are registered.
 """
 
 import logging
@@ -26,7 +26,7 @@ from core.db.statements import query
 from core.errors import TokenInvalid
 from core.web.web_origins import is_web_origin
 
-# What customers and guests call. What only a brand's servers and staff call answers no other website.
+# The endpoints for customers and guests. Those for a brand's servers and staff are not open to other websites.
 CUSTOMER_API = re.compile(
     r"/api/v1/(?:auth/.*|customer(?:/.*)?|verify/.*|auth-codes/scan|auth-codes/validate|scans/.*|fake-reports"
     r"|legal-texts|brand/loyalty/campaign/event)"
@@ -34,7 +34,7 @@ CUSTOMER_API = re.compile(
 METHODS = "GET, POST, PUT, PATCH, DELETE"
 REQUEST_HEADERS = "Authorization, Content-Type, api-key, Idempotency-Key, If-None-Match, X-Request-ID, traceparent"
 RESPONSE_HEADERS = "Content-Disposition, ETag, Retry-After, WWW-Authenticate, X-Request-ID"
-PREFLIGHT_SECONDS = 3600  # how long a browser keeps the answer to a preflight
+PREFLIGHT_SECONDS = 3600  # how long a browser caches the answer to a preflight
 REMEMBERED_SECONDS = 10
 MAX_REMEMBERED = 10_000
 
@@ -43,24 +43,24 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BrandOrigins:
-    """A brand that a call names, by its Host header or (not `by_host`) by its credentials."""
+    """A brand that a call identifies by its Host header or, if not `by_host`, by its credentials."""
 
     brand_id: int
     web_origins: list[str]
     by_host: bool
 
 
-Names = tuple[bytes, int | None, str]  # by which a call names brands: the hash of its app key, an id, a hostname
+Names = tuple[bytes, int | None, str]  # what identifies a call's brands: the hash of its app key, an id, a hostname
 
 FIND_WEB_ORIGINS = query("brands/access/sql/find_web_origins.sql", returns=BrandOrigins)
-# The brands of each call's names, and until when they are believed.
+# The brands of each call's names, and until when the entry is valid.
 _remembered: dict[Names, tuple[list[BrandOrigins], float]] = {}
 
 
 class CrossOrigin:
     """Middleware: answers preflights of the customer API, and lets pages of a brand's web origins read its answers.
 
-    Cookies are never allowed. A call from the service's own pages, or without an Origin header, asks no database here.
+    Cookies are never allowed. A call from the service's own pages, or without an Origin header, runs no query here.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -86,7 +86,7 @@ class CrossOrigin:
 
 
 def host_of(request: HttpRequest) -> str:
-    """The hostname called, with its port; empty for one that Django goes on to refuse."""
+    """The called hostname with its port. Empty for a host that Django will reject."""
     try:
         return request.get_host().lower()
     except DisallowedHost:
@@ -106,9 +106,9 @@ def answer_preflight(origin: str, host: str) -> HttpResponse:
 
 
 def may_read(request: HttpRequest, response: HttpResponse, origin: str, host: str, brand_ids: set[int]) -> bool:
-    """Whether the origin is registered for the one brand that the call's credentials and its answer name.
+    """Whether the origin is registered for the one brand that the call's credentials and its answer identify.
 
-    An error tells of no brand: without credentials that name one, the brand whose hostname was called counts.
+    An error identifies no brand: without credentials of one, the brand with the called hostname counts.
     """
     key = request.META.get("HTTP_API_KEY", "")
     ids = brand_ids or token_brand(request)
@@ -125,7 +125,7 @@ def may_read(request: HttpRequest, response: HttpResponse, origin: str, host: st
 
 
 def token_brand(request: HttpRequest) -> set[int]:
-    """The brand of an access token that has expired: a page that reads this error refreshes its token."""
+    """The brand of an expired access token: a page that reads this error refreshes its token."""
     try:
         brand_id = tokens.signed_brand(authentication.bearer(request.META.get("HTTP_AUTHORIZATION", "")))
     except TokenInvalid:
@@ -134,7 +134,7 @@ def token_brand(request: HttpRequest) -> set[int]:
 
 
 def brands_of(names: Names) -> list[BrandOrigins] | None:
-    """The brands that a call names, as they were some seconds ago at most; None while the database does not answer."""
+    """The brands that a call identifies, up to some seconds old. None while the database does not answer."""
     known = _remembered.get(names)
     if known and monotonic() < known[1]:
         return known[0]
@@ -142,7 +142,7 @@ def brands_of(names: Names) -> list[BrandOrigins] | None:
     hosts = {"host_and_port": host, "host": host.rpartition(":")[0] or host}
     try:
         rows = FIND_WEB_ORIGINS.all(digest=digest, brand_id=brand_id, at=timezone.now(), **hosts)
-    except DatabaseError:  # what the view has answered must not be lost for this
+    except DatabaseError:  # the view's answer must not be lost because of this
         logger.warning("Web origins cannot be read: no page of another website can read this answer.")
         return None
     if len(_remembered) >= MAX_REMEMBERED:
@@ -152,5 +152,5 @@ def brands_of(names: Names) -> list[BrandOrigins] | None:
 
 
 def reset() -> None:
-    """Read every brand's web origins anew."""
+    """Clear the cache, so that every brand's web origins are read again."""
     _remembered.clear()

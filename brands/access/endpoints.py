@@ -1,4 +1,4 @@
-"""What the brand's endpoints share: reads with an ETag, lists, and how both describe themselves."""
+"""The common parts of the brand's endpoints: reads with an ETag, lists, and their descriptions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
@@ -35,7 +35,7 @@ IF_NONE_MATCH = OpenApiParameter(
 
 
 class BrandView(APIView):
-    """A view for the brand's hub and staff. Its reads carry an ETag."""
+    """A view for the brand's hub and staff. Its reads return an ETag."""
 
     authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)
@@ -49,13 +49,13 @@ class BrandView(APIView):
 
 
 def _unless_known(request: Any, response: Any) -> HttpResponseBase | None:
-    """304 where the caller has this answer already."""
+    """304 if the caller has this answer already."""
     set_response_etag(response)
     return get_conditional_response(request, etag=response["ETag"], response=response)
 
 
 class BrandList(ListView, BrandView):
-    """A list for the brand's hub and staff, newest first unless it says otherwise."""
+    """A list for the brand's hub and staff, newest first by default."""
 
     output: type[Output]
     ordering: ClassVar[tuple[str, ...]] = ("-id",)
@@ -65,7 +65,7 @@ class BrandList(ListView, BrandView):
 
 
 def list_output(row: type[Output]) -> type[Output]:
-    """The answer of a list of such rows."""
+    """The output of a list of these rows."""
     name = row.__name__.removesuffix("Output") + "ListOutput"
     members = {
         "success": SuccessField(),
@@ -77,13 +77,13 @@ def list_output(row: type[Output]) -> type[Output]:
 
 
 def row_output(row: type[Output]) -> type[Output]:
-    """The answer with one such row."""
+    """The output of one such row."""
     name = row.__name__.removesuffix("Output") + "RowOutput"
     return type(name, (Output,), {"success": SuccessField(), "data": row(source="*")})
 
 
 def row_of(rows: "QuerySet[R]", **which: Any) -> R:
-    """The only one. Raises NotFound."""
+    """The only matching row. Raises NotFound."""
     row = rows.filter(**which).first()
     if row is None:
         raise NotFound
@@ -93,7 +93,7 @@ def row_of(rows: "QuerySet[R]", **which: Any) -> R:
 def list_endpoint(
     name: str, summary: str, output: type[Output], example: dict[str, Any], *, filters: type[TenantFilterSet]
 ) -> Callable[[F], F]:
-    """What a list says of itself."""
+    """The description of a list."""
     page = {"success": True, "data": [example], "pagination": LAST_PAGE}
     return endpoint(
         name,
@@ -115,7 +115,7 @@ def row_endpoint(
     *,
     missing: type[DomainError] = NotFound,
 ) -> Callable[[F], F]:
-    """What the reading of a row says of itself."""
+    """The description of an endpoint that returns one row."""
     return endpoint(
         name,
         tag="Brand",
@@ -139,7 +139,7 @@ def write_endpoint(
     raises: Sequence[type[DomainError]] = (),
     calls: Sequence[Any] = (),
 ) -> Callable[[F], F]:
-    """What a write says of itself."""
+    """The description of a write."""
     return endpoint(
         name,
         tag="Brand",

@@ -1,4 +1,4 @@
-"""Writes that happen once: with an Idempotency-Key, the same request again gets the answer of the first."""
+"""Idempotent writes: with an Idempotency-Key, a repeated request gets the answer of the first."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ RETENTION = timedelta(days=1)
 
 
 class Sender(Protocol):
-    """Who asks, of which brand. `customer_id`: whom the answer tells about."""
+    """The caller and their brand. `customer_id`: the customer that the answer is about."""
 
     @property
     def brand_id(self) -> int: ...
@@ -32,10 +32,10 @@ class Sender(Protocol):
 
 @raises(IdempotencyKeyReused)
 def answer_once(request: Request, by: Sender, work: Callable[[], Response]) -> Response:
-    """What `work` answers, in one transaction with what it changes; nothing is kept of work that raises.
+    """Run `work` and store its answer, in one transaction. Nothing is stored if it raises.
 
-    Two at once with the same key: the second waits for the first, and gets its answer. Raises IdempotencyKeyReused for
-    a key that another request of this sender used in the last day.
+    Of two concurrent requests with the same key, the second waits for the first and gets its answer. Raises
+    IdempotencyKeyReused for a key that this sender used for another request within the last day.
     """
     key = idempotency_key(request)
     with transaction.atomic():
@@ -63,5 +63,5 @@ def _digest(request: Request) -> bytes:
 
 
 def purge_old(*, at: datetime) -> int:
-    """Forget the answers of yesterday. Returns how many."""
+    """Delete the answers older than RETENTION. Returns how many."""
     return IdempotentRequest.objects.filter(created_at__lt=at - RETENTION).delete()[0]

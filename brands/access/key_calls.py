@@ -1,4 +1,4 @@
-"""What each hub key last did: its latest calls, kept in Redis for the page of the key."""
+"""The latest calls with each hub key, kept in Redis for the key's page."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from core.redis.client import ask, command, run
 CALLS = 100
 SECONDS = 30 * 24 * 3600
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-# KEYS[1]: the list of a key. ARGV: a call, how many are kept, and for how many seconds.
+# KEYS[1]: the list of a key. ARGV: a call, how many to keep, and for how many seconds.
 ADD = """
 redis.call('lpush', KEYS[1], ARGV[1])
 redis.call('ltrim', KEYS[1], 0, ARGV[2] - 1)
@@ -26,7 +26,7 @@ redis.call('expire', KEYS[1], ARGV[3])
 
 @dataclass(frozen=True, slots=True)
 class KeyCall:
-    """A call with a key. `path` as the API's description writes it: what stood in its place may be a secret."""
+    """A call with a key. `path` is the template of the API's description: the actual values may be secret."""
 
     at: datetime
     method: str
@@ -36,7 +36,7 @@ class KeyCall:
 
 
 class KeyCallsLog:
-    """Middleware: notes each call with a hub key. While Redis is away none is noted, and no call waits for it."""
+    """Middleware: records each call with a hub key. While Redis is away nothing is recorded and no call waits."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -57,7 +57,7 @@ def note(key_id: int, request: HttpRequest, status: int) -> None:
 
 
 def latest(key_id: int) -> list[KeyCall] | None:
-    """The key's latest calls, the last one first; None while Redis does not answer."""
+    """The key's latest calls, the last one first. None while Redis does not answer."""
     result = ask(lambda: cast("list[bytes]", command("LRANGE", list_of(key_id), 0, CALLS - 1)))
     return None if result is None else [_call(json.loads(each)) for each in result]
 

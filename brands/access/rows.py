@@ -1,4 +1,4 @@
-"""Storing a row that a request describes: checked by its model, audited, in one transaction."""
+"""Stores a row from a request: validated by its model, audited, in one transaction."""
 
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -34,9 +34,9 @@ def change(
     audit_context: AuditContext,
     check: Callable[[R, R], None] = lambda _before, _after: None,
 ) -> R:
-    """Set `values` on the only row of `rows`, which `check(before, after)` may refuse.
+    """Set `values` on the only row of `rows`, which `check(before, after)` may reject.
 
-    Raises NotFound without one, and Invalid, which names the fields.
+    Raises NotFound without a row, and Invalid, which names the fields.
     """
     with transaction.atomic():
         row = rows.select_for_update(no_key=True, of=("self",)).first()

@@ -1,1 +1,1 @@
-"""Who somebody is: users, staff, roles, API keys, tokens."""
+"""Identities: users, staff, roles, API keys, tokens."""

@@ -1,4 +1,4 @@
-"""API keys: the only code that makes, rotates, revokes and finds them. A key is shown once; its hash is kept."""
+"""API keys: the only code that creates, rotates, revokes and finds them. A key is shown once and stored as a hash."""
 
 import base64
 import hashlib
@@ -24,14 +24,14 @@ from brands.tenants import request_brands
 from core.db.statements import command, query
 from core.errors import Forbidden, Invalid, raises
 
-USABLE_AT_ONCE = 2  # the old key and its successor, so that callers can change over
+USABLE_AT_ONCE = 2  # the old key and its successor, so that callers can switch over
 VISIBLE_CHARACTERS = 12
 SHAPE = re.compile(r"(?:hub|app)_[A-Za-z0-9_-]{43}")  # 256 random bits
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A usable key. `is_use_unnoted`: its last use was noted more than a minute ago."""
+    """A usable key. `is_use_unnoted`: its last use was recorded more than a minute ago."""
 
     key_id: int
     kind: str
@@ -48,7 +48,7 @@ NOTE_USE = command("brands/identity/sql/note_key_use.sql")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a usable key."""
+    """The owner of a usable key."""
 
     key_id: int
     kind: str
@@ -59,7 +59,7 @@ class Caller:
 
     @property
     def is_hub(self) -> bool:
-        """Whether the key is secret, so that its holder is believed."""
+        """Whether the key is secret, so that its holder is trusted."""
         return self.kind == ApiKey.Kind.HUB
 
     @raises(Forbidden)
@@ -72,7 +72,7 @@ class Caller:
             raise Forbidden(message, details={"scope": scope})
 
     def may_call_from(self, address: IPv4Address | IPv6Address | None) -> bool:
-        """Whether the key's allowed networks hold the address; a key without any is allowed everywhere."""
+        """Whether the key's allowed networks contain the address. A key without networks is allowed everywhere."""
         return not self.networks or any(_holds(network, address) for network in self.networks)
 
 
@@ -91,13 +91,13 @@ def create(
     scopes: Iterable[str] = (),
     networks: Iterable[str] = (),
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which nobody can learn again. Only hub keys have `scopes`.
+    """Create a key. Returns it and its text, which cannot be recovered later. Only hub keys have `scopes`.
 
-    Raises Invalid where the brand has two usable keys of this kind already.
+    Raises Invalid if the brand already has two usable keys of this kind.
     """
     text = f"{ApiKey.Kind(kind).value}_{secrets.token_urlsafe(32)}"
     with transaction.atomic():
-        # Keys of a brand are made one after the other, or two calls would both count one and make a third.
+        # The lock serialises creation: two concurrent calls would both count one key and create a third.
         Brand.objects.select_for_update(no_key=True).get(pk=brand.pk)
         if usable(brand=brand, kind=kind, at=at) >= USABLE_AT_ONCE:
             message = _("This brand has %(most)d usable %(kind)s keys. Revoke one before you create another.")
@@ -118,9 +118,9 @@ def create(
 
 @sensitive_variables()
 def rotate(*, key: ApiKey, at: datetime, grace: timedelta) -> tuple[ApiKey, str]:
-    """A successor of `key`, which itself is usable for `grace` longer at most.
+    """Create a successor of `key`, which stays usable for at most `grace`.
 
-    Raises Invalid where `key` has a usable successor already.
+    Raises Invalid if `key` already has a usable successor.
     """
     end = at + grace
     with transaction.atomic():
@@ -130,21 +130,21 @@ def rotate(*, key: ApiKey, at: datetime, grace: timedelta) -> tuple[ApiKey, str]
 
 
 def revoke(*, key: ApiKey, at: datetime) -> None:
-    """End `key` at once; the second call changes nothing."""
+    """End `key` at once. A second call changes nothing."""
     ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=at)
     key.refresh_from_db(fields=["revoked_at"])
 
 
 def usable(*, brand: Brand, kind: str, at: datetime) -> int:
-    """How many keys of this kind would be accepted; the scan page's own is beside them."""
+    """How many keys of this kind are usable, not counting the scan page's own key."""
     return _alive(brand, at).filter(kind=kind, of_scan_page=False).count()
 
 
 def of_scan_page(*, brand: Brand, at: datetime) -> str:
-    """The text of the brand's app key for its scan page, made when it is first asked for.
+    """The text of the brand's app key for its scan page, created on first use.
 
-    It is published with every page. It follows from SECRET_KEY and the row's number, so that every host knows it and
-    none keeps it; under another SECRET_KEY, or once it is revoked, there is another.
+    It is published with every page. It is derived from SECRET_KEY and the row's id, so every host can compute it and
+    none stores it. Another SECRET_KEY, or a revocation, results in another key.
     """
     return _text_of_scan_page(brand, at) or _made_for_scan_page(brand, at)
 
@@ -188,7 +188,7 @@ def _alive(brand: Brand, at: datetime) -> "QuerySet[ApiKey]":
 
 
 def find(raw: str, *, at: datetime) -> Caller:
-    """Whose key `raw` is. Raises ApiKeyInvalid for an unknown, revoked or expired one."""
+    """Find the key with the text `raw`. Raises ApiKeyInvalid if it is unknown, revoked or expired."""
     if not SHAPE.fullmatch(raw):
         raise ApiKeyInvalid
     row = FIND_KEY.first(digest=digest_of(raw), at=at)
@@ -208,5 +208,5 @@ def find(raw: str, *, at: datetime) -> Caller:
 
 
 def digest_of(text: str) -> bytes:
-    """256 random bits need no slow hash: nobody can guess them, however fast each guess is."""
+    """256 random bits need no slow hash: they cannot be guessed, however fast each guess is."""
     return hashlib.sha256(text.encode()).digest()

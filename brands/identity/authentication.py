@@ -1,4 +1,4 @@
-"""Who sends a request: the bearer's user, the api-key's holder, the member of staff."""
+"""Identifies who sends a request: the bearer's user, the API key's holder, the member of staff."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -23,7 +23,7 @@ from core.web import client_address
 
 M = TypeVar("M", bound=Callable[..., Any])
 
-# In the order of the model's fields, as User.from_db wants them; the other fields load themselves when asked for.
+# In the order of the model's fields, as User.from_db requires; the other fields are loaded on access.
 USER_FIELDS = [
     "id",
     "is_superuser",
@@ -39,7 +39,7 @@ LOAD_USER = f"SELECT {', '.join(USER_FIELDS)} FROM brands_user u WHERE id = %(us
 
 
 class Bearer:
-    """The user whom a token names, before anybody has looked whether they are still active."""
+    """The user that a token names, before it is checked that they are active."""
 
     is_authenticated = True
 
@@ -51,7 +51,7 @@ class BearerToken(BaseAuthentication):
     """`Authorization: Bearer <access token>`. Sets `request.user`, and `request.auth` to the token's Principal."""
 
     def authenticate(self, request: Request) -> tuple[User | Bearer, tokens.Principal] | None:
-        """None without the header. Raises TokenInvalid for any other, and for an inactive or deleted user."""
+        """None without the header. Raises TokenInvalid for any other scheme, and for an inactive or deleted user."""
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None
@@ -73,15 +73,15 @@ class BearerToken(BaseAuthentication):
 
 
 class UnseenBearer(BearerToken):
-    """For views whose first statement reads the user too, and raises TokenInvalid for an inactive one."""
+    """For views whose first statement also reads the user, and raises TokenInvalid for an inactive one."""
 
     def load(self, principal: tokens.Principal) -> Bearer:
         return Bearer(principal.user_id)
 
 
 def for_own_brand(method: M) -> M:
-    """Run a view's method, which only reads, under the database's guard: it sees rows of the token's customer, and
-    what the token's brand shows to all of its customers."""
+    """Run a view's method, which only reads, under the database guard: it sees rows of the token's customer, and what
+    the token's brand shows to all of its customers."""
 
     @row_guard.marked(row_guard.OF_CUSTOMER)
     @wraps(method)
@@ -94,8 +94,8 @@ def for_own_brand(method: M) -> M:
 
 
 def changing_own_brand(method: M) -> M:
-    """Run a view's method, which changes rows, under the database's guard: all that it sees and writes is of the
-    token's brand, or is the user. What it tells others of the change is the brand's, so it sees more than a reader."""
+    """Run a view's method, which changes rows, under the database guard: it reads and writes only rows of the token's
+    brand and the user. Notifying others of a change needs the brand's rows, so it sees more than a reader."""
 
     @row_guard.marked(row_guard.OF_BRAND)
     @wraps(method)
@@ -108,10 +108,10 @@ def changing_own_brand(method: M) -> M:
 
 
 def for_brand_of_hub(scope: str) -> Callable[[M], M]:
-    """Run a view's method, which gets the `caller` too, under the database's guard: all that it sees and writes is of
-    the hub key's brand. A call counts against the limit of what hubs hand in.
+    """Run a view's method, with the `caller` as argument, under the database guard: it only reads and writes rows of
+    the hub key's brand. A call counts against the rate limit of hub submissions.
 
-    Raises ApiKeyInvalid without a key, and Forbidden for one that is not a hub's or lacks the scope.
+    Raises ApiKeyInvalid without a key, and Forbidden for a key that is not a hub's or lacks the scope.
     """
 
     def decorated(method: M) -> M:
@@ -128,8 +128,8 @@ def for_brand_of_hub(scope: str) -> Callable[[M], M]:
     return decorated
 
 
-# For pages that staff read in the browser (session cookie) and programs read with a token. The first one's
-# challenge is the 401 answer's.
+# For pages that staff read in the browser (session cookie) and programs read with a token. The first one provides the
+# challenge of a 401 answer.
 SESSION_OR_BEARER: list[type[BaseAuthentication]] = [BearerToken, SessionAuthentication]
 
 
@@ -142,7 +142,7 @@ def bearer(header: str) -> str:
 
 
 def active_user(user_id: int, token: tokens.Principal | None = None) -> User | None:
-    """The user, in one small statement; None where deleted or switched off, or where `token` has ended."""
+    """Load the user, in one small statement. None if deleted or deactivated, or if `token` has ended."""
     values = sql.row(LOAD_USER, {"user_id": user_id, **tokens.parameters(token)})
     if values is None:
         return None
@@ -151,10 +151,11 @@ def active_user(user_id: int, token: tokens.Principal | None = None) -> User | N
 
 
 def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> api_keys.Caller | None:
-    """Who sent the `api-key` header; None without it. A hub's call counts as `counted_as` too, in the same round trip.
+    """The owner of the `api-key` header; None without it. A hub's call also counts as `counted_as`, in the same round
+    trip.
 
-    Raises ApiKeyInvalid for an unusable key, and RateLimited above what all keys of its kind of a brand together may
-    ask, or one network with app keys.
+    Raises ApiKeyInvalid for an unusable key, and RateLimited above the limit of a brand's keys of this kind, or of a
+    network's app keys.
     """
     raw = request.META.get("HTTP_API_KEY")
     if raw is None:
@@ -174,7 +175,7 @@ def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> api_ke
 
 
 def required_caller(request: Request | HttpRequest, *, counted_as: str = "") -> api_keys.Caller:
-    """Who sent the `api-key` header. Raises ApiKeyInvalid where there is none, or an unusable one."""
+    """The owner of the `api-key` header. Raises ApiKeyInvalid if it is missing or unusable."""
     caller = caller_of(request, counted_as=counted_as)
     if caller is None:
         raise ApiKeyInvalid
@@ -182,7 +183,7 @@ def required_caller(request: Request | HttpRequest, *, counted_as: str = "") -> 
 
 
 def staff_role(user: Any, brand_id: int) -> StaffRole.Role | None:
-    """What `user` may do for the brand; a superuser owns every brand, a customer or a guest has no role."""
+    """The role of `user` for the brand. A superuser owns every brand; a customer or a guest has no role."""
     if not (user.is_active and user.is_staff):
         return None
     if user.session_brand_id not in (None, brand_id):
@@ -198,8 +199,8 @@ def staff_may_read(
 ) -> bool:
     """Whether `user` may read the brand's rows of the model `label`, or do `verb` with them, by role as in the portal.
 
-    An access token opens only the brand it was made for, but for superusers; and none that is older than the password:
-    whoever has it may be another than the one who became a member of staff.
+    An access token only gives access to the brand it was made for, except for superusers. One older than the
+    password gives none: its holder may not be the person who became a member of staff.
     """
     role = staff_role(user, brand_id)
     if role and token and tokens.is_outdated(token, user):
@@ -210,6 +211,6 @@ def staff_may_read(
 
 
 def principal_of(request: Request) -> Principal:
-    """The token's user and brand; the view's permission has made sure that there is one."""
+    """The token's user and brand. The view's permission guarantees that there is one."""
     assert isinstance(request.auth, Principal)  # noqa: S101 - BearerToken is the only authentication here
     return request.auth

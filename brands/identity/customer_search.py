@@ -1,4 +1,4 @@
-"""Which of a brand's customers somebody means who types a part of an address or a name; searches ask here."""
+"""Finds a brand's customers by part of an address or a name. All searches use it."""
 
 from collections.abc import Collection
 
@@ -12,20 +12,20 @@ from core.errors import Invalid
 from core.forms import typed_text
 
 MAX_TERMS = 8
-# Customers whose rows a list looks for one by one.
+# The most customers whose rows a list looks up one by one.
 MAX_MATCHES = 1000
 LAST = chr(0x10FFFF)
 
 
 class TooManyCustomers(Invalid):
-    """The text means more customers than a list can be narrowed to."""
+    """The text matches more customers than a list can be filtered by."""
 
 
 def find(typed: str, brand_ids: Collection[int]) -> list[int]:
-    """The ids of the brands' customers of whose address and name each word of `typed` begins a word.
+    """The ids of the brands' customers: each word of `typed` must begin a word of their address or name.
 
-    A whole address means whoever has it. Upper and lower case are the same, and so are letters with and without
-    diacritics. Two statements at most. Raises Invalid for what nobody can be called, TooManyCustomers.
+    A whole address matches only its owner. Upper and lower case are equal, and so are letters with and without
+    diacritics. At most two statements. Raises Invalid for text that cannot be a name, TooManyCustomers.
     """
     typed = checked(typed)
     if "@" in typed and (owner := owner_of(typed, brand_ids)):
@@ -38,12 +38,12 @@ def find(typed: str, brand_ids: Collection[int]) -> list[int]:
 
 
 def some(typed: str, brand_ids: Collection[int], most: int) -> list[int]:
-    """As `matching`, but a few of too many."""
+    """As `matching`, but only the first `most` ids."""
     return _first(matching(checked(typed), brand_ids), most)[:most]
 
 
 def matching(typed: str, brand_ids: Collection[int]) -> QuerySet[CustomerWord, int]:
-    """The ids, however many, for another statement to look in; one may come several times. One statement."""
+    """All matching ids as a subquery for another statement; an id may occur several times. One statement."""
     result: QuerySet[CustomerWord, int] | None = None
     for word in terms_of(typed):
         begin_so = CustomerWord.objects.filter(brand__in=brand_ids, word__gte=word, word__lt=word + LAST)
@@ -53,7 +53,7 @@ def matching(typed: str, brand_ids: Collection[int]) -> QuerySet[CustomerWord, i
 
 
 def terms_of(typed: str) -> list[str]:
-    """As the triggers write words; the longest, which say most, last. Raises Invalid."""
+    """The words in the form that the triggers store; the longest, which are most selective, last. Raises Invalid."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT word FROM customer_words(%s) AS word", [checked(typed)])
         terms = sorted((word for [word] in cursor.fetchall()), key=len)
@@ -61,13 +61,13 @@ def terms_of(typed: str) -> list[str]:
 
 
 def owner_of(address: str, brand_ids: Collection[int]) -> int | None:
-    """The brands' customer who has this whole address."""
+    """The id of the brands' customer with this whole address."""
     known = User.objects.filter(email=address.lower(), search_words__brand__in=brand_ids)
     return known.order_by().values_list("pk", flat=True).first()
 
 
 def checked(typed: str) -> str:
-    """Without space around it. Raises Invalid."""
+    """`typed` without surrounding space. Raises Invalid."""
     return typed_text.checked(
         typed,
         too_long=_("Type at most %(most)d characters of a name or address."),
@@ -76,5 +76,5 @@ def checked(typed: str) -> str:
 
 
 def _first(matches: QuerySet[CustomerWord, int], most: int) -> list[int]:
-    """One more than `most`, if there are. A customer may match by several words, so more rows are read than that."""
+    """Up to `most` + 1 ids. A customer may match by several words, so more rows are read."""
     return list(dict.fromkeys(matches[: (MAX_TERMS + 1) * most]))[: most + 1]

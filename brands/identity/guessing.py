@@ -1,7 +1,7 @@
-"""Budgets for trying codes, in one script of Redis: unknown ones, and plain ones whose numbers follow each other.
+"""Budgets for trying codes, in one Redis script: for unknown codes, and for consecutive plain codes.
 
-Whoever knows one plain code knows the others, so trying many different ones is limited whether or not they exist: per
-customer, per network and per brand. A code with its tag cannot be guessed and counts for none of it.
+Anyone who knows one plain code can derive the others, so trying many different ones is limited whether or not they
+exist: per customer, per network and per brand. A code with its tag cannot be guessed and does not count.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,11 @@ from core.redis import client, in_process_limits, rate_limits
 
 PREFIX = RedisStorage.PREFIX
 
-# Asks of each budget how long to wait; only if none has to, all of them are used. Answers the milliseconds, 0 for none,
-# and the budget's number. KEYS: one for each budget. ARGV: now, the code's digest, and of each budget its kind (a lock,
-# a moving window of calls, a set of different codes, or a count until the key ends), amount and seconds. A count is of
-# codes that none of the sets before it knows, so nobody adds more to it than to each of their own sets.
+# Checks how long each budget requires to wait. Only if none does, it uses all of them. Returns the milliseconds (0 for
+# none) and the budget's number. KEYS: one for each budget. ARGV: now, the code's digest, and for each budget its kind,
+# amount and seconds. Kinds: a lock, a moving window of calls, a set of different codes, or a count until the key
+# expires. A count only covers codes that are new to all sets before it, so nobody adds more to it than to each of their
+# own sets.
 USE = """
 local now, code, found, known, is_new = tonumber(ARGV[1]), ARGV[2], {}, {}, true
 for number, key in ipairs(KEYS) do
@@ -70,8 +71,8 @@ for _, budget in ipairs(found) do
 end
 return {0, 0}
 """
-# KEYS: a window, and the lock that its last call begins, for each. ARGV: now, the lock's seconds, and of each window
-# its amount and seconds. Answers in how many the call was one too many.
+# KEYS: for each limit a window, and the lock that its last allowed call sets. ARGV: now, the lock's seconds, and for
+# each window its amount and seconds. Returns how many windows rejected the call.
 COUNT_UNKNOWN = """
 local now, refused = tonumber(ARGV[1]), 0
 for number = 1, #KEYS / 2 do
@@ -95,17 +96,17 @@ return refused
 
 
 class Scope(IntEnum):
-    """What a budget protects from, and so which exemptions apply to it."""
+    """What a budget limits, and so which exemptions apply to it."""
 
-    CALLS = 0  # nothing does
-    OWN = 1  # a good tag
-    LOCK = 2  # of a whole network: a good tag, or an earlier accepted scan
-    NETWORK = 3  # of those who are new: a good tag, or being known for some time
+    CALLS = 0  # no exemption
+    OWN = 1  # exempt: a good tag
+    LOCK = 2  # of a whole network; exempt: a good tag, or an earlier accepted scan
+    NETWORK = 3  # of new guessers; exempt: a good tag, or being known for some time
 
 
 @dataclass(frozen=True, slots=True)
 class Exemptions:
-    """Asked only where a budget is used up, because they look into the database."""
+    """Only evaluated when a budget is used up, because they query the database."""
 
     has_good_tag: Callable[[], bool]
     has_earned: Callable[[], bool]
@@ -114,7 +115,7 @@ class Exemptions:
 
 @dataclass(frozen=True, slots=True)
 class Guesser:
-    """Who tries codes: `identity` (`user:7`, `address:...`) from `address`, through `brand_id`'s app or nobody's."""
+    """Who tries codes: `identity` (`user:7`, `address:...`) from `address`, through the app of `brand_id`, if any."""
 
     identity: str
     address: str
@@ -126,14 +127,14 @@ class Guesser:
 
     @property
     def networks(self) -> list[tuple[str, int]]:
-        """The network, and an IPv6 one's site, with how many times the network's budget each has."""
+        """The network, and the site of an IPv6 one, each with its multiple of the network's budget."""
         site = rate_limits.site_of(self.address)
         return [(self.address, 1), (site, rate_limits.SITE_FACTOR)] if site else [(self.address, 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    name: str  # of its limit in settings.RATE_LIMITS
+    name: str  # the name of its limit in settings.RATE_LIMITS
     scope: Scope
     kind: str
     key: str
@@ -142,9 +143,9 @@ class Budget:
 
 
 def check(guesser: Guesser, *, reading: ParsedCode | None, exemptions: Exemptions, calls: str | None) -> None:
-    """Count one try of the code in `reading` (None: of none), and one call against the limit `calls`.
+    """Count one try of the code in `reading` (None: no code), and one call against the limit `calls`.
 
-    Raises RateLimited for a limit that is used up, and while unknown codes lock the guesser or their network out.
+    Raises RateLimited for a limit that is used up, and during a lockout of the guesser or their network.
     """
     budgets = budgets_of(guesser, reading=reading, calls=calls)
     digest = sha256(reading.code.encode()).digest()[:8] if reading else b""
@@ -160,7 +161,7 @@ def check(guesser: Guesser, *, reading: ParsedCode | None, exemptions: Exemption
 
 
 def note_stopped(guesser: Guesser, budget: Budget) -> None:
-    """Show it to operators, and to the brand's owner unless it is a mere limit of calls."""
+    """Report it to operators, and to the brand's owner unless it is a mere limit of calls."""
     metrics.limit_reached(budget.name)
     if budget.scope != Scope.CALLS:
         stopped_attempts.count(stopped_attempts.CODES, guesser.brand_id)
@@ -177,7 +178,7 @@ def exemptions_from(scope: Scope, exemptions: Exemptions) -> set[Scope]:
 
 
 def use(budgets: list[Budget], digest: bytes) -> tuple[int, Budget] | None:
-    """Use all of the budgets once; or the seconds to wait for one that is used up, and that one."""
+    """Use all budgets once, or return the seconds to wait and the budget that is used up."""
     arguments = [part for budget in budgets for part in (budget.kind, budget.amount, budget.seconds)]
     keys = [budget.key for budget in budgets]
     answer = client.ask(lambda: client.run(USE, keys, (time(), digest, *arguments)))
@@ -210,7 +211,7 @@ def budgets_of(guesser: Guesser, *, reading: ParsedCode | None, calls: str | Non
 
 
 def plain_budgets(guesser: Guesser, code: str) -> list[Budget]:
-    """Of different plain codes, and of those that share all but their last two digits: a hundred that follow."""
+    """Budgets for different plain codes, and for the hundred codes that share all but the last two digits."""
     result = []
     if guesser.is_user:
         whose = f"{guesser.brand_id}:{guesser.identity}"
@@ -232,16 +233,16 @@ def plain_budgets(guesser: Guesser, code: str) -> list[Budget]:
 
 def distinct_codes_budget(scope: Scope, name: str, whose: str, factor: int = 1) -> Budget:
     item = rate_limits.limit(name)
-    # The hour and the day of a customer count in the same set.
+    # A customer's hourly and daily budgets share one set.
     key = f"{PREFIX}:{name.removesuffix('_day')}:{whose}"
     return Budget(name, scope, "set", key, item.amount * factor, item.get_expiry())
 
 
 def count_unknown(guesser: Guesser) -> None:
-    """Count an unknown code: of the guesser, and under wider limits of everybody in their network, who could register
-    as many customers as they like. The last one that a limit allows begins the lock that `check` sees.
+    """Count an unknown code for the guesser and, with wider limits, for everyone in their network, because a guesser
+    can register any number of customers. The last call that a limit allows sets the lock that `check` reads.
 
-    Raises RateLimited where a limit was used up meanwhile: parallel guesses get no more answers than serial ones.
+    Raises RateLimited if a limit has been used up since `check`: parallel guesses gain nothing.
     """
     own, wider = rate_limits.limit("unknown_code"), rate_limits.limit("unknown_code_address")
     counted = [("unknown_code", guesser.identity, guesser.identity, own, 1)]

@@ -1,4 +1,4 @@
-"""A password hasher that hashes one password at a time in each process, so a flood of logins leaves processor time."""
+"""A password hasher that hashes one password at a time per process, so that a flood of logins leaves processor time."""
 
 from threading import Lock
 
@@ -9,7 +9,7 @@ _one_at_a_time = Lock()
 
 
 class OneAtATime(PBKDF2PasswordHasher):
-    """Django's, with a line before it; who may stand in it is a matter of config.serving.admission."""
+    """Django's hasher with a queue in front; config.serving.admission decides who may queue."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         if not settings.FAIR_SHARES:

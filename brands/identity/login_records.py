@@ -1,4 +1,4 @@
-"""Logins in the audit log: each of the portal's, and of failed ones a few, so that no flood fills it."""
+"""Logins in the audit log: every portal login, and a few of the failed ones, so that a flood cannot fill it."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,22 +13,22 @@ from brands.identity.login_throttle import Attempt
 from brands.models.people import User
 from brands.models.tenants import Brand
 
-# Which failed tries of a day at one endpoint are written down; the last one that is let try always is.
+# Which failed attempts of a day at one endpoint are recorded. The last allowed one always is.
 RECORDED_ATTEMPTS = (1, 5, 10, 20)
 
 
 def logged_in(*, user: User, audit_context: AuditContext, brand_id: int | None = None) -> None:
-    """Somebody has logged in to the portal: an entry for each brand that they work for, or for `brand_id` alone."""
+    """Record a login to the portal: an entry for each brand that the user works for, or only for `brand_id`."""
     brands = [brand_id] if brand_id is not None else _brands_of(user)
     rows = [AuditedChange(user, each) for each in brands or [None]]
     audit_log.record(audit_context=audit_context, action=gettext_noop("Logged in to the portal"), rows=rows)
 
 
 def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: str = "") -> None:
-    """A try of a password failed. Whoever owns the account hears of the day's last one by mail.
+    """Record a failed password. The account's owner gets a mail about the day's last allowed attempt.
 
-    `brand` is the API's; None stands for the portal, where an account is told of to the brands that it works for. Of
-    an address without an account, or of another brand's customer, nothing is written.
+    `brand` is the API's. None means the portal, which records an entry for each brand that the user works for.
+    Nothing is recorded for an address without an account, or for another brand's customer.
     """
     if attempt.number not in RECORDED_ATTEMPTS and not attempt.is_last:
         return
@@ -52,14 +52,14 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
 
 
 def failed_email_change(*, attempt: Attempt, brand: Brand, at: datetime, request_id: str = "") -> None:
-    """A wrong password came with a link to another e-mail address, which the brand had sent."""
+    """Record a wrong password that was entered for a change of e-mail address. The brand had sent the link."""
     if attempt.number not in RECORDED_ATTEMPTS and not attempt.is_last:
         return
     user = User.objects.filter(email=attempt.email, is_active=True).first()
     if user is None:
         return
     message = gettext_noop("Wrong passwords for a new e-mail address today: %(count)d") % {"count": attempt.number}
-    # Whoever works elsewhere too: the brand sent the link, and a missing line would say that they do.
+    # Also for users who work elsewhere: the brand sent the link, and a missing entry would reveal that they do.
     audit_log.record(
         audit_context=AuditContext(None, at, request_id), action=message, rows=[AuditedChange(user, brand.pk)]
     )

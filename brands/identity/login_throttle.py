@@ -1,10 +1,10 @@
-"""Trying passwords: how often, per account and network, and how whoever owns the account gets in all the same.
+"""Limits password attempts per account and network, and still lets the account's owner in.
 
-Each pair of an account and a network has a few tries and then waits, twice as long each time; the API's endpoints at
-all brands count as one in that, and the portal apart. All networks together have so many tries a day at one account and
-endpoint: the portal, and the API at each brand. Then only devices from which its owner has logged in before may try,
-each with a wait of its own, until a day has passed or the owner has set a new password. Tries are counted before the
-password is looked at, so parallel ones are as many as serial ones; a right password takes its own back.
+Each pair of an account and a network has a few attempts and then waits, twice as long each time. For this, the API's
+endpoints of all brands count as one, and the portal separately. All networks together have a number of attempts a
+day at one account and endpoint: the portal, or the API at each brand. After that, only devices that the owner has
+logged in from may try, each with its own wait, until a day has passed or the owner has set a new password. Attempts
+are counted before the password is checked, so parallel ones gain nothing. A correct password undoes its own attempt.
 """
 
 import secrets
@@ -32,8 +32,8 @@ DEVICE_LIFE = timedelta(days=365)
 DEVICE_SALT = "login.device"
 MAX_DEVICE_TOKEN_LENGTH = 300
 
-# Keys: the pair's counter, its wait, and the account's tries of the day by endpoint. A known device counts in its pair
-# alone. Answers the milliseconds to wait (0: try), and which try of the day this is (0: of a known device).
+# Keys: the pair's counter, its wait, and the account's attempts of the day by endpoint. A known device only counts in
+# its pair. Returns the milliseconds to wait (0: try), and the attempt's number of the day (0: a known device).
 TRY = """
 local free, first, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local daily, day, endpoint, known = tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6], ARGV[7] == '1'
@@ -55,7 +55,7 @@ if tries >= free then
 end
 return {0, number}
 """
-# The same keys. A right password takes its try back and ends the pair's wait.
+# The same keys. A correct password undoes its attempt and ends the pair's wait.
 FORGIVE = """
 redis.call('del', KEYS[1], KEYS[2])
 if ARGV[2] == '0' and redis.call('hexists', KEYS[3], ARGV[1]) == 1 then redis.call('hincrby', KEYS[3], ARGV[1], -1) end
@@ -65,7 +65,7 @@ return 0
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A try that was counted. `number`: which one of the day, at this endpoint and from unknown devices; else 0."""
+    """A counted attempt. `number`: its position in the day, at this endpoint and from unknown devices; else 0."""
 
     endpoint: str
     email: str
@@ -74,35 +74,36 @@ class Attempt:
 
     @property
     def is_last(self) -> bool:
-        """Whether the account takes no more from unknown devices today."""
+        """Whether the account allows no more attempts from unknown devices today."""
         return self.number == settings.LOGIN_TRIES_PER_DAY
 
     def succeeded(self) -> None:
-        """The password was right."""
+        """The password was correct."""
         client.ask(lambda: client.run(FORGIVE, self.keys, (self.endpoint, int(self.number == 0))))
 
 
 def at_brand(brand_id: int | None) -> str:
-    """The API's endpoint at a brand; 0 where none is named."""
+    """The API's endpoint at a brand; 0 if no brand is known."""
     return f"api:{brand_id or 0}"
 
 
 def at_email_change(brand_id: int) -> str:
-    """The endpoint that a link opens which a brand sent to a new e-mail address: only who has one can wear it out."""
+    """The endpoint of the link that a brand sends to a new e-mail address. Only its holder can use up the attempts."""
     return f"email-change:{brand_id}"
 
 
 def brand_at(endpoint: str) -> int | None:
-    """The brand whose endpoint this is; None for the portal's, which is all brands'."""
+    """The brand of this endpoint. None for the portal, which belongs to all brands."""
     _name, _colon, brand_id = endpoint.partition(":")
     return int(brand_id or 0) or None
 
 
 def begin(*, endpoint: str, email: str, network: str, device: str = "", session: object = "") -> Attempt:
-    """Count a try of a password; call before looking at it. Raises RateLimited, and Unavailable without Redis.
+    """Count a password attempt. Call before checking the password. Raises RateLimited, and Unavailable without Redis.
 
-    `email` as somebody typed it, of an account or of none: both wait alike. `device` is what a login left there
-    before. `session` names whoever is logged in already and is asked again: nobody else's tries keep them waiting.
+    `email` is the typed address, with or without an account: both wait alike. `device` is the token of an earlier
+    login on the device. `session` identifies a logged-in user who is asked again: others' attempts do not delay
+    them.
     """
     email = email.strip().lower()
     device_id = f"session:{session}" if session else read_device(device, email)
@@ -121,19 +122,19 @@ def begin(*, endpoint: str, email: str, network: str, device: str = "", session:
 
 
 def forgive(*, email: str) -> None:
-    """The owner has a new password: the day's tries at every endpoint begin again. A network still waits its time."""
+    """Reset the day's attempts at every endpoint after a password change. A network's wait continues."""
     client.ask(lambda: client.client().delete(f"{_prefix(email)}:day"))
 
 
 def make_device(user: User) -> str:
-    """What a device keeps of a login, for `begin`: it proves that the account's owner has used it, until they have a
-    new password."""
+    """The token that a device stores for `begin`. It proves that the account's owner has used the device, and is valid
+    until their password changes."""
     claims = {"d": secrets.token_hex(8), "u": _of(user.email), "p": _of_password(user.password)}
     return signing.dumps(claims, salt=DEVICE_SALT, compress=False)
 
 
 def read_device(token: str, email: str) -> str:
-    """The id of a device that the account has been used from; empty for any other."""
+    """The id of a device that the account has been used from; empty for any other token."""
     if not token or len(token) > MAX_DEVICE_TOKEN_LENGTH:
         return ""
     try:
@@ -149,13 +150,13 @@ def read_device(token: str, email: str) -> str:
 
 def _keys(endpoint: str, email: str, subject: str) -> tuple[str, str, str]:
     prefix = _prefix(email)
-    # A network that goes from brand to brand is one all the same.
+    # A network that moves from brand to brand counts as one.
     pair = f"{prefix}:{endpoint.partition(':')[0]}:{subject}"
     return f"{pair}:tries", f"{pair}:wait", f"{prefix}:day"
 
 
 def _prefix(email: str) -> str:
-    """In braces: a cluster keeps what belongs together on one node. No address stands in Redis."""
+    """Braces make a Redis cluster keep an account's keys on one node. No address is stored in Redis."""
     return f"loyalty:login:{{{_of(email)}}}"
 
 

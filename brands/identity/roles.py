@@ -1,4 +1,4 @@
-"""Roles: what each may do in the portal with which kind of row, and in which brands somebody holds one."""
+"""Roles: what each may do in the portal with which kind of row, and in which brands a user has one."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,15 +13,15 @@ from core.db import row_guard
 M = TypeVar("M", bound=Model)
 
 VIEW, ADD, CHANGE, DELETE, ACT = "v", "a", "c", "d", "x"  # x: the page's own actions, such as revoke or redeliver
-USE = "u"  # takes codes of rewards at the till
+USE = "u"  # redeems reward codes at the till
 STOP = "s"  # cancels what others started
-ERASE = "e"  # takes a person out of what the brand holds
+ERASE = "e"  # removes a person from the brand's data
 SCAN_VALUE = "m"  # sets what scans earn: points, scan limit, expiry, campaign
-CORRECT = "n"  # corrects a member's name, and has them asked to confirm a new address
+CORRECT = "n"  # corrects a member's name, and requests the confirmation of a new address
 SUPERUSER = "superuser"
 
 ROLES = (StaffRole.Role.OWNER, StaffRole.Role.MANAGER, StaffRole.Role.PRINTER, StaffRole.Role.SUPPORT, SUPERUSER)
-# How pages write them.
+# The names that pages use.
 VERBS = {
     "view": VIEW,
     "add": ADD,
@@ -34,15 +34,15 @@ VERBS = {
     "set-scan-value": SCAN_VALUE,
     "correct": CORRECT,
 }
-# A model's label -> role -> what it may do. The portal fills it with what its pages declare (portal.site).
+# A model's label -> role -> its verbs. The portal fills it with what its model admins declare (portal.site).
 TABLE: dict[str, dict[str, str]] = {}
 
 
 def declare(label: str, permissions: Mapping[str, str]) -> None:
-    """Let roles do with the rows of a model what its page says, such as {"owner": "view add"}.
+    """Grant roles what a model's page declares, such as {"owner": "view add"}.
 
-    A superuser may do what an owner may, unless it is said. Raises KeyError of an unknown verb, ValueError of an
-    unknown role.
+    A superuser may do what an owner may, unless declared otherwise. Raises KeyError for an unknown verb, ValueError
+    for an unknown role.
     """
     if unknown := set(permissions) - set(ROLES):
         message = f"{label}: unknown roles {sorted(unknown)}"
@@ -52,13 +52,13 @@ def declare(label: str, permissions: Mapping[str, str]) -> None:
 
 
 def may(role: str, verb: str, label: str) -> bool:
-    """Whether `role` allows `verb` on the model `label`; what the table does not name is allowed to nobody."""
+    """Whether `role` allows `verb` on the model `label`. Models that are not in the table are allowed to nobody."""
     return label in TABLE and verb in TABLE[label][role]
 
 
 @dataclass(frozen=True, slots=True)
 class BrandScope:
-    """The brands in which somebody may do something: these, or every one, and rows of no brand too."""
+    """The brands in which a user may do something. `everywhere` means every brand, and rows without a brand, too."""
 
     brand_ids: frozenset[int] = frozenset()
     everywhere: bool = False
@@ -73,18 +73,18 @@ class BrandScope:
         return BrandScope(self.brand_ids | other.brand_ids, self.everywhere or other.everywhere)
 
     def narrowed_to(self, brand_id: int) -> "BrandScope":
-        """What of it lies in one brand."""
+        """The part of the scope that lies in one brand."""
         return BrandScope(frozenset({brand_id})) if brand_id in self else BrandScope()
 
     def of(self, rows: "QuerySet[M]", path: str) -> "QuerySet[M]":
-        """Those of `rows` that are within reach; `path` leads from a row to its brand."""
+        """The `rows` within the scope; `path` leads from a row to its brand."""
         return rows if self.everywhere else rows.filter(**{f"{path}__in": self.brand_ids})
 
 
 def brand_scope(user: Any, verbs: str, label: str) -> BrandScope:
-    """Where `user` may do any of `verbs` on the model `label`: in the brand they chose to look at, or in all of theirs.
+    """Where `user` may do any of `verbs` on the model `label`: in the brand they selected, or in all of theirs.
 
-    One query per request: the user keeps the answer.
+    One query per request: the result is cached on the user.
     """
     whole = full_scope(user, verbs, label)
     chosen = getattr(user, "chosen_brand_id", None)
@@ -92,7 +92,7 @@ def brand_scope(user: Any, verbs: str, label: str) -> BrandScope:
 
 
 def full_scope(user: Any, verbs: str, label: str) -> BrandScope:
-    """The same, whichever brand they chose to look at."""
+    """The same, whichever brand they selected."""
     if not (user.is_active and user.is_staff):
         return BrandScope()
     if user.is_superuser:
@@ -104,9 +104,9 @@ def full_scope(user: Any, verbs: str, label: str) -> BrandScope:
 
 @contextmanager
 def guarding(user: Any) -> Iterator[None]:
-    """The database's guard for what `user` reads as a member of staff: the brands they work for, whatever their roles.
+    """The database guard for what `user` reads as a member of staff: the brands they work for, whatever their roles.
 
-    Superusers work for all of them, so no guard stands before them.
+    Superusers work for all brands, so no guard applies to them.
     """
     if user.is_active and user.is_staff and user.is_superuser:
         yield
@@ -117,8 +117,8 @@ def guarding(user: Any) -> Iterator[None]:
 
 
 def staff_roles(user: User) -> Iterable[StaffRole]:
-    """The roles that the user's session reaches: all of theirs, or those of one brand."""
-    if "staff_roles" not in getattr(user, "_prefetched_objects_cache", ()):  # a page asks hundreds of times
+    """The roles that the user's session covers: all of theirs, or those of one brand."""
+    if "staff_roles" not in getattr(user, "_prefetched_objects_cache", ()):  # a page calls this hundreds of times
         prefetch_related_objects([user], "staff_roles")
     only = user.session_brand_id
     return [it for it in user.staff_roles.all() if only in (None, it.brand_id)]

@@ -22,15 +22,15 @@ from brands.models.tenants import Brand
 from core.db.statements import part
 from core.errors import TokenInvalid, raises
 
-MAX_TOKEN_LENGTH = 16_384  # characters; checking a longer one would only cost time
+MAX_TOKEN_LENGTH = 16_384  # characters; checking a longer one would only waste time
 MAX_ID = 2**63 - 1
-TOKENS_KNOWN = 4_096  # by each process, a kilobyte each
+TOKENS_KNOWN = 4_096  # cached by each process, a kilobyte each
 EXTERNAL_CLOCK_SKEW_SECONDS = 10
 EVER = timedelta(days=36_500)
-# How long a refresh token still gets what it was changed for: the first answer may have been lost, or be under way.
+# How long a used refresh token still returns its successor: the first answer may have been lost, or be under way.
 SAME_ANSWER_WITHIN = timedelta(seconds=30)
 
-EXTERNAL = -1  # in place of an epoch: another issuer speaks, for customers of the token's brand and never for staff
+EXTERNAL = -1  # instead of an epoch: issued by another issuer, for customers of the token's brand and never for staff
 STANDS = part("brands/identity/sql/token_stands.sql")
 PLACES = {"epoch": "%(epoch)s", "session": "%(session)s", "token_brand": "%(token_brand)s"}
 
@@ -39,19 +39,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """For whom an access token speaks, and at which brand."""
+    """The user and the brand of an access token."""
 
     user_id: int
     brand_id: int
-    fingerprint: str = field(default="", compare=False)  # of the password at the time; another issuer's have none
-    # What must still be so, for `stands`: the user's epoch, or EXTERNAL; and the session that the token is of.
+    fingerprint: str = field(default="", compare=False)  # of the password at issue; empty if external
+    # What STANDS checks: the user's epoch, or EXTERNAL; and the token's session.
     epoch: int = field(default=0, compare=False)
     session: uuid.UUID | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """What a login or a refresh answers; `expires_in` is the access token's life in seconds."""
+    """The result of a login or a refresh; `expires_in` is the access token's lifetime in seconds."""
 
     access: str
     refresh: str
@@ -62,7 +62,7 @@ class TokenPair:
 
 
 def issue(*, user: User, brand: Brand, at: datetime) -> TokenPair:
-    """Begin a login session of `user` at `brand`. The caller has checked the password."""
+    """Start a login session of `user` at `brand`. The caller has checked the password."""
     session = LoginSession.objects.create(
         user=user, brand=brand, current_jti=_new_id(), created_at=at, expires_at=_session_end(at)
     )
@@ -71,11 +71,11 @@ def issue(*, user: User, brand: Brand, at: datetime) -> TokenPair:
 
 @raises(TokenInvalid)
 def rotate(*, refresh: str, at: datetime) -> TokenPair:
-    """Change a refresh token for a new pair; it is good for this once.
+    """Exchange a refresh token, which can be used once, for a new pair.
 
-    The last one that was changed gets its successor again for SAME_ANSWER_WITHIN, and no other: one chain goes on.
-    Raises TokenInvalid. A token that was changed longer ago is a stolen one, or its thief holds the newer one: the
-    whole session is revoked. Call outside any transaction, which could take that back when this raises.
+    Within SAME_ANSWER_WITHIN, the last used token returns its successor again and no other, so there is one chain.
+    Raises TokenInvalid. A token that was used longer ago is stolen, or its thief has the newer one: the whole
+    session is revoked. Call outside any transaction, which would roll this back when it raises.
     """
     claims = _own_claims(refresh, kind="refresh")
     with transaction.atomic(durable=True):
@@ -87,15 +87,15 @@ def rotate(*, refresh: str, at: datetime) -> TokenPair:
 
 @raises(TokenInvalid)
 def revoke(*, refresh: str, at: datetime) -> None:
-    """End the session that `refresh` belongs to, be it expired or ended before. Raises TokenInvalid for a forgery."""
+    """End the session of `refresh`, even if it has expired or ended before. Raises TokenInvalid for a forgery."""
     claims = _own_claims(refresh, kind="refresh", may_be_expired=True)
     LoginSession.objects.filter(pk=_session_id(claims), revoked_at=None).update(revoked_at=at)
 
 
 def revoke_all(*, user: User, at: datetime) -> None:
-    """End every session of `user` for good, those of the portal too; and one that begins at this very moment.
+    """End every session of `user` for good, including the portal's, and one that starts concurrently.
 
-    Their access tokens, refresh tokens and links to set a password carry the epoch, which is another one from now on.
+    Their access tokens, refresh tokens and password links carry the epoch, which this increments.
     """
     LoginSession.objects.filter(user=user, revoked_at=None).update(revoked_at=at)
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
@@ -103,19 +103,19 @@ def revoke_all(*, user: User, at: datetime) -> None:
 
 
 def revoke_at_brand(*, user_id: int, brand_id: int, at: datetime) -> None:
-    """End every session of the user at this brand alone. Joins the caller's transaction."""
+    """End every session of the user at this brand only. Joins the caller's transaction."""
     LoginSession.objects.filter(user=user_id, brand=brand_id, revoked_at=None).update(revoked_at=at)
 
 
 def parameters(principal: Principal | None) -> dict[str, Any]:
-    """What STANDS asks of a token, by the names in PLACES."""
+    """A token's parameters for STANDS, by the names in PLACES."""
     if principal is None:
         return {"epoch": None, "session": None, "token_brand": None}
     return {"epoch": principal.epoch, "session": principal.session, "token_brand": principal.brand_id}
 
 
 def verify_access(token: str) -> Principal:
-    """For whom `token` speaks. Whether that user is still active, and the token STANDS, is for the caller to see.
+    """The user and brand of `token`. The caller must check that the user is active and that the token passes STANDS.
 
     Raises TokenInvalid, and Unavailable while an external issuer's keys cannot be read.
     """
@@ -128,22 +128,22 @@ def verify_access(token: str) -> Principal:
         _row_id(claims, "brand_id"),
         str(claims.get("pwd", "")),
         epoch=_epoch(claims),
-        session=_session_id(claims) if "sid" in claims else None,  # none in those from before sessions were named
+        session=_session_id(claims) if "sid" in claims else None,  # missing in tokens from before sessions were named
     )
 
 
 def signed_brand(token: str) -> int:
-    """The brand of an access token that we signed, be it expired or ended. Raises TokenInvalid for any other."""
+    """The brand of an access token that we signed, even if it has expired or ended. Raises TokenInvalid otherwise."""
     return _row_id(_own_claims(token, kind="access", may_be_expired=True), "brand_id")
 
 
 def is_outdated(principal: Principal, user: User) -> bool:
-    """Whether `user` has had another password since the access token was made."""
+    """Whether the password of `user` has changed since the access token was issued."""
     return bool(principal.fingerprint) and principal.fingerprint != fingerprint(user)
 
 
 def _rotated(claims: dict[str, Any], at: datetime) -> TokenPair | None:
-    """The next pair of the session, or None where there is none to be had. The row lock makes parallel calls queue."""
+    """The next pair of the session, or None if there is none. The row lock serialises parallel calls."""
     sessions = LoginSession.objects.select_related("user").select_for_update(of=("self",))
     session = sessions.filter(pk=_session_id(claims)).first()
     if session is None or session.revoked_at or session.expires_at <= at or not session.user.is_active:
@@ -169,7 +169,7 @@ def _is_fresh(rotated_at: datetime | None, at: datetime) -> bool:
 
 def _pair(session: LoginSession, at: datetime) -> TokenPair:
     lifetime = _ours()["ACCESS_TOKEN_LIFETIME"]
-    # No iat: nobody needs it, and a host whose clock is behind would take the token for one from the future.
+    # No iat: it is not needed, and a host whose clock is behind would reject the token as one from the future.
     subject = {
         "user_id": session.user_id,
         "brand_id": session.brand_id,
@@ -190,7 +190,7 @@ def _pair(session: LoginSession, at: datetime) -> TokenPair:
 
 
 def fingerprint(user: User) -> str:
-    """Changes with the user's password and epoch, which so end every session."""
+    """Changes with the user's password and epoch; a change ends every session."""
     return user.get_session_auth_hash()[:16]
 
 
@@ -218,12 +218,12 @@ def _decoded(token: str, backend: TokenBackend) -> dict[str, Any]:
     return claims
 
 
-# An access token that has passed is seldom used once, and only its end can change, which is looked at each time.
+# A valid access token is usually used many times. Only its expiry can change the result, and it is checked each time.
 _remembered = lru_cache(maxsize=TOKENS_KNOWN)(_decoded)
 
 
 def _backend(*, leeway: timedelta) -> TokenBackend:
-    """Signs and verifies our own tokens; `leeway` is how long after its end a token still passes."""
+    """Signs and verifies our own tokens; `leeway` is how long an expired token is still accepted."""
     ours = _ours()
     return _backend_for(ours["ALGORITHM"], ours["SIGNING_KEY"], ours["AUDIENCE"], ours["ISSUER"], leeway)
 
@@ -234,7 +234,7 @@ def _backend_for(algorithm: str, key: str, audience: str, issuer: str, leeway: t
 
 
 def _is_external(token: str) -> bool:
-    """Whether `token` says that the external issuer wrote it; which is not yet believed."""
+    """Whether `token` claims to be from the external issuer. The claim is not verified here."""
     if not settings.JWT_EXTERNAL_JWKS_URL:
         return False
     unverified = _verified(token, options={"verify_signature": False})
@@ -253,7 +253,7 @@ def _external_claims(token: str) -> dict[str, Any]:
         options={"require": ["exp"], "verify_iat": False, "enforce_minimum_key_length": True},
         leeway=EXTERNAL_CLOCK_SKEW_SECONDS,
     )
-    # token_type is our own word: others tell their kinds of token apart by the audience.
+    # token_type is specific to our tokens: other issuers distinguish kinds by the audience.
     if claims.get("token_type", "access") != "access":
         raise TokenInvalid
     if _row_id(claims, "brand_id") not in settings.JWT_EXTERNAL_BRANDS:
@@ -262,7 +262,7 @@ def _external_claims(token: str) -> dict[str, Any]:
 
 
 def _verified(token: str, *, algorithm: str = "", **checks: Any) -> dict[str, Any]:
-    """The claims of a token that passes PyJWT's `checks`. Only `algorithm` is tried, whatever the header says."""
+    """The claims of a token that passes PyJWT's `checks`. Only `algorithm` is accepted, whatever the header says."""
     if len(token) > MAX_TOKEN_LENGTH:
         raise TokenInvalid
     try:
@@ -293,7 +293,7 @@ def _session_id(claims: dict[str, Any]) -> uuid.UUID:
 
 
 def _session_end(at: datetime) -> datetime:
-    """When a session ends that nobody refreshes again."""
+    """When a session ends if it is not refreshed again."""
     end: datetime = at + _ours()["REFRESH_TOKEN_LIFETIME"]
     return end
 
@@ -307,6 +307,6 @@ def _new_id() -> str:
 
 
 def purge_ended(*, at: datetime) -> int:
-    """Delete sessions that ended; their tokens are refused with or without a row. Returns how many."""
+    """Delete ended sessions; their tokens are rejected with or without a row. Returns how many."""
     deleted, _by_model = LoginSession.objects.filter(expires_at__lte=at).delete()
     return deleted

@@ -1,4 +1,4 @@
-"""Users who did not come by themselves: those whom a brand brings along, and pseudonyms, which stand for who left."""
+"""Users who did not register: those that a brand imports, and pseudonyms for erased people."""
 
 import uuid
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ class StaffNotErased(DomainError):
 
 
 def reject_staff(user: User) -> None:
-    """Raises StaffNotErased: what staff did stays told in the audit log."""
+    """Raises StaffNotErased: the audit log must keep what staff did."""
     if user.is_staff or user.is_superuser or user.staff_roles.exists():
         raise StaffNotErased
 
 
 def make(*, brand_id: int, at: datetime) -> User:
-    """Somebody who is nobody, to hold what a person leaves behind at a brand."""
+    """Create a pseudonym that takes over the rows an erased person leaves at a brand."""
     return User.objects.create(
         email=new_address(),
         password=make_password(None),
@@ -41,16 +41,16 @@ def make(*, brand_id: int, at: datetime) -> User:
 
 
 def add_people(*, addresses: Sequence[str], at: datetime) -> None:
-    """Have somebody for each of these lowercase addresses, whom a brand brings along. Call outside of the guard.
+    """Ensure a user for each of these lowercase addresses, which a brand imports. Call outside the guard.
 
-    They registered nowhere and have no password: a mailed link gives them one, and proves the address.
+    The users have not registered and have no password: a mailed link sets one, and proves the address.
     """
     INSERT_PEOPLE.run(addresses=list(addresses), at=at)
 
 
 def brought_along(email: str) -> QuerySet[User]:
-    """Whoever has the address because a brand brought them along: they registered nowhere, have no password and open no
-    portal. Call outside of the guard."""
+    """The user with the address if a brand imported them: they have not registered, have no password and no access to
+    the portal. Call outside the guard."""
     roles = StaffRole.objects.filter(user=OuterRef("pk"))
     return User.objects.filter(
         ~Exists(roles),
@@ -64,7 +64,7 @@ def brought_along(email: str) -> QuerySet[User]:
 
 
 def anonymise_user(user: User) -> None:
-    """Leave of a user an inactive row that says nothing of them; every session and token of theirs ends with it."""
+    """Reduce a user to an inactive row without personal data. All their sessions and tokens end."""
     LoginSession.objects.filter(user=user).delete()
     user.email = new_address()
     user.first_name = user.last_name = ""
@@ -77,7 +77,7 @@ def anonymise_user(user: User) -> None:
 
 
 def leave_brand(user: User, *, brand_id: int, other_brand_id: int | None) -> None:
-    """The person stays elsewhere: sessions here end, and who registered here is another brand's from now on."""
+    """Detach a person who stays with other brands: sessions here end, and their registration moves to another brand."""
     LoginSession.objects.filter(user=user, brand_id=brand_id).delete()
     if user.registered_brand_id == brand_id:
         user.registered_brand_id = other_brand_id
@@ -89,9 +89,9 @@ def new_address() -> str:
 
 
 def lock_user(*, user_id: int) -> User:
-    """Take turns with whatever else changes what is known of a person, their erasure above all. Call in a transaction.
+    """Lock the user against concurrent changes of their personal data, above all erasure. Call in a transaction.
 
-    Raises TokenInvalid for who was erased or switched off while this waited.
+    Raises TokenInvalid for a user who was erased or deactivated while this waited.
     """
     user = User.objects.select_for_update(no_key=True).filter(pk=user_id, is_active=True).first()
     if user is None:

@@ -1,4 +1,4 @@
-"""What `manage.py check` says of what keeps brands apart: the database's roles, and the portal's own address."""
+"""Checks of `manage.py check` on the isolation of brands: the database's roles, and the portal's own address."""
 
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ FROM pg_roles r WHERE rolname = {role}
 
 @register(Tags.database)
 def roles_guard(databases: Any = None, **_more: Any) -> list[CheckMessage]:
-    """As what the application works, is it subject to row-level security?"""
+    """Is the role with which the application works subject to row-level security?"""
     connection = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
     if DEFAULT_DB_ALIAS not in (databases or ()) or connection.is_owner:
         return []
@@ -26,7 +26,7 @@ def roles_guard(databases: Any = None, **_more: Any) -> list[CheckMessage]:
         return [off()]
     try:
         name, is_beyond, is_owner = role_attributes(connection, "current_user")
-    except OperationalError as error:  # the roles are not there yet, or the server is not
+    except OperationalError as error:  # the roles do not exist yet, or the server is away
         return [Caution(str(error).strip(), id="brands.W001")]
     return (
         [Error(warning_text(name, is_beyond=is_beyond), hint=HINT, id="brands.E001")] if is_beyond or is_owner else []
@@ -35,7 +35,7 @@ def roles_guard(databases: Any = None, **_more: Any) -> list[CheckMessage]:
 
 @register(deploy=True)
 def login_guards(**_more: Any) -> list[CheckMessage]:
-    """Could whoever gets a statement of their own into the application lay the role aside?"""
+    """Could SQL injection into the application reset its role?"""
     connection = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
     if not connection.is_guarded:
         return [off()]
@@ -53,7 +53,7 @@ def login_guards(**_more: Any) -> list[CheckMessage]:
 
 @register(deploy=True)
 def portal_has_an_address(**_more: Any) -> list[CheckMessage]:
-    """Is there an address that is no brand's, for links which open a person's account at every brand?"""
+    """Is there an address that belongs to no brand, for links that give access to a user's account at every brand?"""
     if settings.PORTAL_URL:
         return []
     text = "PORTAL_URL is not set: links that set the password of whom brands imported lead to a brand's hostname."

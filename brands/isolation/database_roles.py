@@ -1,4 +1,4 @@
-"""The database's roles and their rights: the only code that makes them, at the end of every migrate."""
+"""The database's roles and their rights: the only code that creates them, at the end of every migrate."""
 
 import json
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ END $$
 """
 MISSING = "SELECT name FROM unnest(%s::text[]) name WHERE NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = name)"
 MAY_MAKE = "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
-# A role's maker is a member who may grant it; USAGE comes with the right to take it on.
+# The creator of a role is a member that may grant it; USAGE comes with the right to SET ROLE.
 MAY_TAKE_ON = "SELECT pg_has_role(%s, %s, 'USAGE')"
-# A comment alone would outlive a restore without rights.
+# A comment alone would survive a restore without rights.
 PRESENT = """
 SELECT c.relname
 FROM pg_class c
@@ -34,7 +34,7 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p'
 
 
 class RolesMissingError(Exception):
-    """The roles do not exist and this login may not make them. Says what an administrator has to run."""
+    """The roles do not exist and this login may not create them. The message is the SQL for an administrator."""
 
 
 def names(connection: "DatabaseWrapper") -> tuple[str, str]:
@@ -44,7 +44,7 @@ def names(connection: "DatabaseWrapper") -> tuple[str, str]:
 
 
 def make(connection: "DatabaseWrapper", *, login: str) -> None:
-    """Make the roles where they are missing, and let `login` take them on. Raises RolesMissingError."""
+    """Create missing roles, and let `login` assume them. Raises RolesMissingError."""
     plain = [roles.application(connection.settings_dict), roles.tenant(connection.settings_dict)]
     with connection.cursor() as cursor:
         cursor.execute(MISSING, [plain])
@@ -68,16 +68,16 @@ def missing_error(connection: "DatabaseWrapper", login: str) -> RolesMissingErro
 
 
 def preparation(connection: "DatabaseWrapper", *, login: str) -> Iterator[str]:
-    """What an administrator runs once, where the owner of the tables may make no roles."""
+    """The SQL that an administrator runs once if the tables' owner may not create roles."""
     for role in names(connection):
         yield f"CREATE ROLE {role} NOLOGIN NOBYPASSRLS"
         yield f"GRANT {role} TO {connection.ops.quote_name(login)}"
 
 
 def apply(connection: "DatabaseWrapper") -> list[str]:
-    """Give each table the rights and policies that the models ask for. Returns the tables that lacked something.
+    """Give each table the rights and policies that the models declare. Returns the tables that lacked any.
 
-    A table as it should be is left alone: a change waits for everybody who reads it.
+    Tables that are up to date are left alone: a change waits for all their readers.
     """
     application, tenant = names(connection)
     with connection.cursor() as cursor:

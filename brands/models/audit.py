@@ -12,9 +12,9 @@ from core.moments import MomentField
 
 
 class AuditLogEntry(models.Model):
-    """Something that staff did to a row. Entries are added, never changed: a trigger refuses UPDATE and DELETE."""
+    """A change to a row by staff, an API key or the system. A trigger rejects UPDATE and DELETE."""
 
-    append_only = ("row_name", "reason", "changes")  # which an erasure rewrites
+    append_only = ("row_name", "reason", "changes")  # except by an erasure
 
     at = MomentField(_("when"), default=timezone.now, editable=False)
     user = models.ForeignKey(
@@ -54,5 +54,5 @@ class AuditLogEntry(models.Model):
 
     @property
     def actor(self) -> User | ApiKey | None:
-        """Who did it: a member of staff, or an API key; None: the system itself."""
+        """Who made the change: a member of staff or an API key. None is the system itself."""
         return self.user or self.api_key

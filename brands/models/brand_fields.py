@@ -1,4 +1,4 @@
-"""What several fields of a brand are made with, and what its time zone has to be."""
+"""Helpers for several fields of a brand, and the validation of its time zone."""
 
 from typing import Any
 from zoneinfo import available_timezones
@@ -8,7 +8,7 @@ from django.core.validators import RegexValidator, URLValidator
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
-# Names that Python finds in the system's files, and that mean another place on another host, or none.
+# Names in the system's files that Python accepts, but that mean another zone on another host, or none.
 NO_PLACES = {"localtime", "posixrules", "Factory"}
 KNOWN_ZONE = "SELECT EXISTS (SELECT 1 FROM pg_timezone_names WHERE name = %s)"
 
@@ -18,7 +18,7 @@ def time_zone_names() -> list[str]:
 
 
 def validate_time_zone(name: str) -> None:
-    """Python and PostgreSQL have a list each, and both have to cut a brand's days."""
+    """Python and PostgreSQL have separate lists, and both must know the zone to compute a brand's days."""
     known = name in time_zone_names()
     if known:
         with connection.cursor() as cursor:
@@ -31,13 +31,13 @@ def validate_time_zone(name: str) -> None:
 
 
 def colour_field(name: Any, default: str, text: Any) -> "models.CharField[str, str]":
-    """A colour as `#rrggbb`; nothing else may get into a style sheet or a wallet pass."""
+    """A colour as `#rrggbb`; any other text must not get into a style sheet or a wallet pass."""
     known = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Enter a colour such as #1a2b3c."))
     return models.CharField(name, max_length=7, default=default, validators=[known], help_text=text)
 
 
 def link_field(name: Any, help_text: Any) -> Any:
-    """The address of a page of the brand's own; https alone. Empty: there is none."""
+    """The https address of one of the brand's own pages. May be empty."""
     return models.CharField(
         name,
         max_length=500,

@@ -13,7 +13,7 @@ from core.moments import MomentField
 
 
 class ApiKey(models.Model):
-    """A brand's key; only its hash is kept."""
+    """A brand's key; only its hash is stored."""
 
     class Kind(models.TextChoices):
         HUB = "hub", _("Hub (secret, server to server)")
@@ -74,7 +74,7 @@ class ApiKey(models.Model):
 
 
 class LoginSession(models.Model):
-    """One login: the family of refresh tokens that descend from it. Only the newest is good, but for a moment."""
+    """One login and its chain of refresh tokens. Only the newest token is valid, except for a short overlap."""
 
     customer_through = ("user",)
 

@@ -5,9 +5,9 @@ from django.utils.translation import gettext_lazy as _
 
 
 class CustomerWord(models.Model):
-    """A word of a customer's address or name, in lower case and without diacritics, for one brand of theirs.
+    """A word of a customer's address or name, in lower case and without diacritics, for one of their brands.
 
-    Triggers on users and accounts write it, whoever changes these: see loyalty's migration `0002_triggers_and_storage`.
+    Triggers on users and accounts write it: see loyalty's migration `0002_triggers_and_storage`.
     """
 
     customer_through = ("user",)
@@ -20,7 +20,7 @@ class CustomerWord(models.Model):
         verbose_name = _("word of a customer")
         verbose_name_plural = _("words of customers")
         constraints = [
-            # Entered by a brand and a range of words: LIKE would find no index under row-level security.
+            # Looked up by a brand and a range of words: LIKE would not use an index under row-level security.
             models.UniqueConstraint(fields=["brand", "word", "user"], name="customer_word_once"),
         ]
 

@@ -1,4 +1,4 @@
-"""Requests that changed something under an Idempotency-Key, with their answers."""
+"""Requests that changed something with an Idempotency-Key, and their answers."""
 
 from django.db import models
 from django.utils import timezone
@@ -9,7 +9,7 @@ from core.moments import MomentField
 
 
 class IdempotentRequest(models.Model):
-    """A request that is answered the same when it is sent again with the same key; deleted after a day."""
+    """A request whose answer is repeated if it is sent again with the same key; deleted after a day."""
 
     customer_through = ("customer",)
 

@@ -1,4 +1,4 @@
-"""What a brand's customers agree to, as the brand wrote it."""
+"""A brand's legal texts that its customers agree to."""
 
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -12,7 +12,7 @@ MAX_LENGTH = 100_000
 
 
 class LegalText(models.Model):
-    """One version of a text in one language. Once it is in force it stays as it is: customers agreed to it."""
+    """One version of a text in one language. Once it is in force it cannot be changed: customers agreed to it."""
 
     visible_to_customers = True
 

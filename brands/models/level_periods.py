@@ -1,15 +1,15 @@
-"""The part of a brand's row that says whether levels end, and when."""
+"""The fields of a brand that say whether levels end, and when."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-# The fewest days that a period has; of the last months, each.
+# The minimum number of days of a period; for a rolling period, of each.
 MIN_DAYS = {"year": 365, "half_year": 181, "quarter": 90, "rolling": models.F("level_period_months") * 28}
 
 
 def shorter_than_period() -> models.Q:
-    """That the days around the end of a level are fewer than its period has at least."""
+    """The condition that the days around the end of a level are fewer than the minimum days of its period."""
     result = models.Q()
     for kind, days in MIN_DAYS.items():
         result |= models.Q(level_period=kind, level_grace_days__lt=days, level_warning_days__lt=days)
@@ -17,7 +17,7 @@ def shorter_than_period() -> models.Q:
 
 
 class LevelPeriodModel(models.Model):
-    """Within which points members reach a level, and for how long they keep it."""
+    """Which points count towards a level, and how long members keep it."""
 
     class LevelPeriod(models.TextChoices):
         LIFETIME = "lifetime", _("For good: all points ever earned count")

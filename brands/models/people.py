@@ -25,7 +25,7 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person, customer or staff, known by e-mail address."""
+    """A person, customer or staff, identified by e-mail address."""
 
     brand_through = ("registered_brand", "staff_roles", "points_rows", "audit_entries")
 
@@ -55,19 +55,18 @@ class User(AbstractBaseUser, PermissionsMixin):
         editable=False,
         help_text=_("Empty until the address is confirmed."),
     )
-    # Grows when every session of the user ends; each token and portal session carries the one that it began with.
+    # Incremented to end all sessions of the user; each token and portal session carries the epoch it started with.
     session_epoch = models.PositiveIntegerField(_("session epoch"), default=0, db_default=0, editable=False)
-    # Of staff: in which they read the portal. Empty: as the browser asks. What customers read is in their account.
+    # For staff: the portal's language; empty means the browser's. A customer's language is in their account.
     portal_language = models.CharField(
         _("language of the portal"), max_length=7, blank=True, default="", db_default="", editable=False
     )
 
     objects = UserManager()
 
-    # The one brand that the person looks at in the portal at the moment; portal.shell.brand_switcher sets it for a
-    # request.
+    # The one brand that the user has selected in the portal; portal.shell.brand_switcher sets it for a request.
     chosen_brand_id: int | None = None
-    # The one brand that the session reaches, where a brand's identity provider began it: brands.staff_login.sessions.
+    # The only brand of a session that a brand's identity provider started: brands.staff_login.sessions.
     session_brand_id: int | None = None
 
     USERNAME_FIELD = "email"
@@ -90,7 +89,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.email
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """What Django compares for each session of the portal: another one from each epoch on."""
+        """The hash that Django compares for each portal session. It changes with the epoch."""
         result: str = super()._get_session_auth_hash(secret)  # type: ignore[misc] # the stubs do not know it
         return f"{self.session_epoch}.{result}" if self.session_epoch else result
 

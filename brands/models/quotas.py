@@ -1,4 +1,4 @@
-"""What bounds a brand: its quotas, the warnings of them, and how often guessing was stopped there, by the hour."""
+"""A brand's limits: its quotas, the warnings about them, and how often guessing was stopped, by the hour."""
 
 from django.db import models
 from django.utils.formats import date_format
@@ -8,7 +8,7 @@ from core.moments import DayField, MomentField
 
 
 class StoppedAttempts(models.Model):
-    """How many attempts at a brand the limits of guessing stopped in one hour."""
+    """How many attempts at a brand the guessing limits stopped in one hour."""
 
     class Kind(models.TextChoices):
         CODES = "codes", _("Codes: more than customers normally try")
@@ -33,7 +33,7 @@ class StoppedAttempts(models.Model):
 
 
 class QuotaMail(models.Model):
-    """That the owners of a brand were warned of a quota: once on a day (UTC) for each percentage that it passes."""
+    """A warning to a brand's owners about a quota: at most once a day (UTC) for each percentage that is passed."""
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+")
     resource = models.CharField(_("resource"), max_length=10)
@@ -53,7 +53,7 @@ class QuotaMail(models.Model):
 
 
 class BrandQuota(models.Model):
-    """One limit of one brand. Without a row, or without a limit in it, settings.QUOTAS has it."""
+    """One quota of one brand. Without a row, or without a limit in it, settings.QUOTAS applies."""
 
     class Resource(models.TextChoices):
         CODES = "codes", _("Codes")

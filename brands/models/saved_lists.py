@@ -13,7 +13,7 @@ MAX_NAME_LENGTH = 80
 
 
 class SavedList(models.Model):
-    """A list with its filters, search and order: its owner's alone or, shared, for all who may see such a list."""
+    """A list with its filters, search and order: private to its owner or, shared, for all who may see such a list."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", verbose_name=_("brand"))
     owner = models.ForeignKey(

@@ -20,7 +20,7 @@ MAX_WEB_ORIGINS = 20
 
 
 class Picture(models.Model):
-    """An image of a brand's, made anew from what was uploaded; never changed, so browsers may keep it for ever."""
+    """A brand's image, re-encoded from the upload. It is never changed, so browsers may cache it for ever."""
 
     picture_id = models.UUIDField(_("picture id"), primary_key=True, default=uuid.uuid4, editable=False)
     brand = models.ForeignKey("Brand", on_delete=models.CASCADE, related_name="pictures", verbose_name=_("brand"))
@@ -238,7 +238,7 @@ class Brand(LevelPeriodModel):
             "as a test. Cannot be changed later."
         ),
     )
-    # Whether there is any LegalText: only then anything looks for them.
+    # Whether any LegalText exists; without one, they are never queried.
     has_legal_texts = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = MomentField(_("created at"), default=timezone.now, editable=False)
 
@@ -307,7 +307,7 @@ class Brand(LevelPeriodModel):
 
 
 class BrandHostname(models.Model):
-    """A hostname that belongs to a brand: its apps' origin, its scan pages, its printed codes."""
+    """A brand's hostname: its apps' origin, its scan pages, its printed codes."""
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="hostnames", verbose_name=_("brand"))
     hostname = models.CharField(

@@ -1,4 +1,4 @@
-"""What members of staff did a moment ago and may undo: each offer is one person's, and is taken once."""
+"""Recent actions that staff may undo: each offer belongs to one user, and can be used once."""
 
 import uuid
 
@@ -11,9 +11,9 @@ from core.moments import MomentField
 
 
 class UndoOffer(models.Model):
-    """`kind` names an entry of settings.UNDO_KINDS, which knows how to undo what `arguments` describe.
+    """`kind` names an entry of settings.UNDO_KINDS, which undoes the action described by `arguments`.
 
-    Customers see none of it: it says neither `customer_through` nor `brand_through`. It is deleted when it is taken,
+    Customers cannot see it: it has neither `customer_through` nor `brand_through`. It is deleted when it is used,
     when it has ended, and when its `customer` is erased.
     """
 

@@ -20,9 +20,9 @@ from brands.staff_login.models import Factor, RecoveryCode
 from core.errors import Invalid
 
 STEP_SECONDS = 30  # RFC 6238
-DRIFT = 1  # steps that a clock may be early or late
+DRIFT = 1  # steps that a clock may be ahead or behind
 RECOVERY_CODES = 10
-ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: nothing in it looks like something else
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no characters that look alike
 RECOVERY_LENGTH = 10  # 50 bits
 MAX_PASSKEYS = 10
 ISSUER = "Loyalty portal"
@@ -38,7 +38,7 @@ def new_seed() -> str:
 
 @sensitive_variables("seed")
 def picture_of(seed: str, user: User) -> str:
-    """The QR code that authenticator apps read, as a data: address of an SVG image."""
+    """The QR code for authenticator apps, as a data: address of an SVG image."""
     address = pyotp.TOTP(seed).provisioning_uri(name=user.email, issuer_name=ISSUER)
     content = BytesIO()
     qrcode.make(address, image_factory=SvgPathImage, box_size=20, border=2).save(content)
@@ -47,7 +47,7 @@ def picture_of(seed: str, user: User) -> str:
 
 @sensitive_variables("seed", "code")
 def step_of(seed: str, code: str, at: datetime) -> int | None:
-    """The time step that `code` belongs to, or None for a wrong or old one."""
+    """The time step of `code`, or None for a wrong or old one."""
     now = int(at.timestamp()) // STEP_SECONDS
     typed = code.replace(" ", "")
     hotp = pyotp.HOTP(seed)
@@ -57,7 +57,7 @@ def step_of(seed: str, code: str, at: datetime) -> int | None:
 
 @sensitive_variables("seed", "code")
 def add_app(*, user: User, seed: str, code: str, at: datetime) -> Factor:
-    """Raises Invalid for a wrong code, and where the person has an app already."""
+    """Raises Invalid for a wrong code, and if the user already has an app."""
     step = step_of(seed, code, at)
     if step is None:
         raise Invalid(_("This code is wrong or has expired. Enter the code that the app shows now."))
@@ -71,7 +71,7 @@ def add_app(*, user: User, seed: str, code: str, at: datetime) -> Factor:
 
 
 def add_passkey(*, user: User, name: str, credential: str, counter: int) -> Factor:
-    """Raises Invalid for one too many."""
+    """Raises Invalid if the user has MAX_PASSKEYS already."""
     if Factor.objects.filter(user=user, kind=Factor.Kind.PASSKEY).count() >= MAX_PASSKEYS:
         raise Invalid(_("You already have %(most)d passkeys. Remove one first.") % {"most": MAX_PASSKEYS})
     return Factor.objects.create(
@@ -85,7 +85,7 @@ def add_passkey(*, user: User, name: str, credential: str, counter: int) -> Fact
 
 @sensitive_variables("code")
 def accepts(*, user: User, code: str, at: datetime) -> bool:
-    """Whether `code` is the app's of this moment, or an unused recovery code. Each is good once."""
+    """Whether `code` is the app's current one, or an unused recovery code. Each works once."""
     return _app_accepts(user, code, at) or _recovery_accepts(user, code, at)
 
 
@@ -103,13 +103,13 @@ def _recovery_accepts(user: User, code: str, at: datetime) -> bool:
 
 
 def use(*, factor: Factor, counter: int, at: datetime) -> bool:
-    """Count a use; False where the same or a later one was counted before, so that nothing is good twice."""
+    """Record a use. False if this counter or a later one was recorded before, so that each works once."""
     rows = Factor.objects.filter(pk=factor.pk, last_counter__lt=counter)
     return rows.update(last_counter=counter, last_used_at=at) == 1
 
 
 def use_without_counter(*, factor: Factor, at: datetime) -> None:
-    """Many passkeys do not count their signatures; the challenge is what makes each good once."""
+    """For passkeys that do not count their signatures; the challenge makes each answer valid once."""
     Factor.objects.filter(pk=factor.pk).update(last_used_at=at)
 
 
@@ -118,7 +118,7 @@ def passkeys_of(user: User) -> Sequence[Factor]:
 
 
 def remove(*, factor: Factor) -> None:
-    """Recovery codes stand in for factors, and go with the last one."""
+    """Recovery codes replace factors, and are deleted with the last one."""
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=factor.user_id)
         Factor.objects.filter(pk=factor.pk).delete()
@@ -132,7 +132,7 @@ def remove_all(*, user: User) -> None:
 
 
 def new_recovery_codes(*, user: User) -> list[str]:
-    """Ten codes to be shown once; those from before end."""
+    """Create ten codes, which are shown once. They replace all earlier ones."""
     codes = ["".join(secrets.choice(ALPHABET) for _number in range(RECOVERY_LENGTH)) for _code in range(RECOVERY_CODES)]
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)

@@ -1,7 +1,7 @@
-"""Invitations to work for a brand: the only code that writes Invitation, and finds one by its link.
+"""Invitations to a brand's staff: the only code that writes Invitation, and finds one by its link.
 
-Nothing here looks whether the invited address has an account: an owner gets the same answer, in the same time, for
-every address. What happens to which account is decided when the link is opened (brands.staff_login.joining).
+Nothing here checks whether the invited address has an account: an owner gets the same answer, in the same time, for
+every address. When the link is opened, brands.staff_login.joining decides what happens to which account.
 """
 
 import secrets
@@ -22,14 +22,14 @@ from core.errors import Invalid, RateLimited
 from core.redis import rate_limits
 
 LIFE = timedelta(days=7)
-RETENTION = timedelta(days=90)  # after its end, so that owners see what became of it
+RETENTION = timedelta(days=90)  # after its end, so that owners see the outcome
 MAX_TOKEN_LENGTH = 100
 
 
 def create(*, brand: Brand, email: str, role: str, by: User | None, at: datetime) -> Invitation:
-    """Invite an address. The caller has the mail written in the same transaction.
+    """Invite an address. The caller queues the mail in the same transaction.
 
-    Raises Invalid where the person works for the brand or is invited already, RateLimited, and Unavailable.
+    Raises Invalid if the person works for the brand or is invited already, RateLimited, and Unavailable.
     """
     email = email.lower()
     check(brand=brand, email=email)
@@ -44,7 +44,7 @@ def create(*, brand: Brand, email: str, role: str, by: User | None, at: datetime
 
 
 def check(*, brand: Brand, email: str) -> None:
-    """What the brand knows itself about an address. Raises Invalid where the person works for it or is invited."""
+    """Check an address against the brand's own data. Raises Invalid if the person works for it or is invited."""
     if StaffRole.objects.filter(brand=brand, user__email=email.lower()).exists():
         raise Invalid(_("The person with this address already works for the brand."), details={"field": "email"})
     if Invitation.objects.filter(brand=brand, email=email.lower(), accepted_at=None, revoked_at=None).exists():
@@ -52,8 +52,8 @@ def check(*, brand: Brand, email: str) -> None:
 
 
 def renew(*, invitation: Invitation, by: User | None, at: datetime) -> None:
-    """Let an invitation run again from now on; links that were mailed before end at once. The caller has the mail
-    written in the same transaction. Raises Invalid for one that was accepted or revoked, RateLimited, Unavailable."""
+    """Restart an invitation; links that were mailed before end at once. The caller queues the mail in the same
+    transaction. Raises Invalid if it was accepted or revoked, RateLimited, Unavailable."""
     count_mail(brand_id=invitation.brand_id, email=invitation.email)
     invitation.digest, invitation.invited_by, invitation.expires_at = None, by, at + LIFE
     again = {
@@ -68,14 +68,14 @@ def renew(*, invitation: Invitation, by: User | None, at: datetime) -> None:
 
 
 def revoke(*, invitation: Invitation, at: datetime) -> None:
-    """Its links end. Raises Invalid for one that was accepted or revoked before."""
+    """End its links. Raises Invalid if it was accepted or revoked before."""
     if not _open(invitation.pk).update(digest=None, revoked_at=at):
         raise closed()
     invitation.digest, invitation.revoked_at = None, at
 
 
 def revoke_of_inviter(*, user_id: int, brand_id: int | None, at: datetime) -> int:
-    """End the open invitations that somebody sent for a brand, or with None for any: they may invite nobody more."""
+    """Revoke a user's open invitations for a brand, or for all if None: the user may no longer invite anyone."""
     open_ones = Invitation.objects.filter(invited_by=user_id, accepted_at=None, revoked_at=None)
     if brand_id is not None:
         open_ones = open_ones.filter(brand=brand_id)
@@ -83,8 +83,8 @@ def revoke_of_inviter(*, user_id: int, brand_id: int | None, at: datetime) -> in
 
 
 def count_mail(*, brand_id: int, email: str) -> None:
-    """One more mail to this address: bounded for the brand, and for the brand and the address together, so that no
-    brand learns or uses up anything of another's. Raises RateLimited and Unavailable."""
+    """Count a mail to this address: limited for the brand, and for the brand and the address together, so that brands
+    cannot learn about or use up each other's limits. Raises RateLimited and Unavailable."""
     rate_limits.hit("invitation_address", brand_id, email)
     rate_limits.hit("invitation", brand_id)
     if not quotas.take(brand_id, BrandQuota.Resource.MAILS):
@@ -96,25 +96,25 @@ def count_mail(*, brand_id: int, email: str) -> None:
 
 @sensitive_variables("token")
 def new_token(*, invitation_id: int, at: datetime) -> str:
-    """The token for a mail that is sent now, which ends those of mails before; empty where the invitation has ended."""
+    """Create the token for a mail that is sent now. It ends those of earlier mails. Empty for an ended invitation."""
     token = secrets.token_urlsafe(32)
     saved = _open(invitation_id).filter(expires_at__gt=at).update(digest=digest_of(token))
     return token if saved else ""
 
 
 def mark_mailed(*, invitation_id: int, at: datetime) -> None:
-    """The mail server took the mail."""
+    """The mail server accepted the mail."""
     Invitation.objects.filter(pk=invitation_id).update(mailed_at=at)
 
 
 def mark_failed(*, invitation_id: int) -> None:
-    """The mail server did not take the mail: the owner sees it, and can have it sent again."""
+    """The mail server rejected the mail: the owner sees it, and can have it sent again."""
     Invitation.objects.filter(pk=invitation_id).update(failed_mails=F("failed_mails") + 1)
 
 
 @sensitive_variables("token")
 def opened(*, token: str, at: datetime) -> Invitation:
-    """The invitation that `token` opens. Looking uses nothing up. Raises Invalid."""
+    """The invitation of `token`. Opening does not use it up. Raises Invalid."""
     result = Invitation.objects.select_related("brand", "invited_by")
     invitation = result.filter(digest=digest_of(token), accepted_at=None, revoked_at=None, expires_at__gt=at).first()
     if invitation is None or len(token) > MAX_TOKEN_LENGTH:
@@ -123,7 +123,7 @@ def opened(*, token: str, at: datetime) -> Invitation:
 
 
 def use(invitation: Invitation, *, at: datetime) -> None:
-    """Each link is good once, also for two who open it at the same time. Raises Invalid for the second."""
+    """Accept the invitation. Of two concurrent calls with the same link, one raises Invalid."""
     good = _open(invitation.pk).filter(digest=invitation.digest, expires_at__gt=at)
     if not good.update(accepted_at=at, digest=None):
         raise ended()
@@ -134,12 +134,12 @@ def purge_old(*, at: datetime) -> int:
 
 
 def erase_address(*, brand_id: int, email: str) -> None:
-    """A person whom the brand forgets: their links end too."""
+    """Delete the invitations of an erased person: their links end, too."""
     Invitation.objects.filter(brand=brand_id, email=email).delete()
 
 
 def digest_of(token: str) -> bytes:
-    """Tokens are random and long: a plain hash of one cannot be turned back."""
+    """Tokens are random and long: a plain hash cannot be reversed."""
     return sha256(token.encode()).digest()
 
 

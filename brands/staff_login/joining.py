@@ -1,4 +1,4 @@
-"""Accepting an invitation: the mailbox has proved whose address it is, the password or the session whose account."""
+"""Accepting an invitation: the link proves the address, and the password or the session proves the account."""
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -16,8 +16,8 @@ ACCEPTED = "Invitation accepted"
 
 
 def account_of(invitation: Invitation) -> User | None:
-    """The account with the invited address: a colleague's, a customer's, or none. Raises Invalid for one that is
-    switched off: an invitation does not switch it on."""
+    """The account with the invited address: a colleague's, a customer's, or None. Raises Invalid for a deactivated one:
+    an invitation does not reactivate it."""
     user = User.objects.filter(email=invitation.email).first()
     if user is not None and not user.is_active:
         raise Invalid(_("The account with this address is deactivated. Contact the operator of the portal."))
@@ -28,11 +28,11 @@ def account_of(invitation: Invitation) -> User | None:
 def join(
     invitation: Invitation, *, password: str, first_name: str, last_name: str, origin: str, audit_context: AuditContext
 ) -> tuple[User, StaffRole]:
-    """Let somebody in who could not log in to the portal so far. They set a password, which passed the validators.
+    """Let a person in who could not log in to the portal before. They set a password, which passed the validators.
 
-    The account is made, or it is a customer's: then the password is a new one there too and every session of the
-    account ends, for nobody knows who registered it; the name stays as the customer wrote it.
-    Raises Invalid for an invitation that has ended, or an account that works in the portal already.
+    The account is created, or it is a customer's. A customer's password is replaced and all sessions of the account
+    end, because it is not known who registered it; the name is kept. Raises Invalid for an invitation that has
+    ended, or an account that can use the portal already.
     """
     try:
         with transaction.atomic():
@@ -59,9 +59,9 @@ def join(
 
 
 def accept(invitation: Invitation, *, user: User, origin: str, audit_context: AuditContext) -> StaffRole:
-    """Give the role to a colleague who is logged in with the invited address, and keeps their password.
+    """Give the role to a colleague who is logged in with the invited address. Their password stays.
 
-    Raises Invalid for an invitation that has ended, and for anybody else.
+    Raises Invalid for an invitation that has ended, and for any other account.
     """
     if user.email != invitation.email or not (user.is_active and user.is_staff):
         raise Invalid(_("This invitation is for another account."))
@@ -79,7 +79,7 @@ def accept(invitation: Invitation, *, user: User, origin: str, audit_context: Au
 
 
 def _may_invite(inviter: User | None, brand: Brand) -> bool:
-    """Whether the inviter still may. Their invitations end with their role, but one may be on its way meanwhile."""
+    """Whether the inviter still may invite. Their invitations end with their role, but one may be in progress."""
     if inviter is None or not inviter.is_active:
         return False
     owns = StaffRole.objects.filter(user=inviter, brand=brand, role=StaffRole.Role.OWNER)

@@ -1,6 +1,6 @@
 """Mails to staff about sign-in, quotas and reports: the only code that writes, sends and reads StaffMail.
 
-Each is in its receiver's language (staff.language_of); one that was composed when it was written keeps that one.
+Each is in its recipient's language (staff.language_of). A mail whose text is composed in advance keeps its language.
 """
 
 import logging
@@ -49,15 +49,15 @@ MAX_TEXT_LENGTH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A link that is still good, and whose it is."""
+    """A valid link and its user."""
 
     user: User
     mail_id: int
 
 
 def origin_of(request: HttpRequest) -> str:
-    """How the portal's links begin. Raises Invalid where the request came by a brand's hostname, which leads to
-    wherever the brand points it: it must not receive other people's links."""
+    """The base of the portal's links. Raises Invalid if the request came through a brand's hostname: the brand decides
+    where that leads, so it must not receive other people's links."""
     if settings.PORTAL_URL:
         return str(settings.PORTAL_URL)
     if brand_for_hostname(request.get_host()) is not None:
@@ -66,7 +66,7 @@ def origin_of(request: HttpRequest) -> str:
 
 
 def origin_or_none(request: HttpRequest) -> str:
-    """For a mail without a secret in it; empty where the portal's own address is not known."""
+    """For a mail without a secret in it; empty if the portal's own address is not known."""
     try:
         return origin_of(request)
     except Invalid:
@@ -82,8 +82,8 @@ def write(
     path: str = "",
     brand_id: int | None = None,
 ) -> StaffMail:
-    """Have a mail sent once the transaction is committed. `user` None: nobody gets one. `text` is called while the
-    receiver's language is spoken. `path`: of the page that a link without a secret opens. `brand_id`: whom it concerns.
+    """Queue a mail, to be sent after the transaction commits. With `user` None it goes to nobody. `text` is called with
+    the recipient's language active. `path`: the page of a link without a secret. `brand_id`: the brand it is about.
     """
     language = composed = ""
     if text is not None:
@@ -96,8 +96,8 @@ def write(
 
 
 def write_invitation(*, invitation: Invitation, origin: str) -> None:
-    """Have the link of an invitation mailed to its address, once the transaction is committed; mails of it that wait
-    or failed are given up for this one."""
+    """Queue the link of an invitation, to be mailed after the transaction commits. It replaces the invitation's earlier
+    mails that wait or failed."""
     unsent = StaffMail.objects.select_for_update(skip_locked=True).filter(invitation=invitation, sent_at=None)
     StaffMail.objects.filter(pk__in=list(unsent.values_list("pk", flat=True))).delete()
     StaffMail.objects.create(kind=StaffMail.Kind.INVITATION, invitation=invitation, origin=origin)
@@ -105,7 +105,7 @@ def write_invitation(*, invitation: Invitation, origin: str) -> None:
 
 
 def call_worker() -> None:
-    """It may fail: beat looks every minute."""
+    """Wake a worker. Failures are ignored: beat checks every minute."""
     try:
         current_app.send_task("brands.tasks.send_staff_mails", ignore_result=True)
     except OperationalError as error:
@@ -113,9 +113,9 @@ def call_worker() -> None:
 
 
 def send_due(*, at: datetime) -> int:
-    """Send what waits, each in a transaction of its own. Returns how many were done.
+    """Send waiting mails, each in its own transaction. Returns how many were done.
 
-    Links for logging in come before all else, and one that is not taken does not end the call for the rest.
+    Login links come first. A mail that the server rejects does not stop the others.
     """
     done = 0
     for kinds in (LOGIN_LINKS, OTHER_MAILS):
@@ -130,7 +130,7 @@ def _send_one(kinds: Sequence[str], at: datetime) -> bool:
             "user", "invitation__brand", "invitation__invited_by"
         )
         unsent = waiting.filter(sent_at=None, attempts__lt=MAX_ATTEMPTS, kind__in=kinds)
-        # Invitations and changes wait for no warnings, of which a brand may cause many, and those for no reports.
+        # Invitations and changes come before warnings, as a brand may cause many, and warnings before reports.
         is_warning, is_report = (ExpressionWrapper(Q(kind__in=each), BooleanField()) for each in (WARNINGS, REPORTS))
         mail = unsent.order_by("attempts", is_report, is_warning, "id").first()
         if mail is None:
@@ -139,13 +139,13 @@ def _send_one(kinds: Sequence[str], at: datetime) -> bool:
         if _is_done(mail, at):
             mail.sent_at = at
         if mail.sent_at or mail.attempts >= MAX_ATTEMPTS:
-            mail.text = ""  # it may name somebody, and nobody reads it any more
+            mail.text = ""  # it may contain a name, and is no longer needed
         mail.save(update_fields=["attempts", "sent_at", "text"])
         return mail.sent_at is not None
 
 
 def _is_done(mail: StaffMail, at: datetime) -> bool:
-    """Whether the mail server took it, or nobody gets it."""
+    """Whether the mail server accepted it, or it has no recipient."""
     if mail.invitation is not None:
         token = invitations.new_token(invitation_id=mail.invitation.pk, at=at)
         if not token:
@@ -166,7 +166,7 @@ def _is_done(mail: StaffMail, at: datetime) -> bool:
 
 
 def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> bool:
-    """Whether the mail server took it. Whatever is wrong with one mail must not keep those behind it waiting."""
+    """Whether the mail server accepted it. An error in one mail must not block those behind it."""
     try:
         with transaction.atomic(), languages.spoken(language):
             message = _message_of(mail, email, language, {"mail": mail, **context})
@@ -183,7 +183,7 @@ def _deliver(mail: StaffMail, email: str, language: str, context: dict[str, Any]
 
 
 def _message_of(mail: StaffMail, email: str, language: str, context: dict[str, Any]) -> EmailMultiAlternatives:
-    """In the language that is spoken: the kind's template as plain text, and the same lines as HTML."""
+    """In the active language: the kind's template as plain text, and the same lines as HTML."""
     rendered = render_to_string(f"staff_login/mail/{mail.kind}.txt", context)
     first_line, _newline, body = (part.strip() for part in rendered.partition("\n"))
     subject = one_line(first_line)
@@ -194,14 +194,14 @@ def _message_of(mail: StaffMail, email: str, language: str, context: dict[str, A
         "direction": "rtl" if get_language_bidi() else "ltr",
         "subject": subject,
         "paragraphs": [part.strip().splitlines() for part in body.split("\n\n") if part.strip()],
-        "addresses": [context["link"], mail.origin],  # what else a line may look like is no link of ours
+        "addresses": [context["link"], mail.origin],  # any other text that looks like a link is not ours
     }
     message.attach_alternative(render_to_string("staff_login/mail/mail.html", page), "text/html")
     return message
 
 
 def link_of(mail: StaffMail, user: User) -> str:
-    """Made when the mail is written and kept nowhere; a new password ends it. Or to a page that asks for a login."""
+    """The link, created with the mail and not stored; a new password ends it. Or a page that requires a login."""
     if mail.kind not in PAGES:
         return mail.origin + mail.path if mail.path else ""
     token = signing.dumps([mail.pk, user.pk, tokens.fingerprint(user)], salt=SALT + mail.kind)
@@ -209,7 +209,7 @@ def link_of(mail: StaffMail, user: User) -> str:
 
 
 def opened(*, kind: StaffMail.Kind, token: str) -> Opened:
-    """Whose link `token` is from. Looking uses nothing up. Raises Invalid for one that has ended or was used."""
+    """The link that `token` is from. Opening does not use it up. Raises Invalid if it has ended or was used."""
     try:
         mail_id, user_id, fingerprint = signing.loads(token, salt=SALT + kind, max_age=LIFE[kind])
     except (signing.BadSignature, ValueError, TypeError):
@@ -222,7 +222,7 @@ def opened(*, kind: StaffMail.Kind, token: str) -> Opened:
 
 
 def use(opened: Opened, *, at: datetime) -> None:
-    """Each link is good once, also for two who open it at the same time. Raises Invalid for the second."""
+    """Use the link. Of two concurrent calls with the same link, one raises Invalid."""
     if not StaffMail.objects.filter(pk=opened.mail_id, used_at=None).update(used_at=at):
         raise ended()
 

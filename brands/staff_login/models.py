@@ -1,4 +1,4 @@
-"""What the sign-in of staff keeps: settings, second factors, recovery codes, sessions, invitations, mails to send."""
+"""Models of staff sign-in: settings, second factors, recovery codes, sessions, invitations, queued mails."""
 
 from datetime import datetime
 
@@ -12,11 +12,11 @@ from brands.models.tenants import Brand
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
 
-MAX_ATTEMPTS = 20  # at sending a mail, a minute apart
+MAX_ATTEMPTS = 20  # to send a mail, a minute apart
 
 
 class SignInSettings(models.Model):
-    """How the staff of one brand sign in. A brand without this row: by password, with a second factor if they like."""
+    """How the staff of one brand sign in. Without this row: by password, with an optional second factor."""
 
     brand = models.OneToOneField(
         Brand, on_delete=models.CASCADE, related_name="sign_in_settings", verbose_name=_("brand")
@@ -88,7 +88,7 @@ class Factor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """Stands in once for a factor that is lost. Only a keyed hash is kept."""
+    """Replaces a lost factor once. Only a keyed hash is stored."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
     digest = models.BinaryField(max_length=32)
@@ -131,7 +131,7 @@ class StaffSession(models.Model):
 
 
 class Invitation(models.Model):
-    """Somebody was asked to work for a brand. Only the hash of the mailed link's token is kept."""
+    """An invitation to a brand's staff. Only the hash of the mailed link's token is stored."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("Pending")
@@ -175,7 +175,7 @@ class Invitation(models.Model):
 
     @property
     def mail_has_failed(self) -> bool:
-        """Nobody tries it any more."""
+        """Whether all attempts are used up."""
         return self.mailed_at is None and self.failed_mails >= MAX_ATTEMPTS
 
     def state(self, *, at: datetime) -> "Invitation.State":
@@ -187,7 +187,7 @@ class Invitation(models.Model):
 
 
 class StaffMail(models.Model):
-    """A mail to a member of staff, written down in the transaction that it tells of."""
+    """A mail to a member of staff, stored in the transaction of the change that it reports."""
 
     class Kind(models.TextChoices):
         PASSWORD_LINK = "password_link", _("Link to set a new password")

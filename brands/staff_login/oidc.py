@@ -1,6 +1,6 @@
 """Signing in through a brand's identity provider: OpenID Connect Core 1.0, authorization code with PKCE (RFC 7636).
 
-Addresses come from the brand's owner, so each is called by core.http.client, briefly, and a few at a time.
+The brand's owner enters the addresses, so core.http.client makes all calls, with short timeouts and few at a time.
 """
 
 import base64
@@ -33,17 +33,17 @@ ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "E
 LEEWAY_SECONDS = 60
 TIMEOUT_SECONDS = 3.0
 RETRY_SECONDS = 5
-MAX_AT_ONCE = 2  # threads of a process that wait for providers, of all brands together; one of each brand
-SLOW_SECONDS = 1.0  # a provider that took longer leaves the last slot to others for a while
+MAX_AT_ONCE = 2  # threads per process that wait for providers, of all brands together; at most one per brand
+SLOW_SECONDS = 1.0  # a provider that took longer cannot have the last slot for a while
 SLOW_FOR_SECONDS = 300.0
 MAX_TOKEN_LENGTH = 20_000
-# RFC 8176: what a provider says it has seen when it has asked for more than a password.
+# RFC 8176: the values with which a provider states that it asked for more than a password.
 SECOND_FACTORS = frozenset({"mfa", "otp", "hwk", "swk", "sc", "face", "fpt", "iris", "retina", "vbm"})
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One sign-in on its way: kept in the session between the way there and the way back."""
+    """One sign-in in progress, kept in the session until the provider redirects back."""
 
     brand_id: int
     issuer: str
@@ -62,16 +62,16 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom the provider vouches for."""
+    """The identity that the provider vouches for."""
 
     email: str
     has_second_factor: bool
 
 
 class ProviderSlots:
-    """Slots for calls to providers in this process: one for each brand, and no more than MAX_AT_ONCE altogether.
+    """Slots for calls to providers in this process: one for each brand, and at most MAX_AT_ONCE in total.
 
-    Brands whose provider was slow lately hold all but one of them: slow ones, however many, leave that to the others.
+    Brands whose provider was slow recently get all but one of them, so that the others always have one.
     """
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
@@ -82,7 +82,7 @@ class ProviderSlots:
 
     @contextmanager
     def acquire(self, brand_id: int) -> Iterator[None]:
-        """Hold a slot for a call to the provider of the brand. Raises Unavailable at once where there is none."""
+        """Hold a slot for a call to the brand's provider. Raises Unavailable at once if there is none."""
         with self._lock:
             began = self._clock()
             slow = {each for each, until in self._slow_until.items() if until > began}
@@ -111,10 +111,10 @@ def settings_of(slug: str) -> SignInSettings | None:
 
 
 def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[Attempt, str]:
-    """A new attempt, and the provider's page for it. Raises Unavailable while the provider cannot be asked."""
+    """Start an attempt. Returns it and the provider's page. Raises Unavailable while the provider cannot be reached."""
     with provider_slots.acquire(provider.brand_id):
         document = fetch(provider.oidc_issuer.rstrip("/") + DISCOVERY)
-    # OpenID Connect Discovery 4.3: or one provider could speak in another's name.
+    # OpenID Connect Discovery 4.3: otherwise one provider could impersonate another.
     if document.get("issuer") != provider.oidc_issuer:
         raise unavailable()
     page, token_endpoint, jwks_uri = (
@@ -149,10 +149,10 @@ def begin(provider: SignInSettings, *, redirect_uri: str, at: float) -> tuple[At
 
 @sensitive_variables()
 def finish(provider: SignInSettings, attempt: Attempt, *, parameters: Mapping[str, str]) -> Identity:
-    """Who came back from the provider.
+    """The identity that the provider returned.
 
-    Raises Forbidden for an answer that is not to our question or is not signed by the provider for us, Unavailable
-    while the provider cannot be asked.
+    Raises Forbidden for an answer to another request, or without the provider's signature for us, Unavailable while
+    the provider cannot be reached.
     """
     if attempt.brand_id != provider.brand_id or attempt.issuer != provider.oidc_issuer:
         raise rejected()
@@ -225,7 +225,7 @@ def identity_of(token: str, keys: Mapping[str, Any], *, provider: SignInSettings
 
 
 def staff_with(email: str, *, brand_id: int) -> User | None:
-    """The member of the brand's staff with this address. Nobody is made, and a superuser comes by password only."""
+    """The member of the brand's staff with this address. Superusers only log in by password."""
     able = User.objects.filter(is_active=True, is_staff=True, is_superuser=False)
     return able.filter(email=email, staff_roles__brand=brand_id).first()
 
@@ -233,8 +233,8 @@ def staff_with(email: str, *, brand_id: int) -> User | None:
 def fetch(
     url: str, *, headers: Mapping[str, str] | None = None, content: bytes = b"", rejects: bool = False
 ) -> dict[str, Any]:
-    """The JSON object behind `url`; with `content` it is a POST. Raises Unavailable, or with `rejects` Forbidden
-    where the provider itself says no."""
+    """The JSON object at `url`; with `content` it is a POST. Raises Unavailable, or Forbidden if the provider itself
+    rejects the request and `rejects` is set."""
     method = "POST" if content else "GET"
     try:
         answer = client.send(
@@ -255,7 +255,7 @@ def fetch(
 
 
 def address(value: Any) -> str:
-    """A web address as it may be called or gone to. Raises Unavailable for any other."""
+    """Validate a web address to call or redirect to. Raises Unavailable for any other value."""
     schemes = {"https", "http"} if settings.OUTGOING_PRIVATE_NETWORKS else {"https"}
     try:
         parts = urlsplit(value) if isinstance(value, str) and value.isascii() and value.isprintable() else None
@@ -274,5 +274,5 @@ def unavailable() -> Unavailable:
 
 
 def rejected() -> Forbidden:
-    """One answer for every reason: which one it was is not for whoever tries."""
+    """The same error for every reason, so that attackers do not learn which it was."""
     return Forbidden(_("The identity provider cannot log you in here. Try again, or log in with your password."))

@@ -1,4 +1,4 @@
-"""Passkeys and security keys (WebAuthn Level 2): what the browser is asked, and what it answers."""
+"""Passkeys and security keys (WebAuthn Level 2): the options for the browser, and its answers."""
 
 import base64
 import json
@@ -25,12 +25,12 @@ from brands.staff_login.factors import ISSUER
 from brands.staff_login.models import Factor
 from core.errors import Invalid
 
-KEY = "passkey_state"  # in the session, until the answer comes
+KEY = "passkey_state"  # in the session, until the answer arrives
 MAX_ANSWER_LENGTH = 20_000
 
 
 def registration(request: HttpRequest, user: User) -> dict[str, Any]:
-    """What navigator.credentials.create is called with, as JSON. The challenge is kept in the session."""
+    """The options of navigator.credentials.create, as JSON. The challenge is kept in the session."""
     options, state = server(request).register_begin(
         PublicKeyCredentialUserEntity(
             id=f"staff-{user.pk}".encode(), name=user.email, display_name=user.get_full_name()
@@ -44,7 +44,7 @@ def registration(request: HttpRequest, user: User) -> dict[str, Any]:
 
 
 def register(request: HttpRequest, user: User, *, name: str, answer: str) -> Factor:
-    """Raises Invalid for an answer that is not to our challenge, from another origin, or broken."""
+    """Raises Invalid for a malformed answer, one to another challenge, or one from another origin."""
     state, response = _state(request, user, "add"), read(answer)
     try:
         data = server(request).register_complete(state, response)
@@ -58,7 +58,7 @@ def register(request: HttpRequest, user: User, *, name: str, answer: str) -> Fac
 
 
 def question(request: HttpRequest, user: User) -> dict[str, Any] | None:
-    """What navigator.credentials.get is called with; None for a person without passkeys."""
+    """The options of navigator.credentials.get; None for a user without passkeys."""
     credentials = [credential_of(factor) for factor in factors.passkeys_of(user)]
     if not credentials:
         return None
@@ -70,7 +70,7 @@ def question(request: HttpRequest, user: User) -> dict[str, Any] | None:
 
 
 def accepts(request: HttpRequest, user: User, *, answer: str, at: datetime) -> bool:
-    """Whether a passkey of the person's signed our challenge. A counter that does not grow betrays a copied key."""
+    """Whether one of the user's passkeys signed our challenge. A counter that does not grow indicates a copied key."""
     try:
         state, response = _state(request, user, "prove"), read(answer)
         known = {factor.pk: (factor, credential_of(factor)) for factor in factors.passkeys_of(user)}
@@ -90,14 +90,14 @@ def credential_of(factor: Factor) -> AttestedCredentialData:
 
 
 def server(request: HttpRequest) -> Fido2Server:
-    """A passkey belongs to the hostname on which it was made, and answers to no other."""
+    """A passkey belongs to the hostname on which it was created, and works on no other."""
     host, origin = request.get_host(), f"{request.scheme}://{request.get_host()}"
     entity = PublicKeyCredentialRpEntity(id=host.partition(":")[0], name=ISSUER)
     return Fido2Server(entity, verify_origin=lambda verified_origin: verified_origin == origin)
 
 
 def read(answer: str) -> Mapping[str, Any]:
-    """Raises Invalid for what is no JSON object."""
+    """Raises Invalid for text that is not a JSON object."""
     try:
         response = json.loads(answer[:MAX_ANSWER_LENGTH])
     except (ValueError, RecursionError):
@@ -108,7 +108,7 @@ def read(answer: str) -> Mapping[str, Any]:
 
 
 def _state(request: HttpRequest, user: User, purpose: str) -> dict[str, Any]:
-    """The challenge that was asked, once: a second answer to it finds none."""
+    """Take the challenge out of the session: a second answer to it finds none."""
     state = request.session.pop(KEY, None)
     if not state or state.pop("user") != user.pk or state.pop("for") != purpose:
         raise rejected()

@@ -1,4 +1,4 @@
-"""Who must have a second factor: everybody, where the operator says so, or a brand's staff, where its owner does."""
+"""Who needs a second factor: all staff if the operator requires it, or a brand's staff if its owner does."""
 
 from django.conf import settings
 
@@ -7,9 +7,9 @@ from brands.staff_login.models import SignInSettings
 
 
 def requires_second_factor(user: User, *, brand_id: int | None = None) -> bool:
-    """Whether `user` may log in with a second factor only; `brand_id`: for a login that reaches this brand alone.
+    """Whether `user` may only log in with a second factor. `brand_id`: for a login to this brand only.
 
-    A superuser works for every brand, so what one of them demands holds for them too.
+    A superuser works for every brand, so the requirement of any brand applies to them.
     """
     if settings.STAFF_SECOND_FACTOR_REQUIRED:
         return True

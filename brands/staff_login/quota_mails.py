@@ -17,8 +17,8 @@ from brands.staff_login.models import StaffMail
 from brands.tenants import quotas
 from brands.tenants.quotas import Usage
 
-AT_ONCE = 200  # brands whose use is counted in one statement
-# Codes and storage do not begin anew each day: while they stay above, owners hear of it once a week.
+AT_ONCE = 200  # brands whose usage is counted in one statement
+# Codes and storage are not reset every day: while they stay above, owners get a mail once a week.
 LASTING = {quotas.Resource.CODES: timedelta(days=7), quotas.Resource.STORAGE: timedelta(days=7)}
 A_DAY = timedelta(days=1)
 RETENTION = timedelta(days=30)
@@ -44,7 +44,7 @@ def chunks(brands: "QuerySet[Brand]") -> Iterator[list[Brand]]:
 
 
 def _warn(usage: Usage, at: datetime) -> int:
-    """Mail it to the owners, unless they were told. Who loses the race to note it down mails nothing."""
+    """Mail the owners, unless they were warned already. Of two concurrent calls, only one mails."""
     percent = 100 if usage.is_reached else quotas.NEAR_PERCENT
     today = at.astimezone(UTC).date()
     since = today - LASTING.get(usage.resource, A_DAY)

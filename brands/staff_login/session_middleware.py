@@ -1,4 +1,4 @@
-"""Middleware of sessions and logins, which calls of the API without a cookie skip."""
+"""Middleware for sessions and logins, which API calls without a cookie skip."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from core.web.middleware import API
 
 
 class ForBrowsers(MiddlewareMixin):
-    """What browsers need and programs do not: a call of the API without a session's cookie goes past it."""
+    """Middleware that only browsers need: an API call without a session cookie skips it."""
 
     def __call__(self, request: HttpRequest) -> Any:
         if request.path_info.startswith(API) and settings.SESSION_COOKIE_NAME not in request.COOKIES:
@@ -24,16 +24,16 @@ class ForBrowsers(MiddlewareMixin):
 
 
 class Sessions(ForBrowsers, SessionMiddleware):
-    """Django's, for browsers."""
+    """Django's SessionMiddleware, for browsers."""
 
 
 class Users(ForBrowsers, AuthenticationMiddleware):
-    """Django's, for browsers; the user reaches no more than their session does."""
+    """Django's AuthenticationMiddleware, for browsers; the user's access is limited to that of their session."""
 
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
-        request.user = SimpleLazyObject(lambda: sessions.user_of(request))  # type: ignore[assignment] # as Django's own
+        request.user = SimpleLazyObject(lambda: sessions.user_of(request))  # type: ignore[assignment] # as in Django
 
 
 class Messages(ForBrowsers, MessageMiddleware):
-    """Django's, for browsers."""
+    """Django's MessageMiddleware, for browsers."""

@@ -1,4 +1,4 @@
-"""Sessions of staff: the only code that begins, lists and ends them, and the reach that a session gives its user."""
+"""Sessions of staff: the only code that starts, lists and ends them, and the brands that a session covers."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -16,15 +16,15 @@ from brands.staff_login.models import StaffSession
 from core.db import row_guard
 from core.web.client_address import client_address
 
-KEY = "staff"  # in the session: what it knows of the login that began it
+KEY = "staff"  # in the session: data of the login that started it
 SEEN_EVERY = timedelta(minutes=5)
 SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS"}
 BROWSERS = {"Edg/": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "Chrome/": "Chrome", "Safari/": "Safari"}
 
 
 def user_of(request: HttpRequest) -> User | AnonymousUser:
-    """Who is logged in, with what the login reaches: a brand's identity provider speaks for that brand alone, and for
-    no superuser, also for one who became it since."""
+    """The logged-in user with the session's scope. A brand's identity provider can only log in to that brand, and never
+    a superuser, even one who became one later."""
     user = auth.get_user(request)
     if not isinstance(user, User):
         return AnonymousUser()
@@ -36,13 +36,13 @@ def user_of(request: HttpRequest) -> User | AnonymousUser:
 
 
 def scope_of(request: HttpRequest) -> int | None:
-    """The one brand that this session reaches; None for a session that reaches all of the user's brands."""
+    """The only brand of this session; None for a session that covers all of the user's brands."""
     result: int | None = request.session.get(KEY, {}).get("brand")
     return result
 
 
 def begin(request: HttpRequest, *, user: User, brand_id: int | None, at: datetime) -> None:
-    """Log `user` in. Whatever the browser's session held before is forgotten."""
+    """Log `user` in. The browser's previous session is discarded."""
     request.session.flush()
     auth.login(request, user, backend=getattr(user, "backend", settings.AUTHENTICATION_BACKENDS[0]))
     if request.session.session_key is None:
@@ -60,7 +60,7 @@ def begin(request: HttpRequest, *, user: User, brand_id: int | None, at: datetim
 
 
 def device_of(user_agent: str) -> str:
-    """Browser and system in words; what names neither is shown as it is, cut short."""
+    """Browser and system by name. A user agent with neither is shown as it is, shortened."""
     browser = next((name for mark, name in BROWSERS.items() if mark in user_agent), "")
     system = next((name for mark, name in SYSTEMS.items() if mark in user_agent), "")
     system = system or ("Linux" if "Linux" in user_agent else "")
@@ -70,20 +70,20 @@ def device_of(user_agent: str) -> str:
 
 
 def seen(request: HttpRequest, *, at: datetime) -> None:
-    """Note a page view; most of them change nothing."""
+    """Record a page view; most calls change nothing."""
     row = request.session.get(KEY, {}).get("row")
     if row is not None:
         StaffSession.objects.filter(pk=row, last_seen_at__lt=at - SEEN_EVERY).update(last_seen_at=at)
 
 
 def listed(user: User, *, at: datetime) -> Sequence[StaffSession]:
-    """The sessions that may still be good, the last seen first."""
+    """The sessions that may still be valid, the last seen first."""
     alive = StaffSession.objects.filter(user=user, created_at__gt=at - timedelta(seconds=settings.SESSION_COOKIE_AGE))
     return list(alive.select_related("brand")[:100])
 
 
 def end(*, user: User, session_id: int) -> bool:
-    """End one session of the user's; False where they have none with this id."""
+    """End one of the user's sessions; False if they have none with this id."""
     row = StaffSession.objects.filter(user=user, pk=session_id).first()
     if row is None:
         return False
@@ -92,7 +92,7 @@ def end(*, user: User, session_id: int) -> bool:
 
 
 def end_other_sessions(*, user: User, current_key: str | None) -> int:
-    """End every session of the user's but the one with the key `current_key`. Returns how many."""
+    """End all of the user's sessions except the one with the key `current_key`. Returns how many."""
     with row_guard.disabled("a login is one for all brands, and so are its sessions"):
         rows = list(StaffSession.objects.filter(user=user).exclude(session_key=current_key or ""))
         for row in rows:
@@ -101,7 +101,7 @@ def end_other_sessions(*, user: User, current_key: str | None) -> int:
 
 
 def end_of_provider(request: HttpRequest, *, brand_id: int) -> None:
-    """End the sessions that the brand's identity provider began, this one too if it is among them."""
+    """End the sessions that the brand's identity provider started, including this one if it is among them."""
     with row_guard.disabled("a login is one for all brands, and so are its sessions"):
         for row in StaffSession.objects.filter(brand=brand_id):
             if row.session_key == request.session.session_key:
@@ -110,7 +110,7 @@ def end_of_provider(request: HttpRequest, *, brand_id: int) -> None:
 
 
 def end_all_but_this(request: HttpRequest, user: User) -> None:
-    """After a new password, which gave this session a new key and made all others useless."""
+    """Call after a password change, which gave this session a new key and invalidated all others."""
     row = request.session.get(KEY, {}).get("row")
     if row is not None:
         StaffSession.objects.filter(pk=row, user=user).update(session_key=request.session.session_key)
@@ -118,12 +118,12 @@ def end_all_but_this(request: HttpRequest, user: User) -> None:
 
 
 def remove(session_key: str | None) -> None:
-    """A session that logged itself out is listed no more."""
+    """Remove a session that logged out from the list."""
     StaffSession.objects.filter(session_key=session_key or "").delete()
 
 
 def purge_ended(*, at: datetime) -> int:
-    """Take away the rows of sessions that are too old to be good."""
+    """Delete the rows of sessions that are too old to be valid."""
     old = StaffSession.objects.filter(created_at__lt=at - timedelta(days=2))
     return old.filter(last_seen_at__lt=at - timedelta(seconds=settings.SESSION_COOKIE_AGE)).delete()[0]
 

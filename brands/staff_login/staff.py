@@ -1,4 +1,4 @@
-"""Who runs a brand: the only code that gives and takes roles, and switches people off. Each brand keeps an owner."""
+"""A brand's staff: the only code that assigns and removes roles, and deactivates users. Each brand keeps an owner."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -20,10 +20,10 @@ from core.errors import Invalid
 
 
 def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: datetime) -> StaffRole:
-    """Let somebody work for a brand. Who could not log in to the portal so far can from now on, with `password`.
+    """Give a user a role for a brand. A user without access to the portal gets it, with `password`.
 
-    Nobody has proved that the address of a customer's account is theirs: whoever registered it may be somebody else,
-    and must not get in with the password that they chose. Raises Invalid where it is missing.
+    A customer may have registered with an address that is not theirs, so the password that they chose must not give
+    access to the portal. Raises Invalid if `password` is missing.
     """
     with transaction.atomic():
         lock_ownership()
@@ -37,7 +37,7 @@ def assign_role(*, user: User, brand: Brand, role: str, password: str = "", at: 
 
 
 def set_password(*, user: User, password: str, at: datetime) -> None:
-    """Give somebody a new password, which passed the validators; whoever is logged in as them is no more."""
+    """Set a new password, which passed the validators, and end all of the user's sessions."""
     with row_guard.disabled("a login is one for all brands, and so are its sessions"), transaction.atomic():
         user.set_password(password)
         user.save(update_fields=["password"])
@@ -47,14 +47,14 @@ def set_password(*, user: User, password: str, at: datetime) -> None:
 
 
 def prove_address(*, user: User, at: datetime) -> None:
-    """They opened a link that went to their address: points that waited for it are credited."""
+    """The user opened a link that was sent to their address: points that waited for this are credited."""
     with transaction.atomic():
         if User.objects.filter(pk=user.pk, email_verified_at=None).update(email_verified_at=at):
             import_string(settings.ADDRESS_CONFIRMED)(user_id=user.pk)
 
 
 def change_role(*, staff_role: StaffRole, role: str) -> None:
-    """Give `staff_role` another role. Raises Invalid where the brand would lose its last owner."""
+    """Change the role. Raises Invalid if the brand would lose its last owner."""
     with transaction.atomic():
         lock_ownership()
         if role != StaffRole.Role.OWNER:
@@ -65,7 +65,7 @@ def change_role(*, staff_role: StaffRole, role: str) -> None:
 
 
 def remove_staff_role(*, staff_role: StaffRole) -> None:
-    """Take the role away. Raises Invalid where the brand would lose its last owner."""
+    """Remove the role. Raises Invalid if the brand would lose its last owner."""
     with transaction.atomic():
         lock_ownership()
         require_an_owner(brand_ids=[staff_role.brand_id], without=staff_role.user_id)
@@ -74,15 +74,14 @@ def remove_staff_role(*, staff_role: StaffRole) -> None:
 
 
 def end_invitations_of(staff_role: StaffRole) -> None:
-    """Who owns a brand no more has nobody come in after them, by a link that waits in some mailbox."""
+    """Revoke the invitations of a former owner, so that no link in a mailbox lets anyone join later."""
     invitations.revoke_of_inviter(user_id=staff_role.user_id, brand_id=staff_role.brand_id, at=timezone.now())
 
 
 def save_account(*, user: User, fields: Iterable[str]) -> None:
-    """Store `fields` of a person. Raises Invalid where switching them off leaves a brand without an owner.
+    """Store `fields` of a user. Raises Invalid if a deactivation leaves a brand without an owner.
 
-    Whoever is switched off stays logged out when they are switched on again. That another address is theirs, they have
-    not proved.
+    A deactivated user stays logged out after a reactivation. A new address counts as unproved.
     """
     if "email" in fields:
         user.email_verified_at, fields = None, {*fields, "email_verified_at"}
@@ -100,13 +99,13 @@ def save_account(*, user: User, fields: Iterable[str]) -> None:
 
 
 def check_switch_off(user: User, *, field: str) -> None:
-    """Raises Invalid, naming `field`, where `user`, about to lose access, is a brand's last owner."""
+    """Raises Invalid, naming `field`, if `user`, who is about to lose access, is a brand's last owner."""
     owned = user.staff_roles.filter(role=StaffRole.Role.OWNER).values_list("brand_id", flat=True)
     require_an_owner(brand_ids=owned, without=user.pk, field=field)
 
 
 def require_an_owner(*, brand_ids: Iterable[int], without: int, field: str = "") -> None:
-    """Raises Invalid for a brand that nobody but `without`, a user's id, owns."""
+    """Raises Invalid for a brand whose only owner is the user with the id `without`."""
     for brand in Brand.objects.filter(pk__in=brand_ids):
         if set(owners_of(brand)) == {without}:
             message = _("%(brand)s would have no owner left. Make someone else an owner first.") % {"brand": brand}
@@ -114,27 +113,27 @@ def require_an_owner(*, brand_ids: Iterable[int], without: int, field: str = "")
 
 
 def owners_of(brand: Brand) -> Iterable[int]:
-    """The ids of those who can act as the brand's owners: they may log in."""
+    """The ids of the brand's owners who may log in."""
     able = StaffRole.objects.filter(role=StaffRole.Role.OWNER, user__is_active=True, user__is_staff=True)
     return able.filter(brand=brand).values_list("user_id", flat=True)
 
 
 def lock_ownership() -> None:
-    """Wait for everybody else who gives or takes roles; others wait until this transaction ends.
+    """Wait for concurrent changes of roles, and block others until this transaction ends.
 
-    Two owners who took each other's role away at the same time would both see the other one stay.
+    Two owners who remove each other's role at the same time would otherwise both see the other one remain.
     """
     advisory_locks.lock(Lock.OWNERSHIP)
 
 
 def set_language(*, user: User, language: str) -> None:
-    """The person reads the portal in this language, at whatever machine."""
+    """Set the user's portal language for all devices."""
     User.objects.filter(pk=user.pk).update(portal_language=language)
 
 
 def language_of(user: User | None, *, brand_id: int | None = None) -> str:
-    """In which language to write to a member of staff: the one they chose for the portal, else that of `brand_id`, or
-    of the first brand that they work for, else the installation's."""
+    """The language for messages to a member of staff: the one they chose for the portal, else that of `brand_id` or of
+    their first brand, else the installation's."""
     if user is not None and (chosen := languages.supported(user.portal_language)):
         return chosen
     if user is not None and brand_id is None:

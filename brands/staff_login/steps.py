@@ -1,4 +1,4 @@
-"""The steps of a login: what the first one proved waits in the session until the second factor is proved too."""
+"""The steps of a login: the result of the first waits in the session until the second factor is proved, too."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,13 +16,13 @@ from core.redis import rate_limits
 
 KEY = "sign_in"
 PATIENCE = timedelta(minutes=10)
-PROOF_LASTS = timedelta(minutes=10)  # after a password or factor, before a change of factors asks for one again
+PROOF_LASTS = timedelta(minutes=10)  # after a password or factor, before a change of factors requires one again
 LIMIT = "second_factor"
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Somebody who gave the right password, or came from a brand's identity provider, and is not logged in yet."""
+    """A user who entered the correct password, or came from a brand's identity provider, and is not logged in yet."""
 
     user: User
     brand_id: int | None
@@ -30,12 +30,12 @@ class Pending:
 
     @property
     def may_set_up(self) -> bool:
-        """A provider speaks for its brand alone: it may not give a person a factor that counts elsewhere too."""
+        """A provider only vouches for its brand, so it cannot set up a factor that counts elsewhere, too."""
         return self.brand_id is None and not factors.has_any(self.user)
 
 
 def after_password(request: HttpRequest, user: User, *, next_address: str) -> str:
-    """Log `user` in, or have the second factor asked. Returns the page to go on with, as a name."""
+    """Log `user` in, or request the second factor. Returns the name of the next page."""
     if factors.has_any(user):
         wait(request, user, brand_id=None, next_address=next_address)
         return "admin:second_factor"
@@ -47,7 +47,7 @@ def after_password(request: HttpRequest, user: User, *, next_address: str) -> st
 
 
 def wait(request: HttpRequest, user: User, *, brand_id: int | None, next_address: str) -> None:
-    """Keep what was proved so far, in a session that is nobody's."""
+    """Keep the first step's result, in a session without a user."""
     request.session.flush()
     request.session[KEY] = {
         "user": user.pk,
@@ -60,14 +60,14 @@ def wait(request: HttpRequest, user: User, *, brand_id: int | None, next_address
 
 
 def provider_of(brand_id: int) -> list[str]:
-    """Issuer and client of the brand's active provider; nothing where it has none."""
+    """Issuer and client of the brand's active provider; empty without one."""
     active = SignInSettings.objects.filter(brand=brand_id, oidc_active=True)
     return [part for row in active.values_list("oidc_issuer", "oidc_client_id") for part in row]
 
 
 def pending(request: HttpRequest, *, at: datetime) -> Pending | None:
-    """Who waits for the second step in this browser. A new password, a lost right to log in and a
-    change of the provider end the waiting."""
+    """The user waiting for the second step in this browser. A new password, a lost right to log in and a change of the
+    provider end the wait."""
     saved: dict[str, Any] | None = request.session.get(KEY)
     if saved is None or at.timestamp() - saved["at"] > PATIENCE.total_seconds():
         return None
@@ -80,21 +80,21 @@ def pending(request: HttpRequest, *, at: datetime) -> Pending | None:
 
 
 def finish(request: HttpRequest, waiting: Pending) -> None:
-    """Both steps are done."""
+    """Log the user in after both steps."""
     sessions.begin(request, user=waiting.user, brand_id=waiting.brand_id, at=timezone.now())
 
 
 def count_try(user: User, *, brand_id: int | None = None) -> None:
-    """Count a try at a factor or password of somebody who is known already.
+    """Count an attempt with a factor or password by an identified user.
 
-    `brand_id` is the brand whose identity provider said who they are. Its word uses up no tries of theirs elsewhere.
-    Raises RateLimited, and Unavailable while nobody counts.
+    `brand_id` is the brand whose identity provider identified them: its logins do not use up attempts elsewhere.
+    Raises RateLimited, and Unavailable while attempts cannot be counted.
     """
     rate_limits.hit(LIMIT, user.pk, brand_id or 0)
 
 
 def has_proved(request: HttpRequest, *, at: datetime) -> bool:
-    """Whether whoever sits there has shown lately that they are the one who logged in."""
+    """Whether the user in this session proved their identity recently."""
     proved_at: float = request.session.get(sessions.KEY, {}).get("proved_at", 0)
     return at.timestamp() - proved_at < PROOF_LASTS.total_seconds()
 
@@ -104,6 +104,6 @@ def prove(request: HttpRequest, *, at: datetime) -> None:
 
 
 def safe(request: HttpRequest, address: str) -> str:
-    """`address` if it is one of ours, else nothing."""
+    """`address` if it is on this site, else empty."""
     known = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
     return address if known else ""

@@ -1,1 +1,1 @@
-"""What a brand has: hostnames, pictures, quotas, local days."""
+"""What belongs to a brand: hostnames, pictures, quotas, local days."""

@@ -1,4 +1,4 @@
-"""Addresses that staff write for us to call: what can be said of them before anybody calls."""
+"""Addresses that staff enter for us to call: the checks that are possible in advance."""
 
 import re
 import socket
@@ -19,9 +19,9 @@ LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.IGNORECASE)
 
 
 def callable_address(url: str) -> str:
-    """The address in the spelling in which it is called. Raises Invalid, about the field `url`, for one that cannot be.
+    """The address in the form in which it is called. Raises Invalid, for the field `url`, if it cannot be called.
 
-    What a name stands for is looked at when it is called, each time.
+    What a hostname resolves to is checked at each call.
     """
     parts = _parts(url.strip())
     host = _host(parts)
@@ -57,7 +57,7 @@ def _parts(url: str) -> SplitResult:
 
 
 def _host(parts: SplitResult) -> str:
-    """In ASCII: names in other scripts as the registries write them."""
+    """In ASCII: names in other scripts in their IDNA form."""
     host = parts.hostname or ""
     if ":" in host:
         return host
@@ -84,7 +84,7 @@ def _reject_private(host: str, *, encrypts: bool) -> None:
 
 
 def _literal(host: str) -> client.Address | None:
-    """An IP address in any of the spellings that resolvers take for one: 127.0.0.1, 127.1, 2130706433, 0x7f000001."""
+    """An IP address in any notation that resolvers accept: 127.0.0.1, 127.1, 2130706433, 0x7f000001."""
     try:
         return ip_address(host.partition("%")[0])
     except ValueError:
@@ -96,7 +96,7 @@ def _literal(host: str) -> client.Address | None:
 
 
 def _reject_own(host: str) -> None:
-    """The service must not be told by itself of what it does, or it would never end."""
+    """The service must not send its events to itself: the loop would never end."""
     hosts = [name for name in settings.ALLOWED_HOSTS if name != "*"]
     own = _literal(host) is None and host != "localhost" and validate_host(host, hosts)
     if own or BrandHostname.objects.filter(hostname=host).exists():

@@ -1,7 +1,7 @@
 """Rollups of a brand's closed days: which days are due, in which portions, and how far they reach.
 
-What a day adds up to is the business of whoever makes a `ClosedDays`; it is derived, and can be made again at any
-time. Today stays out of it. Days are cut in the brand's zone: one that moves to another has them all made again.
+The creator of a `ClosedDays` defines what is summed up. Rollups are derived data, and can be rebuilt at any time.
+Today is never included. Days are in the brand's time zone; when a brand changes it, all its days are rebuilt.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,8 +17,8 @@ from brands.models.tenants import Brand
 from brands.tenants.turns import TURN_SECONDS, in_turns
 
 DAY = timedelta(days=1)
-# One statement takes no more days than this, so that a rebuild stays within the statement timeout, and
-# other brands have their turn in between.
+# One statement covers at most this many days, so that a rebuild stays within the statement timeout, and other brands
+# get their turn in between.
 PORTION_DAYS = 31
 
 
@@ -44,12 +44,12 @@ def nothing(_brand: Brand, _at: datetime, _days: int) -> None:
 
 @dataclass(frozen=True)
 class ClosedDays:
-    """Rollups of one kind. `write` and `clear` run in a transaction that holds the brand's watermark.
+    """Rollups of one kind. `write` and `clear` run in a transaction that locks the brand's watermark.
 
-    `watermark`: a model with `brand`, `time_zone` and `until`; `first_day`: of what is added up; `write`: replaces the
-    rows of these days, both included; `clear`: deletes them all; `stale`: the days before one that must be made again;
-    `again_days`: how many of the last days are made again whenever somebody looks; `finish`: called after each catching
-    up, outside of a transaction, with how many days it rolled up.
+    `watermark`: a model with `brand`, `time_zone` and `until`; `first_day`: the first day to sum up; `write`:
+    replaces the rows of these days, both included; `clear`: deletes them all; `stale`: the days before a given day
+    that must be rolled up again; `again_days`: how many of the last days each catch-up repeats; `finish`: called
+    after each catch-up, outside a transaction, with the number of days.
     """
 
     watermark: Any
@@ -61,13 +61,13 @@ class ClosedDays:
     finish: Callable[[Brand, datetime, int], None] = nothing
 
     def roll_up(self, *, brand: Brand, day: date) -> None:
-        """Make the rollup of one closed day, or make it again. Raises ValueError while it lasts."""
+        """Roll up one closed day, or do it again. Raises ValueError before the day has ended."""
         self._write_days(brand, day, day, today=local_day(brand, timezone.now()))
 
     def catch_up_all(self, *, at: datetime, seconds: float = TURN_SECONDS) -> int:
-        """Catch up at each brand, a portion of each in turns, for so long; returns how many days.
+        """Catch up at all brands, one portion of each in turn, for `seconds`. Returns how many days.
 
-        A brand at which it fails is logged, and tried again later. What is left is done by the next calls.
+        A brand whose rollup fails is logged, and tried again later. The next calls do what is left.
         """
         failure = "the days of the brand %s could not be rolled up"
         portions_of = partial(self._caught_up, at=at)
@@ -78,11 +78,11 @@ class ClosedDays:
         return sum(self._caught_up(brand, at=at))
 
     def rebuild(self, *, brand: Brand, at: datetime) -> int:
-        """Delete the brand's rollups and make them anew; returns how many days. Until then, all is read live."""
+        """Delete the brand's rollups and build them again. Returns how many days. Until then, all is read live."""
         return sum(self._rebuilt(brand, at=at))
 
     def _caught_up(self, brand: Brand, *, at: datetime) -> Iterator[int]:
-        """A portion of what `catch_up` does at each step: how many days. Stopped between two, the next call goes on."""
+        """Do a portion of `catch_up` at each step, and yield how many days. A later call can continue it."""
         mark: Any = self._marks.filter(brand=brand).first()
         if mark is None or mark.time_zone != brand.time_zone:
             yield from self._rebuilt(brand, at=at)
@@ -91,16 +91,16 @@ class ClosedDays:
         else:
             recent = mark.until + DAY - self.again_days * DAY
             stale = [(day, day) for day in sorted(set(self.stale(brand, recent)))]
-            # A day may stay stale for as long as it likes: new ones do not wait for it.
+            # New days do not wait for stale ones.
             yield from self._rolled_up(brand, [*portions(recent, local_day(brand, at)), *stale], at=at)
 
     def _rebuilt(self, brand: Brand, *, at: datetime) -> Iterator[int]:
-        """The same of what `rebuild` does. What was deleted is followed by `catch_up` wherever this is stopped."""
-        local_day(brand, at)  # nothing is deleted of a brand whose zone nobody knows
+        """The same for `rebuild`. If this is stopped, `catch_up` continues from there."""
+        local_day(brand, at)  # raises for an unknown time zone, before anything is deleted
         with transaction.atomic():
             self._hold(brand)
             if not Brand.objects.filter(pk=brand.pk, time_zone=brand.time_zone).exists():
-                return  # it has moved since it was read: whoever reads it next rebuilds there
+                return  # its time zone has changed: the next call reads the new one and rebuilds
             self.clear(brand)
             self._marks.filter(brand=brand).update(until=None, time_zone=brand.time_zone)
         yield from self._rolled_up(brand, self._all_portions(brand, at), at=at)
@@ -110,9 +110,9 @@ class ClosedDays:
         return portions(self.first_day(brand) or today - DAY, today)
 
     def _rolled_up(self, brand: Brand, spans: Iterable[tuple[date, date]], *, at: datetime) -> Iterator[int]:
-        """The last step also finishes, which nobody would do if it were stopped before.
+        """The last step calls `finish` before it yields, as a caller that stops would never resume it.
 
-        It ends early if the brand moved to another time zone after it was read: the rebuild there writes its days.
+        It ends early if the brand's time zone changed after it was read: the rebuild writes its days.
         """
         today, done, of_step = local_day(brand, at), 0, 0
         for first, last in spans:
@@ -133,7 +133,7 @@ class ClosedDays:
         return self.watermark._default_manager  # noqa: SLF001 - Django's public API of models
 
     def _write_days(self, brand: Brand, first: date, last: date, *, today: date) -> bool:
-        """Returns whether the days were written: not if the watermark is of another time zone than `brand`."""
+        """Returns whether the days were written: not if the watermark has another time zone than `brand`."""
         if last >= today:
             message = f"{last} has not ended in {brand.time_zone}"
             raise ValueError(message)
@@ -151,7 +151,7 @@ class ClosedDays:
         return self._marks.select_for_update().get(brand=brand)
 
     def _advance(self, mark: Any, brand: Brand, first: date, last: date) -> None:
-        """The watermark moves on only if no day before the first of these is missing."""
+        """Advance the watermark, but only if no day before `first` is missing."""
         if mark.until is None:
             begins = self.first_day(brand)
             follows = begins is None or first <= begins

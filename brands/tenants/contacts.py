@@ -1,4 +1,4 @@
-"""A contact as people write it: a phone number, an address, or words around one; and the link that reaches it."""
+"""A contact in free text: a phone number, an address, or words around one; and the link to it."""
 
 import re
 from urllib.parse import quote
@@ -10,7 +10,7 @@ MIN_DIGITS = 6
 
 
 def link(text: str) -> str:
-    """`mailto:` or `tel:` of the first address or else number in it; empty where it names neither."""
+    """`mailto:` or `tel:` of the first address, or else of the first number in it; empty without either."""
     if result := ADDRESS.search(text):
         return f"mailto:{quote(result[0], safe='@')}"
     for result in PHONE.finditer(text):

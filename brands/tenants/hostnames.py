@@ -1,4 +1,4 @@
-"""Brands and the hostnames under which they are reached."""
+"""Brands and their hostnames."""
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -7,7 +7,7 @@ from brands.models.tenants import Brand, BrandHostname
 
 
 def brand_of(request: HttpRequest) -> Brand | None:
-    """The brand whose page it is, by the Host header; None for the portal's own host and for others."""
+    """The brand of the Host header; None for the portal's own host and for unknown hosts."""
     return brand_for_hostname(request.get_host())
 
 
@@ -25,11 +25,11 @@ def brand_for_hostname(netloc: str) -> Brand | None:
 
 
 def hostname_of(brand_id: int) -> str:
-    """The one that codes, passes and mails lead to: the primary one, else the first; empty where a brand has none."""
+    """The hostname for codes, passes and mails: the primary one, else the first; empty if the brand has none."""
     rows = BrandHostname.objects.filter(brand_id=brand_id).order_by("-is_primary", "hostname")
     return rows.values_list("hostname", flat=True).first() or ""
 
 
 def site_at(hostname: str) -> str:
-    """How the addresses of a brand's site begin, as the setting HTTPS says; with the port that `hostname` carries."""
+    """The base of a brand's site addresses: the scheme from settings.HTTPS, and `hostname` with its port."""
     return f"{'https' if settings.HTTPS else 'http'}://{hostname}"

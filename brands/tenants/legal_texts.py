@@ -1,4 +1,4 @@
-"""A brand's legal texts: which are in force, and in which language a customer reads them."""
+"""A brand's legal texts: which are in force, and which language a customer reads."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,7 +14,7 @@ FALLBACK = "en"
 
 
 def in_force(*, brand: Brand, language: str, at: datetime) -> list[LegalText]:
-    """Of each kind the newest version that has begun, in this language, else in English, else in any."""
+    """For each kind, the newest version in force: in this language, else in English, else in any."""
     chosen: dict[str, LegalText] = {}
     for row in all_in_force(brand=brand, at=at):
         if row.kind not in chosen or rank(row, language) < rank(chosen[row.kind], language):
@@ -27,21 +27,21 @@ def rank(row: LegalText, language: str) -> tuple[bool, bool, str]:
 
 
 def all_in_force(*, brand: Brand, at: datetime) -> QuerySet[LegalText]:
-    """The same in all languages. A brand without texts is asked for none."""
+    """The same in all languages. Runs no query for a brand without texts."""
     if not brand.has_legal_texts:
         return LegalText.objects.none()
     return LegalText.objects.filter(~Exists(newer_versions(at)), brand=brand, valid_from__lte=at)
 
 
 def newer_versions(at: datetime) -> QuerySet[LegalText]:
-    """Of the text that the outer query is at, the newer ones that have begun: they have replaced it."""
+    """The newer versions in force that replace the text of the outer query."""
     return LegalText.objects.filter(
         brand=OuterRef("brand"), kind=OuterRef("kind"), version__gt=OuterRef("version"), valid_from__lte=at
     )
 
 
 def checked(*, brand: Brand, ids: Iterable[int], at: datetime) -> list[int]:
-    """The ids of texts that a customer was shown. Raises Invalid unless they are one of each kind that is in force."""
+    """The ids of texts that a customer was shown. Raises Invalid unless they are one of each kind in force."""
     kinds: dict[int, str] = dict(all_in_force(brand=brand, at=at).values_list("pk", "kind"))
     chosen = sorted(set(ids))
     known = [kinds[pk] for pk in chosen if pk in kinds]
@@ -52,5 +52,5 @@ def checked(*, brand: Brand, ids: Iterable[int], at: datetime) -> list[int]:
 
 
 def mark_brand(brand_id: int) -> None:
-    """Note that the brand has texts: only then anything looks for them."""
+    """Note that the brand has texts; without the note they are never queried."""
     Brand.objects.filter(pk=brand_id, has_legal_texts=False).update(has_legal_texts=True)

@@ -1,4 +1,4 @@
-"""Moments and days as a brand's people mean them: in its time zone, which is named beside the time."""
+"""Moments and days in a brand's time zone, which is shown next to the time."""
 
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
@@ -12,17 +12,17 @@ from core import moments
 
 
 def midnight(day: date, zone: ZoneInfo) -> datetime:
-    """When a local day begins."""
+    """The start of a local day."""
     return datetime.combine(day, time.min, zone)
 
 
 def last_second(day: date, zone: ZoneInfo) -> datetime:
-    """When a local day ends, as forms say it."""
+    """The end of a local day, as forms write it."""
     return datetime.combine(day, time(23, 59, 59), zone)
 
 
 def read_day(text: str) -> date | None:
-    """A day as `2026-03-01` and within the bounds; None for anything else."""
+    """Parse a day `2026-03-01` within the bounds; None for anything else."""
     try:
         day = parse_date(text) if text.isascii() else None
     except ValueError:
@@ -31,7 +31,7 @@ def read_day(text: str) -> date | None:
 
 
 def on_days(name: str, first: date | None, last: date | None, *, brands: Iterable[Brand], path: str = "brand") -> Q:
-    """Rows whose moment `name` lies on one of these days, both included, of the brand that `path` leads to."""
+    """Rows whose moment `name` is on one of these days, both included, in the zone of the brand at `path`."""
 
     def within(zones: Iterable[ZoneInfo]) -> Q:
         zones = list(zones)
@@ -49,5 +49,5 @@ def on_days(name: str, first: date | None, last: date | None, *, brands: Iterabl
     rows = Q()
     for zone, ids in by_zone.items():
         rows |= Q(**{f"{path}__in": ids}) & within([zone])
-    # The first limits what an index has to read; no zone's days lie outside of it.
+    # The first condition limits what an index must read; the days of all zones lie within it.
     return within(by_zone) & rows

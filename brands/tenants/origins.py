@@ -1,5 +1,5 @@
-"""Where a request may come from: its Origin header must name a hostname or a web origin of the brand. It narrows, never
-grants.
+"""Checks a request's origin: its Origin header must name a hostname or a web origin of the brand. It restricts access,
+and never grants any.
 """
 
 import re
@@ -8,7 +8,7 @@ from brands.errors import OriginNotAllowed
 from core.db import sql
 from core.web.web_origins import DEFAULT_PORTS, MAX_ORIGIN_LENGTH
 
-# A browser's origin, or the bare hostname; no path, no user, no query.
+# A browser's origin, or the bare hostname; no path, user or query.
 SHAPE = re.compile(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*)://)?(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\.?(?::(?P<port>[0-9]{1,5}))?/?"
 )
@@ -24,7 +24,7 @@ SELECT 1 FROM brands_brand WHERE id = %(brand_id)s::bigint AND %(origin)s::text 
 def check(*, origin: str | None, brand_id: int) -> None:
     """Raises OriginNotAllowed unless `origin` names a hostname of the brand, or is one of its web origins.
 
-    A hostname that is stored with a port must be met with that port, one without a port with any.
+    A hostname stored with a port requires that port; one without a port matches any.
     """
     shape = SHAPE.fullmatch(origin.strip(" ").lower()) if origin and len(origin) <= MAX_ORIGIN_LENGTH else None
     if shape is None:

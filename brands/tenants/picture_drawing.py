@@ -1,7 +1,7 @@
-"""Reads an uploaded picture and draws it anew: a program that brands.tenants.pictures starts for each upload.
+"""Reads an uploaded picture and re-encodes it: a program that brands.tenants.pictures starts for each upload.
 
-It imports Pillow alone, takes the upload on its standard input, and bounds its own memory and time: what a picture
-takes is never the web process's, and is given back when the program ends.
+It imports only Pillow, reads the upload from standard input, and limits its own memory and time. It never uses the
+web process's memory, and releases its own when it ends.
 """
 
 import io
@@ -18,21 +18,21 @@ MAX_PIXELS = 12_000_000
 MEMORY_BYTES = 512 * 1024 * 1024  # of address space
 CPU_SECONDS = 4
 FORMATS = ("PNG", "JPEG", "WEBP")
-LOGO_SIDE, PHOTOGRAPH_SIDE = 660, 1200  # pixels; 660 is what Google Wallet asks of a logo
-# What pages load beside everything else: together within 50 kB.
+LOGO_SIDE, PHOTOGRAPH_SIDE = 660, 1200  # pixels; 660 is Google Wallet's size for a logo
+# Pages load these in addition to everything else: together within 50 kB.
 SMALL_LOGO, SMALL_PHOTOGRAPH = (320, 96), (480, 360)
 SMALL_LOGO_BYTES, SMALL_PHOTOGRAPH_BYTES = 6_000, 14_000
 QUALITIES = (80, 65, 50, 35, 20, 8)
-# What Pillow raises where a file is not what it says it is; as its own readers take them, but it reads EXIF without.
+# What Pillow raises for a file that is not what it claims to be. Pillow's readers catch these, except for EXIF.
 BROKEN = (OSError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, struct.error)
 
 
 class Unfit(Exception):
-    """Why a picture is not taken: `pixels`, `animated`, `broken` or `memory`."""
+    """Why a picture is rejected: `pixels`, `animated`, `broken` or `memory`."""
 
 
 def main(kind: str, source: BinaryIO, target: BinaryIO) -> None:
-    """Answer with a line of JSON, and after it the large picture and the small one."""
+    """Answer with a line of JSON, followed by the large picture and the small one."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -63,8 +63,8 @@ def photograph(upload: bytes) -> tuple[bytes, tuple[int, int], bytes]:
 
 
 def _opened(upload: bytes, side: int) -> Any:
-    """The image, upright, as RGBA and within `side` by `side`. Raises Unfit, before anything is decoded where the
-    header says enough.
+    """The image, upright, as RGBA and within `side` by `side`. Raises Unfit, without decoding if the header is
+    sufficient.
     """
     try:
         with warnings.catch_warnings():
@@ -74,7 +74,7 @@ def _opened(upload: bytes, side: int) -> Any:
                 check_pixels(*image.size)
                 if getattr(image, "n_frames", 1) > 1:
                     raise Unfit("animated")
-                image.draft("RGB", (2 * side, 2 * side))  # a JPEG need not be decoded larger than that
+                image.draft("RGB", (2 * side, 2 * side))  # a JPEG need not be decoded larger than this
                 image.load()
                 upright = ImageOps.exif_transpose(image).convert("RGBA")
                 upright.thumbnail((side, side), Image.Resampling.LANCZOS)
@@ -92,9 +92,9 @@ def check_pixels(width: int, height: int) -> None:
 
 
 def webp_size(upload: bytes) -> tuple[int, int]:
-    """Width and height as a WebP file's header says them; 0 by 0 for another file.
+    """Width and height from a WebP file's header; 0 by 0 for another file.
 
-    Pillow sets the memory of the whole canvas aside when it opens one, before it tells how large that is.
+    Pillow allocates the memory of the whole canvas on opening, before it reports the size.
     """
     if upload[:4] != b"RIFF" or upload[8:12] != b"WEBP" or len(upload) < 30:
         return 0, 0
@@ -114,7 +114,7 @@ def _png(image: Any) -> bytes:
 
 
 def _small(image: Any, box: tuple[int, int], most: int) -> bytes:
-    """As WebP of `most` bytes at most: of less quality first, then of fewer pixels."""
+    """As WebP of `most` bytes at most: reduces the quality first, then the size."""
     image = image.copy()
     image.thumbnail(box, Image.Resampling.LANCZOS)
     while True:

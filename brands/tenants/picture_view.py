@@ -1,4 +1,4 @@
-"""Pictures over HTTP: the large one for wallets and apps, the small one for pages. Whoever has the id may see it."""
+"""Pictures over HTTP: the large one for wallets and apps, the small one for pages. Anyone who has the id may see it."""
 
 from uuid import UUID
 
@@ -7,11 +7,11 @@ from django.views import View
 
 from brands.models.tenants import Picture
 
-FOR_EVER = "public, max-age=31536000, immutable"  # another upload is another picture with another id
+FOR_EVER = "public, max-age=31536000, immutable"  # every upload is a new picture with a new id
 
 
 class PictureFile(View):
-    """`large` or `small`, as the address says."""
+    """`large` or `small`, depending on the address."""
 
     http_method_names = ["get", "head"]
 

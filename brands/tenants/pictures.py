@@ -1,4 +1,4 @@
-"""Pictures: the only code that writes them. What is uploaded is decoded within bounds and made anew, never kept."""
+"""Pictures: the only code that writes them. Uploads are decoded within limits and re-encoded, never stored."""
 
 import json
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from core.errors import Invalid
 from core.uploads.bounded_program import BoundedProgram
 
 MAX_UPLOAD_BYTES = 5_000_000  # bytes
-DRAW_SECONDS = 15  # for the program that decodes; it stops itself after drawing.CPU_SECONDS of work
+DRAW_SECONDS = 15  # for the program that decodes; it stops itself after picture_drawing.CPU_SECONDS of work
 program = BoundedProgram(picture_drawing, seconds=DRAW_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A picture made anew: the large one and its type, and the small WebP for pages."""
+    """A re-encoded picture: the large one and its type, and the small WebP for pages."""
 
     content: bytes
     content_type: str
@@ -37,7 +37,7 @@ def photograph(upload: bytes) -> Drawn:
 
 
 def store(*, brand: Brand, drawn: Drawn, instead_of: Picture | None = None) -> Picture:
-    """A new picture of the brand's; the caller forgets the one that it stands instead of, in the same transaction.
+    """Store a new picture of the brand. The caller deletes the picture `instead_of` in the same transaction.
 
     Raises QuotaReached above the brand's storage.
     """
@@ -56,7 +56,7 @@ def store(*, brand: Brand, drawn: Drawn, instead_of: Picture | None = None) -> P
 
 
 def delete(picture: Picture | None) -> None:
-    """Delete a picture that nothing shows any more."""
+    """Delete a picture that is no longer used."""
     if picture:
         picture.delete()
 
@@ -66,7 +66,7 @@ def _drawn(kind: str, upload: bytes, content_type: str) -> Drawn:
         raise Invalid(_("The picture is larger than %(most)d MB.") % {"most": MAX_UPLOAD_BYTES // 1_000_000})
     busy = _("Other pictures are being processed. Try again in a moment.")
     head, _end, pictures = program.run(kind, content=upload, busy=busy).partition(b"\n")
-    outcome = json.loads(head or b'{"unfit": "memory"}')  # it was stopped before it answered
+    outcome = json.loads(head or b'{"unfit": "memory"}')  # the program was stopped before it answered
     if "unfit" in outcome:
         raise Invalid(_why(outcome["unfit"]))
     width, height = outcome["size"]

@@ -1,7 +1,7 @@
-"""Quotas: how much of the installation each brand may use, how much it uses, and the refusal above it.
+"""Quotas: how much of the installation each brand may use, how much it uses, and the error above the limit.
 
-What is a row is counted in its table, one brand's use in turn. What happens too often for that is counted in Redis,
-exactly, for the day in UTC; while Redis is away nothing is refused.
+Rows are counted in their tables, one use of a brand at a time. Frequent things are counted in Redis, exactly, per
+day in UTC; while Redis is away nothing is rejected.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -25,15 +25,15 @@ from core.numbers import grouped
 from core.redis import client
 
 Resource = BrandQuota.Resource
-Used = dict[tuple[int, str], int]  # by brand and resource; what is missing is 0
+Used = dict[tuple[int, str], int]  # by brand and resource; missing means 0
 Counting = Callable[[Sequence[int], datetime, Collection[str]], Used]
 
 NEAR_PERCENT = 80
 IN_TABLES = (Resource.CODES, Resource.UPLOADS, Resource.STORAGE, Resource.JOBS, Resource.BROADCASTS)
-CACHE_SECONDS = 172_800  # a day's counter is looked at until its day is over
-REMEMBERED_SECONDS = 30  # a limit where it is asked for each event
+CACHE_SECONDS = 172_800  # a day's counter must outlive its day
+REMEMBERED_SECONDS = 30  # how long a limit is cached that is checked for each event
 MAX_REMEMBERED = 10_000
-# Counts if the limit (0: none) leaves room; answers whether it did.
+# Counts if the limit (0: none) leaves room; returns whether it did.
 TAKE = """
 local used, more, limit = tonumber(redis.call('get', KEYS[1]) or '0'), tonumber(ARGV[1]), tonumber(ARGV[2])
 if limit > 0 and used + more > limit then return 0 end
@@ -42,13 +42,13 @@ redis.call('expire', KEYS[1], ARGV[3])
 return 1
 """
 
-# (brand, resource) -> limit, and until when it is believed.
+# (brand, resource) -> limit, and until when it is cached.
 _remembered: dict[tuple[int, str], tuple[int, float]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most so much of a resource; 0: no limit. `turn` is None where none had to be taken."""
+    """The limit of a resource; 0: none. `turn` is None if no lock was taken."""
 
     resource: str
     most: int
@@ -60,7 +60,7 @@ TAKE_TURN = query("brands/tenants/sql/take_turn_with_limits.sql", returns=Limit)
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a brand uses of one resource. `limit` 0: unlimited; `used` None: not known, Redis is away."""
+    """A brand's usage of one resource. `limit` 0: unlimited; `used` None: unknown, Redis is away."""
 
     brand: Brand
     resource: Resource
@@ -73,7 +73,7 @@ class Usage:
 
     @property
     def percent(self) -> int | None:
-        """Rounded down, so that 100 means all of it."""
+        """Rounded down, so that 100 means fully used."""
         return self.used * 100 // self.limit if self.limit and self.used is not None else None
 
     @property
@@ -90,7 +90,7 @@ class Usage:
 
     @property
     def fill(self) -> str:
-        """The bar's colour: red, amber, or that of its text."""
+        """The bar's colour: red, amber, or the text's."""
         if self.is_reached:
             return "#dc2626"
         return "#f59e0b" if self.is_near else "currentColor"
@@ -111,12 +111,12 @@ class BrandUsage:
 
 
 def require(brand_id: int, resource: Resource, *, more: int = 1, field: str = "") -> None:
-    """Raises QuotaReached if `more` would be too much. In a transaction the brand's next use waits for its end."""
+    """Raises QuotaReached if `more` would exceed the limit. In a transaction, it blocks the brand's next use."""
     require_all(brand_id, {resource: more}, field=field)
 
 
 def require_all(brand_id: int, amounts: Mapping[Resource, int], *, field: str = "") -> None:
-    """The same for several resources, in two statements; says the first that has too little left."""
+    """The same for several resources, in two statements. Reports the first that has too little left."""
     limits_of = limited(brand_id, amounts)
     if not limits_of:
         return
@@ -128,7 +128,7 @@ def require_all(brand_id: int, amounts: Mapping[Resource, int], *, field: str = 
 
 
 def limited(brand_id: int, resources: Iterable[Resource]) -> dict[Resource, int]:
-    """Those of `resources` that have a limit, in their order."""
+    """The limits of those of `resources` that have one, in their order."""
     names = [str(each) for each in resources]
     limits = TAKE_TURN.all(brand_id=brand_id, resources=names, defaults=[default_of(each) for each in names])
     most = {limit.resource: limit.most for limit in limits}
@@ -136,7 +136,7 @@ def limited(brand_id: int, resources: Iterable[Resource]) -> dict[Resource, int]
 
 
 def left(brand_id: int, resource: Resource) -> int | None:
-    """How much of it the brand may use yet; None without a limit. As `require`, in the caller's transaction."""
+    """How much of a resource the brand may still use; None without a limit. Locks as `require` does."""
     limit = limited(brand_id, [resource]).get(resource)
     if limit is None:
         return None
@@ -158,14 +158,14 @@ def rejection_text(resource: Resource, limit: int, used: int) -> str:
 
 
 def take(brand_id: int, resource: Resource) -> bool:
-    """Count one more of today in Redis. False: the brand has none left today, and nothing was counted."""
+    """Count one use for today in Redis. Returns False, and counts nothing, if none is left today."""
     limit = remembered_limit(brand_id, resource)
     key = day_key(brand_id, resource, timezone.now())
     return client.ask(lambda: client.run(TAKE, (key,), (1, limit, CACHE_SECONDS))) != 0
 
 
 def count_event(brand_id: int) -> None:
-    """Count an event that the brand hands in. Raises RateLimited until tomorrow above its quota."""
+    """Count an event that the brand sends. Raises RateLimited until tomorrow above its quota."""
     if take(brand_id, Resource.EVENTS):
         return
     messages = _("Your brand has reached today's event quota. Ask the operator for more, or try again tomorrow (UTC).")
@@ -173,7 +173,7 @@ def count_event(brand_id: int) -> None:
 
 
 def note(brand_id: int, resource: Resource) -> None:
-    """Count one more of today that nobody can refuse, whatever the quota."""
+    """Count one use for today that cannot be rejected, whatever the quota."""
     key = day_key(brand_id, resource, timezone.now())
     client.ask(lambda: client.run(TAKE, (key,), (1, 0, CACHE_SECONDS)))
 
@@ -191,7 +191,7 @@ def day_key(brand_id: int, resource: str, at: datetime) -> str:
 
 
 def limit_of(brand_id: int, resource: Resource) -> int:
-    """0: unlimited."""
+    """The limit; 0: unlimited."""
     own = BrandQuota.objects.filter(brand=brand_id, resource=resource).values_list("limit", flat=True).first()
     return default_of(resource) if own is None else own
 
@@ -202,7 +202,7 @@ def default_of(resource: str) -> int:
 
 
 def remembered_limit(brand_id: int, resource: Resource) -> int:
-    """The same, of some seconds ago: for what happens often."""
+    """The same, cached for some seconds: for frequent calls."""
     now = monotonic()
     limit, until = _remembered.get((brand_id, resource), (0, 0.0))
     if now < until:
@@ -215,12 +215,12 @@ def remembered_limit(brand_id: int, resource: Resource) -> int:
 
 
 def reset_limits() -> None:
-    """In this process; others ask again within REMEMBERED_SECONDS."""
+    """Clears this process's cache; others read again within REMEMBERED_SECONDS."""
     _remembered.clear()
 
 
 def usage_of(brands: Sequence[Brand]) -> list[BrandUsage]:
-    """What each of these brands uses of each resource, in two statements and one question to Redis."""
+    """Each brand's usage of each resource, in two statements and one call to Redis."""
     if not brands:
         return []
     keys = [brand.pk for brand in brands]
@@ -238,7 +238,7 @@ def usage_of(brands: Sequence[Brand]) -> list[BrandUsage]:
 
 
 def counters(brand_ids: Sequence[int]) -> Used | None:
-    """Of today; None while Redis is away."""
+    """Today's counters; None while Redis is away."""
     now = timezone.now()
     which = [(brand_id, str(resource)) for brand_id in brand_ids for resource in Resource if resource not in IN_TABLES]
     keys = [day_key(brand_id, resource, now) for brand_id, resource in which]

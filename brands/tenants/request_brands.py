@@ -1,21 +1,22 @@
 """Which brands the current request belongs to (its party), for the limits per brand of shared threads.
 
-Whoever learns the brand of a key, a token or a session says so here; whoever hands out threads reads it afterwards and
-knows the brand of that credential the next time, before anything is asked of the database.
+The code that authenticates a key, a token or a session notes its brand here. The admission of threads reads it
+afterwards, and so knows the brand of that credential the next time, before any query.
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-KEY, TOKEN, SESSION = "key", "token", "session"  # what somebody may be recognised by
-ANSWER = "answer"  # what was answered, to whoever asked
+KEY, TOKEN, SESSION = "key", "token", "session"  # kinds of credentials
+ANSWER = "answer"  # the brand that the answer is about
 
 
 class Party:
-    """Whose each credential of a request turned out to be; without those that nobody authenticated.
+    """The owners of a request's authenticated credentials.
 
-    They are apart, for a good key says nothing of the header beside it. `brand_ids`: of all of them, without sessions.
+    They are kept apart, because a valid key proves nothing about the header next to it. `brand_ids`: the brands of
+    all of them, without sessions.
     """
 
     __slots__ = ("brand_ids", "names")
@@ -30,7 +31,7 @@ _current: ContextVar[Party | None] = ContextVar("party", default=None)
 
 @contextmanager
 def learning() -> Iterator[Party]:
-    """What is noted inside is in the party afterwards; the same party for those who learn inside."""
+    """Collect the notes made within the block. Nested blocks share the same party."""
     known = _current.get()
     if known is not None:
         yield known
@@ -44,9 +45,10 @@ def learning() -> Iterator[Party]:
 
 
 def note(credential: str, brand_ids: Iterable[int]) -> None:
-    """The request's `credential`, a KEY, TOKEN or SESSION, is good, and is of these brands; or its ANSWER tells of one.
+    """Note that the request's `credential`, a KEY, TOKEN or SESSION, is valid for these brands, or its ANSWER is about
+    one.
 
-    That is an API key's or a token's one, or all in which a member of staff works.
+    An API key or a token has one brand; a member of staff has all for which they work.
     """
     brand_ids = sorted(brand_ids)
     party = _current.get()
@@ -56,7 +58,7 @@ def note(credential: str, brand_ids: Iterable[int]) -> None:
 
 
 def note_user(user_id: int) -> None:
-    """The current session is of somebody who works for no brand: an operator, or a customer in the portal."""
+    """Note that the session's user works for no brand: an operator, or a customer in the portal."""
     _name(SESSION, f"user:{user_id}")
 
 

@@ -1,7 +1,7 @@
-"""How many attempts at a brand were stopped by the limits of guessing codes and passwords, for its owner to see.
+"""How many attempts at a brand the limits on guessing codes and passwords stopped, for its owner to see.
 
-Counted in Redis, by the day and the hour in UTC, only where a limit refuses a call; nothing is counted while Redis is
-away. A task keeps the hours as rows, of which it is the only writer.
+Counted in Redis, by the day and the hour in UTC, only when a limit rejects a call; nothing is counted while Redis is
+away. A task stores the hours as rows, and is their only writer.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ CODES, LOGINS = "codes", "logins"
 KINDS = (CODES, LOGINS)
 CACHE_SECONDS = 172_800
 RETENTION = timedelta(days=30)  # as rows
-# How far back an hour is looked at that is not stored yet: what the task missed for longer is lost.
+# How far back the task looks for hours that are not stored yet. Older ones are lost.
 STORED_LATE = timedelta(hours=36)
 COUNT = """
 redis.call('incr', KEYS[1])
@@ -31,7 +31,7 @@ STORE_ATTEMPTS = command("brands/tenants/sql/store_stopped_attempts.sql")
 
 
 def count(kind: str, brand_id: int | None) -> None:
-    """One more of today, at the brand whose app or page was asked; None: at nobody's."""
+    """Count one for today, at the brand whose app or page was called; None: at no brand."""
     if brand_id is not None:
         now = timezone.now()
         keys = (key_of(kind, brand_id, now), key_of_hour(now))
@@ -39,7 +39,7 @@ def count(kind: str, brand_id: int | None) -> None:
 
 
 def today(brand_ids: Sequence[int]) -> dict[tuple[int, str], int]:
-    """By brand and kind, without those that have none; empty while Redis is away."""
+    """Counts by brand and kind, without zeros; empty while Redis is away."""
     which = [(brand_id, kind) for brand_id in brand_ids for kind in KINDS]
     if not which:
         return {}
@@ -57,7 +57,7 @@ def key_of_hour(at: datetime) -> str:
 
 
 def store(*, at: datetime) -> int:
-    """Keep what was counted as rows, and delete the oldest. Returns how many rows are new or have grown."""
+    """Store the counts as rows, and delete the oldest. Returns how many rows are new or have grown."""
     StoppedAttempts.objects.filter(hour__lt=at - RETENTION).delete()
     this_hour = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     hours = [this_hour - timedelta(hours=back) for back in range(STORED_LATE // timedelta(hours=1))]
@@ -69,7 +69,7 @@ def store(*, at: datetime) -> int:
 
 
 def _counted(hours: Sequence[datetime]) -> list[tuple[int, str, datetime, int]]:
-    """Of each brand, kind and hour, in the order of the rows' key, so that two who store do not wait in a circle."""
+    """The counts by brand, kind and hour, in the order of the rows' key, so that concurrent tasks do not deadlock."""
     pipe = client.client().pipeline(transaction=False)
     for hour in hours:
         pipe.hgetall(key_of_hour(hour))

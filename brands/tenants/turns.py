@@ -1,8 +1,8 @@
-"""Work over all brands in turns: a portion of each brand, then the next of each, for so long.
+"""Work over all brands in turns: one portion of each brand, then the next of each, for a limited time.
 
-A portion commits by itself, so that a call may end after any of them and the next one goes on. The brands come in any
-order: whoever comes last in one call does not in the next. So neither much work of a brand nor work of it that fails
-keeps the others' waiting.
+Each portion commits by itself, so a call may end after any of them and the next call goes on. The brands come in
+random order, so that a brand is not last every time. So a brand with much work, or with work that fails, does not
+keep the others waiting.
 """
 
 import logging
@@ -15,7 +15,7 @@ from brands.models.tenants import Brand
 from core.db.outages import is_outage
 
 logger = logging.getLogger(__name__)
-# How long a call works: the worker that does it has few threads, and mails with links for logging in wait for one.
+# How long a call works: its worker has few threads, and mails with login links wait for one.
 TURN_SECONDS = 60
 
 
@@ -26,10 +26,10 @@ def in_turns(
     failure: str,
     seconds: float = TURN_SECONDS,
 ) -> int:
-    """Do the portions of these brands' work, as far as the time reaches; returns the sum of what they say they did.
+    """Do the brands' portions within `seconds`. Returns the sum of what they yield.
 
-    `portions_of`: does a portion at each step, and is outside of transactions between two. `failure`: what the log says
-    of a brand, `%s`, at which it fails; it is left out until the next call.
+    `portions_of`: does one portion at each step, and is outside a transaction between two. `failure`: the log
+    message for a brand, `%s`, whose work fails; the brand is skipped until the next call.
     """
     ends_at, done = monotonic() + seconds, 0
     waiting = [(brand, portions_of(brand)) for brand in brands.order_by("?")]
@@ -53,7 +53,7 @@ def in_turns(
 def once_each(
     brands: "QuerySet[Brand]", work: Callable[[Brand], int], *, failure: str, seconds: float = TURN_SECONDS
 ) -> int:
-    """The same for work that has a bound of its own at each brand: all of it in the brand's only turn of a call."""
+    """The same for work that is limited by itself at each brand: all of a brand's work in its only turn of a call."""
 
     def portions_of(brand: Brand) -> Iterator[int]:
         yield work(brand)

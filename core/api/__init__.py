@@ -1,1 +1,1 @@
-"""What every endpoint shares."""
+"""Code that all endpoints share."""

@@ -1,4 +1,4 @@
-"""The error envelope, and every way an error is answered."""
+"""The error envelope, and the mapping from exceptions to error responses."""
 
 import logging
 import sys
@@ -29,7 +29,7 @@ __all__ = ["Json", "Negotiation", "StrictJson", "answer_error", "csrf_failure"]
 
 logger = logging.getLogger(__name__)
 
-# What Django and DRF raise, the error of ours that it is, and words better than that error's own; the first that fits.
+# Exceptions of Django and DRF, the domain error each becomes, and a better message if any. The first match wins.
 KNOWN_ERRORS: list[tuple[type[Exception], type[DomainError], str]] = [
     (drf_errors.NotAuthenticated, errors.AuthenticationRequired, ""),
     (drf_errors.AuthenticationFailed, errors.TokenInvalid, gettext_noop("The credentials are not valid.")),
@@ -49,10 +49,10 @@ KNOWN_ERRORS: list[tuple[type[Exception], type[DomainError], str]] = [
     (MultiPartParserError, errors.Invalid, gettext_noop("The form in the body cannot be read.")),
     (UnreadablePostError, errors.Invalid, gettext_noop("The body ended too early.")),
 ]
-# SQLSTATE classes of a server that is gone, full, starting or stopping; without any, the connection itself failed.
+# SQLSTATE classes of a server that is gone, full, starting or stopping. Without an SQLSTATE, the connection failed.
 SERVER_AWAY = ("08", "53", "57P")
 DATABASE_RETRY_SECONDS = 5
-# These ask the database for nothing, not even for the customer's language: it is what failed, or is being spared.
+# These responses run no query, not even for the customer's language: the database failed or is overloaded.
 ASKS_NOTHING = {429, 500, 503}
 TOO_SLOW = gettext_noop(
     "This took too long and was stopped. Ask for less: a shorter range of dates, one filter more, fewer rows. "
@@ -63,7 +63,7 @@ BUSY_RETRY_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What an error's answer says. `extra` stands beside the envelope's own members."""
+    """The content of an error response. The members of `extra` are added to the envelope."""
 
     code: str
     status: int
@@ -74,7 +74,7 @@ class Problem:
 
     @classmethod
     def of(cls, kind: type[DomainError], message: str = "", **more: Any) -> Self:
-        """What an error of this kind says, in other words than its own where some are given."""
+        """The response for a domain error, with `message` instead of the default message if it is given."""
         return cls(kind.code, kind.status, message or str(kind.default_message), **more)
 
     @property
@@ -83,7 +83,7 @@ class Problem:
         return {**result, "WWW-Authenticate": CHALLENGE} if self.status == 401 else result
 
     def envelope(self, request_id: str) -> dict[str, Any]:
-        """In the language of the request. Code and names are the same in each."""
+        """The response body, with texts in the language of the request. The code and the names are never translated."""
         languages.mark_translated()
         return {
             "success": False,
@@ -96,7 +96,7 @@ class Problem:
 
 
 def in_language(detail: Any) -> Any:
-    """Complaints, which may be lists of texts by their field, in the language of the request."""
+    """Translate error messages, which may be nested in lists and dicts, into the language of the request."""
     if isinstance(detail, dict):
         return {name: in_language(each) for name, each in detail.items()}
     if isinstance(detail, list):
@@ -108,7 +108,7 @@ INTERNAL_ERROR = Problem.of(errors.InternalError)
 
 
 def answer_error(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """DRF's exception handler. None for a bug: Django then logs it and has handler500 answer."""
+    """DRF's exception handler. Returns None for a bug: Django then logs it and calls handler500."""
     problem = problem_of(error)
     if problem is None:
         return None
@@ -118,7 +118,7 @@ def answer_error(error: Exception, context: Mapping[str, Any]) -> Response | Non
 
 
 def problem_of(error: BaseException | None) -> Problem | None:
-    """The answer to an error that is none of ours; None for a bug."""
+    """Map any exception to an error response. Returns None for a bug."""
     if isinstance(error, DomainError):
         extra, retry_after = getattr(error, "extra", {}), getattr(error, "retry_after", None)
         return Problem(error.code, error.status, error.message, error.details, extra, retry_after)
@@ -132,7 +132,7 @@ def problem_of(error: BaseException | None) -> Problem | None:
 
 
 def unavailable(error: OperationalError) -> str:
-    """What to say of a database that will answer later; nothing where the statement is wrong."""
+    """The message for a database that will answer later. Empty if the statement itself is wrong."""
     state = getattr(error.__cause__, "sqlstate", None)
     if state is None or state.startswith(SERVER_AWAY):
         logger.error("The database does not answer: %s", error)
@@ -147,7 +147,7 @@ def unavailable(error: OperationalError) -> str:
 
 
 def first_sentence(detail: Any, path: str = "") -> str:
-    """The first of a serializer's complaints, with the path of its field: `product.authCode: This field is ...`"""
+    """The first error message of a serializer, after the path of its field: `product.authCode: This field is ...`"""
     if isinstance(detail, dict) and detail:
         name, inner = next(iter(detail.items()))
         return first_sentence(inner, path if name == "non_field_errors" else f"{path}.{name}".lstrip("."))
@@ -157,7 +157,7 @@ def first_sentence(detail: Any, path: str = "") -> str:
 
 
 def request_id(request: HttpRequest | Request) -> str:
-    """What RequestId gave the request; empty where the request never reached it."""
+    """The id that RequestId gave the request. Empty if the request never reached that middleware."""
     return getattr(request, "request_id", "")
 
 
@@ -174,7 +174,7 @@ def handler404(request: HttpRequest, exception: Exception | None = None) -> Http
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    """The answer to everything that nobody caught. Django logs its traceback, with the note, after this."""
+    """The response to an unhandled exception. Django logs the traceback, with the note, afterwards."""
     error = sys.exception()
     if error:
         error.add_note(f"Request id: {request_id(request)}")
@@ -182,7 +182,7 @@ def handler500(request: HttpRequest) -> HttpResponse:
 
 
 class DatabaseErrors:
-    """Middleware: answers what the database refuses for now, while a page is rendered too."""
+    """Middleware: answers temporary database errors, also those raised while a page is rendered."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -196,7 +196,7 @@ class DatabaseErrors:
 
 
 def handler503(request: HttpRequest, text: str) -> HttpResponse:
-    """For a request that nobody looked at because too much is asked for at once."""
+    """The response to a request that was turned away because of overload."""
     return answer(request, Problem.of(errors.Unavailable, text, retry_after=BUSY_RETRY_SECONDS))
 
 
@@ -206,7 +206,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
 
 
 def answer(request: HttpRequest, problem: Problem, *, page: str = "") -> HttpResponse:
-    """The envelope for programs, a page for people. Neither asks the database, which may be what failed."""
+    """The envelope for programs, a page for browsers. Neither queries the database, which may have failed."""
     status, headers = problem.status, problem.headers
     if wants_json(request):
         body = Json().render(problem.envelope(request_id(request)))
@@ -217,8 +217,8 @@ def answer(request: HttpRequest, problem: Problem, *, page: str = "") -> HttpRes
 
 
 def ways_on(request: HttpRequest) -> dict[str, Any]:
-    """Where the links of an error page lead, and whom to ask, as far as the portal has said so on the request. Of the
-    address only the path: its query may hold anything."""
+    """The links of an error page, and the people to ask, if the portal has put them on the request. Only the path of
+    the address is used: the query may contain anything."""
     if not request.path.startswith("/admin/"):
         return {}
     login = f"{reverse('admin:login')}?{urlencode({'next': request.path})}"

@@ -1,4 +1,4 @@
-"""Views that answer with a file, of a type that no renderer knows."""
+"""Views that return files of types that no DRF renderer supports."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 
 class FileView(APIView):
-    """Its errors are JSON, whatever else is asked for: an image, a pass, a table."""
+    """A view for images, passes and tables. Its errors are always JSON, whatever type the client accepts."""
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> Any:  # noqa: ARG002, FBT001, FBT002
         return super().perform_content_negotiation(request, force=True)

@@ -1,4 +1,4 @@
-"""What the API's lists are narrowed by: django-filter's sets, refused in the API's words."""
+"""Filters of the API's lists: django-filter's filter sets, with the API's error messages."""
 
 import re
 from collections.abc import Mapping
@@ -44,11 +44,11 @@ else:
 
 
 class TenantFilterSet(FilterSet):
-    """The filters of a list: query parameters that narrow it. Any other is refused: a slip would list everything.
+    """The query parameters that filter a list. Any other parameter is rejected: a typo would return all rows.
 
-    The rows are the caller's before they are filtered, and no filter leads from them to others': none is made from a
-    model. A parameter has its filter's name, without the underscore that keeps one from being a keyword. One that is
-    given and empty is refused; as a form, the set would take it for none.
+    The rows are limited to the caller's before they are filtered. Filters are never generated from a model, so none
+    reaches other tenants' rows. A parameter has its filter's name, without the underscore that avoids a keyword. A
+    parameter with an empty value is rejected; as a form, the set would ignore it.
     """
 
     declared_filters: ClassVar[Mapping[str, Any]]
@@ -64,7 +64,7 @@ class TenantFilterSet(FilterSet):
     @classmethod
     @cache
     def _form_class(cls) -> Any:
-        """Made once: django-filter would make a new class for every request. A form copies its fields."""
+        """Cached: django-filter would create a class for every request. Each form copies the fields."""
         return type(f"{cls.__name__}Form", (forms.Form,), {name: it.field for name, it in cls.declared_filters.items()})
 
     def get_form_class(self) -> Any:
@@ -72,12 +72,12 @@ class TenantFilterSet(FilterSet):
 
     @classmethod
     def parameters(cls) -> list[OpenApiParameter]:
-        """For the API's description."""
+        """The parameters for the API's description."""
         return [each.described() for each in cls.declared_filters.values()]
 
     @classmethod
     def of(cls, request: Request, rows: QuerySet[Any]) -> Self:
-        """The request's filters on `rows`. Raises Invalid, which names the parameter."""
+        """Apply the request's filters to `rows`. Raises Invalid, which names the parameter."""
         named = {name: each.parameter for name, each in cls.declared_filters.items()}
         cls.reject_unknown(request, {*named.values(), *PAGING})
         parameters = {name: request.query_params.get(parameter) for name, parameter in named.items()}
@@ -96,7 +96,7 @@ class TenantFilterSet(FilterSet):
 
     @staticmethod
     def reject_unknown(request: Request, known: set[str]) -> None:
-        """Raises Invalid, which names the first parameter that this list does not have."""
+        """Raises Invalid, which names the first parameter that this list does not support."""
         for parameter in request.query_params:
             if parameter not in known:
                 message = languages.filled(UNKNOWN, known=", ".join(sorted(known)))
@@ -104,14 +104,14 @@ class TenantFilterSet(FilterSet):
 
 
 def in_language(filters: FilterSet, name: str) -> str:
-    """What is wrong with a parameter; the complaint was made before it was known which language it should be in."""
+    """The error message of a parameter. It was created before the language of the answer was decided."""
     [error, *_remaining] = filters.errors.as_data()[name]
     languages.decide()
     return str(error.messages[0])
 
 
 class Parameter:
-    """A filter as a query parameter. Its complaints go on from the parameter's name, which the set knows."""
+    """A filter as a query parameter. The filter set puts the parameter's name before its error messages."""
 
     parameter: str
     description: str
@@ -126,12 +126,12 @@ class Parameter:
 
 
 def one_of(values: tuple[str, ...]) -> str:
-    """What a parameter's value has to be."""
+    """The message that lists the allowed values of a parameter."""
     return gettext("is %(values)s or %(last)s.") % {"values": ", ".join(values[:-1]), "last": values[-1]}
 
 
 class ChoiceFilter(Parameter, OneOf):
-    """One of a few words; whatever else is given is told which."""
+    """One of a few values. The error message lists them."""
 
     def __init__(self, *, values: list[str], **options: Any) -> None:
         message = lazy(one_of, str)(tuple(values))
@@ -141,7 +141,7 @@ class ChoiceFilter(Parameter, OneOf):
 
 
 class DayField(forms.Field):
-    """A day as ISO 8601 writes it; days long before and after all rows mean the same."""
+    """A day in ISO 8601. It is clamped to the bounds of core.moments."""
 
     def to_python(self, value: Any) -> date | None:
         if value is None:
@@ -156,14 +156,14 @@ class DayField(forms.Field):
 
 
 class DayFilter(Parameter, Filter):
-    """A day of the brand's; the set says what it means for a moment."""
+    """A day in the brand's time zone; the filter set converts it to a moment."""
 
     field_class = DayField
     schema = {"type": "string", "format": "date"}
 
 
 class IdField(forms.Field):
-    """A row's number, in digits from 0 to 9."""
+    """A row's id, in ASCII digits."""
 
     def to_python(self, value: Any) -> int | None:
         if value is None:
@@ -174,7 +174,7 @@ class IdField(forms.Field):
 
 
 class IdFilter(Parameter, Filter):
-    """The number of a related row. Another tenant's is as unknown as one that nobody has."""
+    """The id of a related row. Another tenant's id gives the same result as an id that does not exist."""
 
     field_class = IdField
     schema = {"type": "integer", "minimum": 1}
@@ -184,7 +184,7 @@ MAX_IDS = 100
 
 
 class IdsField(IdField):
-    """Several rows' numbers, with commas between them."""
+    """Several rows' ids, separated by commas."""
 
     def to_python(self, value: Any) -> Any:
         if value is None:
@@ -196,7 +196,7 @@ class IdsField(IdField):
 
 
 class IdsFilter(Parameter, Filter):
-    """Any of a few rows, by their numbers: at most MAX_IDS."""
+    """Any of several rows, by their ids: at most MAX_IDS."""
 
     field_class = IdsField
     schema = {"type": "string", "pattern": r"^[0-9]{1,19}(,[0-9]{1,19}){0,99}$"}
@@ -206,7 +206,7 @@ class IdsFilter(Parameter, Filter):
 
 
 class UuidField(forms.Field):
-    """A UUID as RFC 9562 writes it."""
+    """A UUID in the format of RFC 9562."""
 
     def to_python(self, value: Any) -> UUID | None:
         if value is None:
@@ -217,14 +217,14 @@ class UuidField(forms.Field):
 
 
 class UuidFilter(Parameter, Filter):
-    """Exactly this id."""
+    """Exactly this UUID."""
 
     field_class = UuidField
     schema = {"type": "string", "format": "uuid"}
 
 
 class TextField(forms.Field):
-    """A text of a column's length, as it is stored."""
+    """A text of at most a column's length."""
 
     def __init__(self, *, max_length: int, **options: Any) -> None:
         super().__init__(**options)
@@ -263,7 +263,7 @@ class SwitchFilter(Parameter, OneOf):
 
 
 class MomentField(forms.Field):
-    """A moment as ISO 8601 writes it, with its offset from UTC."""
+    """A moment in ISO 8601, with its offset from UTC."""
 
     def to_python(self, value: Any) -> datetime | None:
         if value is None:
@@ -278,7 +278,7 @@ class MomentField(forms.Field):
 
 
 class SinceFilter(Parameter, Filter):
-    """Rows whose moment is this one or later."""
+    """Rows whose moment is at or after this one."""
 
     field_class = MomentField
     schema = {"type": "string", "format": "date-time"}
@@ -288,4 +288,4 @@ class SinceFilter(Parameter, Filter):
 
 
 class NoFilter(TenantFilterSet):
-    """A list that is read as a whole."""
+    """A list without filters."""

@@ -1,4 +1,4 @@
-"""The Idempotency-Key header, and the ids that follow from it."""
+"""The Idempotency-Key header, and the ids that are derived from it."""
 
 import re
 import uuid
@@ -9,12 +9,12 @@ from rest_framework.request import Request
 
 from core.errors import Invalid
 
-# Any constant UUID: it makes ids from Idempotency-Keys that no other name space makes.
+# Any constant UUID: the namespace of the ids that are derived from Idempotency-Keys.
 KEYS = uuid.UUID("6f1c1c5e-8f0e-4f0a-9b43-0d7f2f6b8f11")
 
 
 def idempotent_id(*caller_and_key: object) -> uuid.UUID:
-    """The id that an Idempotency-Key stands for, bound to what the caller is and asks."""
+    """The id derived from an Idempotency-Key, the caller and the request."""
     return uuid.uuid5(KEYS, "\n".join(str(part) for part in caller_and_key))
 
 
@@ -28,7 +28,7 @@ IDEMPOTENCY_HEADER = OpenApiParameter(
 
 
 def idempotency_key(request: Request) -> str:
-    """The header's value, or "" without it. Raises Invalid for one that cannot be a key, an empty one too."""
+    """The header's value, or "" without the header. Raises Invalid for a value that is empty or not a valid key."""
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
         raise Invalid(_("An Idempotency-Key has 1 to 255 printable ASCII characters without spaces."))

@@ -1,4 +1,4 @@
-"""The input side of a view: a serializer that only reads. It never saves."""
+"""The input side of a view: serializers that only read and never save."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from core import languages, moments
 
-# What JSON must write for a field; DRF alone would take "5" and true for numbers, and 5 for text.
+# The JSON types that a field requires. DRF would accept "5" and true as numbers, and 5 as text.
 NUMBERS = (serializers.IntegerField, serializers.FloatField, serializers.DecimalField)
 TEXTS = (serializers.CharField, serializers.ChoiceField, serializers.DateTimeField, serializers.UUIDField)
 
@@ -23,7 +23,7 @@ def one_line(text: str) -> None:
 
 
 class MomentInput(serializers.DateTimeField):
-    """A moment within the bounds of core.moments, in ISO 8601 with digits from 0 to 9."""
+    """A moment within the bounds of core.moments, in ISO 8601 with ASCII digits."""
 
     def to_internal_value(self, value: Any) -> Any:
         if isinstance(value, str) and not value.isascii():
@@ -36,7 +36,7 @@ class MomentInput(serializers.DateTimeField):
 
 
 class SwitchField(serializers.BooleanField):
-    """On or off, as JSON writes it; DRF alone would take "yes" and 1 too."""
+    """A JSON boolean. DRF would accept "yes" and 1, too."""
 
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
@@ -46,20 +46,20 @@ class SwitchField(serializers.BooleanField):
 
 @cache
 def _reader(kind: type["Input"]) -> "Input":
-    """One for all requests: reading keeps no state, while a new serializer copies every field it declares."""
+    """One instance for all requests: reading keeps no state, while a new serializer copies all its fields."""
     return kind()
 
 
 class Input(serializers.Serializer[Any]):
-    """Reads a request's data; what it does not name is dropped, and what has another JSON type is refused."""
+    """Reads a request's data. Unknown members are dropped; a value of the wrong JSON type is rejected."""
 
     @classmethod
     def parse(cls, data: Any) -> dict[str, Any]:
-        """The validated data. Raises DRF's ValidationError, which the API answers as VALIDATION_ERROR."""
+        """The validated data. Raises DRF's ValidationError, which the API returns as VALIDATION_ERROR."""
         try:
             result: dict[str, Any] = _reader(cls).run_validation(data)
         except serializers.ValidationError:
-            # Its complaints are texts already. Only now is it worth asking which language they should have been in.
+            # The error messages are texts already. Only now is it worth deciding on their language.
             if languages.decide() == settings.LANGUAGE_CODE:
                 raise
             result = _reader(cls).run_validation(data)
@@ -76,7 +76,7 @@ class Input(serializers.Serializer[Any]):
 
 
 class ChangeInput(Input):
-    """What changes of a row; at least one field, besides those that only go along with a change."""
+    """Changes to a row. At least one field is required besides those that only accompany a change."""
 
     accompanying: ClassVar[frozenset[str]] = frozenset()
 
@@ -87,7 +87,7 @@ class ChangeInput(Input):
 
 
 def mistyped(field: serializers.Field[Any, Any, Any, Any], value: Any) -> str:
-    """What `value` should be instead; empty where its type fits, or where the field itself can tell."""
+    """The type that `value` should have. Empty if its type fits, or if the field checks the type itself."""
     if value is None:
         return ""
     if isinstance(field, NUMBERS) and (isinstance(value, bool) or not isinstance(value, int | float)):

@@ -1,4 +1,4 @@
-"""JSON bodies: what is accepted in a request, and how an answer is written."""
+"""JSON bodies: which requests are accepted, and how answers are encoded."""
 
 import json
 import math
@@ -19,14 +19,14 @@ from core.errors import Invalid
 from core.languages import filled
 
 NOT_JSON = gettext_noop("The body is not JSON: %(why)s (line %(line)d, column %(column)d).")
-DEEPEST = 50  # objects and lists within each other
+DEEPEST = 50  # nested objects and lists
 MAX_INTEGER = 2**63 - 1
-# PostgreSQL keeps no NUL, and half of a surrogate pair has no UTF-8 form.
+# PostgreSQL stores no NUL, and half of a surrogate pair has no UTF-8 form.
 UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class Encoder(JSONEncoder):
-    """Points are decimals inside and plain JSON numbers outside."""
+    """Points are decimals internally and plain JSON numbers in answers."""
 
     def default(self, o: Any) -> Any:
         if isinstance(o, Decimal):
@@ -52,7 +52,7 @@ class Json(BaseRenderer):
 
 
 class Negotiation(DefaultContentNegotiation):
-    """DRF's, past which the usual request goes: it accepts anything or JSON, and the view speaks nothing else."""
+    """DRF's negotiation, with a fast path for the usual request: it accepts JSON, and the view renders only JSON."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
@@ -66,9 +66,9 @@ class Negotiation(DefaultContentNegotiation):
 
 
 class StrictJson(JSONParser):
-    """A JSON object in UTF-8 that everything behind it can store, compare and hand on.
+    """A JSON object in UTF-8 whose values can all be stored, compared and sent on.
 
-    What is longer than settings.DATA_UPLOAD_MAX_MEMORY_SIZE never gets here: DRF lets Django read the body first.
+    A body longer than settings.DATA_UPLOAD_MAX_MEMORY_SIZE never gets here: DRF lets Django read the body first.
     """
 
     def parse(
@@ -77,7 +77,7 @@ class StrictJson(JSONParser):
         media_type: str | None = None,  # noqa: ARG002 - DRF's signature
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Raises Invalid, which says what is wrong."""
+        """Raises Invalid with the reason."""
         encoding = (parser_context or {}).get("encoding", "utf-8")
         if encoding.lower() not in {"utf-8", "utf8"}:
             message = gettext("Send the body as UTF-8; no other charset is read.")
@@ -86,7 +86,7 @@ class StrictJson(JSONParser):
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """The object that `body` holds. Raises Invalid, which says what is wrong."""
+    """Parse `body`, which must be a JSON object. Raises Invalid with the reason."""
     try:
         text = body.decode()
         result = DECODER.decode(text)
@@ -101,14 +101,14 @@ def read_object(body: bytes) -> dict[str, Any]:
     if not isinstance(result, dict):
         message = gettext("The body must be a JSON object: {...}.")
         raise Invalid(message)
-    # Only an escape can hide such a character, and only many brackets are deep: most bodies need no second look.
+    # Only an escape can hide such a character, and only many brackets can nest deeply: most bodies need no second pass.
     if "\\u" in text or text.count("{") + text.count("[") > DEEPEST:
         inspect(result)
     return result
 
 
 def inspect(parsed: dict[str, Any]) -> None:
-    """Raises Invalid for an unwritable character anywhere and for deep nesting; level by level, so never too deep."""
+    """Raises Invalid for an unwritable character or for deep nesting. Goes level by level, so it never recurses."""
     level: list[Any] = [parsed]
     for _ in range(DEEPEST):
         inner = list(chain.from_iterable(map(members, level)))
@@ -130,7 +130,7 @@ def too_deep() -> Invalid:
 
 
 def read_integer(digits: str) -> int:
-    """Raises Invalid beyond 64 bits. The length first: converting a million digits takes long."""
+    """Raises Invalid beyond 64 bits. Checks the length first: converting a million digits takes long."""
     number = int(digits) if len(digits) <= 20 else MAX_INTEGER + 1
     if not -MAX_INTEGER <= number <= MAX_INTEGER:
         message = filled("A number in the body is too large: integers go up to %(most)d.", most=MAX_INTEGER)
@@ -152,7 +152,7 @@ def reject_constant(name: str) -> NoReturn:
 
 
 def read_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Raises Invalid where a name stands twice: two readers of one body could believe two different things."""
+    """Raises Invalid for a duplicate name: two parsers could read one body differently."""
     result = dict(pairs)
     if len(result) < len(pairs):
         message = gettext("The body names a member of an object twice.")

@@ -1,4 +1,4 @@
-"""Lists: what narrows them, and page by page."""
+"""Lists: their filters and their pages."""
 
 from typing import Any, ClassVar
 
@@ -10,14 +10,14 @@ from core.api.pagination import Page, paged
 
 
 class ListView(APIView):
-    """A view that answers with a page of rows. Its method hands the rows to `page_of`, and the page to a serializer."""
+    """A view that returns a page of rows. Its method passes the rows to `page_of`, and the page to a serializer."""
 
     filterset_class: ClassVar[type[TenantFilterSet] | None] = None
     ordering: ClassVar[tuple[str, ...]]
     page_class: ClassVar[type[Page]] = Page
 
     def page_of(self, rows: QuerySet[Any]) -> dict[str, Any]:
-        """The `rows` of the page that the request asks for, and its `pagination`. Raises Invalid."""
+        """The requested page of `rows`, and its `pagination`. Raises Invalid."""
         if self.filterset_class:
             rows = self.filterset_class.of(self.request, rows).qs
         result, pagination = paged(self.request, rows, order=self.ordering, view=self, page=self.page_class())

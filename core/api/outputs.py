@@ -1,4 +1,4 @@
-"""The output side of a view: serializers that turn what a command returned into the answer."""
+"""The output side of a view: serializers that turn a command's result into the answer."""
 
 from functools import cache, cached_property
 from typing import Any
@@ -10,14 +10,14 @@ from core.json_values import iso, json_number
 
 @cache
 def _writer(kind: type["Output"]) -> "Output":
-    """One for all answers: writing keeps no state, while a new serializer copies every field it declares."""
+    """One instance for all answers: writing keeps no state, while a new serializer copies all its fields."""
     return kind()
 
 
 class Output(serializers.Serializer[Any]):
-    """What an endpoint answers with. Its fields read the value by their sources; it never saves.
+    """An endpoint's answer. Its fields read the value by their sources; it never saves.
 
-    A field that is not required is left out where it has no value, unless it may be null.
+    A field that is not required is left out if it has no value, unless it may be null.
     """
 
     @classmethod
@@ -39,14 +39,14 @@ class Output(serializers.Serializer[Any]):
 
 
 class SuccessField(serializers.BooleanField):
-    """The true that stands before an answer."""
+    """The `success: true` at the beginning of an answer."""
 
     def get_attribute(self, instance: Any) -> bool:  # noqa: ARG002 - DRF's signature
         return True
 
 
 class PointsField(serializers.FloatField):
-    """Points or money as a JSON number; without a fraction where it is whole."""
+    """Points or money as a JSON number, without a fraction if it is whole."""
 
     def to_representation(self, value: Any) -> Any:
         return json_number(value)
@@ -60,7 +60,7 @@ class TimestampField(serializers.DateTimeField):
 
 
 class PictureField(serializers.CharField):
-    """Where on this host a picture is, by its id: WebP of 480 x 360 pixels at most."""
+    """The path of a picture on this host, by its id: WebP of 480 x 360 pixels at most."""
 
     def to_representation(self, value: Any) -> str:
         return f"/pictures/{value}/small"

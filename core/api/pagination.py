@@ -1,4 +1,4 @@
-"""Pages of a list: newest first, by an opaque cursor, so that page 10,000 costs what page 1 does."""
+"""Pages of a list, newest first, with an opaque cursor, so that page 10,000 costs as much as page 1."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,12 +21,12 @@ from core.errors import Invalid
 
 
 class Page(CursorPagination):
-    """`?limit=` (default 50, at most 200) and `?cursor=` as the page before named it."""
+    """`?limit=` (default 50, at most 200) and `?cursor=`, as the previous page returned it."""
 
     page_size = 50
     max_page_size = 200
     page_size_query_param = "limit"
-    field: "Field[Any, Any]"  # the one that positions are values of
+    field: "Field[Any, Any]"  # the field whose values are positions
 
     def get_page_size(self, request: Request) -> int:
         requested = request.query_params.get("limit")
@@ -43,7 +43,7 @@ class Page(CursorPagination):
         return int(requested)
 
     def decode_cursor(self, request: Request) -> Any:
-        """Where the page begins; None for the first one. Raises ValueError for what no page before can have named."""
+        """The position at which the page begins; None for the first page. Raises ValueError for an invalid cursor."""
         result = super().decode_cursor(request) if request.query_params.get(self.cursor_query_param) else None
         if result is None:
             return None
@@ -65,7 +65,7 @@ class Page(CursorPagination):
 def paged(
     request: Request, rows: QuerySet[Any], *, order: tuple[str, ...], view: APIView, page: Page | None = None
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The rows of the page that `request` asks for, and `{limit, next, has_more}`."""
+    """The rows of the requested page, and `{limit, next, has_more}`."""
     page = page or Page()
     page.ordering = order
     page.field = rows.model._meta.get_field(order[0].removeprefix("-"))  # noqa: SLF001 - Django's public API of models
@@ -78,7 +78,7 @@ def paged(
 
 
 def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:
-    """How a list's pages are asked for."""
+    """The query parameters of a paginated list."""
     limit = {"type": "integer", "minimum": 1, "maximum": page.max_page_size, "default": page.page_size}
     return [
         OpenApiParameter("limit", limit, description="Rows per page."),

@@ -1,1 +1,1 @@
-"""Statements, connections and the engine of the database."""
+"""Statements, connections and the database backend."""

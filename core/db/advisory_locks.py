@@ -1,7 +1,7 @@
-"""Advisory locks: the numbers of them all, and the only code that takes one by itself, until the transaction ends.
+"""Advisory locks: all their numbers, and the only code that takes one by itself, until the transaction ends.
 
-PostgreSQL keeps two sets of locks: those of one bigint, and those of a pair of integers. A number of the one is free in
-the other. Processes of an older version share the numbers, so none is given another meaning.
+PostgreSQL has two separate sets of locks: those of one bigint, and those of a pair of integers. The same number may
+be used in both. Processes of an older version use the same numbers, so a number never changes its meaning.
 """
 
 from enum import IntEnum, unique
@@ -16,7 +16,7 @@ LOCK_TEXT = "SELECT pg_advisory_xact_lock(hashtextextended(%s::text, %s::bigint)
 
 @unique
 class Lock(IntEnum):
-    """One for everybody; the bigint."""
+    """A single lock for the whole installation; the bigint."""
 
     OWNERSHIP = 7216002
     DEMO = 7216004
@@ -25,7 +25,7 @@ class Lock(IntEnum):
 
 @unique
 class LockOfRow(IntEnum):
-    """One for each row of a kind, a brand mostly; the first of the pair. Its id is the second."""
+    """A lock for each row, mostly a brand; the first integer of the pair. The second is the row's id."""
 
     PREFIXES = 7216001
     CODE_CHANGES = 7216002
@@ -38,26 +38,26 @@ class LockOfRow(IntEnum):
 
 @unique
 class LockOfText(IntEnum):
-    """One for each text: what it is hashed with, into the bigint."""
+    """A lock for each text: the seed with which the text is hashed into the bigint."""
 
     PREFIX_LETTERS = 7216005  # taken by a trigger of authcodes
     ADJUSTMENTS = 7216008
 
 
 def lock(number: Lock) -> None:
-    """Wait for everybody else who holds it."""
+    """Wait until no other transaction holds the lock, and take it."""
     with connection.cursor() as cursor:
         cursor.execute(LOCK, [number.value])
 
 
 def lock_row(number: LockOfRow, row_id: int) -> None:
-    """Wait for everybody else who holds it for this row."""
+    """Wait until no other transaction holds the lock for this row, and take it."""
     with connection.cursor() as cursor:
         cursor.execute(LOCK_PAIR, pair(number, row_id))
 
 
 def try_lock_row(number: LockOfRow, row_id: int) -> bool:
-    """Whether nobody else holds it for this row; then we do."""
+    """Take the lock for this row if no other transaction holds it. Returns whether it was taken."""
     with connection.cursor() as cursor:
         cursor.execute(TRY_LOCK_PAIR, pair(number, row_id))
         is_taken: bool = cursor.fetchone()[0]
@@ -65,11 +65,11 @@ def try_lock_row(number: LockOfRow, row_id: int) -> bool:
 
 
 def lock_text(number: LockOfText, text: str) -> None:
-    """Wait for everybody else who holds it for this text."""
+    """Wait until no other transaction holds the lock for this text, and take it."""
     with connection.cursor() as cursor:
         cursor.execute(LOCK_TEXT, [text, number.value])
 
 
 def pair(number: LockOfRow, row_id: int) -> list[int]:
-    """The second is an integer, and an id may be larger: those that are cut off to the same share a lock."""
+    """The second number is an integer, but an id may be larger. Ids that are equal modulo 2**31 share a lock."""
     return [number.value, row_id % 2**31]

@@ -1,4 +1,4 @@
-"""Runs a task on a database connection that works."""
+"""Runs a task on a working database connection."""
 
 import logging
 from collections.abc import Callable
@@ -9,8 +9,8 @@ logger = logging.getLogger(__name__)
 
 
 def with_fresh_connection(work: Callable[[], int]) -> int:
-    """Celery keeps the connection between tasks here, so a dead one must be dropped by us; the lease brings
-    the events back."""
+    """Drop a dead connection, because Celery keeps connections between tasks here. The lease expires, so the events are
+    delivered again."""
     try:
         return work()
     except (OperationalError, InterfaceError) as error:

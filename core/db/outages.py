@@ -1,4 +1,4 @@
-"""What workers do about a database that went away: drop the dead connection, wait for a while, and try again."""
+"""What workers do when the database goes away: drop the dead connection, wait and try again."""
 
 import logging
 import time
@@ -11,20 +11,20 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-# SQLSTATEs of a server that is gone, has no connection left, starts or stops; without any, the connection failed.
-# A disk or memory that a statement filled is that statement's fault.
+# SQLSTATEs of a server that is gone, has no connection left, starts or stops. Without one, the connection failed. A
+# statement that fills the disk or memory is not an outage.
 SERVER_AWAY = ("08", "53300", "57P")
 LOCK_NOT_AVAILABLE = "55P03"
 QUERY_CANCELED = "57014"  # by statement_timeout, or by an operator
 PAUSE_SECONDS = 0.5
-# What PostgreSQL needs to read its log after a crash, and some more.
+# The time that PostgreSQL needs to replay its log after a crash, with a margin.
 PATIENCE_SECONDS = 60
 
 
 def drop_dead_connections() -> None:
-    """Before a task: the next statement looks at the connection first, and opens another where it is dead.
+    """Call before a task: the next statement then opens a new connection if the current one is dead.
 
-    Django does so before each request. Celery does nothing of the kind where connections outlive tasks.
+    Django does so before each request. Celery does not when connections outlive tasks.
     """
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
@@ -32,7 +32,7 @@ def drop_dead_connections() -> None:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the error says that the server or the connection is gone, and not that the statement is wrong."""
+    """Whether the server or the connection is gone, as opposed to a wrong statement."""
     if not isinstance(error, OperationalError | InterfaceError):
         return False
     state = getattr(error.__cause__, "sqlstate", None)
@@ -40,14 +40,14 @@ def is_outage(error: BaseException) -> bool:
 
 
 def is_lock_timeout(error: BaseException) -> bool:
-    """Whether a statement waited for somebody else's lock for longer than lock_timeout."""
+    """Whether a statement waited for another transaction's lock for longer than lock_timeout."""
     return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE
 
 
 def through_outages(work: Callable[[], T]) -> T:
-    """Do `work`, again and again while the database is away. It must bear being done twice.
+    """Run `work`, and repeat it while the database is away. It must be idempotent.
 
-    Raises what the last attempt raised once PATIENCE_SECONDS are over.
+    Raises the last attempt's error after PATIENCE_SECONDS.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:

@@ -1,4 +1,4 @@
-"""Chooses where long reads go: to a streaming replica that has everything committed until now, else to the primary."""
+"""Routes long reads to a streaming replica that has replayed everything committed until now, else to the primary."""
 
 import logging
 import time
@@ -9,16 +9,16 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections
 
 REPLICA = "replica"
 CHECK_SECONDS = 0.02
-PAUSE_SECONDS = 10  # after a failure it is left alone so long: each try may cost a whole timeout
+PAUSE_SECONDS = 10  # after a failure the replica is not tried for this long: each attempt may cost a whole timeout
 
-# A server that is no standby (promoted, or named by mistake) is not ours to read from.
+# A server that is not a standby (promoted, or configured by mistake) must not be read from.
 REPLAYED = "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= %s::pg_lsn"
 
 logger = logging.getLogger(__name__)
 
 
 class Cooldown:
-    """What this process knows of the replica being away; it heals by itself."""
+    """Whether this process leaves the replica alone after a failure. It ends by itself."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -41,9 +41,10 @@ cooldown = Cooldown()
 
 
 def alias(*, patience_seconds: float) -> str:
-    """The database for a read of what was committed before this call: nobody misses what they have just written.
+    """The database for a read of everything that was committed before this call.
 
-    Waits up to `patience_seconds` for the replica. Inside a transaction only the primary sees what that has written.
+    Waits up to `patience_seconds` for the replica. Inside a transaction it is the primary: only that sees
+    uncommitted rows.
     """
     if REPLICA not in settings.DATABASES or cooldown.is_on or connections[DEFAULT_DB_ALIAS].in_atomic_block:
         return DEFAULT_DB_ALIAS

@@ -1,7 +1,7 @@
-"""The database guard: whose rows the statements of this thread may see, whatever they ask for.
+"""The database guard: which brands' rows the statements of this thread may see, whatever they select.
 
-PostgreSQL enforces it by row-level security (brands.isolation.policies). Here stands only what is wanted; the
-connection (core.db.postgresql) takes on role and scope before its next statement.
+PostgreSQL enforces it with row-level security (brands.isolation.policies). This module only holds the required
+scope; the connection (core.db.postgresql) sets the role and the scope before its next statement.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,12 +19,12 @@ OF_CUSTOMER, OF_BRAND, OF_STAFF = "its customer's", "its brand's", "its staff's 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The brands whose rows may be seen and written (none: nothing at all), and who asks, for they see themselves.
+    """The brands whose rows may be read and written (none if empty), and the user, who may always see their own row.
 
-    With a `customer_id`, of the rows that belong to a customer only theirs.
+    With a `customer_id`, only this customer's rows are visible in tables whose rows belong to customers.
     """
 
-    brand_ids: str  # as PostgreSQL writes an array
+    brand_ids: str  # as a PostgreSQL array literal
     user_id: str = ""
     customer_id: str = ""
 
@@ -33,7 +33,7 @@ _scope: ContextVar[Scope | None] = ContextVar("database_scope", default=None)
 
 
 def current() -> Scope | None:
-    """None outside of the guard: the application's own role, which sees all brands."""
+    """None outside the guard: the application's own role, which sees all brands."""
     return _scope.get()
 
 
@@ -60,16 +60,16 @@ def as_customer(brand_id: int, user_id: int) -> Iterator[None]:
 
 @contextmanager
 def brand_wide(why: str) -> Iterator[None]:
-    """Within `as_customer`: read what the brand does not show its customers, and say why. Filter by hand."""
-    assert why  # noqa: S101 - for whoever reads the call
+    """Within `as_customer`: read what the brand does not show its customers, and give the reason. Filter by hand."""
+    assert why  # noqa: S101 - for readers of the call
     scope = _scope.get()
     yield from _with(replace(scope, customer_id="") if scope else None)
 
 
 @contextmanager
 def disabled(why: str) -> Iterator[None]:
-    """Leave the guard for what has to know or write more, and say why. Keep the block short, and filter by hand."""
-    assert why  # noqa: S101 - for whoever reads the call
+    """Leave the guard to read or write more, and give the reason. Keep the block short, and filter by hand."""
+    assert why  # noqa: S101 - for readers of the call
     yield from _with(None)
 
 
@@ -82,7 +82,7 @@ def _with(scope: Scope | None) -> Iterator[None]:
 
 
 def marked(whose: str) -> Callable[[M], M]:
-    """Say of a view's method whose rows it reads and changes, for the test that looks for views without the guard."""
+    """Declare whose rows a view's method reads and changes, for the test that looks for views without the guard."""
 
     def mark(method: M) -> M:
         method.runs_under = whose  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ def marked(whose: str) -> Callable[[M], M]:
 
 
 def carried(chunks: Iterable[T]) -> Iterator[T]:
-    """Produce each of `chunks` in the current scope: a streamed answer is read after its view has returned."""
+    """Iterate over `chunks` in the current scope: a streamed answer is read after its view has returned."""
     scope, remaining = _scope.get(), iter(chunks)
     return iter(_next_under(scope, remaining), _END)
 

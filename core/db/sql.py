@@ -1,4 +1,4 @@
-"""Runs the hot path's hand-written statements: bound and planned by the server, once per connection."""
+"""Runs the hot path's hand-written statements: bound on the server, and planned once per connection."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,9 +17,9 @@ PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """What a caller adds to a statement that writes many items at once and names those it writes in a CTE `locked`.
+    """A CTE that a caller adds to a statement which writes many items at once and lists them in its CTE `locked`.
 
-    `statement` is one of its CTEs and takes `beside`, a JSON array of rows: each `item` with its `parameters`.
+    `statement` is the text of the CTE. It reads `beside`, a JSON array of rows: each `item` with its `parameters`.
     """
 
     statement: str
@@ -27,14 +27,14 @@ class Fragment:
 
 
 def rows(statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Every row of one statement; it joins the caller's transaction, else commits by itself."""
+    """Every row of one statement. Joins the caller's transaction, or else commits by itself."""
     return execute(statement, parameters, lambda cursor: cursor.fetchall())
 
 
 def execute(statement: str, parameters: Mapping[str, Any], fetch: Callable[[Any], Fetched]) -> Fetched:
-    """Run one statement, and return what `fetch` takes from the cursor.
+    """Run one statement, and return what `fetch` reads from the cursor.
 
-    Django's own cursors bind on the client, so PostgreSQL parses and plans each statement anew. This one binds on
+    Django's own cursors bind on the client, so PostgreSQL parses and plans each statement again. This one binds on
     the server, and psycopg prepares it (never behind PgBouncer: see DATABASES). Cast parameters in the statement:
     the server sees no Python types. Query logs and counters see it as any other statement.
     """
@@ -60,9 +60,9 @@ def execute(statement: str, parameters: Mapping[str, Any], fetch: Callable[[Any]
 
 @lru_cache(maxsize=1024)
 def numbered(statement: str) -> tuple[bytes, list[str]]:
-    """A statement with PostgreSQL's own $1 for each name, and the names in that order.
+    """The statement with PostgreSQL's own $1 for each name, and the names in that order.
 
-    psycopg does the same, but anew at each call where a statement is longer than 4,096 characters.
+    psycopg does the same, but on every call if a statement is longer than 4,096 characters.
     """
     names: dict[str, int] = {}
 

@@ -1,6 +1,6 @@
-"""Loads hand-written statements, one `.sql` file each, beside the module that runs it: `<topic>/sql/<verb_object>.sql`.
+"""Loads hand-written statements: `.sql` files next to the module that runs them, as `<topic>/sql/<verb_object>.sql`.
 
-A file begins with comments: why it is not left to the ORM (`hot`, `set` or `check`), what it returns and what it locks.
+A file begins with comments: why it does not use the ORM (`hot`, `set` or `check`), what it returns and its locks.
 """
 
 import dataclasses
@@ -14,15 +14,15 @@ PROJECT = Path(__file__).resolve().parent.parent.parent
 COMMENT = "--"
 Row = TypeVar("Row")
 
-# By the file's name: what it was loaded as, which a test plans; and the files that are parts of others.
+# Loaded statements by file name, which a test plans; and the files that are parts of others.
 LOADED: dict[str, str] = {}
 PARTS: set[str] = set()
 
 
 class Query(Generic[Row]):
-    """A statement with rows: `returns` makes one of a row's columns, in the statement's order.
+    """A statement that returns rows: `returns` converts a row's columns, in the statement's order.
 
-    The first time, the columns' names are compared with `fields`, of which the last may be left out.
+    The first run compares the columns' names with `fields`. Trailing fields may be missing.
     """
 
     def __init__(self, text: str, name: str, *, returns: Callable[..., Row], fields: Sequence[str]) -> None:
@@ -30,7 +30,7 @@ class Query(Generic[Row]):
         self._returns, self._fields, self._is_checked = returns, tuple(fields), False
 
     def all(self, **parameters: Any) -> list[Row]:
-        """Every row; joins the caller's transaction, else commits by itself."""
+        """Every row. Joins the caller's transaction, or else commits by itself."""
         returns = self._returns
         return [returns(*row) for row in sql.execute(self.text, parameters, self._fetch)]
 
@@ -51,24 +51,24 @@ class Query(Generic[Row]):
 
 
 class Command:
-    """A statement without rows."""
+    """A statement that returns no rows."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
 
     def run(self, **parameters: Any) -> int:
-        """Returns how many rows it changed; joins the caller's transaction, else commits by itself."""
+        """Returns how many rows it changed. Joins the caller's transaction, or else commits by itself."""
         return sql.execute(self.text, parameters, lambda cursor: int(cursor.rowcount))
 
 
 def query(path: str, *, returns: type[Row], **parts: str) -> Query[Row]:
-    """The statement in a file; each row becomes a `returns`, a dataclass whose first fields bear the columns' names."""
-    fields = [field.name for field in dataclasses.fields(returns)]  # type: ignore[arg-type] # what is none is an error
+    """The statement in a file; each row becomes a `returns`, a dataclass whose first fields have the columns' names."""
+    fields = [field.name for field in dataclasses.fields(returns)]  # type: ignore[arg-type] # others raise an error
     return Query(_load(path, parts), path, returns=returns, fields=fields)
 
 
 def query_values(path: str, column: str, **parts: str) -> Query[Any]:
-    """The statement in a file, for the values of its one column."""
+    """The statement in a file, which returns the values of one column."""
     return Query(_load(path, parts), path, returns=_value, fields=[column])
 
 
@@ -81,7 +81,7 @@ def command(path: str, **parts: str) -> Command:
 
 
 def part(path: str, **parts: str) -> str:
-    """The text of a file that is put into other statements as a whole CTE."""
+    """The text of a file that other statements include as a CTE."""
     PARTS.add(path)
     return _text(path, parts)
 

@@ -1,4 +1,4 @@
-"""How long a statement may take that waits for another transaction, or changes many rows."""
+"""Timeouts of statements that wait for another transaction, or change many rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +12,8 @@ SET_LONG_TIMEOUT = "SET LOCAL statement_timeout = '15min'"  # until the end of t
 
 
 def add_session_options(options: str) -> None:
-    """Have every connection that this process opens begin with these options of PostgreSQL. Behind PgBouncer, which
-    refuses them, the role or the database sets them."""
+    """Add PostgreSQL options to every connection that this process opens. PgBouncer rejects them: there, the role or
+    the database sets them."""
     for database in settings.DATABASES.values():
         if "options" in database["OPTIONS"]:
             database["OPTIONS"]["options"] += f" {options}"

@@ -1,4 +1,4 @@
-"""UUIDs that sort by the time at which they were made."""
+"""UUIDs that sort by creation time."""
 
 import os
 import time

@@ -1,1 +1,1 @@
-"""Fields of forms, whatever the form is about."""
+"""Form fields for any form."""

@@ -1,4 +1,4 @@
-"""Numbers, days and ids in forms take the digits 0 to 9 alone, though Python reads those of every script."""
+"""Numbers, days and ids in forms accept only ASCII digits, although Python parses those of every script."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 NUMERIC = (
-    forms.IntegerField,  # decimals and floats are its children
+    forms.IntegerField,  # decimals and floats are subclasses
     forms.ModelChoiceField,
     forms.TypedChoiceField,
     forms.DateField,
@@ -20,7 +20,7 @@ NUMERIC = (
 
 
 class AsciiDigits:
-    """Part of a form."""
+    """A mixin for forms."""
 
     def _clean_fields(self) -> None:
         super()._clean_fields()  # type: ignore[misc] # missing in the stubs

@@ -1,11 +1,11 @@
-"""Dates with times in forms: they say how they are written, and take a date alone."""
+"""Dates with times in forms: they show the expected format, and accept a date alone."""
 
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-WHOLE_DAY = ("00:00:00", "23:59:59")  # where no time is given: of what begins, and of what ends
+WHOLE_DAY = ("00:00:00", "23:59:59")  # the time if none is given: of a start, and of an end
 ENDS = {"ends_at", "valid_until"}
 DATE, TIME = _("YYYY-MM-DD"), _("HH:MM")
 BEGINS_SO = _("A date such as 2026-12-31 and a time such as 18:00. Without a time, 00:00 is used.")
@@ -13,7 +13,7 @@ ENDS_SO = _("A date such as 2026-12-31 and a time such as 18:00. Without a time,
 
 
 class MomentFormField(forms.SplitDateTimeField):
-    """A date and a time, in the zone that the page is in."""
+    """A date and a time, in the page's time zone."""
 
     def __init__(self, *, is_end: bool = False, **options: Any) -> None:
         self.time_left_out = WHOLE_DAY[is_end]

@@ -1,4 +1,4 @@
-"""What somebody types to search by: trimmed, and refused where it is too long or holds control characters."""
+"""Typed search text: trimmed, and rejected if it is too long or contains control characters."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ MAX_TYPED = 200
 
 
 def checked(typed: str, *, too_long: str, unprintable: str, details: dict[str, Any] | None = None) -> str:
-    """Without space around it. Raises Invalid with one of the sentences; `too_long` names `most`."""
+    """`typed` without surrounding space. Raises Invalid with one of the messages; `too_long` contains `%(most)s`."""
     typed = typed.strip()
     if len(typed) > MAX_TYPED:
         raise Invalid(too_long % {"most": MAX_TYPED}, details=details)

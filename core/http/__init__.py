@@ -1,1 +1,1 @@
-"""Calls to other people's servers."""
+"""Calls to third-party servers."""

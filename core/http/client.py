@@ -1,7 +1,7 @@
-"""Calls to other people's servers: one client that keeps a deadline, bounds what it reads, and stays off our network.
+"""Calls to third-party servers: one HTTP client that enforces a deadline, limits what it reads, and avoids our network.
 
-Addresses come from staff, so each is looked at where it counts: the address that is connected to is the one that was
-checked. No redirect is followed, no proxy of the environment is used, nothing is decompressed.
+Staff enter the addresses, so the check is made at connection time, on the very address that is connected to. No
+redirect is followed, no proxy of the environment is used, and nothing is decompressed.
 """
 
 import ipaddress
@@ -26,8 +26,8 @@ from httpcore import ConnectionPool, NetworkBackend, NetworkStream, SyncBackend
 MAX_ANSWER_BYTES = 100_000
 TIMEOUT_SECONDS = 10.0
 WRITTEN_AT_ONCE = 65_536
-# Sent with what events cause, and refused where it comes in: or an address that leads back here would never end.
-# RFC 8586 names the header.
+# Sent with calls that events cause, and rejected on incoming requests: an address that leads back here would loop for
+# ever. RFC 8586 names the header.
 LOOP_NAME = "loyalty-webhooks"
 LOOP = {"CDN-Loop": LOOP_NAME}
 
@@ -36,8 +36,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _deadline: ContextVar[float] = ContextVar("deadline", default=float("inf"))
 _encrypts: ContextVar[bool] = ContextVar("encrypts", default=True)
 
-# Python calls these global. They are not the internet: protocol assignments, relays and local translators, retired
-# site-local addresses, documentation, segment routing, and the address at which one cloud's machines find its agent.
+# Python calls these global, but they are not on the internet: protocol assignments, relays and local translators,
+# retired site-local addresses, documentation, segment routing, and the metadata address of one cloud's machines.
 NOT_PUBLIC = [
     ipaddress.ip_network(network)
     for network in (
@@ -54,12 +54,12 @@ NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class RequestFailedError(Exception):
-    """No whole answer came; the message says why, in words fit for a log that staff reads."""
+    """No complete answer was received. The message gives the reason and is fit for a log that staff read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server said; header names are lowercase. `cut`: there was more of the body."""
+    """The server's answer; header names are lowercase. `cut`: the body was longer."""
 
     status: int
     headers: Mapping[str, str]
@@ -67,7 +67,7 @@ class Answer:
     cut: bool = False
 
     def retry_after(self, *, at: datetime, at_most: timedelta) -> timedelta | None:
-        """How long the server wants to be left alone: seconds or a date, as RFC 9110 allows; else it has no wish."""
+        """How long the server asks to wait, in seconds or as a date, as RFC 9110 allows. None if it does not ask."""
         value = self.headers.get("retry-after", "").strip()
         try:
             if value.isascii() and value.isdigit():
@@ -93,12 +93,12 @@ def send(
     tls: ssl.SSLContext | None = None,
     anywhere: bool = False,
 ) -> Answer:
-    """One request and its whole answer within `timeout_seconds` in total; connections are kept between calls.
+    """Send one request and read the whole answer within `timeout_seconds` in total. Connections are kept between calls.
 
-    `cut`: of a body that is larger than `most_bytes` the beginning will do. `tls` brings a client certificate or own
-    authorities. `anywhere` is for addresses that the operator chose: any network will do, and plain http too, which
-    else is for settings.OUTGOING_PRIVATE_NETWORKS only. Raises RequestFailedError: refused or private address, no or
-    bad answer, one larger than `most_bytes`, too late.
+    `cut`: accept the beginning of a body that is larger than `most_bytes`. `tls` adds a client certificate or custom
+    authorities. `anywhere` is for addresses that the operator chose: it allows any network and plain http, which
+    otherwise only settings.OUTGOING_PRIVATE_NETWORKS allows. Raises RequestFailedError for a forbidden or private
+    address, a missing or bad answer, one larger than `most_bytes`, and a timeout.
     """
     all_headers = {"Accept-Encoding": "identity", **(headers or {})}
     tokens = _deadline.set(monotonic() + timeout_seconds), _encrypts.set(not url.lower().startswith("http:"))
@@ -124,7 +124,7 @@ def send(
         _encrypts.reset(tokens[1])
 
 
-# A port beyond 65535 overflows; a name or header that no request can hold is a ValueError.
+# A port beyond 65535 overflows; a name or header that does not fit into a request is a ValueError.
 FAILURES = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
@@ -140,7 +140,7 @@ def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def read_body(chunks: Iterable[bytes], most_bytes: int) -> tuple[bytes, bool]:
-    """At most so many bytes, and whether there were more."""
+    """At most `most_bytes` bytes, and whether there were more."""
     body = bytearray()
     for chunk in chunks:
         body += chunk
@@ -151,7 +151,7 @@ def read_body(chunks: Iterable[bytes], most_bytes: int) -> tuple[bytes, bool]:
 
 @lru_cache(maxsize=256)
 def pool(*, http2: bool, tls: ssl.SSLContext | None, anywhere: bool) -> ConnectionPool:
-    """A pool of connections; any thread may use it. A connection is used again only for the host it was made for."""
+    """A thread-safe connection pool. A connection is only reused for the host it was made for."""
     return ConnectionPool(
         ssl_context=tls or ssl.create_default_context(),
         http2=http2,
@@ -163,7 +163,7 @@ def pool(*, http2: bool, tls: ssl.SSLContext | None, anywhere: bool) -> Connecti
 
 
 def is_allowed(address: Address, *, encrypts: bool = True) -> bool:
-    """Whether we may connect: to settings.OUTGOING_PRIVATE_NETWORKS, or encrypted to a public address."""
+    """Whether a connection is allowed: to settings.OUTGOING_PRIVATE_NETWORKS, or encrypted to a public address."""
     if any(address in ipaddress.ip_network(network) for network in settings.OUTGOING_PRIVATE_NETWORKS):
         return True
     inner = embedded(address)
@@ -176,7 +176,7 @@ def is_public(address: Address) -> bool:
 
 
 def embedded(address: Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 one stands for: mapped, 6to4 or NAT64."""
+    """The IPv4 address that an IPv6 address embeds: mapped, 6to4 or NAT64."""
     if isinstance(address, ipaddress.IPv4Address):
         return None
     if address in NAT64:
@@ -185,16 +185,16 @@ def embedded(address: Address) -> ipaddress.IPv4Address | None:
 
 
 def addresses_of(host: str, port: int) -> list[Address]:
-    """What the name stands for now, within the deadline of the call, which the system's resolver does not know.
+    """Resolve the name within the call's deadline, which the system's resolver does not support.
 
-    Its thread ends by itself when the resolver gives up.
+    The resolving thread ends by itself when the resolver gives up.
     """
     answers: SimpleQueue[list[Any] | Exception] = SimpleQueue()
 
     def ask() -> None:
         try:
             answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+        except Exception as error:  # noqa: BLE001 - raised again in the waiting thread
             answers.put(error)
 
     Thread(target=ask, daemon=True, name="resolver").start()
@@ -208,7 +208,7 @@ def addresses_of(host: str, port: int) -> list[Address]:
 
 
 class SsrfGuardBackend(NetworkBackend):
-    """Connects to addresses that were checked, and nowhere else."""
+    """Connects only to addresses that were checked."""
 
     def __init__(self, *, anywhere: bool) -> None:
         self._inner = SyncBackend()
@@ -243,7 +243,7 @@ class SsrfGuardBackend(NetworkBackend):
 
 
 def reject_forbidden(host: str, addresses: Iterable[Address]) -> None:
-    """One address that may not be called is enough: which of them is taken is not in our hands."""
+    """Raises ConnectError if any of the addresses is forbidden: the connection may use any of them."""
     if not all(is_allowed(address) for address in addresses):
         raise httpcore.ConnectError(f"{host} is a private network address, which is never called")
     if not all(is_allowed(address, encrypts=_encrypts.get()) for address in addresses):
@@ -251,7 +251,7 @@ def reject_forbidden(host: str, addresses: Iterable[Address]) -> None:
 
 
 class DeadlineStream(NetworkStream):
-    """A connection on which no step outlives the deadline of the call, however slowly the other side drips."""
+    """A connection whose steps all end by the call's deadline, however slowly the other side sends."""
 
     def __init__(self, inner: NetworkStream) -> None:
         self._inner = inner
@@ -260,7 +260,7 @@ class DeadlineStream(NetworkStream):
         return self._inner.read(max_bytes, left(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Piece by piece: a reader that takes a little now and then would get all of the time for each."""
+        """Writes in pieces: a slow reader would otherwise get the full timeout for each."""
         sock: socket.socket = self._inner.get_extra_info("socket")
         remaining = memoryview(buffer)
         try:
@@ -285,7 +285,7 @@ class DeadlineStream(NetworkStream):
 
 
 def left(timeout: float | None) -> float:
-    """Seconds for one step: what is left of the call, `timeout` at most. Raises ReadTimeout when nothing is."""
+    """Seconds for one step: the call's remaining time, `timeout` at most. Raises ReadTimeout if none is left."""
     seconds = min(_deadline.get() - monotonic(), timeout if timeout is not None else TIMEOUT_SECONDS)
     if seconds <= 0:
         raise httpcore.ReadTimeout("the call took too long")

@@ -20,12 +20,12 @@ from core.uploads.keys import KeyFile
 
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ASSERTION_SECONDS = 3600
-EARLY_SECONDS = 120  # a token is not used that is about to end
+EARLY_SECONDS = 120  # a token is not used this shortly before it expires
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceAccount:
-    """Who asks Google; `project_id` only where it was read from the file."""
+    """The account that calls Google. `project_id` is only set if it was read from the file."""
 
     email: str
     private_key: str
@@ -34,7 +34,7 @@ class ServiceAccount:
 
 
 class NotGranted(Exception):
-    """Google's token server gave no token, but this `answer`."""
+    """Google's token server returned no token, but this `answer`."""
 
     def __init__(self, answer: client.Answer) -> None:
         super().__init__(f"Google's token server gave no token, but {answer.status}: {answer.body!r}"[:500])
@@ -42,8 +42,8 @@ class NotGranted(Exception):
 
 
 def read(content: bytes | str, *, field: str) -> ServiceAccount:
-    """From the JSON file of Google's console, as it is uploaded. Raises Invalid for the form's `field`, of a key of an
-    unusual size, too, so that none is stored; and Unavailable.
+    """Parse the JSON file of Google's console at upload. Raises Unavailable, and Invalid for the form's `field`, also
+    for a key of an unusual size, so that none is stored.
     """
     account = read_stored(content, field=field)
     unreadable = _("The private key in this file cannot be read.")
@@ -54,7 +54,7 @@ def read(content: bytes | str, *, field: str) -> ServiceAccount:
 
 
 def read_stored(content: bytes | str, *, field: str) -> ServiceAccount:
-    """From a file whose key was checked when it was uploaded, or is about to be. Raises Invalid for `field`."""
+    """Parse a file whose key was checked at upload, or will be checked next. Raises Invalid for `field`."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
@@ -77,13 +77,13 @@ def _wrong(field: str, text: str) -> Invalid:
 
 
 Name = tuple[str, str, ServiceAccount]
-# By the private key too: who knows no more than another brand's address and key id gets no token of theirs.
+# The private key is part of the name: knowing only another brand's address and key id must not yield its token.
 _tokens: dict[Name, tuple[str, float]] = {}
 _lock = Lock()
 
 
 def access_token(account: ServiceAccount, *, scope: str) -> str:
-    """A token for Google's APIs, kept by this process until shortly before it ends.
+    """A token for Google's APIs, cached by this process until shortly before it expires.
 
     Raises NotGranted and client.RequestFailedError.
     """
@@ -105,13 +105,13 @@ def access_token(account: ServiceAccount, *, scope: str) -> str:
 
 
 def discard_token(account: ServiceAccount, *, scope: str) -> None:
-    """Google refused it before its time."""
+    """Drop a cached token that Google rejected before it expired."""
     with _lock:
         _tokens.pop(_name(account, scope), None)
 
 
 def signed(claims: dict[str, Any], account: ServiceAccount) -> str:
-    """A JSON Web Token that the account vouches for."""
+    """A JSON Web Token signed by the account."""
     return jwt.encode(claims, _signer(account.private_key), algorithm="RS256", headers={"kid": account.key_id})
 
 
@@ -127,9 +127,9 @@ def _assertion(account: ServiceAccount, scope: str) -> str:
 
 @lru_cache(maxsize=64)
 def _signer(private_key: str) -> RSAPrivateKey:
-    """Of a usual size, which was checked when it was uploaded: none that takes long is stored."""
+    """The key's size was checked at upload: no key that takes long to use is stored."""
     key = keys.load(private_key)
-    assert isinstance(key, RSAPrivateKey)  # noqa: S101 - it was read as one when it was uploaded
+    assert isinstance(key, RSAPrivateKey)  # noqa: S101 - its type was checked at upload
     return key
 
 

@@ -1,4 +1,4 @@
-"""Signatures of what we send to other people's servers, as Standard Webhooks describes them (version 1.0.0)."""
+"""Signatures of requests to third-party servers, as Standard Webhooks defines them (version 1.0.0)."""
 
 import base64
 import hmac
@@ -9,7 +9,7 @@ from datetime import datetime
 from django.views.decorators.debug import sensitive_variables
 
 PREFIX = "whsec_"
-SECRET_BYTES = 32  # the standard asks for 24 to 64
+SECRET_BYTES = 32  # the standard requires 24 to 64
 
 
 def new_secret() -> str:
@@ -19,7 +19,7 @@ def new_secret() -> str:
 
 @sensitive_variables("secrets_in_use")
 def signed_headers(*, message_id: str, at: datetime, body: bytes, secrets_in_use: Sequence[str]) -> dict[str, str]:
-    """The three headers. Each secret signs, so that during a change of secrets the receiver may know either."""
+    """The three headers, signed with each secret: while secrets are rotated, the receiver may know either."""
     timestamp = str(int(at.timestamp()))
     content = f"{message_id}.{timestamp}.".encode() + body
     return {

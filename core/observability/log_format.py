@@ -1,4 +1,4 @@
-"""How a log line is written: as JSON or for people, with the ids of the work it tells of, without secrets."""
+"""Formats log lines, as JSON or for people, with the ids of the current work and without secrets."""
 
 import json
 import logging
@@ -8,8 +8,8 @@ from typing import Any
 
 from core.observability.tracing import ids
 
-# Secrets and personal data: neither is for a log, whatever an error's text quotes. A pattern begins where
-# a word does and takes it whole: a long address that somebody sends would else keep us busy for minutes.
+# Secrets and personal data must not reach a log, whatever an error's text quotes. A pattern begins at a word's start
+# and takes the whole word: otherwise a long address from a client would keep us busy for minutes.
 SECRETS = [
     (re.compile(r"(?<![\w-])eyJ[\w-]++\.[\w-]+(?:\.[\w-]*)?"), "<token>"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}"), r"\1 <secret>"),
@@ -22,24 +22,24 @@ SECRETS = [
     (re.compile(r"\b(?:hub|app)_[\w-]{20,}"), "<key>"),
     (re.compile(r"(?<![\w.+%-])[\w.+%-]++@[\w-]+(?:\.[\w-]+)+"), "<e-mail>"),
     (re.compile(r"(://[^\s:/@]*):[^\s/@]+@"), r"\1:<secret>@"),
-    # PostgreSQL quotes the row that it refused: names, addresses, positions.
+    # PostgreSQL quotes the row that it rejects: names, addresses, positions.
     (re.compile(r"(Failing row contains) \([^\n]*"), r"\1 <row>"),
     (re.compile(r"(Key \([^)\n]*\))=\([^\n]*?\)(?= |$|\n)"), r"\1=<values>"),
-    # What Django signed: value, time, signature. Links in mails are made of them, and open what they lead to.
+    # Text signed by Django: value, time, signature. Links in mails contain it, and it gives access to their target.
     (re.compile(r"(?<![\w:-])[\w.-]++:[\w-]{6}:[\w-]{43}(?![\w-])"), "<signed>"),
 ]
 NO_ROUTE = "(no route)"
 
 
 def cleaned(text: str) -> str:
-    """Without tokens, keys, passwords and e-mail addresses."""
+    """The text with tokens, keys, passwords and e-mail addresses replaced."""
     for pattern, instead in SECRETS:
         text = pattern.sub(instead, text)
     return text
 
 
 def belongs_to(record: logging.LogRecord) -> dict[str, str]:
-    """The ids of the work that the record tells of. Django tells of a refused request when its work is over."""
+    """The ids of the work that the record belongs to. Django logs a failed request after its work has ended."""
     if fields := {name: value for name, value in ids().items() if value}:
         return fields
     of_request = getattr(getattr(record, "request", None), "request_id", "")
@@ -53,7 +53,7 @@ def route_of(request: Any) -> str:
 
 
 class RoutesInsteadOfPaths(logging.Filter):
-    """For Django's loggers of refused requests. As a logger's filter it comes before every handler, Sentry's too."""
+    """For Django's loggers of failed requests. A logger's filter runs before every handler, including Sentry's."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request = getattr(record, "request", None)
@@ -61,15 +61,15 @@ class RoutesInsteadOfPaths(logging.Filter):
             paths = {request.path, request.path_info, request.get_full_path()}
             paths |= {
                 path.encode("unicode_escape").decode("ascii") for path in paths
-            }  # as Django's log_response has it
+            }  # as Django's log_response writes them
             record.args = tuple(route_of(request) if argument in paths else argument for argument in record.args)
         return True
 
 
 class ExpectedErrors(logging.Filter):
-    """For Django's loggers of requests: what was answered with 4xx is a warning in one line.
+    """For Django's loggers of requests: a 4xx response becomes a warning of one line.
 
-    Django tells of some of them as errors with a traceback; alerts on errors would ring for whoever sends nonsense.
+    Django logs some of them as errors with a traceback; invalid requests would then raise alerts on errors.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -77,11 +77,11 @@ class ExpectedErrors(logging.Filter):
             record.levelno, record.levelname = min(record.levelno, logging.WARNING), "WARNING"
             record.exc_info = record.exc_text = None
             if record.name.startswith("django.security."):
-                record.msg, record.args = "%s: %s", (record.name.rpartition(".")[2], route_of(record.request))  # type: ignore[attr-defined] # what log_response adds
+                record.msg, record.args = "%s: %s", (record.name.rpartition(".")[2], route_of(record.request))  # type: ignore[attr-defined] # added by log_response
         return True
 
 
-# Kinds of SuspiciousOperation: Django has a logger for each, and a logger's filter sees no other logger's records.
+# Kinds of SuspiciousOperation: Django has a logger for each, and a logger's filter does not see other loggers' records.
 SUSPICIOUS = (
     "SuspiciousOperation",
     "SuspiciousMultipartForm",
@@ -113,7 +113,7 @@ class Line(logging.Formatter):
 
 
 class JsonLine(logging.Formatter):
-    """One JSON object a line, for whatever collects logs."""
+    """One JSON object per line, for log collectors."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {

@@ -1,8 +1,8 @@
-"""What processes count for operators: of requests, scans, accruals and deliveries; over all processes of a host.
+"""Metrics for operators: requests, scans, accruals and deliveries, over all processes of a host.
 
-Each process counts in files of its own, mapped into memory, which whoever is asked adds up (prometheus_client's
-multiprocess mode). They belong to a slot, not to a process: who starts takes the lowest that is free and counts on from
-there. So what was counted never goes down, and there are never more files than processes at once.
+Each process counts in its own memory-mapped files, and a request for the metrics adds them up (prometheus_client's
+multiprocess mode). The files belong to a slot, not to a process: a starting process takes the lowest free slot and
+continues its counts. So counts never decrease, and there are never more files than concurrent processes.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ ACCRUAL_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 30, 300)
 
 
 class Slot:
-    """The number under which this process counts; none other on the same directory has it meanwhile."""
+    """The number under which this process counts. No other process with the same directory has it at the same time."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -38,19 +38,19 @@ class Slot:
         os.register_at_fork(after_in_child=self._leave)
 
     def __call__(self) -> int:
-        if self._number is None:  # at first, and in a child after a fork
+        if self._number is None:  # at the first call, and in a child after a fork
             self._number, self._lock = self._take()
         return self._number
 
     def _leave(self) -> None:
-        """In a child: the slot stays the parent's."""
+        """After a fork, in the child: the slot remains the parent's."""
         self._number = self._lock = None
 
     def _take(self) -> tuple[int, IO[bytes]]:
         for number in count():
             lock = (self.directory / f"slot_{number}.lock").open("ab")
             try:
-                # The kernel lets go of it however we end; a child of ours does not inherit it.
+                # The kernel releases the lock however the process ends; a child does not inherit it.
                 fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 lock.close()
@@ -62,14 +62,14 @@ class Slot:
 
 
 def reserve(file: Path) -> None:
-    """Room on the disk beforehand: a mapped file that finds none while it is written ends the process."""
+    """Allocate the disk space in advance: a full disk while a mapped file is written would kill the process."""
     with file.open("ab") as handle:
         if not handle.tell():
             os.posix_fallocate(handle.fileno(), 0, FILE_BYTES)
 
 
 class Instruments:
-    """Every counter and histogram. The label sets are bounded: routes, outcomes and kinds of our own."""
+    """Every counter and histogram. The label sets are bounded: routes, outcomes and kinds that the code defines."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.requests = Histogram(
@@ -127,9 +127,10 @@ _making = Lock()
 
 
 def instruments() -> Instruments:
-    """Made at the first count, so that commands which count nothing take no slot.
+    """Created at the first count, so that commands which count nothing take no slot.
 
-    The lock makes first callers wait: the kernel gives a slot twice to one process, which takes it back with either.
+    The lock makes concurrent first callers wait: the kernel grants a slot twice to one process, and closing either
+    file releases it.
     """
     with _making:
         return _instruments()
@@ -183,7 +184,7 @@ def scanned(*, outcome: str, reason: str) -> None:
 
 
 def credited(*, kind: str, seconds: float) -> None:
-    """Points were credited, so long after what they are for. A sender's clock that is ahead counts as no time."""
+    """Points were credited, `seconds` after the action that earned them. A sender's fast clock counts as 0 seconds."""
     _accrual(kind).observe(max(0.0, seconds))
 
 
@@ -193,31 +194,31 @@ def attempted(*, kind: str, result: str) -> None:
 
 
 def taken_from_queue(result: str) -> None:
-    """A message of the hub's queue was looked at."""
+    """A message of the hub's queue was processed."""
     instruments().queued.labels(result).inc()
 
 
 def turned_away(threads: str, reason: str) -> None:
-    """A request got no thread."""
+    """A request was turned away without a thread."""
     instruments().turned_away.labels(threads, reason).inc()
 
 
 def limit_reached(limit: str) -> None:
-    """A call was refused: `limit` is one of settings.RATE_LIMITS, or login_wait."""
+    """A call was rejected: `limit` is one of settings.RATE_LIMITS, or login_wait."""
     instruments().rejected.labels(limit).inc()
 
 
 def waited(threads: str, seconds: float) -> None:
-    """A request had to wait for its turn."""
+    """A request had to wait for a thread."""
     instruments().waits.labels(threads).observe(seconds)
 
 
 def swept(task: str) -> None:
-    """A regular task ran: a sign that beat and a worker are alive."""
+    """A periodic task ran: a sign that beat and a worker are alive."""
     instruments().sweeps.labels(task).inc()
 
 
 def collected() -> Iterator[Metric]:
-    """What all processes on settings.METRICS_DIR have counted."""
+    """The sums over all processes that use settings.METRICS_DIR."""
     if Path(settings.METRICS_DIR).is_dir():
         yield from multiprocess.MultiProcessCollector(None, settings.METRICS_DIR).collect()  # type: ignore[no-untyped-call]

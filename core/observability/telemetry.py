@@ -1,4 +1,4 @@
-"""Errors to Sentry and spans to OpenTelemetry, where a setting names who takes them; else neither is even imported."""
+"""Errors to Sentry and spans to OpenTelemetry, if a setting configures them; otherwise neither is even imported."""
 
 import os
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from core.observability import tracing
 from core.observability.log_format import NO_ROUTE, cleaned
 from core.observability.tracing import TraceContext
 
-# Of a request Sentry learns the method, and its route as the transaction: addresses, bodies, cookies and headers are
-# full of keys and people.
+# Sentry only receives a request's method, and its route as the transaction: addresses, bodies, cookies and headers
+# contain keys and personal data.
 SENT_OF_REQUESTS = {"method"}
 
 
@@ -39,11 +39,11 @@ def start_sentry() -> None:
 
 
 def harmless(event: dict[str, Any], _hint: dict[str, Any]) -> dict[str, Any]:
-    """What Sentry gets: with the ids of the work, without secrets and personal data."""
+    """The event for Sentry: with the ids of the work, without secrets and personal data."""
     event["tags"] = {**event.get("tags", {}), **tracing.ids()}
     if "request" in event:
         event["request"] = {name: value for name, value in event["request"].items() if name in SENT_OF_REQUESTS}
-    if event.get("transaction_info", {}).get("source") == "url":  # no route was found, so it is the path
+    if event.get("transaction_info", {}).get("source") == "url":  # no route matched, so it is the path
         event["transaction"] = NO_ROUTE
     event.pop("user", None)
     result: dict[str, Any] = scrubbed(event)
@@ -59,7 +59,7 @@ def scrubbed(value: Any) -> Any:
 
 
 def trace_of(request_id: str) -> int | None:
-    """The trace that a request and all that follows from it share, on whatever host: made of the request's id."""
+    """The trace id that a request and everything it causes share, on all hosts: derived from the request's id."""
     if not request_id:
         return None
     is_one = len(request_id) == 32 and set(request_id) <= set("0123456789abcdef") and set(request_id) != {"0"}
@@ -67,7 +67,8 @@ def trace_of(request_id: str) -> int | None:
 
 
 def spans() -> Callable[[TraceContext], AbstractContextManager[object]]:
-    """What opens a span for each request, event, job and message. The SDK reads its sampler and the service's name."""
+    """The function that opens a span for each request, event, job and message. The SDK reads its sampler and the
+    service's name from the environment."""
     os.environ.setdefault("OTEL_SERVICE_NAME", "loyalty")
     sdk = import_module("opentelemetry.sdk.trace")
     export = import_module("opentelemetry.sdk.trace.export")
@@ -94,7 +95,7 @@ def spans() -> Callable[[TraceContext], AbstractContextManager[object]]:
 
 
 class Span:
-    """The span of a piece of work, named when it is known what that was."""
+    """The span of a piece of work. It may be named later."""
 
     def __init__(self, work: TraceContext, tracer: Any, kind: Any) -> None:
         self.work = work

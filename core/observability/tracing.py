@@ -1,4 +1,4 @@
-"""Whose work the current thread does: the request and the event that its log lines, spans and new events name."""
+"""The trace context of the current thread: the request and the event that its log lines, spans and new events name."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -9,7 +9,7 @@ from typing import Self
 Ids = Mapping[str, str]
 
 _ids: ContextVar[Ids] = ContextVar("ids", default={})  # noqa: B039 - never changed, always replaced
-# What opens a span around each piece of work; core.observability.telemetry puts it here where somebody collects them.
+# Opens a span around each piece of work; core.observability.telemetry adds it if spans are collected.
 opened: "list[Callable[[TraceContext], AbstractContextManager[object]]]" = []
 
 
@@ -19,14 +19,14 @@ def ids() -> Ids:
 
 
 def request_id() -> str:
-    """The id of the request that the current work follows from, or "" where none does."""
+    """The id of the request that caused the current work, or "" if there is none."""
     return _ids.get().get("request_id", "")
 
 
 class TraceContext:
-    """`with TraceContext("event", request_id=..., event_id=...):` what happens inside is told under these ids.
+    """`with TraceContext("event", request_id=..., event_id=...):` logs and traces the block under these ids.
 
-    `name` is what a span is called by; it may be set when more is known.
+    `name` is the span's name; it may be set later.
     """
 
     __slots__ = ("_span", "_token", "ids", "kind", "name")

@@ -1,6 +1,6 @@
-"""Circuit breakers: a server that keeps failing is left alone for a while. One state for all workers, in Redis.
+"""Circuit breakers: a failing server is not called until a cooldown has passed. All workers share the state in Redis.
 
-While Redis is away nothing is held back.
+While Redis is away, all calls are allowed.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from typing import Any
 
 from core.redis.client import ask, command, run
 
-# KEYS: failures in a row, the rest. ARGV: how many open it, milliseconds that a probe has. Answers how long to wait.
+# KEYS: consecutive failures, the cooldown. ARGV: failures that open it, milliseconds for a probe. Returns the time to
+# wait.
 WAIT = """
 if tonumber(redis.call('get', KEYS[1]) or '0') < tonumber(ARGV[1]) then return 0 end
 local rest = redis.call('pttl', KEYS[2])
@@ -16,7 +17,7 @@ if rest > 0 then return rest end
 redis.call('set', KEYS[2], 1, 'PX', ARGV[2])
 return 0
 """
-# ARGV: how many open it, milliseconds of the first rest, of the longest, and until failures are forgotten.
+# ARGV: failures that open it, then milliseconds: first cooldown, longest cooldown, and until failures are forgotten.
 FAILED = """
 local failures = redis.call('incr', KEYS[1])
 redis.call('pexpire', KEYS[1], ARGV[4])
@@ -32,8 +33,8 @@ SLOW_SECONDS, SLOW_LASTS_SECONDS = 1.0, 60
 
 @dataclass(frozen=True, slots=True)
 class CircuitBreaker:
-    """Opens after `failures` in a row, for `cooldown_seconds` that double with each failure after. Then one call is let
-    through as a probe, which has `probe_seconds`; its end decides for all."""
+    """Opens after `failures` in a row, for `cooldown_seconds`, doubled by each further failure. Then one call passes as
+    a probe for up to `probe_seconds`; its result decides for all."""
 
     name: str
     failures: int = 5
@@ -42,13 +43,13 @@ class CircuitBreaker:
     probe_seconds: float = 15
 
     def wait(self) -> float:
-        """Seconds to leave the server alone; 0 says call now, and tell how it ended."""
+        """Seconds to leave the server alone. After 0, call it and report the result with `succeeded` or `failed`."""
         arguments = (self.failures, round(self.probe_seconds * 1000))
         milliseconds: int = ask(lambda: run(WAIT, self._keys, arguments)) or 0
         return milliseconds / 1000
 
     def failed(self) -> float:
-        """Seconds of rest that begin with this failure, if any."""
+        """Record a failure. Returns the seconds of the cooldown that it starts, or 0."""
         longest = round(self.max_cooldown_seconds * 1000)
         lifetime = longest + RESET_AFTER_SECONDS * 1000
         arguments = (self.failures, round(self.cooldown_seconds * 1000), longest, lifetime)
@@ -59,7 +60,7 @@ class CircuitBreaker:
         ask(lambda: command("DEL", *self._keys))
 
     def failures_now(self) -> int:
-        """How many calls failed in a row."""
+        """The number of consecutive failures."""
         result: Any = ask(lambda: command("GET", self._keys[0]))
         return int(result or 0)
 
@@ -67,12 +68,12 @@ class CircuitBreaker:
         return self.failures_now() >= self.failures
 
     def took(self, seconds: float) -> None:
-        """Remember for a minute that a call took long."""
+        """Remember a slow call for a minute."""
         if seconds > SLOW_SECONDS:
             ask(lambda: command("SET", self._slow, 1, "EX", SLOW_LASTS_SECONDS))
 
     def is_slow(self) -> bool:
-        """Whether a call took long within the last minute: such servers may keep a part of the senders waiting only."""
+        """Whether a call was slow within the last minute: such servers may only occupy a part of the senders."""
         return bool(ask(lambda: command("EXISTS", self._slow)))
 
     @property

@@ -1,4 +1,4 @@
-"""The connection to Redis: its commands, its scripts, and what happens while it is away."""
+"""The connection to Redis: its commands, its scripts, and its outage state."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ from django.conf import settings
 from redis.maint_notifications import MaintNotificationsConfig
 
 logger = logging.getLogger(__name__)
-PAUSE_SECONDS = 1  # after a failure Redis is left alone so long: each try may cost a whole timeout
+PAUSE_SECONDS = 1  # after a failure Redis is not tried for this long: each attempt may cost a whole timeout
 WARN_SECONDS = 30
 
 T = TypeVar("T")
 
 
 class OutageState:
-    """What this process knows of Redis being away; it heals by itself."""
+    """Whether this process leaves Redis alone after a failure. It ends by itself."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -43,7 +43,7 @@ outage = OutageState()
 
 
 def ask(question: Callable[[], T]) -> T | None:
-    """What Redis answers, or None while it does not."""
+    """Run a call to Redis. Returns its result, or None while Redis is away."""
     if outage.is_on:
         return None
     try:
@@ -55,13 +55,13 @@ def ask(question: Callable[[], T]) -> T | None:
 
 
 def disconnect() -> None:
-    """What is asked after an outage goes to whoever is behind the address then: a master that was made a replica
-    keeps its connections, and refuses every write on them."""
+    """Close idle connections, so that later calls go to the server that then has the address. A master that became a
+    replica keeps its connections, and rejects every write on them."""
     client().connection_pool.disconnect(inuse_connections=False)
 
 
 def run(script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
-    """What a Lua script answers, which Redis keeps under its hash."""
+    """Run a Lua script, which Redis caches by its hash."""
     try:
         return command("EVALSHA", digest(script), len(keys), *keys, *arguments)
     except redis.exceptions.NoScriptError:
@@ -74,9 +74,9 @@ def digest(script: str) -> str:
 
 
 def command(*arguments: Any) -> Any:
-    """What Redis answers to one command. The pool renews connections that are dead, or those of a fork's parent.
+    """Run one command. The pool renews dead connections, and those of a fork's parent.
 
-    A scan waits for two of these, and execute_command() of redis-py takes half as much processor time again.
+    A scan waits for two of these, and redis-py's execute_command() takes half as much processor time again.
     """
     pool = client().connection_pool
     connection = pool.get_connection()
@@ -93,12 +93,12 @@ def client() -> redis.Redis:
 
 @lru_cache(maxsize=4)
 def client_at(url: str) -> redis.Redis:
-    """A client that gives up soon: a customer waits for each answer."""
+    """A client with a short timeout: a customer waits for each answer."""
     pool = redis.ConnectionPool.from_url(
         url,
         socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
-        # Else the pool takes connections that have something to read, such as an answer nobody waited for.
+        # Otherwise the pool takes connections with unread data, such as an answer that was not waited for.
         maint_notifications_config=MaintNotificationsConfig(enabled=False),
     )
     return redis.Redis(connection_pool=pool)

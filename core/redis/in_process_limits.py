@@ -1,7 +1,7 @@
-"""Limits while Redis is away: each process counts for itself, in memory, and lets a part of the limit pass.
+"""Limits while Redis is away: each process counts for itself, in memory, and allows a part of the limit.
 
-A token bucket per key: it holds SHARE of what the limit allows and fills up over the limit's time. With a few processes
-a host lets no more pass than with Redis; what was counted there is not known here.
+Each key has a token bucket that holds 1/SHARE of the limit and refills over the limit's period. With a few
+processes, a host allows no more than with Redis. What Redis had counted is not known here.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ SHARE = 4  # a quarter of the limit, one call at least
 MAX_KEYS = 20_000
 
 _lock = Lock()
-# By key: how full the bucket is, and when that was so. The keys that were used last stand at the end.
+# By key: the bucket's level, and when it had that level. The most recently used keys are at the end.
 _buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
 
@@ -34,7 +34,7 @@ def hit(key: str, amount: int, seconds: int) -> None:
 
 
 def clear() -> None:
-    """Forget everything, as a process that has just started."""
+    """Reset to the state of a new process."""
     with _lock:
         _buckets.clear()
 

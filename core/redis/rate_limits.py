@@ -1,7 +1,7 @@
-"""How often somebody may call: counters in Redis that hold exactly, over all threads, processes and hosts.
+"""Rate limits: counters in Redis that are exact over all threads, processes and hosts.
 
-Without Redis each process counts for itself and lets less pass (`core/redis/in_process_limits.py`); names in
-FAIL_CLOSED are refused.
+Without Redis each process counts for itself and allows less (`core/redis/in_process_limits.py`); names in
+FAIL_CLOSED are rejected.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from core.redis import in_process_limits
 from core.redis.client import PAUSE_SECONDS, ask, client_at, run
 from core.web.client_address import NETWORK_BITS
 
-# Where passwords are tried, or other brands' prefixes, an hour without Redis must not become an hour of free guesses.
+# Limits against guessing passwords or other brands' prefixes: an hour without Redis must not allow unlimited guesses.
 FAIL_CLOSED = {
     "login",
     "login_address",
@@ -36,12 +36,12 @@ FAIL_CLOSED = {
     "account_mail_address",
     "fake_report",
 }
-SITE_BITS = 48  # what a company is given: 65,536 such networks
-NETWORK_SHARE = 10  # one network makes at most a tenth of the calls with a brand's app keys
-SITE_FACTOR = 4  # so much of what one network may, all networks of a site may together
+SITE_BITS = 48  # what a company usually gets: 65,536 networks of /64
+NETWORK_SHARE = 10  # one network may make at most a tenth of the calls with a brand's app keys
+SITE_FACTOR = 4  # all networks of a site together may make this many times the calls of one
 
-# Moving windows, as the library's own script has them. ARGV: now, and the amount and seconds of each. Answers the
-# milliseconds to wait, 0 for a call that was counted, and which window says so; a call that one refuses counts in none.
+# Moving windows, as in the library's own script. ARGV: now, and the amount and seconds of each. Returns the
+# milliseconds to wait (0 for a counted call) and the deciding window. A rejected call counts in no window.
 HIT = """
 local now = tonumber(ARGV[1])
 for number, key in ipairs(KEYS) do
@@ -61,10 +61,10 @@ return {0, 0}
 
 
 def hit(name: str, *identifiers: object) -> None:
-    """Count one call against the limit `name` of settings.RATE_LIMITS, for whom `identifiers` name together.
+    """Count one call against the limit `name` of settings.RATE_LIMITS, for the combination of `identifiers`.
 
-    An IPv6 network among them counts for its site too. Raises RateLimited, which says when the next call will pass; and
-    Unavailable for FAIL_CLOSED names without Redis.
+    An IPv6 network among them also counts for its site. Raises RateLimited with the time until the next call is
+    allowed, and Unavailable for FAIL_CLOSED names without Redis.
     """
     item = limit(name)
     _hit(name, item, identifiers)
@@ -88,9 +88,9 @@ def _hit(name: str, item: RateLimitItem, identifiers: Sequence[object]) -> None:
 def hit_brand(brand_id: int, *, app_in: str = "", counted_as: str = "") -> None:
     """Count one call with a key of the brand, in one round trip. Raises RateLimited.
 
-    `app_in` is the network that a call with an app key comes from. Anybody may read such a key, so these calls count
-    apart from those of hubs, and a network has a part of them. `counted_as` names another limit of the brand that the
-    call counts against too, as `hit(counted_as, brand_id)` would.
+    `app_in` is the network that a call with an app key comes from. Anyone can read such a key, so these calls count
+    separately from those of hubs, and each network gets a part of them. `counted_as` names another limit of the
+    brand that the call also counts against, as `hit(counted_as, brand_id)` would.
     """
     item = limit("brand")
     amounts = _app_windows(item, brand_id, app_in) if app_in else {window_key(item, "brand", brand_id): item.amount}
@@ -109,7 +109,7 @@ def hit_brand(brand_id: int, *, app_in: str = "", counted_as: str = "") -> None:
 
 
 def _app_windows(item: RateLimitItem, brand_id: int, network: str) -> dict[str, int]:
-    """The amounts by key, the narrowest first."""
+    """The allowed amounts by key, the narrowest first."""
     part = max(1, item.amount // NETWORK_SHARE)
     site = site_of(network)
     amounts = {
@@ -121,7 +121,7 @@ def _app_windows(item: RateLimitItem, brand_id: int, network: str) -> dict[str, 
 
 
 def wait_seconds(item: RateLimitItem, *identifiers: str) -> int:
-    """Until the oldest counted call leaves the window and the next one passes."""
+    """Seconds until the oldest counted call leaves the window and the next one is allowed."""
     window = ask(lambda: limiter().get_window_stats(item, *identifiers))
     return max(1, ceil(window.reset_time - time())) if window else PAUSE_SECONDS
 
@@ -131,13 +131,13 @@ def limit(name: str) -> RateLimitItem:
 
 
 def window_key(item: RateLimitItem, *identifiers: object) -> str:
-    """As the library calls it, which counts in the same window."""
+    """The library's key, so that both count in the same window."""
     return f"{RedisStorage.PREFIX}:{item.key_for(*map(str, identifiers))}"
 
 
 @lru_cache(maxsize=4_096)
 def site_of(network: str) -> str:
-    """The site that an IPv6 network, as `client_address` says it, lies in; empty for anything else."""
+    """The site of an IPv6 network as `client_address` writes it. Empty for anything else."""
     prefix = "address:" if network.startswith("address:") else ""
     address, _, bits = network.removeprefix(prefix).partition("/")
     try:

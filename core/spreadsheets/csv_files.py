@@ -1,4 +1,4 @@
-"""Spreadsheet files: cells that no spreadsheet takes for a formula, and uploaded CSVs read as a stream of rows."""
+"""Spreadsheet files: cells that no spreadsheet interprets as a formula, and uploaded CSVs read as a stream of rows."""
 
 import codecs
 import csv
@@ -14,18 +14,18 @@ from django.utils.translation import gettext_lazy
 from core.errors import Invalid
 from core.numbers import grouped
 
-# Spaces and zero-width marks that spreadsheets skip before they decide whether a cell is a formula.
+# Spaces and zero-width characters that spreadsheets skip before they decide whether a cell is a formula.
 _SKIPPED = r"\u0020\u00a0\u00ad\u1680\u180e\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff"
-# = + - @ TAB CR LF | % and the full-width = + - @ (OWASP, ASVS 5.0 1.2.10); written so that SQL takes them too.
+# = + - @ TAB CR LF | % and the full-width = + - @ (OWASP, ASVS 5.0 1.2.10), in a notation that SQL accepts, too.
 _DANGEROUS = r"\u003d\u002b\u002d\u0040\u0009\u000d\u000a\u007c\u0025\uff1d\uff0b\uff0d\uff20"
-# Quotes in front count: a text that begins with a quote of its own must come back with it.
+# Leading quotes count: a text that begins with a quote of its own must be read back with it.
 _NEEDS_QUOTE = re.compile(f"'*[{_SKIPPED}]*[{_DANGEROUS}\x00]")
 
 FIELD_LIMIT = 10_000  # characters of one cell
 ROW_LIMIT = 100_000  # characters of one row, so that a file without line ends takes no more memory than another
 CHUNK = 64 * 1024
 DELIMITERS = ",;\t"
-INVALID = gettext_lazy("Invalid CSV format")  # the specification's words
+INVALID = gettext_lazy("Invalid CSV format")  # the text that the specification prescribes
 ADVICE = gettext_lazy("Save it as CSV (UTF-8) and upload that.")
 SIGNATURES = {
     b"\x89PNG": gettext_lazy("a PNG image"),
@@ -42,37 +42,37 @@ BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", 
 
 
 class Unreadable(Invalid):
-    """A file that is no CSV we can read; the message says where and what to do."""
+    """A file that cannot be read as CSV; the message says where and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one row and the line of the file on which it begins, from 1."""
+    """The cells of one row, and the file's line on which it begins, from 1."""
 
     line: int
     values: list[str]
 
 
 def neutral(text: str) -> str:
-    """`text` as a cell that spreadsheets show and never compute: quoted where it could be a formula."""
+    """`text` as a cell that spreadsheets show and never evaluate: quoted if it could be a formula."""
     return f"'{text}" if _NEEDS_QUOTE.match(text) else text
 
 
 def restored(text: str) -> str:
-    """What `neutral` was given: exactly one quote in front of a possible formula is taken off."""
+    """Undo `neutral`: remove exactly one quote in front of a possible formula."""
     return text[1:] if text.startswith("'") and _NEEDS_QUOTE.match(text) else text
 
 
 def neutral_sql(column: str) -> str:
-    """`neutral` as a PostgreSQL expression over the text expression `column`. It holds no percent sign."""
+    """`neutral` as a PostgreSQL expression for the text expression `column`. It contains no percent sign."""
     return f"CASE WHEN {column} ~ '^''*[{_SKIPPED}]*[{_DANGEROUS}]' THEN '''' || {column} ELSE {column} END"
 
 
 def read(file: IO[bytes]) -> Iterator[Row]:
-    """The rows of a CSV, blank ones left out, the header first, in memory that does not grow with the file.
+    """The rows of a CSV without blank ones, the header first, in memory that does not grow with the file.
 
-    UTF-8, or UTF-16 with a byte order mark; commas, semicolons or tabs, as the header has them; any line ends.
-    Raises Unreadable, perhaps only after many rows.
+    UTF-8, or UTF-16 with a byte order mark; commas, semicolons or tabs, as in the header; any line ends. Raises
+    Unreadable, possibly after many rows.
     """
     lines = _Lines(file)
     header = lines.peek()
@@ -116,20 +116,20 @@ class _Lines(Iterator[str]):
     """The lines of a file, decoded, each ending in LF."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        self.number = 0  # lines given out so far
+        self.number = 0  # lines returned so far
         self._row = (0, 0)  # characters of the current row, and its first line
         self._lines = self._split(file)
         self._ahead: list[str] = []
 
     def peek(self) -> str:
-        """The first line, which is still given out."""
+        """The first line, without consuming it."""
         first = next(self._lines, None)
         if first is not None:
             self._ahead.append(first)
         return first or ""
 
     def begin_row(self) -> int:
-        """Say that a row begins here. Returns its line."""
+        """Mark the start of a row. Returns its line number."""
         self._row = (0, self.number + 1)
         return self.number + 1
 
@@ -169,7 +169,7 @@ def _decoded(file: IO[bytes]) -> Iterator[str]:
     chunk = chunk[len(mark) :]
     while True:
         try:
-            # The type stubs know only of text here; it takes what its decoder takes.
+            # The type stubs only allow text here, but the decoder takes bytes.
             text = decoder.decode(cast("str", chunk), final=not chunk)
         except UnicodeDecodeError as error:
             line = ended + 1 + _line_ends(error.object[: error.start], encoding)
@@ -194,7 +194,7 @@ def _undecodable(line: int, position: int, encoding: str) -> str:
 
 def _check_signatures(beginning: bytes) -> None:
     for signature, kind in SIGNATURES.items():
-        # Two letters could begin a text; what follows them in an archive could not.
+        # The two letters "PK" could begin a text; what follows them in an archive could not.
         if beginning.startswith(signature) and not (signature == b"PK" and beginning[2:3] not in b"\1\3\5\7"):
             message = _("this is %(kind)s, not a CSV.") % {"kind": kind}
             raise Unreadable(f"{INVALID}: {message} {ADVICE}")

@@ -1,4 +1,4 @@
-"""Reports: their columns, the formats of their files, and how they become CSV and XLSX."""
+"""Reports: their columns, their file formats, and their conversion to CSV and XLSX."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Format(models.TextChoices):
 
 
 class ReportFormat(models.TextChoices):
-    """For people too: a PDF cannot be read back."""
+    """The last is for people: a PDF cannot be read back."""
 
     CSV = "csv", "CSV"
     XLSX = "xlsx", "Excel (XLSX)"
@@ -26,12 +26,12 @@ class ReportFormat(models.TextChoices):
 
 
 class Column(Enum):
-    """What a column holds, and so how it is written."""
+    """A column's type, which decides how it is written."""
 
     TEXT = "text"
     MOMENT = "moment"  # ISO 8601 in the brand's zone, with its offset
     DAY = "day"
-    NUMBER = "number"  # whole where whole
+    NUMBER = "number"  # without a fraction if whole
 
     def sql(self, name: str, *, csv: bool) -> str:
         if self is Column.MOMENT:
@@ -45,7 +45,7 @@ class Column(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The columns of a file, and for each the field or expression of a QuerySet that fills it."""
+    """The columns of a file, each with the field or expression of a QuerySet that fills it."""
 
     name: str
     columns: dict[str, tuple[Column, Any]]
@@ -55,21 +55,22 @@ class Report:
         return [name for name, (column, _) in self.columns.items() if column is Column.NUMBER]
 
     def statement(self, rows: QuerySet[Any], *, csv: bool) -> tuple[str, tuple[Any, ...]]:
-        """SELECT of these columns, in their order, with its parameters. Raises EmptyResultSet where no row can be."""
+        """The SELECT of these columns, in their order, with its parameters. Raises EmptyResultSet if no row can
+        match."""
         fillings = {f"out_{name}": filling for name, (_, filling) in self.columns.items()}
         picked = rows.select_related(None).annotate(**fillings).values_list(*fillings)
         inner, parameters = picked.query.sql_with_params()
         outer = ", ".join(column.sql(name, csv=csv) for name, (column, _) in self.columns.items())
         names = ", ".join(self.columns)
-        # Names from the dictionaries below and what the ORM compiled; values travel as parameters.
+        # Names from the dictionaries below and the ORM's compiled SQL; values are passed as parameters.
         return f"SELECT {outer} FROM ({inner}) AS report ({names})", parameters  # noqa: S608
 
 
 def write_csv(file: IO[bytes], report: Report, lines: Iterator[Any]) -> int:
-    """PostgreSQL sends a message per row, quoted and neutral already."""
+    """Copy the rows as PostgreSQL sends them, one message each, already quoted and neutralised."""
     file.write(f"{','.join(report.columns)}\n".encode())
     number = 0
-    for number, line in enumerate(lines, 1):  # noqa: B007 - the last number is the answer
+    for number, line in enumerate(lines, 1):  # noqa: B007 - the last number is the result
         file.write(line)
     return number
 
@@ -77,6 +78,6 @@ def write_csv(file: IO[bytes], report: Report, lines: Iterator[Any]) -> int:
 def write_xlsx(file: IO[bytes], report: Report, rows: Iterator[Any]) -> int:
     number = 0
     with Workbook(file, columns=list(report.columns), numbers=report.numbers) as workbook:
-        for number, row in enumerate(rows, 1):  # noqa: B007 - the last number is the answer
+        for number, row in enumerate(rows, 1):  # noqa: B007 - the last number is the result
             workbook.add(row)
     return number

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import IO, Self
 
-ROWS_PER_SHEET = 1_048_576  # ECMA-376's and Excel's limit, the header's row included
-CHUNK = 256 * 1024  # characters that go to the archive at once
-# XML allows no other control characters; Excel writes them, and what looks like it, as _xHHHH_.
+ROWS_PER_SHEET = 1_048_576  # the limit of ECMA-376 and Excel, including the header row
+CHUNK = 256 * 1024  # characters written to the archive at once
+# XML allows no other control characters; Excel writes them, and text that looks like it, as _xHHHH_.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _SPECIAL = re.compile("[&<>_\x00-\x08\x0b-\x1f\ufffe\uffff]")
 
@@ -18,7 +18,7 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 SHEET_BEGINS = f'{XML}<worksheet xmlns="{MAIN}"><sheetData>'
 SHEET_ENDS = "</sheetData></worksheet>"
-# Format 1 is text that stays text when it is edited: what the leading ' does that Excel shows in its formula bar.
+# Format 1 is text that stays text when edited: the effect of the leading ' in Excel's formula bar.
 STYLES = (
     f'{XML}<styleSheet xmlns="{MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
     '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill>'
@@ -31,7 +31,7 @@ STYLES = (
 
 
 class Workbook:
-    """A context manager that writes an XLSX into `file`: `columns` in every sheet's first row, then `add`ed rows.
+    """A context manager that writes an XLSX into `file`: `columns` as every sheet's first row, then `add`ed rows.
 
     Cells of columns named in `numbers` are numbers, all others are text; none is ever a formula.
     """
@@ -82,7 +82,7 @@ class Workbook:
 
     def _begin_sheet(self) -> None:
         self._sheets += 1
-        # The size is unknown until the sheet ends: room for more than 2 GB must be made before.
+        # The size is unknown until the sheet ends, so space for more than 2 GB must be reserved first.
         self._sheet = self._archive.open(f"xl/worksheets/sheet{self._sheets}.xml", "w", force_zip64=True)
         self._row = 1
         titles = "".join(
@@ -109,7 +109,7 @@ class Workbook:
         self._parts, self._waiting = [], 0
 
     def _describe(self) -> None:
-        """The parts that say what the archive holds."""
+        """Write the parts that describe the archive's content."""
         numbers = range(1, self._sheets + 1)
         spreadsheet = "application/vnd.openxmlformats-officedocument.spreadsheetml"
         kinds = "".join(
@@ -143,7 +143,7 @@ class Workbook:
 
 
 def column_letters(place: int) -> str:
-    """What a spreadsheet calls a column, the first at 0: A to Z, then AA."""
+    """A spreadsheet's letters for a column, counted from 0: A to Z, then AA."""
     before, letter = divmod(place, 26)
     return (column_letters(before - 1) if before else "") + chr(ord("A") + letter)
 

@@ -1,4 +1,4 @@
-"""Uploaded XLSX files read as rows of text, within limits that no archive can talk its way around."""
+"""Uploaded XLSX files read as rows of text, within limits that no archive can circumvent."""
 
 import re
 import zipfile
@@ -27,17 +27,17 @@ _ROW_NUMBER = re.compile("[1-9][0-9]{0,6}$")
 
 
 class UnreadableWorkbook(Unreadable):
-    """A file that is not an XLSX we can read; the message says where and what to do."""
+    """A file that cannot be read as XLSX; the message says where and what to do."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"{INVALID}: {problem}")
 
 
 def read(file: IO[bytes]) -> Iterator[Row]:
-    """The rows of the first sheet, blank ones left out, with the sheet's own row numbers.
+    """The rows of the first sheet without blank ones, with the sheet's own row numbers.
 
-    Numbers come as plain decimals, booleans as TRUE and FALSE. Raises UnreadableWorkbook, for formulas and error values
-    too, perhaps only after many rows.
+    Numbers come as plain decimals, booleans as TRUE and FALSE. Raises UnreadableWorkbook, also for formulas and
+    error values, possibly after many rows.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -69,7 +69,7 @@ def _rows(archive: zipfile.ZipFile) -> Iterator[Row]:
 
 
 def _first_sheet(archive: zipfile.ZipFile, names: set[str]) -> str:
-    """The part that holds the sheet that stands first in the workbook."""
+    """The part that holds the workbook's first sheet."""
     workbook, relations = _Attributes("sheet"), _Attributes("Relationship")
     for name, handler in ((WORKBOOK, workbook), (RELATIONS, relations)):
         if name not in names:
@@ -99,7 +99,7 @@ def _parse(archive: zipfile.ZipFile, name: str, handler: Any) -> Iterator[None]:
     with archive.open(name) as part:
         while chunk := part.read(CHUNK):
             read += len(chunk)
-            if read > MAX_PART_BYTES:  # whatever the archive's directory said
+            if read > MAX_PART_BYTES:  # whatever size the archive's directory claimed
                 raise too_large
             parser.Parse(chunk, False)  # noqa: FBT003 - expat takes no keywords
             yield
@@ -138,7 +138,7 @@ class _Attributes:
 
 
 class _Texts:
-    """Collects what stands in `t` elements, phonetic readings left out."""
+    """Collects the text of `t` elements, without phonetic readings."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -161,7 +161,7 @@ class _Texts:
 
     def _add(self, text: str) -> None:
         self._length += len(text)
-        if self._length <= ROW_LIMIT:  # a cell that is longer is rejected by its own limit
+        if self._length <= ROW_LIMIT:  # a longer cell is rejected by its own limit
             self._parts.append(text)
 
     def _take(self) -> str:
@@ -171,7 +171,7 @@ class _Texts:
 
 
 class _SharedTexts(_Texts):
-    """The table of texts that cells refer to by number."""
+    """The table of texts that cells refer to by index."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class _SharedTexts(_Texts):
 
 
 class _Sheet(_Texts):
-    """The rows of a sheet; `take` gives those that have ended."""
+    """The rows of a sheet; `take` returns the completed ones."""
 
     def __init__(self, shared: list[str]) -> None:
         super().__init__()
@@ -278,7 +278,7 @@ class _Sheet(_Texts):
 
 
 def _number_of(letters: str) -> int:
-    """A is 1, AA is 27."""
+    """The number of a column's letters: A is 1, AA is 27."""
     number = 0
     for letter in letters:
         number = number * 26 + ord(letter) - 64
@@ -286,7 +286,7 @@ def _number_of(letters: str) -> int:
 
 
 def _plain_number(text: str) -> str:
-    """A number as people type it: Excel writes 4.0E12 and 0.10000000000000001. Anything else stays as it is."""
+    """A number as people type it: Excel writes 4.0E12 and 0.10000000000000001. Other text is returned unchanged."""
     try:
         value = float(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Uploads that could take a process's memory or time: read by programs of their own, within bounds."""
+"""Uploads that could exhaust a process's memory or time: read by separate programs, within limits."""

@@ -1,4 +1,4 @@
-"""Programs that read uploads: each run is a process of its own, so what it takes is never the web process's."""
+"""Programs that read uploads: each run is a process of its own, so it never uses the web process's memory or time."""
 
 import subprocess
 import sys
@@ -10,14 +10,14 @@ from types import ModuleType
 from core.db import row_guard
 from core.errors import Unavailable
 
-TURN_SECONDS = 10  # that an upload waits while others are read
+TURN_SECONDS = 10  # the longest that an upload waits while others are read
 
 
 class BoundedProgram:
-    """A module that is run as a program, for `seconds` at most; it sets bounds to its own memory and work.
+    """A module that runs as a program, for `seconds` at most; it limits its own memory and work.
 
-    Of a web process's threads one runs it at a time, and of a brand's one at a time waits for that: a brand that
-    uploads much, and what takes long, keeps another waiting for one run, not for all of them.
+    A web process runs it in one thread at a time, and of each brand one thread at a time waits for that. So a brand
+    with many or slow uploads delays another brand by one run, not by all of them.
     """
 
     def __init__(self, module: ModuleType, *, seconds: float) -> None:
@@ -27,9 +27,9 @@ class BoundedProgram:
         self.turns_of_brands: dict[str, Lock] = {}  # by the brands that the database guard names
 
     def run(self, *arguments: str, content: bytes, busy: str) -> bytes:
-        """What the program answers to `content`; where it is stopped, what it answered until then.
+        """The program's output for `content`; if it is stopped, its output until then.
 
-        Raises Unavailable with the message `busy` where the turn does not come.
+        Raises Unavailable with the message `busy` if the turn does not come in time.
         """
         scope, until = row_guard.current(), monotonic() + TURN_SECONDS
         of_brands = self.turns_of_brands.setdefault(scope.brand_ids if scope else "", Lock())
@@ -41,7 +41,7 @@ class BoundedProgram:
             return self._run(arguments, content)
 
     def _run(self, arguments: tuple[str, ...], content: bytes) -> bytes:
-        command = [sys.executable, "-I", self.path, *arguments]  # -I: nothing from the environment or this directory
+        command = [sys.executable, "-I", self.path, *arguments]  # -I: ignores the environment and this directory
         try:
             return subprocess.run(
                 command, input=content, capture_output=True, timeout=self.seconds, check=False, env={}

@@ -1,7 +1,7 @@
-"""Reads uploaded keys and certificates and writes them anew: a program that core.uploads.keys starts for each upload.
+"""Reads uploaded keys and certificates and rewrites them: a program that core.uploads.keys starts for each upload.
 
-It imports cryptography alone, takes the files on its standard input, and bounds its own memory and time: an encrypted
-key says itself how often its password is hashed, and the time to check an RSA key grows with the cube of its size.
+It imports only cryptography, reads the files from standard input, and limits its own memory and time: an encrypted
+key sets how often its password is hashed, and the time to check an RSA key grows with the cube of its size.
 """
 
 import base64
@@ -26,15 +26,15 @@ from cryptography.hazmat.primitives.serialization import (
 MEMORY_BYTES = 512 * 1024 * 1024  # of address space
 CPU_SECONDS = 5
 MIN_RSA_BITS, MAX_RSA_BITS = 2048, 4096
-MAX_KEY_BYTES = 4_000  # of a key written anew; one of 4096 bits has 3,272
+MAX_KEY_BYTES = 4_000  # of a rewritten key; one of 4096 bits has 3,272
 
 
 class Unfit(Exception):
-    """The key is of no usual kind or size."""
+    """The key's kind or size is unusual."""
 
 
 def main(source: BinaryIO, target: BinaryIO) -> None:
-    """Answer each file with a line of JSON, as soon as it is read: the first without one is what took too much."""
+    """Answer each file with a line of JSON as soon as it is read: the first file without a line exceeded the limits."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

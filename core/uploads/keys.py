@@ -1,8 +1,8 @@
-"""Keys and certificates as they are uploaded: read by a program of its own, and put into one form.
+"""Uploaded keys and certificates: read by a separate program, and converted to one form.
 
-A file of a kilobyte can hold a key that takes minutes to read, while no other thread of its process goes on. So none is
-loaded where others are served before it was read here. What comes from here is unencrypted, of RSA with 2048 to 4096
-bits or P-256, and was checked: nothing larger can be stored, and using what is stored takes no time worth a word.
+A file of a kilobyte can contain a key that takes minutes to read, while all other threads of its process wait. So a
+web process never loads a key that this module has not checked. The result is unencrypted, RSA with 2048 to 4096 bits
+or P-256: nothing larger can be stored, and using a stored key takes negligible time.
 """
 
 import base64
@@ -24,7 +24,7 @@ program = BoundedProgram(key_reading, seconds=READ_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class KeyFile:
-    """An upload in PEM, DER or PKCS #12: the form's `field`, and the message for one that cannot be read."""
+    """An upload in PEM, DER or PKCS #12: the form's `field`, and the message if it cannot be read."""
 
     field: str
     holds: Literal["key", "certificate", "pkcs12"]
@@ -35,16 +35,16 @@ class KeyFile:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """What a file holds, as PEM; a PKCS #12 file may lack either."""
+    """The content of a file as PEM; a PKCS #12 file may lack either part."""
 
     key: str = ""
     certificate: str = ""
 
 
 def read(files: Sequence[KeyFile]) -> dict[str, ReadFile]:
-    """What the files hold, by their fields.
+    """The content of the files, by their fields.
 
-    Raises Invalid, whose `details` name the field of the first that is unfit, and Unavailable.
+    Raises Invalid, whose `details` name the field of the first unfit file, and Unavailable.
     """
     content = [
         {"holds": file.holds, "content": base64.b64encode(file.content).decode(), "password": file.password}
@@ -54,7 +54,7 @@ def read(files: Sequence[KeyFile]) -> dict[str, ReadFile]:
     *lines, _unfinished = program.run(content=json.dumps(content).encode(), busy=busy).split(b"\n")
     result = {}
     for number, file in enumerate(files):
-        outcome = json.loads(lines[number]) if number < len(lines) else {"unfit": "unusual"}  # it was stopped
+        outcome = json.loads(lines[number]) if number < len(lines) else {"unfit": "unusual"}  # the program was stopped
         if "unfit" in outcome:
             message = _unusual() if outcome["unfit"] == "unusual" else file.unreadable
             raise Invalid(message, details={"field": file.field})
@@ -63,7 +63,7 @@ def read(files: Sequence[KeyFile]) -> dict[str, ReadFile]:
 
 
 def load(pem: str) -> Any:
-    """A private key that `read` has checked when it was uploaded; to check it again would take far longer."""
+    """Load a private key that `read` checked at upload; checking it again would take far longer."""
     return load_pem_private_key(pem.encode(), None, unsafe_skip_rsa_key_validation=True)
 
 

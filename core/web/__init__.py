@@ -1,1 +1,1 @@
-"""What happens to each request."""
+"""Processing that applies to each request."""

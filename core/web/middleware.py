@@ -1,4 +1,4 @@
-"""What happens to every request before anything else: it gets an id, and hopeless ones go no further."""
+"""The first steps for every request: it gets an id, and requests that cannot succeed are answered at once."""
 
 import codecs
 import logging
@@ -25,13 +25,13 @@ from core.observability.tracing import TraceContext
 SANE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 # W3C Trace Context: version, trace, span, flags.
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
-# What asks these knows an address and no hostname, and their answers depend on neither.
+# These callers use an address instead of a hostname, and the answers depend on neither.
 PROBES = {"/healthz", "/readyz", "/metrics"}
 NOWHERE = "(none)"
 TURNED_AWAY = "loyalty.turned_away"  # in the environ: why config.serving.admission has no thread for the request
 API = "/api/v1/"
 
-activity = logging.getLogger("activity")  # a line for every request, where settings.LOG_ACTIVITY asks for it
+activity = logging.getLogger("activity")  # a line for every request, if settings.LOG_ACTIVITY is on
 
 
 class TracedRequest(HttpRequest):
@@ -43,8 +43,8 @@ class TracedRequest(HttpRequest):
 class RequestId:
     """Counts each request and gives it an id of our own, for its answer, errors, events, audit entries and logs.
 
-    A caller's id stands beside it in the log lines of this request and nowhere else: who chose the id of an audit entry
-    or an event could give it that of somebody else's request.
+    A caller's own id only appears in the log lines of this request: if callers could choose the id of an audit entry
+    or an event, they could choose that of another user's request.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -59,7 +59,7 @@ class RequestId:
         with TraceContext("request", "", request_id=request.request_id, caller_request_id=callers) as work:
             response = rejection(request) or self.get_response(request)
             response["X-Request-ID"] = request.request_id
-            match = request.resolver_match  # none where nothing was found
+            match = request.resolver_match  # None if no route matches
             view = match.route if match else NOWHERE
             work.name = f"{request.method} {view}"
             seconds = perf_counter() - began
@@ -71,7 +71,7 @@ class RequestId:
 
 
 def callers_id(headers: Mapping[str, str]) -> str:
-    """What the caller, or its trace, calls this request; empty where it says nothing, nothing sane, or a secret."""
+    """The caller's own id or trace id for this request. Empty if there is none, or if it is malformed or a secret."""
     if header := headers.get("HTTP_X_REQUEST_ID"):
         return header if SANE_ID.fullmatch(header) and cleaned(header) == header else ""
     trace = TRACEPARENT.fullmatch(headers.get("HTTP_TRACEPARENT", ""))
@@ -79,10 +79,10 @@ def callers_id(headers: Mapping[str, str]) -> str:
 
 
 def rejection(request: HttpRequest) -> HttpResponse | None:
-    """The answer to a request that goes no further; None for one that does.
+    """The answer to a request that goes no further; None for any other.
 
-    There may be no thread for it. PostgreSQL has no NUL character: what holds one names nothing, and asking would be an
-    error. A call of our own that somebody led back here would cause itself again and again.
+    There may be no thread for it. PostgreSQL has no NUL character: a name that contains one does not exist, and a
+    query would raise an error. A call of our own that was directed back here would repeat itself for ever.
     """
     if text := request.META.get(TURNED_AWAY):
         return handler503(request, text)
@@ -97,16 +97,16 @@ def rejection(request: HttpRequest) -> HttpResponse | None:
 
 
 class WholeBodies:
-    """WSGI middleware: gives a chunked body the length that Django and DRF look for, or they would see none.
+    """WSGI middleware: gives a chunked body the length that Django and DRF require to read it.
 
-    One byte past the limit is read and no more; what counts the length then refuses it.
+    It reads at most one byte past the limit; the check of the length then rejects the body.
     """
 
     def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
         self.application = application
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        # Without input_terminated the server would leave us waiting at the body's end.
+        # Without input_terminated, reading would block at the end of the body.
         if "HTTP_TRANSFER_ENCODING" in environ and environ.get("wsgi.input_terminated"):
             body = environ["wsgi.input"].read((settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0) + 1)
             environ = {**environ, "wsgi.input": BytesIO(body), "CONTENT_LENGTH": str(len(body))}
@@ -114,7 +114,7 @@ class WholeBodies:
 
 
 class ReadableContentTypes:
-    """WSGI middleware: a Content-Type that Django cannot parse, while it makes the request, becomes one of no use."""
+    """WSGI middleware: replaces a Content-Type that Django cannot parse while it creates the request."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
         self.application = application
@@ -131,7 +131,7 @@ def is_readable(content_type: str) -> bool:
     try:
         _kind, parameters = parse_header_parameters(content_type)
         codecs.lookup(parameters.get("charset", "utf-8"))
-    except LookupError:  # an unknown charset: Django takes its own, and the parsers of the API refuse it
+    except LookupError:  # an unknown charset: Django uses its default, and the API's parsers reject it
         return True
     except ValueError:
         return False

@@ -1,10 +1,10 @@
-"""What a part of an address may look like, as `<code:device>` in a route."""
+"""Converters for parts of a path, such as `<code:device>` in a route."""
 
 from django.urls import register_converter
 
 
 class ScannedConverter:
-    """A code or a whole scanned address in a path: anything a path can hold but control characters."""
+    """A code or a whole scanned address in a path: any characters that a path can contain except control characters."""
 
     regex = r"[^\x00-\x1f\x7f]{1,600}"
 
@@ -20,7 +20,7 @@ class CodeConverter(ScannedConverter):
 
 
 class IdConverter:
-    """A row's number; one that no row can have finds no address."""
+    """A row's id; a number that cannot be an id matches no route."""
 
     regex = r"[0-9]{1,18}"
 
@@ -36,7 +36,7 @@ class GtinConverter(ScannedConverter):
 
 
 def register() -> None:
-    """Once, before any route is read."""
+    """Call once, before any route is read."""
     register_converter(ScannedConverter, "scanned")
     register_converter(CodeConverter, "code")
     register_converter(IdConverter, "id")

@@ -1,4 +1,4 @@
-"""What a browser may do with each answer: the Content-Security-Policy, and the other headers that keep pages apart."""
+"""What a browser may do with each answer: the Content-Security-Policy, and the other headers that isolate pages."""
 
 import base64
 import hashlib
@@ -13,11 +13,11 @@ Policy = Mapping[str, str]
 
 
 def written(policy: Policy) -> str:
-    """As a header has it."""
+    """The policy as a header's value."""
     return "; ".join(f"{directive} {sources}" for directive, sources in policy.items())
 
 
-# For programs' answers, files and errors: nothing in them is to be loaded or run.
+# For programs' answers, files and errors: nothing in them may be loaded or run.
 NOTHING: Policy = {
     "default-src": "'none'",
     "base-uri": "'none'",
@@ -25,8 +25,8 @@ NOTHING: Policy = {
     "frame-ancestors": "'none'",
 }
 LOADS_NOTHING = written(NOTHING)
-# Our own files and no inline script. Alpine, which django-unfold's pages are made with, compiles the expressions in
-# their attributes, so it needs 'unsafe-eval'; widths and colours are set as inline styles by it and by unfold.
+# Local files and no inline script. django-unfold's pages use Alpine, which compiles the expressions in their attributes
+# and so needs 'unsafe-eval'. Both set widths and colours as inline styles.
 PORTAL: Policy = {
     **NOTHING,
     "script-src": "'self' 'unsafe-eval'",
@@ -54,7 +54,7 @@ STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
 class SecurityHeaders:
-    """Gives every answer its policy; a view that sets a header of its own keeps it."""
+    """Adds its policy to every answer; a header that a view sets itself is kept."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -73,7 +73,7 @@ def policy_of(request: HttpRequest, response: HttpResponse) -> str:
         return LOADS_NOTHING
     if response.status_code >= 400:
         return written({**NOTHING, "style-src": f"'sha256-{style_of_errors()}'"})
-    result = request.resolver_match  # none where nothing was found
+    result = request.resolver_match  # None if no route matches
     if result and "admin" in result.app_names:
         return written(PORTAL)
     return written(DOCS) if result and result.url_name == "docs" else LOADS_NOTHING
@@ -81,7 +81,7 @@ def policy_of(request: HttpRequest, response: HttpResponse) -> str:
 
 @cache
 def style_of_errors() -> str:
-    """The digest of the one inline style that error pages have: they load no file, for that may fail too."""
+    """The digest of the only inline style of error pages. They load no file, because that may fail, too."""
     style = STYLE.search((settings.BASE_DIR / ERROR_PAGE).read_text())
     assert style  # noqa: S101 - the page is ours
     return base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""The portal's styles and scripts as `collectstatic` leaves them: each with a compressed copy for browsers."""
+"""The portal's styles and scripts as `collectstatic` writes them: each with a compressed copy for browsers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from whitenoise.storage import CompressedStaticFilesStorage
 
 
 class GzipOnce(Compressor):  # type: ignore[misc] # whitenoise has no types
-    """Leaves the copies of files alone that are as they were, so that a restart compresses nothing again."""
+    """Skips files whose copies are up to date, so that a restart compresses nothing again."""
 
     def compress(self, path: str) -> Iterator[str]:
         copy = Path(f"{path}.gz")
@@ -20,7 +20,7 @@ class GzipOnce(Compressor):  # type: ignore[misc] # whitenoise has no types
 
 
 class CompressedFiles(CompressedStaticFilesStorage):  # type: ignore[misc]
-    """With gzip alone: Brotli saves a tenth more and takes thirty times as long."""
+    """Uses only gzip: Brotli saves a tenth more and takes thirty times as long."""
 
     def create_compressor(self, **options: Any) -> Compressor:
         return GzipOnce(use_brotli=False, **options)

@@ -14,7 +14,7 @@ SHAPE = re.compile(rf"(?P<scheme>https?)://(?P<host>{LABEL}(?:\.{LABEL})*)(?::(?
 
 
 def is_web_origin(text: str) -> bool:
-    """Whether a browser sends exactly this for a page that was loaded with https, or on this machine with http."""
+    """Whether browsers send exactly this for a page loaded with https, or with http from this machine."""
     shape = SHAPE.fullmatch(text) if len(text) <= MAX_ORIGIN_LENGTH else None
     if shape is None or len(shape["host"]) > MAX_HOST_LENGTH:
         return False

@@ -1,1 +1,1 @@
-"""Reference data over HTTP, in and out as files."""
+"""Import and export of reference data over HTTP, as files."""

@@ -1,4 +1,4 @@
-"""Imports of reference data over HTTP: upload a file, look at what it would change, confirm it."""
+"""Imports of reference data over HTTP: upload a file, preview its changes, confirm it."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ class ConfirmInput(Input):
 
 
 def described(upload: StagedUpload, preview: Preview | None) -> dict[str, Any]:
-    """What the API says of an import."""
+    """The API's description of an import."""
     faulty = preview.faulty if preview else []
     errors = [
         {"line": row.line, "column": column, "message": text} for row in faulty for column, text in row.errors.items()
@@ -122,14 +122,14 @@ def described(upload: StagedUpload, preview: Preview | None) -> dict[str, Any]:
 
 
 def preview_of(upload: StagedUpload, resource: Resource) -> Preview | None:
-    """None before a job has made it. Raises Invalid for a small file that cannot be imported any more."""
+    """None before a job has created it. Raises Invalid for a small file that can no longer be imported."""
     if upload.preview:
         return previews.from_json(upload.preview)
     return None if upload.is_large else imports.preview(upload, resource)
 
 
 def upload_of(access: BrandAccess, resource: Resource, import_id: int, *, lock: bool = False) -> StagedUpload:
-    """The caller's own upload. Raises NotFound for anybody else's, and for one that has expired."""
+    """The caller's own upload. Raises NotFound for another caller's, and for an expired one."""
     rows = StagedUpload.objects.filter(brand=access.brand_id, resource=resource.label(), expires_at__gt=timezone.now())
     rows = rows.select_related("brand", "user")
     rows = rows.filter(api_key=access.caller.key_id) if access.caller else rows.filter(user=access.user)

@@ -1,4 +1,4 @@
-"""Requests whose body is a file: as it is, or in a form."""
+"""Requests with a file as their body, raw or in a form."""
 
 from collections.abc import Mapping
 from tempfile import SpooledTemporaryFile
@@ -14,12 +14,12 @@ from portal.import_export.tables import MAX_LARGE_BYTES
 
 IN_MEMORY = 1_000_000
 CHUNK = 64 * 1024
-FORM_BYTES = 10_000  # that a form has around its file
+FORM_BYTES = 10_000  # the maximum size of a form around its file
 NAME = "file"
 
 
 class RawFile(BaseParser):
-    """The body as a file that stands at its beginning."""
+    """The body as a file object, positioned at its start."""
 
     media_type = "text/csv"
 
@@ -29,7 +29,7 @@ class RawFile(BaseParser):
         media_type: str | None = None,  # noqa: ARG002 - DRF's signature
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Raises Invalid if less of it came than was announced."""
+        """Raises Invalid if the body is shorter than its announced length."""
         request: Request = (parser_context or {})["request"]
         check_length(request)
         body = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed when it is collected
@@ -57,7 +57,7 @@ PARSERS = (FileForm, RawFile, RawWorkbook)
 
 
 def check_length(request: Request) -> None:
-    """Raises PayloadTooLarge before anything is read. A body without a length is bounded like any other request's."""
+    """Raises PayloadTooLarge before anything is read. A body without a length has the limit of all other requests."""
     length = int(request.META.get("CONTENT_LENGTH") or 0)
     most = MAX_LARGE_BYTES + FORM_BYTES
     if "HTTP_TRANSFER_ENCODING" in request.META:

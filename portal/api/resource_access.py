@@ -1,4 +1,4 @@
-"""Who may import and export a resource over the API: as in the portal, and a hub key by the resource's scope."""
+"""Who may import and export a resource over the API: staff as in the portal, and a hub key by the resource's scope."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -19,12 +19,12 @@ Resource = type[TenantResource]
 
 
 def imports(*, writes: bool = False) -> Callable[[M], M]:
-    """Run a view's method for those who may import the resource in its address; it gets `access` and the resource."""
+    """Run a view's method for callers who may import the path's resource. It gets `access` and the resource."""
     return _for_resource(lambda resource: resource.write_scope, _require_import, writes=writes)
 
 
 def exports(method: M) -> M:
-    """The same for those who may export it."""
+    """The same for callers who may export it."""
     return _for_resource(lambda resource: resource.read_scope, _require_export, writes=False)(method)
 
 
@@ -52,13 +52,13 @@ def _for_resource(
 
 
 def _require_import(access: BrandAccess, resource: Resource) -> None:
-    """Raises Forbidden for who may neither add rows nor change them."""
+    """Raises Forbidden for a caller who may neither add nor change rows."""
     verbs = resource.add_verb + resource.change_verb
     if not any(access.may(resource.write_scope, resource.label(), verb) for verb in verbs):
         raise Forbidden
 
 
 def _require_export(access: BrandAccess, resource: Resource) -> None:
-    """Raises Forbidden for who may not take rows away from the portal's lists either."""
+    """Raises Forbidden for staff who may not export rows from the portal's lists either."""
     if access.user is not None and not access.may(resource.read_scope, JOB, ACT):
         raise Forbidden

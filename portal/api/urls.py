@@ -1,4 +1,4 @@
-"""The API's addresses of files of reference data."""
+"""The API's addresses for files of reference data."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""What every page of the portal is made of."""
+"""The common parts of all portal pages."""

@@ -1,4 +1,4 @@
-"""Pages of the portal that write what they change into the audit log, and show it as each row's history."""
+"""Portal pages that record their changes in the audit log, and show it as each row's history."""
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,30 +27,30 @@ from portal.lists import local_time
 from portal.unfold import ModelAdmin
 
 ENTRIES_PER_PAGE = 50
-# Beside what was there before, what an action's page keeps on the request until the action has reported.
+# The attribute of the request with the rows as they were before the action, until the action has reported.
 ROWS_BEFORE = "_rows_before_the_action"
 
 
 def audit_context(request: HttpRequest, reason: str = "") -> AuditContext:
-    """Who asks for a change, and in which request."""
+    """The user, the time and the request of a change."""
     user = request.user if isinstance(request.user, User) else None
     return AuditContext(user, timezone.now(), getattr(request, "request_id", ""), reason)
 
 
 class AuditLogAdminMixin(ModelAdmin):
-    """Every save, deletion and action of the page leaves an entry, in the transaction that changes the row."""
+    """Every save, deletion and action of the page records an entry, in the transaction that changes the row."""
 
     def brand_id_of(self, obj: Any) -> int | None:
         raise NotImplementedError
 
     def audited_brands(self, obj: Any) -> Sequence[int | None]:
-        """Whose audit log tells of a change of `obj`."""
+        """The brands whose audit log records a change of `obj`."""
         return [self.brand_id_of(obj)]
 
     def note(self, request: HttpRequest, rows: Iterable[Any], action: Any, *, reason: str = "") -> None:
-        """Write down what was done to rows; with their values, if `remember` saw them before."""
+        """Record what was done to rows, with their old and new values if `remember` was called before."""
         rows, seen = list(rows), getattr(request, ROWS_BEFORE, {})
-        # Another page's rows, of the same request, may have the same ids.
+        # Rows of another model in the same request may have the same ids.
         before = {key: row for key, row in seen.items() if isinstance(row, self.model)}
         after = self.rows_now([row.pk for row in rows if row.pk in before])
         noted = (
@@ -61,7 +61,7 @@ class AuditLogAdminMixin(ModelAdmin):
         audit_log.record(audit_context=audit_context(request, reason), action=action, rows=noted)
 
     def remember(self, request: HttpRequest, rows: Iterable[Any]) -> None:
-        """Keep what rows are like before an action changes them."""
+        """Copy rows before an action changes them."""
         setattr(request, ROWS_BEFORE, {row.pk: copy.copy(row) for row in rows})
 
     def is_remembered(self, request: HttpRequest, obj: Any) -> bool:
@@ -76,7 +76,7 @@ class AuditLogAdminMixin(ModelAdmin):
             return super().response_action(request, queryset, *where)
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
-        """Hold the row, so that what is written down as its state before is what the form changes."""
+        """Lock the row, so that the recorded state before is the one that the form changes."""
         if change:
             rows = self.model._base_manager.select_for_update(no_key=True)  # noqa: SLF001
             self.remember(request, rows.filter(pk=form.instance.pk))
@@ -88,7 +88,7 @@ class AuditLogAdminMixin(ModelAdmin):
         if change:
             [now] = self.rows_now([obj.pk]).values()
             result = audit_log.changes(getattr(request, ROWS_BEFORE)[obj.pk], now)
-            # What scans and workers changed meanwhile is not this person's doing.
+            # Changes by scans and workers in the meantime are not this user's.
             changes = {name: values for name, values in result.items() if name in form.changed_data}
         else:
             changes = audit_log.changes(None, obj)
@@ -99,8 +99,8 @@ class AuditLogAdminMixin(ModelAdmin):
             rows = [AuditedChange(obj, brand, changes) for brand in self.audited_brands(obj)]
             audit_log.record(audit_context=audit_context(request, reason), action=action, rows=rows)
 
-    def extra_changes(self, form: Any) -> Changes:  # noqa: ARG002 - for those who override it
-        """What a form changed that is in no field of its row, or whose values are nobody's business."""
+    def extra_changes(self, form: Any) -> Changes:  # noqa: ARG002 - for subclasses
+        """noqa: ARG002 - for subclasses"""
         return {}
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
@@ -109,19 +109,19 @@ class AuditLogAdminMixin(ModelAdmin):
         self.delete_row(obj)
 
     def delete_row(self, obj: Any) -> None:
-        """Pages whose rows have an only writer call it here."""
+        """Delete the row. A page overrides it if other code is the only writer of its rows."""
         obj.delete()
 
     def log_addition(self, *_what: Any) -> Any:
-        """Nothing goes into Django's own log: the audit log tells more."""
+        """Django's own log is not used: the audit log contains more."""
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """What a page's own view did, in words; what a form did is written down with it, in save_related."""
+        """Record a view's own message. Changes by a form are recorded in save_related."""
         if isinstance(message, (str, Promise)):
             self.note(request, [obj], message)
 
     def log_deletions(self, *_what: Any) -> Any:
-        """As for additions: delete_model has written it down."""
+        """As for additions: delete_model has recorded it."""
 
     def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditLogEntry]:
         raise NotImplementedError
@@ -152,7 +152,7 @@ def when(entry: AuditLogEntry) -> SafeString:
 
 
 def changes_of_tables(formsets: Iterable[Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """What the tables inside a page's form changed, once they are saved."""
+    """The changes of the inline tables in a form, after they are saved."""
     for formset in formsets:
         title = formset.model._meta.verbose_name  # noqa: SLF001
         initial = {form.instance.pk: form.initial for form in formset.initial_forms}

@@ -8,11 +8,11 @@ from django.utils.safestring import SafeString
 
 
 def badge(colour: str, text: Any) -> SafeString:
-    """A state as lists and forms show it, in unfold's colours: success, info, warning, danger, or none."""
+    """A state in lists and forms, in one of unfold's colours: success, info, warning, danger, or none."""
     return _badge(colour, str(text))
 
 
 @lru_cache(maxsize=500)
 def _badge(colour: str, text: str) -> SafeString:
-    """There are few, and a list shows one in each row."""
+    """Cached: there are few, and a list shows one in each row."""
     return render_to_string("unfold/helpers/label.html", {"type": colour, "text": text})

@@ -1,4 +1,4 @@
-"""The page before something is done: it says what will happen and asks why; its button does it."""
+"""The confirmation page of an action: it states the consequences and asks for a reason; its button runs the action."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,19 +18,19 @@ from portal.unfold import TextareaWidget
 
 
 def reason_field(help_text: Any, *, max_length: int = 500) -> forms.CharField:
-    """Why something is done, in a few lines; `help_text` says where it is kept."""
+    """The field for a reason, in a few lines; `help_text` says where it is stored."""
     widget = TextareaWidget(attrs={"rows": 3})
     return forms.CharField(label=gettext_lazy("Reason"), max_length=max_length, widget=widget, help_text=help_text)
 
 
 class ReasonForm(forms.Form):
-    """Why something is done; kept in the audit log."""
+    """The reason for an action, stored in the audit log."""
 
     reason = reason_field(gettext_lazy("Shown to staff in the audit log."))
 
 
 class UnnamedReasonForm(ReasonForm):
-    """Why, without a word of who it is about: the reason outlives their data."""
+    """A reason without personal data, because it outlives the person's data."""
 
     reason = reason_field(gettext_lazy("Shown to staff in the audit log. Do not include personal data."))
 
@@ -40,11 +40,11 @@ CANCEL = gettext_lazy("Cancel")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfirmedAction:
-    """What a person is about to do with a row, or with rows chosen in a list; the caller has checked that they may."""
+    """An action on a row, or on rows selected in a list. The caller has checked the user's permission."""
 
     page: Any  # the ModelAdmin of the row
     request: HttpRequest
-    row: Any = None  # None: several, which `consequences` names
+    row: Any = None  # None: several rows, which `consequences` names
     title: Any
     paragraphs: Sequence[Any] = ()
     consequences: Sequence[Any] = ()  # as a list below the paragraphs
@@ -52,14 +52,14 @@ class ConfirmedAction:
     form: Callable[[Any], forms.Form] = ReasonForm
     dangerous: bool = False
     cancel: Any = CANCEL
-    back_to: str = ""  # where to go afterwards; empty: to the row's page or, without a row, to this address
-    resent: Sequence[tuple[str, Any]] = ()  # what a list's action sent, and the answer sends again
+    back_to: str = ""  # where to go afterwards; if empty, to the row's page or, without a row, to this address
+    resent: Sequence[tuple[str, Any]] = ()  # the POST data of a list's action, which the answer sends again
     template: str = "admin/portal/confirm.html"
     context: Mapping[str, Any] = field(default_factory=dict)
 
     def respond(self, act: Callable[[dict[str, Any]], HttpResponse | None]) -> HttpResponse:
-        """The page; once it is answered, what `act` answers, or the page before. A DomainError undoes all of it, and
-        the form says why."""
+        """Show the page or, after it is submitted, return the answer of `act`, or the previous page. A DomainError
+        rolls everything back, and the form shows its message."""
         form = self.form(self.request.POST if self.is_answered else None)
         if form.is_valid():
             try:
@@ -80,7 +80,7 @@ class ConfirmedAction:
 
     @property
     def is_answered(self) -> bool:
-        """Also the choice in a list is sent by POST; then nobody has been asked yet."""
+        """Whether the form was submitted. The selection in a list is also sent by POST, but without an answer."""
         return self.request.method == "POST" and (not self.resent or "reason" in self.request.POST)
 
     @property

@@ -1,4 +1,4 @@
-"""The sections of a form's page, without what somebody may not see."""
+"""The sections of a form's page, without the fields that the user may not see."""
 
 from collections.abc import Collection
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pages of the portal when a row is gone, or never was: wrong ids in a list's selection, and a colleague's deletion."""
+"""Handles rows that do not exist: wrong ids in a list's selection, and rows that a colleague deleted."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,18 +19,18 @@ from portal.base.audit_mixin import AuditLogAdminMixin
 from portal.lists.changelist import is_beyond_every_column
 from portal.unfold import InlineFormSet
 
-MAX_ROWS = 200  # of a table inside a form; more could not be sent back, with 1000 fields at most
+MAX_ROWS = 200  # of a table inside a form; more could not be submitted, with 1000 fields at most
 FOREIGN_KEY_VIOLATION, UNIQUE_VIOLATION = "23503", "23505"
 
 
 class ConcurrentChange(Invalid):
-    """A colleague was faster."""
+    """A colleague changed the row first."""
 
     default_message = gettext_lazy("A colleague has changed this at the same time. Nothing was saved. Try again.")
 
 
 class GoneRowsMixin(AuditLogAdminMixin):
-    """Refuses what names no row, and what a colleague makes impossible at the same moment, in words."""
+    """Rejects ids of rows that do not exist, and conflicts with concurrent changes, with a clear message."""
 
     def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *where: Any) -> HttpResponse | None:
         selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
@@ -44,14 +44,14 @@ class GoneRowsMixin(AuditLogAdminMixin):
             return redirect(request.get_full_path())
 
     def check_selection(self, queryset: QuerySet[Any], selected: Sequence[str]) -> None:
-        """Raises ConcurrentChange unless all of it can be ids, and at least one is a row's."""
+        """Raises ConcurrentChange unless all values can be ids, and at least one is a row's."""
         if not all(self.is_key(value) for value in selected):
             raise ConcurrentChange(_("Nothing was changed: the selection contains an invalid id. Load the list again."))
         if not queryset.filter(pk__in=selected).exists():
             raise ConcurrentChange(_("Nothing was changed: the selected rows no longer exist."))
 
     def is_key(self, value: str) -> bool:
-        """Whether a row of this page could have this id."""
+        """Whether a row of this model could have this id."""
         if not value.isascii() or is_beyond_every_column(value):
             return False
         try:
@@ -71,7 +71,7 @@ class RowGone(ConcurrentChange):
 
 
 class BoundedTable(InlineFormSet):
-    """A table inside a form. Rows that it counts and does not send are refused, not looked for."""
+    """A table inside a form. Rows that are counted but not sent are rejected instead of looked up."""
 
     def _construct_form(self, place: int, **options: Any) -> Any:
         try:
@@ -82,7 +82,7 @@ class BoundedTable(InlineFormSet):
 
 @contextmanager
 def conflict_text() -> Iterator[None]:
-    """Raises ConcurrentChange for what the database refuses because of another transaction. Goes around ours."""
+    """Raises ConcurrentChange for a constraint violated by another transaction. Use outside the own transaction."""
     try:
         yield
     except IntegrityError as error:

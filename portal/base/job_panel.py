@@ -1,4 +1,4 @@
-"""How far a job is, as its page, other pages and the scripts that keep them current say it."""
+"""A job's progress, for its page, other pages and the scripts that refresh them."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from core.numbers import grouped
 from jobs.models import Job
 
 COLOURS = {"queued": "", "running": "info", "done": "success", "failed": "danger", "cancelled": "warning"}
-LOG_LINE = re.compile(r"((?:[0-9]{2}:){2}[0-9]{2} )?(.*)")  # with the time or without
+LOG_LINE = re.compile(r"((?:[0-9]{2}:){2}[0-9]{2} )?(.*)")  # with or without the time
 
 
 def is_on_offer(job: Job) -> bool:
@@ -20,7 +20,7 @@ def is_on_offer(job: Job) -> bool:
 
 
 def job_context(job: Job) -> dict[str, Any]:
-    """A job's state in words, for its page and for the script that keeps the page current."""
+    """A job's state as text, for its page and for the script that refreshes the page."""
     text = f"{job.percent} %"
     if job.total:
         counts = {"done": grouped(job.done), "total": grouped(job.total), "percent": job.percent}
@@ -45,13 +45,14 @@ def job_context(job: Job) -> dict[str, Any]:
 
 
 def in_readers_language(log: str) -> str:
-    """A job's lines. One of our texts, whole, was stored in English; others are in the language of who started it."""
+    """A job's lines in the reader's language. Platform texts are stored in English; others are in the language of the
+    user who started the job."""
     lines = (LOG_LINE.fullmatch(line) for line in log.splitlines())
     return "".join(f"{line[1] or ''}{languages.translated(line[2])}\n" for line in lines if line)
 
 
 def rate_of(job: Job) -> str:
-    """Per second, over the time since a worker took it up."""
+    """The rate per second since a worker started it."""
     until = job.finished_at or job.alive_at
     if not (job.started_at and until and job.done):
         return ""

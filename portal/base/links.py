@@ -7,7 +7,7 @@ from django.utils.safestring import SafeString
 
 
 def link(address: str, text: Any, *, label: Any = "") -> SafeString:
-    """A styled link. `label` is its accessible name, where `text` alone says too little."""
+    """A styled link. `label` is its accessible name if `text` alone is too short."""
     classes = "text-primary-600 underline dark:text-primary-500"
     if label:
         return format_html('<a class="{}" href="{}" aria-label="{}">{}</a>', classes, address, label, text)

@@ -1,4 +1,4 @@
-"""The addresses of a page's own views, next to those that every page has."""
+"""The addresses of a page's own views, in addition to the standard ones."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from django.urls import URLPattern, path
 
 
 def page_urls(page: Any, views: Mapping[str, tuple[str, Any]]) -> list[URLPattern]:
-    """`views`: by name, where below the list, and the function that answers there. They are named as Django's own."""
+    """`views`: by name, the route below the list, and the view function. They are named as Django names its own."""
     return [
         path(route, page.admin_site.admin_view(view), name=url_name(page, name))
         for name, (route, view) in views.items()

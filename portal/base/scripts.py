@@ -12,15 +12,15 @@ SLUG_SCRIPTS = {
 
 
 class WithoutSlugScripts(ModelAdmin):
-    """Django's pages all have 50 kB of scripts that make slugs; here only those do that make some."""
+    """Django's pages load 50 kB of scripts that generate slugs; here only pages that need them do."""
 
-    makes_slugs = False  # while somebody types a name
+    makes_slugs = False  # whether a slug is generated while a name is typed
 
     @property
     def media(self) -> Media:
         result: Any = super().media
         if not self.makes_slugs:
-            # There is no public way. The lists stay apart: what they are merged with later says which comes first.
+            # There is no public API. The lists stay separate: their later merge decides the order.
             lists = result._js_lists  # noqa: SLF001
             result._js_lists = [[each for each in names if each not in SLUG_SCRIPTS] for names in lists]  # noqa: SLF001
         media: Media = result

@@ -1,7 +1,7 @@
-"""The groups of the portal's sidebar: one for each job that people come to do.
+"""The groups of the portal's sidebar: one for each kind of work.
 
-A page declares its own entry: `sidebar = SidebarEntry(CUSTOMERS, 1, "group")`. The sidebar shows the groups alone; the
-lists of a group are tabs above its pages, and those that few people need wait under "More lists" there.
+A page declares its own entry: `sidebar = SidebarEntry(CUSTOMERS, 1, "group")`. The sidebar only shows the groups.
+The lists of a group are tabs above its pages; rarely used ones are under "More lists" there.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from brands.models.people import StaffRole
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Group:
-    """A job, under the words that breadcrumbs and the search use too. `icon`: the name of a Material symbol."""
+    """A group, under the name that breadcrumbs and the search use, too. `icon`: the name of a Material symbol."""
 
     title: Any
     icon: str
@@ -34,7 +34,7 @@ SETTINGS = Group(_("Settings"), "settings")
 
 GROUPS = (PRODUCTS_AND_CODES, PRINT, SCANS_AND_SAFETY, PROGRAMME, CUSTOMERS, MESSAGES, SETTINGS)
 
-# Roles with one job see its groups alone, in this order; what else they may see is found by search and links.
+# Roles for one kind of work only see its groups, in this order; they find other pages through search and links.
 MENUS: dict[str, tuple[Group, ...]] = {
     StaffRole.Role.PRINTER: (PRINT, PRODUCTS_AND_CODES),
     StaffRole.Role.SUPPORT: (CUSTOMERS, SCANS_AND_SAFETY, MESSAGES),
@@ -42,14 +42,14 @@ MENUS: dict[str, tuple[Group, ...]] = {
 
 
 def list_name(page: Any) -> str:
-    """What a page's list is called: by the page, or the plural of its rows."""
+    """The name of a page's list: the page's own, or the plural of its rows."""
     return str(capfirst(page.list_name or page.opts.verbose_name_plural))
 
 
 class SidebarEntry(NamedTuple):
-    """Where a page stands: its group, its position there, and the name of a Material symbol.
+    """The place of a page: its group, its position there, and the name of a Material symbol.
 
-    `tab`: whether its list is a tab of the group; the others wait under "More lists".
+    `tab`: whether its list is a tab of the group; the others are under "More lists".
     """
 
     group: Group

@@ -1,6 +1,6 @@
-"""Change forms that were open for long: what somebody else saved meanwhile is not overwritten in silence.
+"""Change forms that were open for a long time: they do not silently overwrite what another user saved since.
 
-A change form carries a keyed hash of each of its row's values. Sent back, it is compared with the row as it is now.
+A change form carries a keyed hash of each of its row's values. When it is submitted, they are compared with the row.
 """
 
 import json
@@ -28,15 +28,15 @@ from portal.unfold import ModelForm
 NAME = "row_version"
 MAX_LENGTH = 20_000
 MAX_VALUE_LENGTH = 200
-ENTRIES = 50  # of the row's history, in which the last change of a field is looked for
+ENTRIES = 50  # of the row's history, searched for the last change of a field
 
-Version = Mapping[str, str]  # of each field the hash of its value
+Version = Mapping[str, str]  # for each field the hash of its value
 
 
 @dataclass(frozen=True, slots=True)
 class FieldConflict:
-    """A field that two people changed. `use`: what its field would hold for the saved value; None where a page shows
-    no value, or where the field is no single one."""
+    """A field that two users changed. `use`: the saved value in the form of the field's input; None if pages do not
+    show the value, or if the field has several inputs."""
 
     label: str
     typed: str
@@ -46,16 +46,16 @@ class FieldConflict:
 
 
 class VersionedForm(ModelForm):
-    """The form of a row, which refuses to overwrite what somebody else changed while it was open."""
+    """The form of a row, which does not overwrite what another user changed while it was open."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.version = version_of(self.instance, self.fields) if self.instance.pk else {}
-        self.conflicts: list[FieldConflict] = []  # of a refused form, for its page
+        self.conflicts: list[FieldConflict] = []  # of a rejected form, for its page
 
     @property
     def row_version(self) -> str:
-        """What the page carries; empty for a new row."""
+        """The version in the page; empty for a new row."""
         return json.dumps(self.version, separators=(",", ":")) if self.version else ""
 
     def _clean_form(self) -> None:
@@ -67,16 +67,16 @@ class VersionedForm(ModelForm):
             self.add_error(None, change_summary(self.instance, conflicts))
 
     def _conflicts(self, name: str, opened: str) -> bool:
-        """False where the form says what the row has by now, as one that was sent twice does. What the person left as
-        it was when they opened the page is shown as it is now; what they typed stays."""
+        """Whether a field conflicts. Not if the form has the row's current value, for example because it was sent
+        twice. A field that the user did not change shows the current value; typed values are kept."""
         typed = digest(self.instance, self.cleaned_data[name]) if name in self.cleaned_data else ""
         if typed == opened and name in self.fields:
             self._show_as_it_is(name)
         return typed != self.version[name]
 
     def _conflict(self, field: "Field[Any, Any]") -> FieldConflict:
-        """Both values of a field, as far as a page may show them."""
-        # The instance holds the row as it is until the form's own values are put into it, which comes later.
+        """Both values of a field, as far as pages may show them."""
+        # The instance still has the row's saved values: the form's own values are set later.
         saved = value_of(self.instance, field)
         typed, use = "", None
         if saved and field.name in self.fields:
@@ -102,24 +102,24 @@ class VersionedForm(ModelForm):
         self.data = data
 
     def check_unchanged(self, row: Model) -> None:
-        """Two who save at the same time both found the row as it was. `row` is locked. Raises Invalid."""
+        """Detect a concurrent save: both forms found the row unchanged. `row` is locked. Raises Invalid."""
         if version_of(row, self.version) != self.version:
             raise Invalid(_("Someone else saved this at the same moment. Your changes were not saved. Try again."))
 
 
 def version_of(row: Model, names: Iterable[str]) -> Version:
-    """Of those of `names` that are columns of the row."""
+    """The version of the `names` that are columns of the row."""
     return {each.name: digest(row, each.value_from_object(row)) for each in columns(row, names)}
 
 
 def digest(row: Model, value: Any) -> str:
-    """Keyed, for a page may be looked at by whoever must not know the value."""
+    """Keyed, because users who may see the page may not be allowed to know the value."""
     salt = f"{NAME}:{row._meta.label_lower}:{row.pk}"  # noqa: SLF001 - Django's public API of models
     return salted_hmac(salt, repr(comparable(value)), algorithm="sha256").hexdigest()[:16]
 
 
 def comparable(value: Any) -> Any:
-    """Equal for equal values, whether a form or the database gave them."""
+    """Equal for equal values from a form and from the database."""
     if isinstance(value, Model):
         return value.pk
     if isinstance(value, Decimal):
@@ -144,7 +144,7 @@ def columns(row: Model, names: Iterable[str]) -> "list[Field[Any, Any]]":
 
 
 def read(text: str) -> Version:
-    """What a browser sent back; nothing where it sent none, or what no page of ours has."""
+    """The version that a browser sent; empty if there is none, or if it is not valid."""
     try:
         data = json.loads(text) if 0 < len(text) <= MAX_LENGTH else {}
     except (ValueError, RecursionError):
@@ -154,12 +154,12 @@ def read(text: str) -> Version:
 
 
 def changed(before: Version, now: Version) -> list[str]:
-    """The fields whose values are others now; a page that sent no version has none."""
+    """The fields whose values have changed. None for a page that sent no version."""
     return [name for name, value in now.items() if before.get(name, value) != value]
 
 
 def change_summary(row: Model, names: Iterable[str]) -> str:
-    """What changed, to what, when and by whom, as far as the history of the person's brands tells."""
+    """What changed, to what, when and by whom, as far as the history of the user's brands shows it."""
     label = row._meta.label_lower  # noqa: SLF001 - as above
     entries = (
         AuditLogEntry.objects.filter(kind=label, row_id=str(row.pk)).select_related("user", "api_key").order_by("-id")
@@ -184,7 +184,7 @@ def _line(row: Model, field: "Field[Any, Any]", history: list[AuditLogEntry]) ->
 
 
 def value_of(row: Model, field: "Field[Any, Any]") -> str:
-    """Empty for what no page shows."""
+    """The saved value as text. Empty for values that pages never show."""
     if isinstance(field, EncryptedTextField | FileField) or field.name in audit_log.SECRET:
         return ""
     if isinstance(field, ForeignKey):
@@ -197,7 +197,7 @@ def value_of(row: Model, field: "Field[Any, Any]") -> str:
 
 
 def display_of(field: "Field[Any, Any]", value: Any) -> str:
-    """What somebody typed, as `value_of` shows what is stored."""
+    """The typed value, in the form in which `value_of` shows the saved one."""
     if isinstance(field, BooleanField):
         return yes_or_no(value)
     if field.choices and not isinstance(value, Model):

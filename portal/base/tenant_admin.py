@@ -1,4 +1,4 @@
-"""The base of all pages of the portal: it keeps each inside the brands, and the role, of whoever looks at it."""
+"""The base of all portal pages: it limits each to the brands and the role of the current user."""
 
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
@@ -47,17 +47,17 @@ class RowForm(AsciiDigits, ModelForm):
 
 
 class Scope(GroupedNumbers):
-    """What pages and the tables inside them share: permissions by role, choices within reach."""
+    """The common part of pages and their inline tables: permissions by role, and choices within the brand scope."""
 
     opts: Any
     admin_site: Any
-    lookups: ClassVar[dict[str, type[Lookup]]] = {}  # by field, where a page offers fewer rows than the related page
+    lookups: ClassVar[dict[str, type[Lookup]]] = {}  # by field, if a page offers fewer rows than the related page
 
     def brand_scope(self, request: HttpRequest, verbs: str) -> BrandScope:
         return roles.brand_scope(request.user, verbs, self.opts.label_lower)
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
-        """Whether the person may do this somewhere or, given a row (a table's is its page's), with that row."""
+        """Whether the user may do this anywhere or, given a row (an inline table's is the page's), with that row."""
         within = self.brand_scope(request, verb)
         return bool(within) if obj is None else page_of(obj, self.admin_site).brand_id_of(obj) in within
 
@@ -80,7 +80,7 @@ class Scope(GroupedNumbers):
         return self.may(request, ACT)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """A choice is chosen here. Changing or deleting what is chosen would strike every other row that has it."""
+        """Remove a choice's links: changing or deleting the related row would affect all rows that refer to it."""
         field = super().formfield_for_dbfield(db_field, request, **options)
         if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
             wrapper = field.widget
@@ -101,16 +101,16 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
 
     role_permissions: ClassVar[Mapping[str, str]] = {}  # role -> what it may do with the rows: see roles.VERBS
     sidebar: SidebarEntry | None = None
-    sidebar_view = "changelist"  # that the entry leads to
-    list_name: Any = ""  # of the list in the sidebar, where that is not the plural of its rows
-    brand_path = "brand"  # from a row to its brand, as a filter writes it
-    opens_in_drawer = False  # rows of a list that is read one after another
-    pages_by_key = False  # for lists that grow without end; their order is of columns that are never NULL
+    sidebar_view = "changelist"  # where the entry leads
+    list_name: Any = ""  # the name of the list in the sidebar, if it is not the plural of its rows
+    brand_path = "brand"  # from a row to its brand, as a filter path
+    opens_in_drawer = False  # for rows that are read one after another
+    pages_by_key = False  # for lists that grow without limit; their order uses columns that are never NULL
     form = TenantForm
-    other_parameters: ClassVar[tuple[str, ...]] = ()  # of the list's address, which are no filters
+    other_parameters: ClassVar[tuple[str, ...]] = ()  # query parameters of the list that are not filters
     paginator = EstimatingPaginator
     show_full_result_count = False
-    show_facets = ShowFacets.NEVER  # they count every choice of every filter
+    show_facets = ShowFacets.NEVER  # facets count every choice of every filter
     list_per_page = 30
     list_filter_submit = True
     list_select_related: ClassVar[tuple[str, ...]] = ()
@@ -120,28 +120,28 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return self.brand_scope(request, VIEW).of(super().get_queryset(request), self.brand_path)
 
-    def keyset_partitions(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for those who override it
-        """Into which parts a list by key is cut, because each has its order in an index and all together have not."""
+    def keyset_partitions(self, request: HttpRequest) -> list[Q]:  # noqa: ARG002 - for subclasses
+        """Partitions of a list by key: the order of each has an index, while the order of all together has none."""
         return [Q()]
 
-    def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:  # noqa: ARG002 - for those who override it
-        """How many rows a list by key has, where something else has counted them."""
+    def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:  # noqa: ARG002 - for subclasses
+        """The number of rows of a list by key, if other code has counted them."""
         return None
 
     def with_sort_keys(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - as known_count
-        """Joined with the rows beside them by which a list by key is sorted, for pages that have such."""
+        """Joined with the rows that hold the sort keys of a list by key, for pages that have such rows."""
         return rows
 
     def with_related(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """With whatever a page of the list shows beside the columns; left out while its rows are looked for."""
+        """With related data that the list's page shows; omitted while the rows' keys are selected."""
         return rows
 
     def choices(self, request: HttpRequest, within: BrandScope) -> QuerySet[Any]:
-        """This page's rows as another page's form offers them."""
+        """This page's rows as choices in another page's form."""
         return within.of(self.get_queryset(request), self.brand_path)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """A row that is not there and one of another brand are the same 404, before any other answer."""
+        """A missing row and another brand's row result in the same 404, before any other answer."""
         result = super().get_object(request, object_id, from_field) if object_id.isascii() else None
         if result is None:
             raise Http404
@@ -162,7 +162,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         return self.brand_path != "pk" and self.works_for_several(request)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """People with several brands see whose each row is; every moment is in its brand's zone."""
+        """Users with several brands see each row's brand. Every moment is in its brand's zone."""
         columns = [self.column(request, name) for name in super().get_list_display(request)]
         return [*columns, *([self.brand_path] if self.has_brand_column(request) else [])]
 
@@ -179,7 +179,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         return MomentColumn(field, zones, self.brand_id_of)
 
     def brands_seen(self, request: HttpRequest) -> list[Brand]:
-        """The brands whose rows the person sees here. One query per request."""
+        """The brands whose rows the user sees here. One query per request."""
         seen = brands_by_page(request)
         if self.opts.label_lower not in seen:
             within = self.brand_scope(request, VIEW)
@@ -187,7 +187,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         return seen[self.opts.label_lower]
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
-        """Sorting a long list by a column without an index would read all of it."""
+        """Long lists cannot be sorted by columns without an index: that would read all rows."""
         if self.sortable_by is None and self.pages_by_key:
             return []
         offered = super().get_sortable_by(request)
@@ -205,16 +205,16 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         return [*self.list_select_related, *own]
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Rows are deleted one by one, each on a page that says what goes with it."""
+        """Rows are deleted one by one, each on a page that says what else is deleted."""
         return {name: action for name, action in super().get_actions(request).items() if name != "delete_selected"}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """A row stays with the brand that it was made for."""
+        """The brand of a row cannot be changed."""
         fields = super().get_readonly_fields(request, obj)
         return [*fields, *(["brand"] if obj and self.brand_path == "brand" else [])]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """A brand is asked for only where there are several to choose from."""
+        """The brand field is only shown if there are several to choose from."""
         field = super().formfield_for_dbfield(db_field, request, **options)
         if db_field.name == self.brand_path and brand_choice.only_brand(self, request):
             field.widget = HiddenInput()
@@ -228,7 +228,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, *where: Any, **more: Any
     ) -> HttpResponse:
-        """A refusal that the form could not foresee, because somebody else was faster, is shown on a new form.
+        """An error that the form could not foresee, because another user was faster, is shown on a new form.
 
         Moments are shown and read in the zone of the row's brand.
         """
@@ -245,7 +245,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
 
     def zone_of(self, request: HttpRequest, object_id: str | None) -> tzinfo:
-        """In which the form's moments are shown and read."""
+        """The zone in which the form's moments are shown and read."""
         return brand_choice.zone_of_form(self, request, object_id)
 
     def render_change_form(
@@ -256,7 +256,7 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         return super().render_change_form(request, context, *args, **options)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None) -> Any:
-        """A refusal is said on the row's own page, where it still is."""
+        """An error is shown on the row's own page, if the row still exists."""
         try:
             with conflict_text():
                 return super().delete_view(request, object_id, extra_context)
@@ -265,15 +265,15 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
             return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", object_id)
 
     def save_form(self, request: HttpRequest, form: Any, change: Any) -> Any:
-        """Two who save at the same time both found the row as they had opened it: the second one is refused."""
+        """Detect a concurrent save: both forms found the row unchanged. The second is rejected."""
         obj = super().save_form(request, form, change)
-        row = getattr(request, ROWS_BEFORE, {}).get(obj.pk) if change else None  # none where it was deleted meanwhile
+        row = getattr(request, ROWS_BEFORE, {}).get(obj.pk) if change else None  # None if it was deleted since
         if row is not None and isinstance(form, VersionedForm):
             form.check_unchanged(row)
         return obj
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
-        """Of a row that was there only what the form changed: what scans and workers count meanwhile is not ours."""
+        """Save only the changed fields of an existing row: scans and workers may have changed others."""
         if not self.may(request, CHANGE if change else ADD, obj):
             raise PermissionDenied
         if change:
@@ -282,18 +282,18 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         else:
             vars(obj).update(vars(self.create(request, obj, form)))
 
-    def create(self, request: HttpRequest, obj: Any, form: Any) -> Model:  # noqa: ARG002 - for those who override it
-        """Store a new row. Pages whose rows have an only writer call it here; it may raise DomainError."""
+    def create(self, request: HttpRequest, obj: Any, form: Any) -> Model:  # noqa: ARG002 - for subclasses
+        """Store a new row. Pages override it if other code must write their rows; it may raise DomainError."""
         obj.save()
         made: Model = obj
         return made
 
     def store(self, obj: Any, fields: set[str]) -> None:
-        """Store these fields of a row that was there. Pages whose rows have an only writer call it here."""
+        """Store these fields of an existing row. A page overrides it if other code is the only writer of its rows."""
         obj.save(update_fields=fields)
 
     def chosen(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """The rows that an action may change; none, with a word about it, if they are too many for one request."""
+        """The rows that an action may change; none, with a message, if they are too many for one request."""
         rows = list(self.brand_scope(request, ACT).of(queryset, self.brand_path)[: MAX_AT_ONCE + 1])
         if len(rows) <= MAX_AT_ONCE:
             self.remember(request, rows)
@@ -303,18 +303,18 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
         return []
 
     def report(self, request: HttpRequest, changed: Sequence[Any], what: str, *, reason: str = "") -> None:
-        """Tell how many rows an action changed, and write it into their history. `what`: marked with gettext_noop."""
+        """Report how many rows an action changed, and record it in their history. `what`: marked with gettext_noop."""
         self.note(request, changed, what, reason=reason)
         self.message_user(request, f"{_(what)}: {len(changed)}")
 
     def history_of(self, request: HttpRequest, obj: Any) -> QuerySet[AuditLogEntry]:
-        """What was done to a row, as far as it was done in brands of this person's."""
+        """The history of a row, as far as it happened in this user's brands."""
         entries = AuditLogEntry.objects.filter(kind=self.opts.label_lower, row_id=str(obj.pk))
         return self.brand_scope(request, VIEW).of(entries, "brand")
 
 
 class TenantInline(Scope, TabularInline):
-    """A table inside a page. Its rows belong to the page's row, and so to that one's brand."""
+    """An inline table. Its rows belong to the page's row, and so to that row's brand."""
 
     role_permissions: ClassVar[Mapping[str, str]] = {}
     extra = 0
@@ -322,7 +322,7 @@ class TenantInline(Scope, TabularInline):
     formset = BoundedTable
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **options: Any) -> Any:
-        """However many rows a form says it has, few are made."""
+        """Limit the number of rows, whatever count a form sends."""
         options = {"max_num": MAX_ROWS, "absolute_max": MAX_ROWS, **options}
         return super().get_formset(request, obj, **options)
 

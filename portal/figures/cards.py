@@ -14,7 +14,7 @@ from portal.shell.navigation import page_of
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A figure. `percent`: how far its bar goes; `link`: the list of what it counts, None where no list can say it."""
+    """A figure. `percent`: the length of its bar; `link`: the list of what it counts, None if no list can show it."""
 
     title: str
     value: str
@@ -26,7 +26,7 @@ class Card:
 
 
 def address(request: HttpRequest, label: str, parameters: Mapping[str, Any]) -> str | None:
-    """A list that is filtered so, or None where it has no such filter: it would refuse the address."""
+    """The address of a list with these filters, or None if it has no such filter: it would reject the address."""
     values = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
     listed = page_of(label)
     if not all(listed.lookup_allowed(name, value, request) for name, value in values.items()):

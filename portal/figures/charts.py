@@ -1,4 +1,4 @@
-"""How the charts of the portal look; unfold draws them."""
+"""Styles of the portal's charts, which unfold draws."""
 
 from typing import Any
 
@@ -34,5 +34,5 @@ CHART_OPTIONS: dict[str, Any] = {
 
 
 def chart_options() -> dict[str, Any]:
-    """With numbers in the page's language, in the digits of the rest of the portal."""
+    """With numbers in the page's language, and the digits of the rest of the portal."""
     return {**CHART_OPTIONS, "locale": f"{get_language()}-u-nu-latn"}

@@ -1,7 +1,7 @@
-"""Charts as inline SVG: where lines, bars and cells lie, as texts that no language writes in another way.
+"""Charts as inline SVG: the positions of lines, bars and cells, as language-independent text.
 
-They run from left to right in every language, and so do the labels under them.
-Colours are classes of portal/home.css, so that they follow light and dark. A chart's numbers stand in a table under it.
+They run from left to right in every language, and so do the labels under them. Colours are classes of
+portal/home.css, so that they follow light and dark. A table under a chart shows its numbers.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ CHART_WIDTH, CHART_HEIGHT, GAP = 720.0, 200.0, 0.25
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle, with what it says when somebody points at it."""
+    """A rectangle and its tooltip."""
 
     x: str
     y: str
@@ -31,7 +31,7 @@ class Box:
     opacity: str = "1"
 
     def as_svg(self, prefix: str = "") -> str:
-        """Its element, whose class is `prefix` and the kind. A chart has hundreds, for which templates are slow."""
+        """Its SVG element with the class `prefix` and kind. A chart has hundreds, for which templates are slow."""
         place = f'x="{self.x}" y="{self.y}" width="{self.width}" height="{self.height}"'
         style = f'class="{prefix}{self.kind}"' + (f' fill-opacity="{self.opacity}"' if self.opacity != "1" else "")
         return f"<rect {style} {place}><title>{escape(self.title)}</title></rect>"
@@ -39,7 +39,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Bars and, over them, a line of its own scale. `labels`: of the first bar, the last, and some between."""
+    """Bars and, over them, a line with its own scale. `labels`: of the first bar, the last, and some between."""
 
     boxes: tuple[Box, ...]
     line: str
@@ -65,7 +65,7 @@ def line(values: Sequence[Number]) -> str:
 
 
 def steps(values: Sequence[tuple[Number, Number]], *, width: float, height: float) -> str:
-    """The points of a polyline of (place, value), by place: each value stays until the next. From 0 up."""
+    """The points of a polyline of (place, value) steps: each value stays until the next. The scale starts at 0."""
     places = [float(place) for place, _value in values]
     highest = max(float(value) for _place, value in values)
     span = (places[-1] - places[0]) or 1
@@ -89,8 +89,8 @@ def bars(
     max_labels: int = 4,
     are_parts: bool = True,
 ) -> Chart:
-    """A place for each name, with what the series give it: parts of one bar from the bottom up or, if they are
-    no parts, bars side by side. `over`: the values of the line.
+    """A slot for each name with the values of all series: stacked in one bar or, if not `are_parts`, bars side by side.
+    `over`: the values of the line.
     """
     columns = [[float(values[place]) for _kind, values in series] for place in range(len(names))]
     highest = max((sum(column) if are_parts else max(column) for column in columns), default=0)
@@ -119,7 +119,7 @@ def bars(
 
 
 def _line_over(values: Sequence[Number], slot: float) -> str:
-    """From the middle of each bar to the next, with some room above."""
+    """From the middle of each bar to the next, with some space above."""
     peak = max((float(value) for value in values), default=0) or 1
     return " ".join(
         f"{(place + 0.5) * slot:.1f},{CHART_HEIGHT - float(value) / peak * (CHART_HEIGHT - 8):.1f}"
@@ -128,7 +128,7 @@ def _line_over(values: Sequence[Number], slot: float) -> str:
 
 
 def cells(values: Sequence[Sequence[int]], titles: Sequence[Sequence[str]]) -> tuple[Box, ...]:
-    """A square for each number, the denser the higher it is among all."""
+    """A square for each number; the higher the number, the denser the square."""
     highest = max((value for row in values for value in row), default=0) or 1
     return tuple(
         Box(

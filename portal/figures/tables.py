@@ -10,6 +10,6 @@ class TableRow:
     cells: tuple[str, ...]
 
     def as_html(self) -> str:
-        """Its element. A page has hundreds of cells, for which templates are slow."""
+        """Its HTML element. A page has hundreds of cells, for which templates are slow."""
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in self.cells)
         return f'<tr><th scope="row">{escape(self.title)}</th>{cells}</tr>'

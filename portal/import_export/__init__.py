@@ -1,1 +1,1 @@
-"""Lists as files."""
+"""Import and export of lists as files."""

@@ -25,7 +25,7 @@ _DAY_ALONE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 
 
 class Cell(Widget):  # type: ignore[misc] # the library has no types
-    """A value as the field of a form takes it."""
+    """A value as a form field accepts it."""
 
     def __init__(self, form_field: forms.Field, *, is_end: bool = False) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Cell(Widget):  # type: ignore[misc] # the library has no types
 
     def clean(self, value: str, row: Any = None, **_more: Any) -> Any:  # noqa: ARG002 - the library's
         """Raises ValidationError."""
-        separated = "_" in value and isinstance(self._form_field, forms.IntegerField)  # which Python reads as 1000
+        separated = "_" in value and isinstance(self._form_field, forms.IntegerField)  # Python reads 1_000 as 1000
         if separated or (isinstance(self._form_field, NUMERIC) and has_other_digits(value)):
             raise ValidationError(_("Use the digits 0 to 9."), "digits")
         if isinstance(self._form_field, forms.DateTimeField) and _DAY_ALONE.match(value.strip()):
@@ -60,7 +60,7 @@ class BooleanCell(Widget):  # type: ignore[misc] # the library has no types
 
 
 class ReferenceCell(Widget):  # type: ignore[misc] # the library has no types
-    """A row of the same brand, by its name. The resource looks up all the names of a file at once."""
+    """A row of the same brand, by its name. The resource looks up all names of a file at once."""
 
     def __init__(self, name: str, *, required: bool) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class ReferenceCell(Widget):  # type: ignore[misc] # the library has no types
 
 
 def rendered(value: Any) -> str:
-    """A value as files hold it, the same for equal values: plain decimals, moments in the current zone."""
+    """A value as text in a file, the same for equal values: plain decimals, moments in the current zone."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -99,7 +99,7 @@ def rendered(value: Any) -> str:
 def column(model: type[Model], name: str, title: str = "", *, reference: str = "") -> Field:
     """The column `title` (by default the field's name) for a field of `model`; `reference` names a related row.
 
-    Raises ImproperlyConfigured for what no file may hold: secrets, files and the brand.
+    Raises ImproperlyConfigured for fields that must not be in a file: secrets, files and the brand.
     """
     field: Any = model._meta.get_field(name)  # noqa: SLF001 - Django's public API of models
     if name == "brand" or name in audit_log.SECRET or isinstance(field, UNEXPORTABLE):

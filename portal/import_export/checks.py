@@ -1,4 +1,4 @@
-"""What the database will demand of many rows, asked for all of them at once: its CHECK and UNIQUE constraints."""
+"""Checks many rows at once against the database's CHECK and UNIQUE constraints."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from portal.import_export.plans import PlannedRow
 
-MAX_NAMED_LINES = 10  # that a message names
-# The condition of each CHECK as PostgreSQL has it, of the columns' bounds too.
+MAX_NAMED_LINES = 10  # named in a message
+# The condition of each CHECK in PostgreSQL, including those of the columns' bounds.
 CONDITIONS = """
 SELECT conname, pg_get_expr(conbin, conrelid)
 FROM pg_constraint
@@ -23,16 +23,16 @@ WHERE conrelid = %s::regclass AND contype = 'c' AND conname = ANY (%s)
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Which of the rows breaks a rule, by its place, and how to say so."""
+    """A row that breaks a rule, by its index, and the message."""
 
     place: int
     message: str
 
 
 class Seen:
-    """What earlier portions of a file are about, in a few bytes each: its own rows, and values that must be unique.
+    """Rows and unique values of earlier portions of a file, in a few bytes each.
 
-    `of_file` is what is true of all its portions, by names of the resource's own.
+    `of_file` holds facts about all portions of the file, under names that the resource defines.
     """
 
     def __init__(self) -> None:
@@ -40,14 +40,14 @@ class Seen:
         self.of_file: dict[str, Any] = {}
 
     def line_of(self, what: tuple[Any, ...]) -> int | None:
-        """Where an earlier portion has it."""
+        """The line on which an earlier portion has it."""
         return self._lines.get(hash(what))
 
     def add(self, what: tuple[Any, ...], line: int) -> None:
         self._lines[hash(what)] = line
 
     def repeated(self, same: Mapping[tuple[Any, ...], Sequence[PlannedRow]]) -> Iterator[tuple[PlannedRow, str]]:
-        """Of rows by what only one line may be about, each of those with others, and the numbers of their lines."""
+        """Given rows by a key that must be unique, the repeated ones with the numbers of the conflicting lines."""
         for what, rows in same.items():
             earlier = self.line_of(what)
             self.add(what, earlier or rows[0].line)
@@ -57,10 +57,10 @@ class Seen:
 
 
 def violations(rows: Sequence[Model], seen: Seen) -> Iterator[Violation]:
-    """Of the constraints of the rows' model, in a number of statements that does not depend on how many rows there are.
+    """Violations of the model's constraints. The number of statements does not depend on the number of rows.
 
-    A row's brand must be set. A value that any other row of the brand has now counts as taken, also where the file
-    would change that one. What earlier portions of the file have `seen` counts too.
+    A row's brand must be set. A value of any other row of the brand counts as taken, even if the file would change
+    that row. What earlier portions of the file have `seen` counts, too.
     """
     if rows:
         yield from _check_violations(rows)
@@ -78,7 +78,7 @@ def _check_violations(rows: Sequence[Model]) -> Iterator[Violation]:
         cursor.execute(CONDITIONS, [f'"{meta.db_table}"', list(constraints)])
         conditions = dict(cursor.fetchall())
         for name, condition in conditions.items():
-            # The table and the condition are the catalogue's own; the rows travel as a parameter.
+            # The table and the condition come from the catalogue; the rows are passed as a parameter.
             cursor.execute(
                 f'SELECT ordinality FROM jsonb_populate_recordset(NULL::"{meta.db_table}", %s::jsonb)'  # noqa: S608
                 f" WITH ORDINALITY AS t WHERE NOT ({condition.replace('%', '%%')})",
@@ -89,7 +89,7 @@ def _check_violations(rows: Sequence[Model]) -> Iterator[Violation]:
 
 
 def _stored(field: Any, value: Any) -> Any:
-    """A value as JSON holds it for the database; nothing for what the database itself will set."""
+    """A value in JSON form for the database; None for values that the database sets itself."""
     return None if hasattr(value, "resolve_expression") else field.get_prep_value(value)
 
 
@@ -101,7 +101,7 @@ def _unique_violations(rows: Sequence[Model], seen: Seen) -> Iterator[Violation]
 
 
 def _repeated(rows: Sequence[Model], names: Sequence[str], seen: Seen) -> Iterator[Violation]:
-    """Rows whose values of `names` another one has, in the file or in the brand."""
+    """Rows whose values of `names` also occur in another row of the file or of the brand."""
     meta: Any = rows[0]._meta  # noqa: SLF001 - as above
     columns = [meta.get_field(name).attname for name in names]
     places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
@@ -121,7 +121,7 @@ def _repeated(rows: Sequence[Model], names: Sequence[str], seen: Seen) -> Iterat
 
 
 def _taken(rows: Sequence[Model], columns: Sequence[str]) -> dict[tuple[Any, ...], Any]:
-    """Of each combination of values that a stored row has, its key."""
+    """The key of the stored row for each combination of values."""
     values_by_column = {name: {getattr(row, name) for row in rows} - {None} for name in columns}
     conditions = {f"{name}__in": values for name, values in values_by_column.items()}
     matches = type(rows[0])._default_manager.filter(**conditions)  # noqa: SLF001 - public, in spite of its name

@@ -1,4 +1,4 @@
-"""Downloads: tables as templates, exports and files of errors, and how any file is offered."""
+"""Downloads: templates, exports and error files, and how any file is sent."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ TYPES = {**MEDIA_TYPES, Format.CSV: "text/csv; charset=utf-8"}
 MAX_EXPORTED = 20_000
 
 
-def template(resource: type[TenantResource], *, format: Format) -> HttpResponse:  # noqa: A002 - the word for it
+def template(resource: type[TenantResource], *, format: Format) -> HttpResponse:  # noqa: A002 - the usual word
     """The header and an example."""
     cells = [[neutral(cell) for cell in resource.example.values()]]
     name = f"template-{resource.label().rpartition('.')[2]}"
@@ -44,15 +44,15 @@ def export(
     rows: QuerySet[Any],
     *,
     brand: Brand,
-    format: Format,  # noqa: A002 - the word for it
+    format: Format,  # noqa: A002 - the usual word
 ) -> HttpResponse:
-    """Those of `rows` that are the brand's, with the columns of an import. Raises Invalid for too many."""
+    """The `rows` of the brand, with the columns of an import. Raises Invalid if there are too many."""
     used = resource(brand)
     matches = list(used.exported(rows)[: MAX_EXPORTED + 1])
     if len(matches) > MAX_EXPORTED:
         message = _("The list has more than %(most)s rows. Filter it first.") % {"most": grouped(MAX_EXPORTED)}
         raise Invalid(message)
-    # An import reads the file, and not only by whoever exported it.
+    # The file may be imported again, and not only by the user who exported it.
     with timezone.override(brand.zone), languages.in_english():
         cells = list(used.export_rows(matches))
         name = str(rows.model._meta.verbose_name_plural).replace(" ", "-")  # noqa: SLF001 - Django's public API
@@ -60,12 +60,13 @@ def export(
 
 
 def file(content: IO[bytes], *, name: str, content_type: str = TYPES[Format.CSV]) -> FileResponse:
-    """A CSV that is there already."""
+    """An existing CSV."""
     return as_attachment(FileResponse(content, content_type=content_type), name)
 
 
 def as_attachment(answer: R, name: str) -> R:
-    """A file that the browser saves by this name: it neither shows it nor guesses what it is, and no cache keeps it."""
+    """A file that the browser saves under this name. It is not displayed, its type is not guessed and it is not
+    cached."""
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Cache-Control"] = "private, no-store"
@@ -73,7 +74,7 @@ def as_attachment(answer: R, name: str) -> R:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, name: str, format: Format) -> HttpResponse:  # noqa: A002
-    """A file of neutral cells; `name` without its ending."""
+    """A file of neutral cells; `name` without its extension."""
     content = _xlsx(columns, rows) if format is Format.XLSX else _csv(columns, rows)
     return as_attachment(HttpResponse(content, content_type=TYPES[format]), f"{name}.{format.value}")
 
@@ -83,7 +84,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(columns)
     writer.writerows(rows)
-    return f"\ufeff{text.getvalue()}".encode()  # the byte order mark tells Excel that it is UTF-8
+    return f"\ufeff{text.getvalue()}".encode()  # the byte order mark makes Excel read it as UTF-8
 
 
 def _xlsx(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:

@@ -1,7 +1,7 @@
-"""Lists whose rows can be taken away as a file, and who may do that.
+"""Lists whose rows can be exported as a file, and who may do that.
 
-What a file holds and the job that writes it are no business of a list: settings.LIST_EXPORT names the page that asks
-for which brand and as what kind of file, and starts the job.
+A list does not know the content of a file and the job that writes it: settings.LIST_EXPORT names the page that asks
+for the brand and the file format, and starts the job.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ def page() -> Callable[["ExportingAdmin", HttpRequest], HttpResponse]:
 
 
 def within(user: Any, label: str) -> BrandScope:
-    """Where somebody may take rows of the model `label` away: they see them there, and may run jobs."""
+    """Where a user may export rows of the model `label`: they see them there, and may run jobs."""
     seen, acts = roles.brand_scope(user, VIEW, label), roles.brand_scope(user, ACT, JOB)
     if acts.everywhere:
         return seen
@@ -42,7 +42,7 @@ def within(user: Any, label: str) -> BrandScope:
 
 
 class ExportingAdmin(TenantAdmin):
-    """A list whose rows can be taken away as a file: those that its filters and search show, of one brand."""
+    """A list whose rows can be exported as a file: those that match its filters and search, of one brand."""
 
     list_before_template = "admin/portal/export_link.html"
     export_kind: str  # of the job
@@ -56,25 +56,25 @@ class ExportingAdmin(TenantAdmin):
         return super().changelist_view(request, {"export_links": links, **(extra_context or {})})
 
     def export_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Addresses and names of the exports that the list leads to."""
+        """Addresses and names of the list's export links."""
         return [(self.export_address(request.GET), self.export_name(request.GET))]
 
     def export_address(self, query: QueryDict) -> str:
         requested = f"?{query.urlencode()}" if query else ""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_export") + requested
 
-    def export_name(self, query: QueryDict) -> str:  # noqa: ARG002 - for those who override it
+    def export_name(self, query: QueryDict) -> str:  # noqa: ARG002 - for subclasses
         return _("Export %(rows)s") % {"rows": self.opts.verbose_name_plural}
 
-    def export_kind_of(self, query: QueryDict) -> str:  # noqa: ARG002 - for those who override it
-        """The kind of job that writes what the list shows with these parameters."""
+    def export_kind_of(self, query: QueryDict) -> str:  # noqa: ARG002 - for subclasses
+        """The kind of job that exports the list with these parameters."""
         return self.export_kind
 
 
 def start_export(
     page: ExportingAdmin, *, query: QueryDict, brand: Brand, file_format: str, time_zone: str, by: User, title: str = ""
 ) -> Job:
-    """Start the job that writes what the list shows with these parameters. Call in a transaction."""
+    """Start the job that exports the list with these parameters. Call in a transaction."""
     with languages.in_english():
         title = title or page.export_name(query)
     return queue.start(

@@ -1,4 +1,4 @@
-"""Lists whose rows come and go as files of the same columns: upload, preview, confirmation, template and export."""
+"""Lists whose rows are imported and exported as files with the same columns, through a preview and a confirmation."""
 
 from typing import Any, ClassVar
 
@@ -43,7 +43,7 @@ WORKING = (StagedUpload.Status.CHECKING, StagedUpload.Status.IMPORTING)
 
 
 class BrandForm(AsciiDigits, forms.Form):
-    """For which brand."""
+    """The choice of the brand."""
 
     brand = forms.ModelChoiceField(
         Brand.objects.none(), label=gettext_lazy("Brand"), widget=SelectWidget, empty_label=None
@@ -55,12 +55,12 @@ class BrandForm(AsciiDigits, forms.Form):
 
 
 class UploadForm(BrandForm):
-    """The file."""
+    """The choice of the file."""
 
     file = forms.FileField(
         label=gettext_lazy("File (CSV or XLSX)"),
         widget=FileWidget(attrs={"accept": ".csv,.xlsx"}),
-        allow_empty_file=True,  # which `tables` rejects in its own words
+        allow_empty_file=True,  # `tables` rejects it with its own message
     )
 
     def clean_file(self) -> Any:
@@ -71,7 +71,7 @@ class UploadForm(BrandForm):
 
 
 class ExportForm(BrandForm):
-    """And as what kind of file."""
+    """The choice of the file format."""
 
     format = forms.ChoiceField(choices=Format.choices, label=gettext_lazy("File"), widget=SelectWidget)
 
@@ -97,7 +97,7 @@ class ImportingAdmin(TenantAdmin):
         return reverse(f"admin:{url_name(self, name)}")
 
     def import_scope(self, request: HttpRequest) -> BrandScope:
-        """Where the person may import: add rows or change them."""
+        """The brands where the user may import: add or change rows."""
         return self.brand_scope(request, self.resource.add_verb + self.resource.change_verb)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -112,13 +112,13 @@ class ImportingAdmin(TenantAdmin):
 
     @property
     def offers_export(self) -> bool:
-        """Whether the list has no other export."""
+        """Whether to offer this export, because the list has no other."""
         return self.resource.exports and not hasattr(self, "export_kind")
 
     # --- In
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """The form; posted, it stores the file and leads to the preview."""
+        """The upload form; a POST stores the file and redirects to the preview."""
         within = self.import_scope(request)
         if not within:
             raise PermissionDenied
@@ -170,7 +170,7 @@ class ImportingAdmin(TenantAdmin):
         return TemplateResponse(request, "admin/portal/import/rejected.html", context, status=error.status)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
-        """What the file would do. Nothing has changed yet."""
+        """The changes that the file would make. Nothing has changed yet."""
         self._require(request)
         try:
             upload = self._ticket(request, request.GET.get("ticket", "")).upload
@@ -188,7 +188,7 @@ class ImportingAdmin(TenantAdmin):
         return large_files.stored_preview(upload) if upload.is_large else imports.preview(upload, self.resource)
 
     def _working(self, request: HttpRequest, upload: StagedUpload) -> HttpResponse:
-        """How far the job is; the page loads itself anew when it has ended."""
+        """The progress of the job; the page reloads itself when the job has ended."""
         context = {
             **self._context(request, _("Preview: %(file)s") % {"file": upload.file_name}),
             "job": job_context(upload.job) if upload.job else None,
@@ -259,7 +259,7 @@ class ImportingAdmin(TenantAdmin):
         return downloads.template(self.resource, format=requested)
 
     def export_view(self, request: HttpRequest) -> HttpResponse:
-        """What the list shows of one brand, with the columns of an import."""
+        """The list's rows of one brand, with the columns of an import."""
         if not self.resource.exports:
             raise Http404
         within = exportable.within(request.user, self.opts.label_lower)

@@ -1,4 +1,4 @@
-"""Imports of reference data, whoever asks for them: staff on a page, or a program over the API."""
+"""Imports of reference data, started by staff on a page or by a program over the API."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ from portal.import_export.plans import Outcome, Plan
 from portal.import_export.previews import Preview, Tally
 from portal.import_export.resource import TenantResource
 
-# Constraints that the database would only look at when everything is committed, when it is too late for an answer.
+# Deferred constraints would only be checked at the commit, which is too late for an answer.
 CHECK_NOW = "SET CONSTRAINTS ALL IMMEDIATE"
 ReportProgress = Callable[[int], None]  # how many rows are done
 
@@ -42,7 +42,7 @@ def stage(
     size: int,
     name: str,
 ) -> StagedUpload:
-    """Keep a file for its preview. Raises Invalid for what shows at its beginning, and QuotaReached."""
+    """Store a file for its preview. Raises Invalid for errors at its beginning, and QuotaReached."""
     if size > tables.MAX_LARGE_BYTES:
         raise Invalid(tables.too_large(tables.MAX_LARGE_BYTES), details={"field": "file"})
     first, is_small = tables.begin(file, size=size)
@@ -63,7 +63,7 @@ def stage(
 
 
 def preview(upload: StagedUpload, resource: type[TenantResource]) -> Preview:
-    """What a file that is no job's would do now. Raises Invalid."""
+    """What a file without a job would change now. Raises Invalid."""
     tally = Tally()
     for _used, plan in plans(upload, resource):
         tally.add(plan)
@@ -73,7 +73,7 @@ def preview(upload: StagedUpload, resource: type[TenantResource]) -> Preview:
 def plans(
     upload: StagedUpload, resource: type[TenantResource], *, lock: bool = False
 ) -> Iterator[tuple[TenantResource, Plan]]:
-    """Portion by portion what the file would do now, by the brand's clock and with today's rights. Raises Invalid."""
+    """What the file would change now, in portions, in the brand's time zone and with current rights. Raises Invalid."""
     seen, (may_add, may_change) = Seen(), rights(upload, resource)
     with staged_uploads.opened(upload) as file, timezone.override(upload.brand.zone):
         for table in tables.parts(file, most=resource.max_rows):
@@ -83,7 +83,7 @@ def plans(
 
 
 def rights(upload: StagedUpload, resource: type[TenantResource]) -> tuple[bool, bool]:
-    """Whether who uploaded it may add rows, and change them, now."""
+    """Whether the uploader may add rows, and change them, now."""
     if upload.user is not None:
         verbs = (resource.add_verb, resource.change_verb)
         scopes = (roles.full_scope(upload.user, verb, upload.resource) for verb in verbs)
@@ -102,9 +102,9 @@ def write(
     context: AuditContext,
     report_progress: ReportProgress = lambda _done: None,
 ) -> Preview:
-    """Import what the preview with this digest showed, all of it or nothing. Joins or owns a transaction.
+    """Import what the preview with this digest showed, all of it or nothing. Joins a transaction or starts one.
 
-    Raises Invalid. The upload must be held.
+    Raises Invalid. The upload must be locked.
     """
     tally, done = Tally(), 0
     with _all_or_nothing():
@@ -127,7 +127,7 @@ def write(
 
 @contextmanager
 def _all_or_nothing() -> Iterator[None]:
-    """Raises ConcurrentChange for a constraint that another transaction makes the rows break, here at the latest."""
+    """Raises ConcurrentChange for a constraint that the rows violate because of another transaction."""
     try:
         with conflict_text(), transaction.atomic():
             yield
@@ -142,7 +142,7 @@ def audit_reason(upload: StagedUpload) -> str:
 
 
 def error_file(upload: StagedUpload, resource: type[TenantResource]) -> IO[bytes]:
-    """The lines with errors as a file; of a large one its job made it. Raises Invalid where there is none."""
+    """The lines with errors as a file; for a large upload the job created it. Raises Invalid if there is none."""
     if not upload.is_large:
         file = io.BytesIO()
         errors = ErrorFile(file)
@@ -174,7 +174,7 @@ class ErrorFile:
 
     def add(self, plan: Plan) -> None:
         if self._is_empty:
-            self._text.write("\ufeff")  # the byte order mark tells Excel that it is UTF-8
+            self._text.write("\ufeff")  # the byte order mark makes Excel read it as UTF-8
             self._writer.writerow([*plan.columns, tables.ERROR_COLUMN])
             self._is_empty = False
         for row in plan.of(Outcome.ERROR):
@@ -182,5 +182,5 @@ class ErrorFile:
             self.lines += 1
 
     def finish(self) -> None:
-        """The file is whole, and stays open."""
+        """Complete the file, which stays open."""
         self._text.detach()

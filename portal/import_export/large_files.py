@@ -1,4 +1,4 @@
-"""Files of reference data that nobody can wait for: one job checks them, another imports what was confirmed."""
+"""Files of reference data that take too long for a request: one job checks them, another imports the confirmed ones."""
 
 from typing import IO, Any
 
@@ -36,9 +36,9 @@ def receive(
     size: int,
     name: str,
 ) -> StagedUpload:
-    """Keep a file for its preview; of a large one, have a worker make it.
+    """Store a file for its preview; for a large one, have a worker create the preview.
 
-    Raises Invalid for what shows at its beginning, and QuotaReached.
+    Raises Invalid for errors at its beginning, and QuotaReached.
     """
     upload = None
     try:
@@ -59,7 +59,7 @@ def start_check(upload: StagedUpload) -> Job:
 
 
 def start_import(upload: StagedUpload, *, digest: str, request_id: str) -> Job:
-    """Have a worker import what the preview with this digest shows. The upload must be held.
+    """Have a worker import what the preview with this digest shows. The upload must be locked.
 
     Raises Invalid unless it waits for a confirmation and has no errors.
     """
@@ -71,7 +71,7 @@ def start_import(upload: StagedUpload, *, digest: str, request_id: str) -> Job:
 
 
 def check_confirmable(upload: StagedUpload, digest: str) -> None:
-    """Raises Invalid for a large file that is not checked, has errors, or another preview."""
+    """Raises Invalid for a large file that is not checked, has errors, or has another preview."""
     if upload.status == Status.REJECTED:
         raise Invalid(languages.translated(upload.problem))
     if upload.status == Status.IMPORTED:
@@ -105,7 +105,7 @@ def stored_preview(upload: StagedUpload) -> Preview:
 
 
 def run_check(run: runner.Run) -> None:
-    """The job's handler: makes the preview and the file of errors; writes no row. May be run again."""
+    """The job's handler: creates the preview and the error file, and writes no row. Idempotent."""
     pk = run.parameters["upload_id"]
     upload = StagedUpload.objects.filter(pk=pk, status=Status.CHECKING).select_related("brand", "user").first()
     if upload is None:
@@ -145,13 +145,13 @@ def _checked(upload: StagedUpload, run: runner.Run) -> Preview:
 
 
 def _count(upload: StagedUpload, most: int) -> int:
-    """Of the rows, all of which are read. Raises Invalid for a file that cannot be read to its end."""
+    """Count the rows by reading all of them. Raises Invalid for a file that cannot be read to its end."""
     with staged_uploads.opened(upload) as file:
         return sum(len(table.rows) for table in tables.parts(file, most=most))
 
 
 def run_import(run: runner.Run) -> None:
-    """The job's handler: everything in one transaction, so that a worker that is killed leaves nothing half-written."""
+    """The job's handler: everything in one transaction, so that a killed worker leaves nothing half-written."""
     pk = run.parameters["upload_id"]
     try:
         result = _imported(pk, run)
@@ -168,7 +168,7 @@ def run_import(run: runner.Run) -> None:
 def _imported(pk: int, run: runner.Run) -> Preview | None:
     with concurrent_progress.report_progress(run) as progress, transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(SET_LONG_TIMEOUT)  # an attempt that another one still writes waits for its end
+            cursor.execute(SET_LONG_TIMEOUT)  # an attempt waits until a concurrent one has ended
         upload = staged_uploads.hold(pk, status=Status.IMPORTING)
         run.check_superseded()
         if upload is None:
@@ -190,19 +190,19 @@ def _imported(pk: int, run: runner.Run) -> Preview | None:
 
 
 def done_text(preview: Preview) -> str:
-    """What was imported, in words."""
+    """A text that says what was imported."""
     new, changed = preview.count(Outcome.NEW), preview.count(Outcome.CHANGED)
     added = ngettext("%(number)d row added", "%(number)d rows added", new) % {"number": new}
     return added + ", " + ngettext("%(number)d changed.", "%(number)d changed.", changed) % {"number": changed}
 
 
 def on_end(job: Job) -> None:
-    """However it ended: nothing says for ever that it is being checked or imported."""
+    """Release the upload however the job ended, so that it does not stay in the state of being checked or imported."""
     staged_uploads.release(job.parameters.get("upload_id"))
 
 
 def is_uploader(job: Job, by: Any) -> bool:
-    """Whether the file is this person's: what it says of its rows is for nobody else."""
+    """Whether the user uploaded the file: only they may see its rows."""
     return job.created_by_id is not None and job.created_by_id == by.pk
 
 

@@ -1,4 +1,4 @@
-"""What an import would do, row by row, before anything is written."""
+"""The changes that an import would make, row by row, before anything is written."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-CellChanges = dict[str, tuple[str, str]]  # of each column that differs the cell before and after
+CellChanges = dict[str, tuple[str, str]]  # for each changed column, the cell before and after
 
 
 class Outcome(models.TextChoices):
@@ -21,7 +21,7 @@ class Outcome(models.TextChoices):
 
 @dataclass(slots=True)
 class PlannedRow:
-    """One line of the file: the row that it is for, as it was and as it would be, and what is wrong with it."""
+    """One line of the file: its row before and after the import, and its errors."""
 
     line: int
     values: Sequence[str]
@@ -29,7 +29,7 @@ class PlannedRow:
     before: Any = None  # None for a new row
     changes: CellChanges = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)  # by column; "" for the whole row
-    more: Any = None  # what a resource keeps about rows that belong to this one
+    more: Any = None  # a resource's own data about related rows
 
     @property
     def outcome(self) -> Outcome:
@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """The same for two plans that do the same to rows that are the same, in whatever language they say errors."""
+        """Equal for two plans that make the same changes to the same rows, whatever the language of their errors."""
         content: list[Any] = [
             [row.line, row.outcome.value, row.before and row.before.pk, row.changes, sorted(row.errors)]
             for row in self.rows

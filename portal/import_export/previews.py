@@ -1,4 +1,4 @@
-"""What people see of an import before they confirm it: counts, the first rows, the first errors."""
+"""The preview of an import before it is confirmed: counts, the first rows, the first errors."""
 
 import hashlib
 from collections import Counter
@@ -14,7 +14,7 @@ MAX_CELL_LENGTH = 500  # characters of a value in a preview
 
 @dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """A line of the file in words."""
+    """A line of the file as text."""
 
     line: int
     outcome: str
@@ -51,7 +51,7 @@ def preview_row(row: PlannedRow) -> PreviewRow:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`rows` and `faulty` are the first that are new or changed, and the first with errors; `digest` stands for all."""
+    """`rows` and `faulty` are the first changed and the first faulty rows; `digest` identifies the whole plan."""
 
     counts: dict[str, int]
     rows: list[PreviewRow]
@@ -70,7 +70,7 @@ class Preview:
 
 
 def from_json(stored: dict[str, Any]) -> Preview:
-    """What `as_json` gave."""
+    """The inverse of `as_json`."""
     rows, faulty = ([_row(each) for each in stored[name]] for name in ("rows", "faulty"))
     return Preview(stored["counts"], rows, faulty, stored["digest"])
 
@@ -82,7 +82,7 @@ def _row(stored: dict[str, Any]) -> PreviewRow:
 
 @dataclass(slots=True)
 class Tally:
-    """Adds up the plans of a file's portions, in memory that does not grow with the file."""
+    """Sums up the plans of a file's portions, in memory that does not grow with the file."""
 
     counts: Counter[str] = field(default_factory=Counter)
     rows: list[PreviewRow] = field(default_factory=list)

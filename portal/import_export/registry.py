@@ -1,4 +1,4 @@
-"""Which resources there are: topics declare them, and settings.IMPORT_RESOURCES names them."""
+"""The registry of resources: apps declare them, and settings.IMPORT_RESOURCES names them."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ from portal.import_export.resource import TenantResource
 
 @cache
 def resources() -> dict[str, type[TenantResource]]:
-    """By the names that the API's addresses have."""
+    """The resources by their names in the API's addresses."""
     return {name: import_string(path) for name, path in settings.IMPORT_RESOURCES.items()}
 
 

@@ -1,7 +1,7 @@
-"""Reference data in files: the base of what a brand exports and imports, which never leaves the brand.
+"""Reference data in files: the base class for what a brand exports and imports, always within the brand.
 
-django-import-export takes the rows apart and together; whose rows they are, what is allowed and how it is written is
-decided here. The library's own views, formats and temporary files are not used.
+django-import-export parses and builds the rows; this class decides whose rows they are, what is allowed and how they
+are written. The library's own views, formats and temporary files are not used.
 """
 
 import copy
@@ -37,7 +37,7 @@ BATCH = 200
 
 
 class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has no types
-    """Finds the rows of the brand that the lines of a file mean: all of them in one query each way."""
+    """Finds the brand's rows for the lines of a file: one query for all ids, and one for all names."""
 
     def __init__(self, resource: "TenantResource", dataset: Any) -> None:
         super().__init__(resource, dataset)
@@ -54,7 +54,7 @@ class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has n
             self._by_key[tuple(rendered(getattr(row, field.attribute)) for field in resource.keys)].append(row)
 
     def get_instance(self, row: dict[str, str]) -> Model | None:
-        """Raises ValidationError of an id that no row of the brand has, and of a name that several have."""
+        """Raises ValidationError for an id that is not a row's of the brand, and for a name that several have."""
         typed = row.get(ID, "").strip() if self.resource.has_id else ""
         if typed:
             if not is_id(typed) or int(typed) not in self._by_id:
@@ -71,29 +71,29 @@ class BrandLoader(BaseInstanceLoader):  # type: ignore[misc] # the library has n
 class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     """The columns of one model's rows, and how a file of them is checked and written, for one brand.
 
-    A subclass declares its columns with `cells.column`, and in Meta `model` and the import_id_fields that tell rows
-    apart. The brand is never a column: rows, and the rows that they refer to, are looked up in it alone.
+    A subclass declares its columns with `cells.column`, and in Meta `model` and the import_id_fields that identify a
+    row. The brand is never a column: rows and related rows are only looked up within it.
     """
 
     required: ClassVar[tuple[str, ...]] = ()  # columns that every file must have
     has_id: ClassVar[bool] = False  # for models whose names need not be unique
     example: ClassVar[dict[str, str]] = {}  # the template's row
-    notes: ClassVar[dict[str, Any]] = {}  # what belongs into a column
-    note: ClassVar[Any] = ""  # what people should know before they upload
+    notes: ClassVar[dict[str, Any]] = {}  # descriptions of columns
+    note: ClassVar[Any] = ""  # shown before the upload
     related: ClassVar[tuple[str, ...]] = ()  # foreign keys that columns name
     max_rows: ClassVar[int] = tables.MAX_LARGE_ROWS  # of a file
     read_scope: ClassVar[str] = ApiKey.Scope.READ.value  # of a hub key that exports
     write_scope: ClassVar[str] = ApiKey.Scope.ADMIN.value  # of a hub key that imports
-    add_verb: ClassVar[str] = ADD  # what a role must allow to add rows by a file, and to change them
+    add_verb: ClassVar[str] = ADD  # what a role must allow to add rows by a file
     change_verb: ClassVar[str] = CHANGE
-    exports: ClassVar[bool] = True  # its rows leave as files of the same columns
-    # Who imports, for rules that depend on it: a person, or a program with a key.
+    exports: ClassVar[bool] = True  # its rows are exported with the same columns
+    # The importing user, or None for a program with a key; some rules depend on it.
     by: User | None = None
     key: ApiKey | None = None
 
     class Meta:
         instance_loader_class = BrandLoader
-        skip_diff = True  # of the library, which copies each row; `PlannedRow.changes` has it
+        skip_diff = True  # of the library, which copies each row; `PlannedRow.changes` replaces it
 
     def __init__(
         self, brand: Brand, *, may_add: bool = False, may_change: bool = False, seen: Seen | None = None
@@ -111,7 +111,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
 
     @classmethod
     def label(cls) -> str:
-        """Of the model, as roles and jobs name it."""
+        """The model's label, for roles and jobs."""
         result: str = cls._meta.model._meta.label_lower  # noqa: SLF001 - Django's public API of models
         return result
 
@@ -123,8 +123,8 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     def key_columns(self) -> list[str]:
         return [field.column_name for field in self.keys]
 
-    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - for those whose columns depend on them
-        """Of a file with these rows."""
+    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - for subclasses
+        """The columns of a file with these rows."""
         return [*([ID] if self.has_id else []), *(field.column_name for field in self.fields.values())]
 
     def known_columns(self) -> Iterable[str]:
@@ -134,7 +134,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         return list(dict.fromkeys([*self.key_columns, *self.required]))
 
     def columns_for_people(self) -> list[tuple[str, str]]:
-        """Each column with what belongs into it."""
+        """Each column with its description."""
         notes = {ID: _("Leave empty for a new row. Finds the row to change."), **self.notes}
         required = self.required_columns()
         return [
@@ -143,12 +143,12 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         ]
 
     def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Those of a list's rows that are the brand's, with what their cells show."""
+        """The `rows` of the brand, with the related rows of their cells."""
         rows = rows.filter(brand=self.brand)
         return rows.select_related(*self.related) if self.related else rows
 
     def rows(self) -> QuerySet[Any]:
-        """Of the brand."""
+        """The brand's rows."""
         rows: QuerySet[Any] = self._meta.model._default_manager.filter(brand=self.brand)  # noqa: SLF001 - Django's public API
         rows = rows.select_related(*self.related) if self.related else rows
         return rows.select_for_update(of=("self",), no_key=True).order_by("pk") if self._locks else rows
@@ -156,7 +156,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     # --- Out
 
     def export_rows(self, rows: Sequence[Any]) -> Iterator[list[str]]:
-        """The cells of each row, none of which a spreadsheet takes for a formula."""
+        """The cells of each row, neutralised so that no spreadsheet evaluates them as formulas."""
         names = self.column_names(rows)
         for row in rows:
             cells = self.cells_of(row)
@@ -169,20 +169,20 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     # --- In
 
     def check_table(self, table: Table) -> None:
-        """Raises Invalid for columns that are unknown, missing or there twice."""
+        """Raises Invalid for unknown, missing or duplicate columns."""
         tables.check_columns(table.columns, known=set(self.known_columns()), required=self.required_columns())
 
     def plan(self, table: Table, *, lock: bool = False) -> Plan:
-        """What importing `table` would do. Reads only; with `lock`, in a transaction, the rows stay as they are read.
+        """What importing `table` would change. Reads only; with `lock`, in a transaction, it locks the rows.
 
-        Raises what `check_table` raises.
+        Raises the errors of `check_table`.
         """
         self.check_table(table)
         self._locks = lock
         self._planned = [PlannedRow(row.line, row.values) for row in table.rows]
         dataset = tablib.Dataset(*(row.values for row in table.rows), headers=table.columns)
         self._references = dict(self._look_up(dataset))
-        # Nothing is written here: bulk_create and bulk_update only keep what would be.
+        # Nothing is written here: bulk_create and bulk_update are not called.
         result = self.import_data(dataset, use_transactions=False)
         for failed in [*result.base_errors, *(error for row in result.rows for error in row.errors)]:
             raise failed.error
@@ -205,7 +205,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         return made
 
     def import_instance(self, instance: Any, row: dict[str, str], **kwargs: Any) -> None:
-        """Put the cells that differ onto the row. Raises ValidationError by column."""
+        """Set the cells that differ on the row. Raises ValidationError by column."""
         self._current = planned = self._planned[kwargs["row_number"] - 1]
         planned.instance = instance
         planned.before = copy.copy(instance) if instance.pk else None
@@ -217,7 +217,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
             raise ValidationError("")
 
     def import_more(self, planned: PlannedRow, row: dict[str, str]) -> None:
-        """Cells that are no fields of the row itself; differences and errors go onto `planned`."""
+        """Handle cells that are not fields of the row itself; store differences and errors on `planned`."""
 
     def _import_cell(self, field: Field, planned: PlannedRow, row: dict[str, str]) -> None:
         name, attribute, instance = field.column_name, field.attribute, planned.instance
@@ -234,7 +234,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         if after != before:
             planned.changes[name] = (before, after)
         elif planned.before is not None:
-            setattr(instance, attribute, old)  # the same, written in another way
+            setattr(instance, attribute, old)  # the same value in another notation
 
     def skip_row(self, instance: Any, original: Any, row: Any, import_validation_errors: Any = None) -> bool:  # noqa: ARG002 - the library's
         return not import_validation_errors and bool(instance.pk) and not self._current.changes
@@ -245,7 +245,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         import_validation_errors: Any = None,
         validate_unique: bool = True,  # noqa: ARG002, FBT001, FBT002 - the library's
     ) -> None:
-        """The rules of the model's fields. What other rows have to say is asked once for all, in `_check`."""
+        """Validate the model's fields. `_check` compares all rows with others at once."""
         imported = {field.attribute: field for field in self.fields.values()}
         skipped = [
             field.name
@@ -259,7 +259,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
             raise ValidationError("")
 
     def save_instance(self, *_what: Any, **_more: Any) -> None:
-        """Nothing yet: `write` does, when the whole file is known to be good."""
+        """Does nothing: `write` saves once the whole file is valid."""
 
     def _add_errors(self, planned: PlannedRow, error: ValidationError) -> None:
         titles = {field.attribute: field.column_name for field in self.fields.values()}
@@ -269,7 +269,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
                 planned.add_error(titles.get(name, name if name == ID or name in self.known_columns() else ""), text)
 
     def _check(self) -> None:
-        """What concerns more than one cell: the person's rights, other lines of the file, other rows of the brand."""
+        """Checks beyond a single cell: the user's rights, other lines of the file, other rows of the brand."""
         self._check_repeated()
         written = [row for row in self._planned if row.outcome in {Outcome.NEW, Outcome.CHANGED}]
         for row in written:
@@ -282,7 +282,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         self.check_rows([row for row in written if not row.errors])
 
     def _check_repeated(self) -> None:
-        """No two lines may be for the same row."""
+        """Two lines must not be for the same row."""
         same: dict[tuple[Any, ...], list[PlannedRow]] = defaultdict(list)
         for row in self._planned:
             if row.instance is not None and not row.errors.keys() & set(self.key_columns):
@@ -292,14 +292,14 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
             row.add_error("", _("Lines %(lines)s are for the same row.") % {"lines": lines})
 
     def check_rows(self, rows: Sequence[PlannedRow]) -> None:
-        """Further rules of a model, for rows that are new or changed and have no error so far."""
+        """Further rules of a model, for new and changed rows without errors so far."""
 
     # --- Writing
 
     def write(self, plan: Plan, *, context: AuditContext) -> None:
         """Store the new and the changed rows of a plan without errors, each with its entry in the audit log.
 
-        Call in the transaction that made the plan with `lock`.
+        Call in the transaction that created the plan with `lock`.
         """
         model = self._meta.model
         new, changed = list(plan.of(Outcome.NEW)), list(plan.of(Outcome.CHANGED))
@@ -318,7 +318,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
             audit_log.record(audit_context=context, action=action, rows=noted)
 
     def _touched(self) -> set[str]:
-        """The fields that say when a row was changed, which bulk_update leaves alone."""
+        """The fields with the time of the last change, which bulk_update does not set."""
         return {field.name for field in self._meta.model._meta.fields if getattr(field, "auto_now", False)}  # noqa: SLF001
 
     def audited_changes(self, row: PlannedRow) -> audit_log.Changes:
@@ -327,4 +327,4 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
         return {name: values for name, values in result.items() if name not in touched}
 
     def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
-        """What a model's own form does besides storing the row."""
+        """What a model's own form does in addition to storing the row."""

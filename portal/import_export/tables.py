@@ -13,23 +13,23 @@ from core.spreadsheets import csv_files, xlsx_reader
 from core.spreadsheets.csv_files import Row
 from core.texts import shortened
 
-MAX_ROWS = 2_000  # of a file whose preview somebody waits for; a job checks what is larger
+MAX_ROWS = 2_000  # of a file that is previewed at once; a job checks larger files
 MAX_BYTES = 5_000_000
 MAX_LARGE_ROWS = 200_000
 MAX_LARGE_BYTES = 50_000_000
-ERROR_COLUMN = "error"  # of the error file, which may be corrected and uploaded again
+ERROR_COLUMN = "error"  # in the error file, which may be corrected and uploaded again
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The names of the columns, and the rows with as many cells each."""
+    """The names of the columns, and rows with as many cells each."""
 
     columns: list[str]
     rows: list[Row]
 
 
 def begin(file: IO[bytes], *, size: int) -> tuple[Table, bool]:
-    """The first part of a file of `size` bytes, and whether somebody can wait until all of it is checked.
+    """The first portion of a file of `size` bytes, and whether the file is small enough to be checked at once.
 
     Raises Invalid.
     """
@@ -39,10 +39,10 @@ def begin(file: IO[bytes], *, size: int) -> tuple[Table, bool]:
 
 
 def parts(file: IO[bytes], *, most: int = MAX_LARGE_ROWS) -> Iterator[Table]:
-    """The table portion by portion, each under the same header, with MAX_ROWS rows at most. There is at least one.
+    """The table in portions of at most MAX_ROWS rows, each with the same header. There is at least one.
 
-    Raises Invalid, perhaps only after many portions; the message says where and what to do. What the columns mean is
-    not looked at.
+    Raises Invalid, possibly after many portions; the message says where and what to do. Does not interpret the
+    columns.
     """
     start = file.read(len(xlsx_reader.SIGNATURE))
     if not start:
@@ -62,7 +62,7 @@ def parts(file: IO[bytes], *, most: int = MAX_LARGE_ROWS) -> Iterator[Table]:
 
 
 def _portion(lines: Iterator[Row]) -> list[Row]:
-    """So many of the next rows, fewer where they are long: what is in memory does not grow with the file."""
+    """The next rows, fewer if they are long: the memory in use does not grow with the file."""
     result: list[Row] = []
     room = MAX_BYTES
     while room > 0 and len(result) < MAX_ROWS and (row := next(lines, None)) is not None:
@@ -90,14 +90,14 @@ def _bounded(lines: Iterator[Row], width: int, most: int) -> Iterator[Row]:
 
 
 def without_errors(table: Table) -> Table:
-    """The column that an error file has at its end is no part of the data."""
+    """Drop the last column of an error file, which is not part of the data."""
     if table.columns[-1:] != [ERROR_COLUMN]:
         return table
     return Table(table.columns[:-1], [Row(row.line, row.values[:-1]) for row in table.rows])
 
 
 def check_columns(columns: Sequence[str], *, known: Collection[str], required: Iterable[str]) -> None:
-    """Raises Invalid that names every column that is unknown, missing or there twice."""
+    """Raises Invalid that names every unknown, missing or duplicate column."""
     problems = []
     if unknown := [name for name in dict.fromkeys(columns) if name not in known]:
         named = [f"“{name[:60]}”" for name in unknown]

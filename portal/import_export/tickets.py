@@ -1,4 +1,4 @@
-"""Tickets: what a preview hands out, so that its file can be confirmed by the same person, once, before it expires."""
+"""Tickets: a preview issues one, with which the same user can confirm its file, once, before it expires."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ MAX_LENGTH = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """The upload, and the digest of the plan that the person has seen; empty before they have seen one."""
+    """The upload, and the digest of the plan that the user has seen; empty before they have seen one."""
 
     upload: StagedUpload
     plan: str
@@ -33,9 +33,10 @@ def _bound(upload: StagedUpload) -> list[object]:
 
 
 def read(text: str, *, by: User, resource: str, within: BrandScope, at: datetime, lock: bool = False) -> Ticket:
-    """The ticket, if it is this person's, for these pages and a brand `within`. With `lock`, nobody else may use it.
+    """The ticket, if it belongs to this user, these pages and a brand `within`. With `lock`, no other request can use
+    it.
 
-    Raises Invalid: another person's or brand's ticket is answered like one that was made up.
+    Raises Invalid: another user's or brand's ticket gives the same error as an invented one.
     """
     invalid = Invalid(_("This preview is not valid. Upload the file again."))
     try:

@@ -24,7 +24,7 @@ else:
     AnyPaginator = Paginator
 
 EXACT_UP_TO = 10_000
-# In the planner's units, about 50 ms; a filter that few of a million rows fit costs more to count than to show.
+# In the planner's units, about 50 ms; counting a selective filter on a million rows costs more than showing its rows.
 MAX_COUNT_COST = 20_000
 MAX_NUMBER = 2**63 - 1
 MAX_UTC_OFFSET = timedelta(hours=15)
@@ -32,14 +32,14 @@ MAX_UTC_OFFSET = timedelta(hours=15)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many rows there are: exactly, as an estimate or, where `at_least`, as many as were counted before a stop."""
+    """The number of rows: exact, an estimate or, with `at_least`, a count that was stopped early."""
 
     number: int
     exact: bool = True
     at_least: bool = False
 
     def of(self, number: int) -> "Count":
-        """When all rows are shown."""
+        """The count when all rows are shown."""
         return replace(self, number=number, exact=True, at_least=False)
 
     @property
@@ -52,17 +52,17 @@ class Count:
 
 
 def _rounded(number: int) -> int:
-    """To two digits: more would pretend to know."""
+    """Round to two digits: more would suggest false precision."""
     unit: int = 10 ** max(len(str(number)) - 2, 0)
     return round(number / unit) * unit
 
 
 def counted(rows: QuerySet[Any]) -> Count:
-    """How many rows there are: counted up to EXACT_UP_TO, and estimated only where even that would be dear."""
+    """The number of rows: counted up to EXACT_UP_TO, and estimated only if even that would be too expensive."""
     rows = rows.order_by().values("pk")
     try:
         rows.query.sql_with_params()
-    except EmptyResultSet:  # it cannot have any, and Django would fail to explain that
+    except EmptyResultSet:  # no row can match, and Django could not explain the query
         return Count(0)
     some = rows[: EXACT_UP_TO + 1]
     if plan_of(some)["Total Cost"] <= MAX_COUNT_COST:
@@ -72,7 +72,7 @@ def counted(rows: QuerySet[Any]) -> Count:
 
 
 def plan_of(rows: QuerySet[Any]) -> dict[str, Any]:
-    """How PostgreSQL would read them, which it says without doing so."""
+    """PostgreSQL's plan, without running the query."""
     plan: dict[str, Any] = json.loads(rows.explain(format="json"))[0]["Plan"]
     return plan
 
@@ -93,7 +93,7 @@ class EstimatingPaginator(AnyPaginator):
 
 
 def is_beyond_every_column(value: str) -> bool:
-    """NUL, numbers without end, moments in zones that are none: PostgreSQL fails of them, and no row holds them."""
+    """Whether PostgreSQL would raise an error for the value: NUL, huge numbers, moments in impossible zones."""
     bare = value.strip().removeprefix("-")
     if bare.isdecimal():
         return len(bare) > 19 or int(bare) > MAX_NUMBER
@@ -106,12 +106,12 @@ def is_beyond_every_column(value: str) -> bool:
 
 
 class CountedChangeList(ChangeList):
-    """A changelist that says when its count is an estimate, and refuses what no row can hold."""
+    """A changelist that shows when its count is an estimate, and rejects values that no column can hold."""
 
     count: Count
 
     def get_filters_params(self, params: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
-        """What makes PostgreSQL fail can only be mistyped."""
+        """Raises an error for values that would make PostgreSQL fail; they can only be mistyped."""
         result: dict[str, list[str]] = super().get_filters_params(params)
         page: Any = self.model_admin
         for name in page.other_parameters:
@@ -125,7 +125,7 @@ class CountedChangeList(ChangeList):
         self.show_count(self.paginator.row_count)
 
     def asks_only(self, *names: str) -> bool:
-        """Whether the list is limited by none but these parameters, each with one value."""
+        """Whether the list is filtered by these parameters only, each with one value."""
         requested = {name: values for name, values in self.filter_params.items() if any(values) and name != ORDER_VAR}
         return (
             not self.query and requested.keys() <= set(names) and all(len(values) == 1 for values in requested.values())
@@ -138,7 +138,7 @@ class CountedChangeList(ChangeList):
 
     @property
     def is_limited(self) -> bool:
-        """Whether the address asks for some rows only."""
+        """Whether any filter or search is active."""
         return bool(self.query or any(any(values) for values in self.get_filters_params().values()))
 
     @property

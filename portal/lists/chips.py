@@ -1,4 +1,4 @@
-"""What limits a list, above it: each filter as a chip that removes it, and one link that removes all."""
+"""The active filters of a list, above it: each as a chip that removes it, and one link that removes all."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from portal.lists.selection import limits_of
 
 @dataclass(frozen=True, slots=True)
 class FilterChip:
-    """A filter that limits the list, in words; `address` is the list without it, and `label` says so."""
+    """An active filter as text; `address` is the list without it, and `label` says so."""
 
     text: str
     label: str
@@ -21,7 +21,7 @@ class FilterChip:
 
 @dataclass(frozen=True, slots=True)
 class FilterChips:
-    """`cleared`: the list without any of them, with its columns and its order as they are."""
+    """`cleared`: the list without any of them, with its columns and its order unchanged."""
 
     chips: tuple[FilterChip, ...]
     cleared: str

@@ -1,4 +1,4 @@
-"""Lists whose search box finds the rows of customers."""
+"""Lists that can be searched by customer."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from portal.unfold import ModelAdmin
 
 
 class CustomerSearchMixin(ModelAdmin):
-    """A list whose search box finds rows by their customer, if `customer_path` says how."""
+    """A list whose search finds rows by their customer, if `customer_path` is set."""
 
     customer_path = ""  # from a row to its customer
 
@@ -22,8 +22,8 @@ class CustomerSearchMixin(ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Customers are looked up first, which an OR over two tables would make slow; what has a name of its own goes
-        before customers who are called alike.
+        """Look up customers first, because an OR over two tables would be slow. Matches by a row's own name come before
+        matches by customer.
         """
         typed = search_term.strip()
         if not (self.customer_path and typed):
@@ -36,11 +36,11 @@ class CustomerSearchMixin(ModelAdmin):
         return self.filter_by_customers(request, queryset, typed), False
 
     def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
-        """The rows of the customers whom somebody means who types this."""
+        """The rows of the customers that match the typed text."""
         with report_search_error(request, rows) as search:
             search.rows = rows.filter(**{f"{self.customer_path}__in": self.customers(request, typed)})
         return search.rows
 
     def customers(self, request: HttpRequest, typed: str) -> list[int]:
-        """Their ids. Raises Invalid."""
+        """The customers' ids. Raises Invalid."""
         return customer_search.find(typed, [brand.pk for brand in self.brands_seen(request)])

@@ -1,4 +1,4 @@
-"""A list's column that shows a field in a way of its own."""
+"""A list's column that formats a field."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db.models import Field
 
 
 class FieldColumn:
-    """Two of the same field are equal, because Django makes columns twice and compares them."""
+    """Columns of the same field are equal, because Django creates columns twice and compares them."""
 
     def __init__(self, field: "Field[Any, Any]") -> None:
         self.__name__ = self.admin_order_field = field.name

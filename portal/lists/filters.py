@@ -1,4 +1,4 @@
-"""Filters of the portal's lists, which name only rows that the person may see."""
+"""Filters of the portal's lists, which only reveal rows that the user may see."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -18,9 +18,9 @@ __all__ = ["ChoicesFilter", "DayFilter", "DropdownFilter", "OwnRowsFilter", "Sta
 
 
 class OwnRowsForm(LookupForm):
-    """Knows only rows that the person may see: the label of another brand's id, put into the address, stays unknown.
+    """Only knows rows that the user may see: another brand's id in the address does not reveal that row's label.
 
-    What was chosen is looked at by the filter, and not once more here.
+    The filter has already looked up the selected rows; the form does not query them again.
     """
 
     def __init__(self, *, data: dict[str, Any], **arguments: Any) -> None:
@@ -31,9 +31,9 @@ class OwnRowsForm(LookupForm):
 
 
 class OwnRowsFilter(LookupFilter):
-    """By a related row, which is looked up as it is typed; `autocomplete` looks in the related page's rows only.
+    """Filters by a related row, which is looked up while typing; `autocomplete` only searches the related page's rows.
 
-    A row that the person cannot see is refused as one that is not there. `chosen`: the rows asked for, by their ids.
+    A row that the user cannot see is rejected like a missing one. `chosen`: the requested rows, by their ids.
     """
 
     form_class = OwnRowsForm
@@ -57,7 +57,7 @@ class OwnRowsFilter(LookupFilter):
         return rows
 
     def seen(self, request: HttpRequest, ids: set[str]) -> dict[str, Any]:
-        """Those of the rows that the person sees, by their ids."""
+        """The rows with these ids that the user sees, by id."""
         page: Any = self.page.admin_site.get_model_admin(self.field.related_model)
         try:
             rows = page.get_queryset(request).filter(pk__in=ids) if ids else ()
@@ -67,22 +67,22 @@ class OwnRowsFilter(LookupFilter):
 
 
 class BrandsFilter:
-    """A filter of its page's own that knows the brands whose rows the person sees."""
+    """A custom filter that knows the brands whose rows the user sees."""
 
     def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
         self.page = model_admin
         super().__init__(request, params, model, model_admin)  # type: ignore[call-arg]
 
     def condition(self, value: str, brands: Sequence[Brand]) -> Q:
-        """The rows that fit."""
+        """The condition for matching rows."""
         raise NotImplementedError
 
 
 class StateFilter(BrandsFilter, DropdownFilter):
     """By a state that rows need not store as such; `states` names them.
 
-    `keyset_partitions`: into which parts a list by key is cut while the filter is set, as TenantAdmin.keyset_partitions
-    says; none: not by this filter.
+    `keyset_partitions`: the partitions of a list by key while the filter is set, as in
+    TenantAdmin.keyset_partitions. If empty, the filter does not partition it.
     """
 
     states: ClassVar[Mapping[str, Any]] = {}
@@ -101,7 +101,7 @@ class StateFilter(BrandsFilter, DropdownFilter):
 
 
 class ValuesFilter(DropdownFilter):
-    """By a text field without `choices` whose usual values are known, so that nobody has to look for them."""
+    """By a text field without `choices` whose usual values are known, so that they can be offered."""
 
     parameter_name: str
 
@@ -121,7 +121,7 @@ class ValuesFilter(DropdownFilter):
 
 
 class BrandsValuesFilter(ValuesFilter):
-    """By a text whose usual values depend on the brands that the person sees, `brand_ids`."""
+    """By a text whose usual values depend on the brands that the user sees, `brand_ids`."""
 
     def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
         self.brand_ids = [brand.pk for brand in model_admin.brands_seen(request)]
@@ -129,7 +129,7 @@ class BrandsValuesFilter(ValuesFilter):
 
 
 class TextFilter(BrandsFilter, TypedFilter):
-    """By a text, exactly as it is typed."""
+    """By a text, exactly as typed."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         text = (self.value() or "").strip()
@@ -137,7 +137,7 @@ class TextFilter(BrandsFilter, TypedFilter):
 
 
 class DayFilter(RangeFilter):
-    """From a day to a day, both included, of each row's brand; a day that cannot be read is refused."""
+    """Between two days, both included, in the zone of each row's brand; an unreadable day is rejected."""
 
     def __init__(
         self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str

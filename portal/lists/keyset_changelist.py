@@ -1,4 +1,4 @@
-"""Pages by key: each begins beside the last row of the page before, so page 30,000 costs what the first one does."""
+"""Pages by key: each begins next to the previous page's last row, so page 30,000 costs as much as the first."""
 
 import base64
 import binascii
@@ -20,14 +20,14 @@ from portal.lists import changelist
 from portal.lists.changelist import Count, CountedChangeList, counted, plan_of
 
 MAX_CURSOR_LENGTH = 500
-# Expected rows that are rather sorted than met on a walk along the index of the list's order: PostgreSQL thinks that
-# they lie evenly on it, and where they all lie far away it would read a million other rows first.
+# Below this expected number, rows are sorted instead of found by a walk along the index of the list's order. PostgreSQL
+# assumes that they are evenly distributed; if they are all far away, a walk would read a million other rows first.
 MAX_SORTED_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Beside which row a page begins: after it or, for a page before it, back from there. No values: at the end."""
+    """The row where a page begins: after it or, for a previous page, backwards from it. Without values: at the end."""
 
     back: bool
     values: tuple[Any, ...] = ()
@@ -35,7 +35,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A column of an order; `path` leads to it, over a row of its own that each row has, such as its sort keys."""
+    """A column of an order; `path` leads to it, possibly through a one-to-one row such as its sort keys."""
 
     path: str
     field: "Field[Any, Any]"
@@ -49,7 +49,7 @@ class KeyColumn:
 
 
 class RowComparison(Func):
-    """Whether two columns, as a row, come before or after two values: PostgreSQL enters an index by both of them."""
+    """Compares two columns as a row with two values: PostgreSQL uses both columns of an index for it."""
 
     output_field = BooleanField()
 
@@ -61,10 +61,10 @@ class RowComparison(Func):
 
 
 class Key:
-    """What a list is ordered by: columns that are never NULL, which together name one row."""
+    """The order of a list: columns that are never NULL, and together identify one row."""
 
     def __init__(self, model: type[Model], ordering: Sequence[Any]) -> None:
-        """Raises ValueError where rows cannot be told apart, or compared, by this order."""
+        """Raises ValueError if this order does not identify rows, or cannot compare them."""
         self.parts = [self.part(model, each) for each in ordering]
 
     @staticmethod
@@ -85,11 +85,11 @@ class Key:
 
     @property
     def is_joined(self) -> bool:
-        """Whether another table has its columns."""
+        """Whether the columns are in another table."""
         return any(LOOKUP_SEP in part.path for part in self.parts)
 
     def ordering(self, *, back: bool, sort: bool = False) -> list[OrderBy]:
-        """`sort`: by expressions that no index knows, so that all rows are found first, by whatever finds them best."""
+        """`sort`: by expressions without an index, so that PostgreSQL first finds all rows in the cheapest way."""
         columns = [Coalesce(part.path, part.path) if sort else F(part.path) for part in self.parts]
         return [
             OrderBy(column, descending=part.descending != back)
@@ -97,7 +97,7 @@ class Key:
         ]
 
     def merged(self, keyset_partitions: Sequence[QuerySet[Any]], *, back: bool) -> QuerySet[Any]:
-        """The first rows of several walks: they are among the first ones of each."""
+        """The first rows of several walks, which are among the first ones of each."""
         one, *remaining = keyset_partitions
         if not remaining:
             return one
@@ -105,7 +105,7 @@ class Key:
         return one.union(*remaining, all=True).order_by(*order)
 
     def after(self, cursor: Cursor) -> Q:
-        """The rows that follow the cursor, in the direction that it looks."""
+        """The rows that follow the cursor in its direction."""
         rows, same = Q(), Q()
         for part, value in zip(self.parts, cursor.values, strict=True):
             comparison = "lt" if part.descending != cursor.back else "gt"
@@ -115,11 +115,11 @@ class Key:
             same &= Q(**{part.path: value})
         if self.is_joined and len(self.parts) == 2 and len({part.descending for part in self.parts}) == 1:
             return Q(self.row_after(cursor))
-        # The index is entered by its first column alone; PostgreSQL would not do so for the OR.
+        # Only the first column can use the index; PostgreSQL would not use it for the OR.
         return nearest & rows if len(self.parts) > 1 else rows
 
     def row_after(self, cursor: Cursor) -> RowComparison:
-        """By the key that the table beside has of the row, which is in its indexes: many rows may have one value."""
+        """Compares the row's key in the joined table, too, which is in its indexes: many rows may have one value."""
         one = self.parts[0]
         way = one.path.rpartition(LOOKUP_SEP)[0]
         values = [Value(value, part.field) for part, value in zip(self.parts, cursor.values, strict=True)]
@@ -134,7 +134,7 @@ class Key:
         return f"{digest}.{base64.urlsafe_b64encode(values).decode().rstrip('=')}"
 
     def read(self, text: str, digest: str) -> Cursor | None:
-        """None for what no page of this list, with these filters in this order, can have named."""
+        """None for a cursor that no page of this list, with these filters in this order, can have created."""
         marked, _, encoded = text.partition(".")
         if marked != digest or len(encoded) > MAX_CURSOR_LENGTH:
             return None
@@ -150,13 +150,13 @@ class Key:
 
 
 def is_no_key(value: Any) -> bool:
-    """Whether no row that was shown can have had it: ours are written whole, and their moments in UTC."""
+    """Whether the value cannot come from a row that was shown: ours are complete, and their moments in UTC."""
     elsewhere = isinstance(value, datetime) and value.utcoffset() != timedelta(0)
     return value is None or elsewhere or "\0" in str(value)
 
 
 def walks_an_index(rows: QuerySet[Any]) -> bool:
-    """Whether PostgreSQL would find the rows in an index alone: a walk that far is no dearer than all else."""
+    """Whether PostgreSQL would use an index-only scan: then even a long walk is no more expensive than other plans."""
     table = rows.model._meta.db_table  # noqa: SLF001 - Django's public API
     return any(
         node["Node Type"] == "Index Only Scan" and node["Relation Name"] == table for node in nodes(plan_of(rows))
@@ -171,7 +171,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Where a page's neighbours are, for the template; an address is empty where there is none."""
+    """The neighbours of a page, for the template; an address is empty if there is none."""
 
     first: str = ""
     previous: str = ""
@@ -181,20 +181,20 @@ class Pages:
 
 
 class KeysetChangeList(CountedChangeList):
-    """A changelist whose `p` names a row instead of a number.
+    """A changelist whose `p` identifies a row instead of a page number.
 
-    Rows are chosen by their keys first, which an index alone may answer, and then read whole.
+    It first selects the rows' keys, for which an index alone may suffice, and then loads the rows.
     """
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         result = super().get_ordering(request, queryset)
         try:
             key = Key(self.model, result)
-        except ValueError:  # a column that has no index, asked for by hand
+        except ValueError:  # a column without an index, requested by hand
             self.params.pop(ORDER_VAR, None)
             return super().get_ordering(request, queryset)
         if key.is_joined and result[-1] == "-pk" and not key.parts[0].descending:
-            result = [*result[:-1], "pk"]  # an index serves two columns that go the same way
+            result = [*result[:-1], "pk"]  # an index covers two columns with the same direction
         return result
 
     def get_results(self, request: HttpRequest) -> None:
@@ -207,7 +207,7 @@ class KeysetChangeList(CountedChangeList):
         self.show_count(page.known_count(request, self) or counted(self.queryset))
         rows, more = self.page(key, cursor)
         if cursor and (not rows or (cursor.back and cursor.values and not more)):
-            # Rows went away meanwhile, or these are the first ones: the first page, whole.
+            # Rows have been deleted, or these are the first ones: show the first page, complete.
             cursor = None
             rows, more = self.page(key, None)
         self.result_list = rows
@@ -218,12 +218,12 @@ class KeysetChangeList(CountedChangeList):
 
     @property
     def list_digest(self) -> str:
-        """Of the filters and the order, so that a cursor of one list is none in another."""
+        """A digest of the filters and the order, so that a cursor is not valid in another list."""
         requested = sorted((name, value) for name, value in self.filter_params.items() if name != PAGE_VAR)
         return f"{zlib.crc32(json.dumps(requested).encode()):08x}"
 
     def page(self, key: Key, cursor: Cursor | None) -> tuple[list[Any], bool]:
-        """The rows of a page, in the list's order, and whether more follow in the direction that it looks."""
+        """The rows of a page, in the list's order, and whether more follow in the cursor's direction."""
         back = bool(cursor and cursor.back)
         ids = self.ids(key, cursor)
         more = len(ids) > self.list_per_page
@@ -236,7 +236,7 @@ class KeysetChangeList(CountedChangeList):
         return rows[::-1] if back else rows, more
 
     def ids(self, key: Key, cursor: Cursor | None) -> list[Any]:
-        """Of the page's rows and one more, in the direction that it looks."""
+        """The ids of the page's rows and one more, in the cursor's direction."""
         if self.count == Count(0):
             return []
         back, most = bool(cursor and cursor.back), self.list_per_page + 1

@@ -1,4 +1,4 @@
-"""Moments as lists show them: in the time zone of the brand."""
+"""Moments in lists, in the brand's time zone."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -15,7 +15,7 @@ from portal.lists.field_column import FieldColumn
 
 
 def display_moment(moment: datetime, zone: Any) -> SafeString:
-    """A moment for people: local, to the minute, with its zone's short name and, where one points at it, its name."""
+    """A moment for people: local, to the minute, with its zone's short name, and the full name as a tooltip."""
     local = moment.astimezone(zone)
     return format_html(
         '<time datetime="{}" title="{}" class="whitespace-nowrap">{}</time>',
@@ -32,12 +32,12 @@ def moment_text(moment: datetime, zone: Any) -> str:
 
 
 def day_text(day: date) -> str:
-    """A day without its time; of a moment, in the zone that it is in."""
+    """A day without a time; a moment's day is in the moment's own zone."""
     return date_format(day, "SHORT_DATE_FORMAT")
 
 
 def day_and_month(day: date) -> str:
-    """Where there is little room, and the year is known: under a chart."""
+    """For places with little room where the year is known, such as under a chart."""
     return date_format(day, pgettext("how a day is written without its year", "j M"))
 
 
@@ -61,6 +61,6 @@ class MomentColumn(FieldColumn):
         return display_moment(moment, self.zone_of(row)) if moment else None
 
     def zone_of(self, row: Any) -> Any:
-        """Where all brands share a zone, no row is asked for its brand."""
+        """If all brands share a zone, no row's brand is read."""
         zones = set(self.zones.values())
         return zones.pop() if len(zones) == 1 else self.zones.get(self.brand_id_of(row), UTC)

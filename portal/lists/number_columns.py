@@ -1,4 +1,4 @@
-"""Numbers as the portal's pages write them: thousands separated, and points without a fraction where they are whole."""
+"""Numbers on portal pages: with grouped thousands, and points without a fraction if they are whole."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from core.numbers import format_number, plural_number
 from portal.lists.field_column import FieldColumn
 
 POINTS = re.compile("points|cost|threshold|value|balance|max_total|_limit$")
-PLAIN_NUMBER = re.compile(r"-?[0-9]+([.,][0-9]{2})?")  # of any language, without its thousands
+PLAIN_NUMBER = re.compile(r"-?[0-9]+([.,][0-9]{2})?")  # in any language, without grouping
 
 
 class NumberColumn(FieldColumn):
@@ -25,32 +25,32 @@ class NumberColumn(FieldColumn):
 
 
 def is_number(field: Any) -> bool:
-    """Whether people read the field as a number of things or points, and not as an id, a choice or a price."""
+    """Whether the field is a number of things or points, as opposed to an id, a choice or a price."""
     if isinstance(field, DecimalField):
         return field.decimal_places == 2 and bool(POINTS.search(field.name))
     return isinstance(field, IntegerField) and not isinstance(field, AutoField) and not field.choices
 
 
 def format_points(points: Decimal | int) -> str:
-    """With their unit: 1 point, 12.50 points."""
+    """With the unit: 1 point, 12.50 points."""
     message = ngettext("%(points)s point", "%(points)s points", plural_number(points))
     return message % {"points": format_number(points)}
 
 
 def format_times(times: int) -> str:
-    """How often: 1 time, 1,200 times."""
+    """The number of times: 1 time, 1,200 times."""
     return ngettext("%(times)s time", "%(times)s times", times) % {"times": format_number(times)}
 
 
 def group_thousands(contents: SafeString) -> SafeString:
-    """A number that Django wrote, as the rest of the portal writes it."""
+    """A number that Django formatted, in the portal's own format."""
     if not PLAIN_NUMBER.fullmatch(contents):
         return contents
     return SafeString(format_number(Decimal(contents.replace(",", "."))))
 
 
 def trim_zero_fraction(display: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """What a form's field shows, without a fraction of zeros."""
+    """A form field's displayed value, without a fraction of zeros."""
 
     def prepared(value: Any) -> Any:
         value = display(value)
@@ -60,7 +60,7 @@ def trim_zero_fraction(display: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 class GroupedNumbers:
-    """Numbers in forms, on pages of the portal and in the tables inside them."""
+    """Formats numbers in the forms of portal pages and their inline tables."""
 
     opts: Any
 
@@ -72,5 +72,5 @@ class GroupedNumbers:
 
     @property
     def readonly_preprocess_fields(self) -> dict[str, Any]:
-        """What django-unfold calls with the words of a field that is only read."""
+        """Called by django-unfold with the text of a read-only field."""
         return {field.name: group_thousands for field in self.opts.concrete_fields if is_number(field)}

@@ -1,4 +1,4 @@
-"""Which query parameters a list answers: those that its own filters produce, and its `linked_filters`. No others."""
+"""The query parameters that a list accepts: those of its own filters, and its `linked_filters`. No others."""
 
 import logging
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class UnknownFilter(Invalid):
-    """A list was asked for something that none of its filters asks."""
+    """A list was requested with a parameter that none of its filters has."""
 
     default_message = gettext_lazy(
         "The list does not have this filter, so it shows nothing. Open the list again and choose one of its filters."
@@ -33,12 +33,12 @@ class UnknownFilter(Invalid):
 
 
 class KnownFiltersMixin(ModelAdmin):
-    """A page whose list answers the parameters of its own filters only, and says so where it does not.
+    """A page whose list accepts only its own filters' parameters, and shows an error for others.
 
-    Django would follow any chain of relations that ends in a field it thinks harmless.
+    Django would follow any chain of relations that ends in a field it considers harmless.
     """
 
-    # Parameters of links from other pages, beside those of the filters: a name, or `name=value`.
+    # Parameters of links from other pages, besides those of the filters: a name, or `name=value`.
     linked_filters: ClassVar[tuple[str, ...]] = ()
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
@@ -47,7 +47,7 @@ class KnownFiltersMixin(ModelAdmin):
         return request is not None and lookup in self.filter_parameters(request)
 
     def filter_parameters(self, request: HttpRequest) -> frozenset[str]:
-        """What the list's own filters produce. They are built once per request."""
+        """The parameters of the list's own filters, which are built once per request."""
         known: dict[str, frozenset[str]] = vars(request).setdefault("filter_parameters", {})
         if self.opts.label_lower not in known:
             known[self.opts.label_lower] = frozenset(self.produced(request))
@@ -64,14 +64,14 @@ class KnownFiltersMixin(ModelAdmin):
             yield from filter(None, spec.expected_parameters())
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        if ERROR_FLAG in request.GET:  # with it, Django would blame the database for what a filter cannot take
+        if ERROR_FLAG in request.GET:  # with it, Django would blame the database for a bad filter value
             query: Any = request.GET.copy()
             del query[ERROR_FLAG]
             request.GET = query
         return super().changelist_view(request, extra_context)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Raises UnknownFilter, or IncorrectLookupParameters for a value that its filter cannot take."""
+        """Raises UnknownFilter, or IncorrectLookupParameters for a value that its filter does not accept."""
         try:
             return super().get_changelist_instance(request)
         except DisallowedModelAdminLookup as error:
@@ -92,7 +92,7 @@ class SearchRows:
 
 @contextmanager
 def report_search_error(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[SearchRows]:
-    """Show no row, and say why, where the block refuses what was typed. An export has nobody to say it to: it fails."""
+    """Show no row, and the reason, if the block rejects the search text. An export cannot show it, and fails."""
     search = SearchRows(rows.none())
     try:
         yield search
@@ -103,12 +103,12 @@ def report_search_error(request: HttpRequest, rows: QuerySet[Any]) -> Iterator[S
 
 
 def as_declared(each: Any) -> tuple[str, Any]:
-    """A field's path, and the filter that is made for it."""
+    """A field's path and its filter class."""
     return each if isinstance(each, tuple) else (each, FieldListFilter.create)
 
 
 def bad_request(request: HttpRequest, error: Exception) -> HttpResponse:
-    """The project's own answer to a bad request, which says why."""
+    """The project's own answer to a bad request, with the reason."""
     handler: Any = get_resolver().resolve_error_handler(400)
     answer: HttpResponse = handler(request, exception=error)
     return answer

@@ -1,4 +1,4 @@
-"""The rows and filters that a list of the portal shows."""
+"""The rows and active filters of a portal list."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,14 +22,14 @@ from core.numbers import is_id
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Something that limits a list, in words, and the parameter of the address that asks for it."""
+    """An active filter as text, and its query parameter."""
 
     parameter: str
     text: str
 
 
 def limits_of(request: HttpRequest, changes: Any) -> list[Limit]:
-    """What limits the list: its filters, what a link asks for beside them, and the search."""
+    """What limits the list: its filters, extra parameters of a link, and the search."""
     named = [(name, spec) for spec in changes.filter_specs for name in spec.expected_parameters() if name]
     result = []
     for name, spec in named:
@@ -48,7 +48,7 @@ def limits_of(request: HttpRequest, changes: Any) -> list[Limit]:
 
 
 def filters_of(request: HttpRequest, changes: Any) -> list[str]:
-    """What limits the list, in words for the page."""
+    """The active filters as text for the page."""
     return [limit.text for limit in limits_of(request, changes)]
 
 
@@ -63,7 +63,7 @@ def _limit_text(parameter: str, title: str, value: str) -> str:
 
 
 def _field_at(model: Any, parameter: str) -> Any:
-    """The field that a lookup such as `batch__state__exact` asks about; None where it is none of the model's."""
+    """The field of a lookup such as `batch__state__exact`; None if the model has no such field."""
     parts = parameter.split("__")
     while parts:
         try:
@@ -74,7 +74,7 @@ def _field_at(model: Any, parameter: str) -> Any:
 
 
 def _text_of(request: HttpRequest, field: Any, spec: Any, value: str) -> str:
-    """A filter's choice as the list names it; a row only if the person may see it."""
+    """A filter's value as the list shows it; a row only if the user may see it."""
     if value in (chosen := getattr(spec, "chosen", {})):
         return str(chosen[value])
     if field is not None and field.related_model and is_id(value):
@@ -89,7 +89,7 @@ def _text_of(request: HttpRequest, field: Any, spec: Any, value: str) -> str:
 
 
 def displayed_to(user: User, model: Any, query: str) -> QuerySet[Any]:
-    """Every row of a list's pages, in the list's order. Raises IncorrectLookupParameters."""
+    """Every row of all pages of a list, in its order. Raises IncorrectLookupParameters."""
     page: Any = admin.site.get_model_admin(model)
     request = HttpRequest()
     request.method = "GET"
@@ -97,7 +97,7 @@ def displayed_to(user: User, model: Any, query: str) -> QuerySet[Any]:
     request.user = user
     try:
         changes = page.get_changelist_instance(request)
-    except MessageFailure:  # a list complains of what cannot be searched for, and nobody is here to hear it
+    except MessageFailure:  # a list reports a search error as a message, which has no recipient here
         raise IncorrectLookupParameters from None
     rows: QuerySet[Any] = changes.queryset
     return rows

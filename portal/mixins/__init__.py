@@ -1,1 +1,1 @@
-"""What some pages add to TenantAdmin: pictures, translations, secrets, columns to choose, lists that stay current."""
+"""Additions to TenantAdmin for some pages: pictures, translations, secrets, column choice, live lists."""

@@ -1,4 +1,4 @@
-"""Lists whose columns a person chooses; the choice is part of the list's address, and so of a saved list."""
+"""Lists whose columns the user chooses. The choice is part of the list's address, and so of a saved list."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ class ColumnChoice:
 
 
 class ColumnChoiceMixin(TenantAdmin):
-    """A list that shows `list_display` until somebody chooses; the first column, which leads to the row, stays."""
+    """A list that shows `list_display` until the user chooses. The first column, which links to the row, stays."""
 
     list_before_template = "admin/portal/list_choices.html"
     other_parameters = (COLUMN,)
-    columns_on_offer: ClassVar[tuple[str, ...]] = ()  # beside those of `list_display`
+    columns_on_offer: ClassVar[tuple[str, ...]] = ()  # besides those of `list_display`
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """In the order of the offer, whatever the order in the address."""
@@ -53,7 +53,7 @@ class ColumnChoiceMixin(TenantAdmin):
         return response
 
     def choices_of(self, request: HttpRequest) -> Iterator[ColumnChoice]:
-        """Of all columns but the first."""
+        """All columns except the first."""
         displayed = {getattr(column, "__name__", column) for column in self.get_list_display(request)}
         for name in self.offered()[1:]:
             title = capfirst(str(label_for_field(name, self.model, self)))
@@ -61,7 +61,7 @@ class ColumnChoiceMixin(TenantAdmin):
 
 
 def resent_parameters(request: HttpRequest) -> Iterator[tuple[str, str]]:
-    """What the form of the columns sends again. An order names a column by its place, which changes."""
+    """The parameters that the column form sends again. An order refers to a column's position, which changes."""
     for name, values in request.GET.lists():
         if name not in {COLUMN, ORDER_VAR, PAGE_VAR}:
             yield from ((name, value) for value in values)

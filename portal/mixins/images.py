@@ -1,4 +1,4 @@
-"""Portal pages of rows that have a picture: how one is shown, uploaded and taken away."""
+"""Portal pages of rows that have a picture: showing, uploading and removing it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from portal.unfold import FileWidget, SwitchWidget
 
 
 class PictureForm(TenantForm):
-    """Beside the row's own fields an upload, and a switch that takes the picture away."""
+    """Adds an upload, and a switch that removes the picture, to the row's own fields."""
 
     picture_file = forms.FileField(
         label=_("New picture"),
@@ -66,7 +66,7 @@ class ImageAdminMixin(TenantAdmin):
         return [*super().get_readonly_fields(request, obj), "picture_now"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Without the upload for anyone who may not change the row, and without a picture where there is none."""
+        """Hide the upload from users who may not change the row, and the picture if there is none."""
         may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         hidden = set() if may_change else {"picture_file", "picture_off"}
         if getattr(obj, self.picture, None) is None:
@@ -87,7 +87,7 @@ class ImageAdminMixin(TenantAdmin):
         form.picture_changed = (str(before) if before else None, str(now) if now else None)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
-        """The old picture goes once the audit log has told of it. Django's form view holds one transaction over all."""
+        """Delete the old picture after the audit log has recorded it. Django's form view opens the transaction."""
         super().save_related(request, form, formsets, change)
         pictures.delete(getattr(form, "picture_before", None))
 

@@ -1,4 +1,4 @@
-"""Lists whose rows change while one looks: what changes is asked for again, until nothing does any more."""
+"""Lists whose rows change while they are shown: changing rows are requested again until nothing changes."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -13,24 +13,24 @@ from core.numbers import is_id
 from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 
-MAX_WATCHED = 100  # rows that one page asks about at once
+MAX_WATCHED = 100  # rows that one request may ask for
 
 
 class LiveAdmin(TenantAdmin):
-    """A list that says of each row in `live_columns` what it is now, as long as `is_changing` says so of the row."""
+    """A list that refreshes each row's `live_columns` as long as `is_changing` returns True for the row."""
 
     live_columns: ClassVar[tuple[str, ...]] = ()
     live_prefetch: ClassVar[Mapping[str, str]] = {}  # by column, the related rows that it shows
 
     def is_changing(self, obj: Any) -> bool:
-        """Whether work goes on at the row."""
+        """Whether work on the row is in progress."""
         raise NotImplementedError
 
     def get_urls(self) -> list[Any]:
         return [*page_urls(self, {"live": ("live/", self.live_view)}), *super().get_urls()]
 
     def live_view(self, request: HttpRequest) -> JsonResponse:
-        """What the columns in `column` show of the rows in `id` that the person may see; portal/live.js asks for it."""
+        """The content of the columns in `column` for the visible rows in `id`; portal/live.js requests it."""
         columns = [name for name in self.live_columns if name in request.GET.getlist("column")]
         ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
         rows = self.get_queryset(request).select_related(*self.list_select_related).filter(pk__in=ids)
@@ -45,7 +45,7 @@ class LiveAdmin(TenantAdmin):
         return JsonResponse({"rows": states})
 
     def live(self, obj: Any, column: str, html: SafeString) -> SafeString:
-        """What a live column shows, marked for the script while the row changes."""
+        """The content of a live column, marked for the script while the row changes."""
         if not self.is_changing(obj):
             return html
         address = reverse(f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_live")

@@ -1,4 +1,4 @@
-"""Pages that show a secret once: when its row is made, or gets another one. Nothing keeps it in clear."""
+"""Pages that show a secret once: when its row is created, or gets a new one. It is never stored in the clear."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,33 +21,33 @@ OVERLAPS = [(24, gettext_lazy("1 day")), (1, gettext_lazy("1 hour")), (24 * 7, g
 
 
 def hours_field(*, label: Any, more: Sequence[tuple[int, Any]], help_text: Any) -> forms.TypedChoiceField:
-    """For how long a secret stays valid beside the one that replaces it; `more`: what its kind may choose besides."""
+    """How long a secret stays valid after it is replaced; `more`: further choices for its kind."""
     return forms.TypedChoiceField(
         label=label, choices=[*OVERLAPS, *more], coerce=int, widget=SelectWidget, help_text=help_text
     )
 
 
 class RotateForm(ReasonForm):
-    """Why a secret is replaced, below the `hours` that a subclass declares with `hours_field`."""
+    """The reason for replacing a secret, below the `hours` that a subclass declares with `hours_field`."""
 
     field_order = ["hours", "reason"]
 
 
 class SecretOnceAdmin(TenantAdmin):
-    """`create` leaves the secret in the row's `text`, for the answer to this request, which alone shows it."""
+    """`create` sets the secret on the row's `text`, for the answer to this request, the only one to show it."""
 
     secret_title: Any
 
     def secret_text(self, row: Any) -> SafeString:
-        """Whose it is, and what it is for."""
+        """Whose secret it is, and its purpose."""
         raise NotImplementedError
 
     def next_address(self, row: Any) -> str:
-        """Where to go when the secret has been copied."""
+        """The next page after the secret has been copied."""
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk])
 
-    def other_ways(self, request: HttpRequest, row: Any) -> list[tuple[Any, str]]:  # noqa: ARG002 - for pages that have some
-        """What many do next, each with its address."""
+    def other_ways(self, request: HttpRequest, row: Any) -> list[tuple[Any, str]]:  # noqa: ARG002 - for subclasses
+        """Common next steps, each with its address."""
         return []
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
@@ -56,7 +56,7 @@ class SecretOnceAdmin(TenantAdmin):
     @method_decorator(sensitive_variables("text"))
     @method_decorator(never_cache)
     def secret_page(self, request: HttpRequest, row: Any, text: str) -> HttpResponse:
-        """The answer itself, not a page to go to: no cookie, session or cache ever holds the secret."""
+        """Answers directly instead of redirecting: no cookie, session or cache ever holds the secret."""
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

@@ -1,4 +1,4 @@
-"""Pages of rows whose texts a brand writes in other languages, too: a field for each, in a section of its own."""
+"""Pages of rows whose texts a brand translates: a field for each text and language, in a separate section."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -20,13 +20,13 @@ COLUMN = "translations"
 
 
 def names_of(model: type[Model]) -> list[tuple[str, str, str]]:
-    """Of each text its form field, its field, and its language."""
+    """For each text, its form field, its field and its language."""
     column = cast("TranslationsField", model._meta.get_field(COLUMN))  # noqa: SLF001 - Django's public API of models
     return [(f"{name}_{language}", name, language) for language in TRANSLATION_LANGUAGES for name in column.of]
 
 
 class TranslationsForm(ModelForm):
-    """Adds to a form what its row says in other languages; an empty text is the base text."""
+    """Adds the translations of a row to its form; an empty one means the base text."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -48,7 +48,7 @@ class TranslationsForm(ModelForm):
 
     @cached_property
     def changed_data(self) -> list[str]:
-        """The column instead of the fields that it is made of: history and conflicts speak of columns."""
+        """The column instead of its form fields: history and conflicts refer to columns."""
         texts = {field for field, _name, _language in names_of(self._meta.model)}
         result: list[str] = super().changed_data
         columns = [name for name in result if name not in texts]
@@ -68,7 +68,7 @@ def text_field(model: type[Model], name: str, language: str) -> forms.CharField:
     is_long = field.get_internal_type() == "TextField"
     attributes = {"lang": language, "dir": "rtl" if get_language_info(language)["bidi"] else "ltr"}
     return forms.CharField(
-        # The field is made once, and read in every language.
+        # The field is created once, but read in every language.
         label=format_lazy("{} ({})", capfirst(field.verbose_name), NAMES[language]),
         required=False,
         max_length=field.max_length,
@@ -77,7 +77,7 @@ def text_field(model: type[Model], name: str, language: str) -> forms.CharField:
 
 
 class TranslationsAdmin(TenantAdmin):
-    """A page with the section. People who may not change the row read the texts in a line."""
+    """A page with the section. Users who may not change the row see the texts on one line."""
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         may = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
@@ -101,7 +101,7 @@ class TranslationsAdmin(TenantAdmin):
 
 
 class TranslationsInline(TenantInline):
-    """A table with a column for each text, for people who may change it."""
+    """An inline table with a column for each text, for users who may change it."""
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         fields = list(super().get_fields(request, obj))

@@ -1,4 +1,4 @@
-"""Page: a brand's API keys. Making, rotating and revoking each ask why; a new key is shown once, and kept nowhere."""
+"""Page: a brand's API keys. Creating, rotating and revoking require a reason. A new key is shown once."""
 
 from datetime import timedelta
 from functools import partial
@@ -42,14 +42,14 @@ class RotateKeyForm(RotateForm):
 
 
 class NetworksField(LinesField):
-    """IP addresses and networks, one on a line; cleaned, a list of networks such as 203.0.113.0/24."""
+    """IP addresses and networks, one per line; cleaned to a list of networks such as 203.0.113.0/24."""
 
     def read(self, word: str) -> str:
         return network_in(word)
 
 
 def network_in(word: str) -> str:
-    """Raises ValidationError for what is no network."""
+    """Raises ValidationError for an invalid network."""
     try:
         return str(ip_network(word))
     except ValueError:
@@ -132,7 +132,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
         return badge("success", _("Usable"))
 
     def has_end_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        """A key that opens nothing any more can be neither rotated nor revoked."""
+        """An unusable key can be neither rotated nor revoked."""
         if object_id is None:
             return False
         key = self.get_object(request, str(object_id))
@@ -195,7 +195,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
             scopes=obj.scopes,
             networks=obj.networks,
         )
-        made.text = text  # type: ignore[attr-defined] # for the answer to this request, which alone shows it
+        made.text = text  # type: ignore[attr-defined] # for the answer to this request, the only one to show it
         return made
 
     def next_address(self, row: ApiKey) -> str:  # noqa: ARG002 - the base's

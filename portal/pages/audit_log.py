@@ -1,4 +1,4 @@
-"""Page: the audit log. For reading: who did what to which row, with the values before and after."""
+"""Page: the audit log, read-only: who did what to which row, with the values before and after."""
 
 from typing import Any, ClassVar
 
@@ -41,7 +41,7 @@ class KindFilter(DropdownFilter):
 
 
 def kinds() -> dict[str, str]:
-    """The models that the portal has pages of, by label."""
+    """The models with portal pages, by label."""
     return {model._meta.label_lower: capfirst(str(model._meta.verbose_name)) for model in admin.site._registry}  # noqa: SLF001
 
 
@@ -66,7 +66,7 @@ class AuditLogAdmin(ExportingAdmin):
 
     @display(description=_("action"))
     def action_name(self, entry: AuditLogEntry) -> str:
-        """Stored in English; what the system itself calls its acts is known in other languages."""
+        """Stored in English; the names of the system's own actions are translated."""
         return gettext(entry.action) if entry.action else ""
 
     @display(description=_("kind of row"), ordering="kind")
@@ -79,7 +79,7 @@ class AuditLogAdmin(ExportingAdmin):
 
     @display(description=_("what"))
     def row(self, entry: AuditLogEntry) -> str | SafeString:
-        """A link where there is a page, and the row is still there."""
+        """A link if there is a page and the row still exists."""
         rows = apps.get_model(entry.kind)._base_manager if entry.kind in kinds() else None  # noqa: SLF001
         if rows is None or not rows.filter(pk=entry.row_id).exists():
             return entry.row_name

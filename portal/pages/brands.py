@@ -26,7 +26,7 @@ from portal.unfold import ColourWidget, display
 
 
 class HostnameForm(TenantForm):
-    """Leaves it to the table that one hostname is primary: seen alone, a new one looks like the second."""
+    """Leaves the check for one primary hostname to the table: by itself, a new one looks like a second."""
 
     def _get_validation_exclusions(self) -> set[str]:
         return {*super()._get_validation_exclusions(), "is_primary"}
@@ -39,7 +39,7 @@ class HostnameTable(BoundedTable):
             raise ValidationError(_("Only one hostname can be the primary one."))
 
     def save(self, commit: bool = True) -> Any:  # noqa: FBT001, FBT002 - Django's signature
-        """The old primary hostname steps down first: the database allows one at a time."""
+        """Unset the old primary hostname first: the database allows only one at a time."""
         chosen = [form.instance.pk for form in self._primary()]
         BrandHostname.objects.filter(brand=self.instance).exclude(pk__in=chosen).update(is_primary=False)
         return super().save(commit=commit)
@@ -64,7 +64,7 @@ class Hostnames(TenantInline):
 
 
 class WebOriginsField(LinesField):
-    """Web origins, one on a line; cleaned, a list of them as browsers write them."""
+    """Web origins, one per line; cleaned to a list of them as browsers write them."""
 
     def read(self, word: str) -> str:
         origin = canonical(word)
@@ -79,9 +79,9 @@ class WebOriginsField(LinesField):
 
 
 class BrandForm(PictureForm):
-    """Refuses colours that some people could not read, and a higher ceiling of points but from operators.
+    """Rejects colours that are hard to read, and a higher points ceiling from users other than operators.
 
-    An owner who could raise the ceiling would need nobody's approval above it.
+    An owner who could raise the ceiling would not need an approval above it.
     """
 
     by_operator = False
@@ -177,17 +177,17 @@ class BrandAdmin(NewBrand):
 
     @display(description=_("brand id"))
     def number(self, brand: Brand) -> str:
-        """What operators' settings name the brand by. A slug would not do: it can change."""
+        """The id by which operators' settings refer to the brand. A slug is not suitable: it can change."""
         return str(brand.pk or "—")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """The slug is the operator's: files, links and other systems know the brand by it. So is the name: mails come
-        in it, and it must not be another brand's. Whether it is a sandbox is said once, when it is made."""
+        """Only operators change the slug, by which files, links and other systems identify the brand, and the name:
+        mails use it, and it must not be another brand's. Sandbox mode can only be set at creation."""
         own = [] if staff_user(request).is_superuser else ["name", "slug"]
         return [*super().get_readonly_fields(request, obj), "number", *own, *(["is_sandbox"] if obj else [])]
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
-        """A new brand is none of those that the person may have chosen to look at."""
+        """A new brand cannot be the one that the user has selected."""
         if verb == ADD:
             return bool(full_scope(request.user, ADD, self.opts.label_lower))
         return super().may(request, verb, obj)

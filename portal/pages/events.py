@@ -1,4 +1,4 @@
-"""Page: events and what became of them. For reading, but that dead ones can be given another chance."""
+"""Page: events and their outcome. Read-only, except that dead events can be retried."""
 
 import json
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ class KindFilter(BrandsValuesFilter):
     parameter_name = "detail_type"
 
     def values(self) -> list[str]:
-        """The service's kinds, and those that the person's brands have registered."""
+        """The service's kinds, and those that the user's brands have registered."""
         return [*settings.EVENT_HANDLERS, *import_string(settings.OWN_KIND_NAMES)(self.brand_ids)]
 
 
@@ -70,7 +70,7 @@ class EventAdmin(TenantAdmin):
         queryset: QuerySet[Event],
         search_term: str,
     ) -> tuple[QuerySet[Event], bool]:
-        """Django would compare ids as text, which no index serves."""
+        """Django would compare ids as text, which no index supports."""
         if not search_term:
             return queryset, False
         try:

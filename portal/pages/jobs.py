@@ -1,4 +1,4 @@
-"""Page: long work, its progress as it goes, and the files that came of it, for those who may see what is in them."""
+"""Page: jobs, their current progress and their files, for users who may see the files' content."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ TYPES = {
     ".zip": "application/zip",
     ".pdf": "application/pdf",
 }
-BELL_TIME = timedelta(days=1)  # for which the bell shows jobs that have ended
+BELL_TIME = timedelta(days=1)  # how long the bell shows jobs after they end
 MAX_IN_BELL = 10
 
 
@@ -109,7 +109,7 @@ class JobAdmin(LiveAdmin):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **page_context})
 
     def may_download(self, request: HttpRequest, job: Job) -> bool:
-        """Whether the person may have its file."""
+        """Whether the user may download the job's file."""
         kind = kinds.declared()[job.kind]
         if kind.may_have_file and not kind.may_have_file(job, staff_user(request)):
             return False
@@ -118,7 +118,7 @@ class JobAdmin(LiveAdmin):
         return job.brand_id in scope
 
     def may_cancel(self, request: HttpRequest, job: Job) -> bool:
-        """Printers stop what they started, managers and owners what anybody did, unless the kind says who."""
+        """Printers cancel their own jobs, managers and owners anyone's, unless the kind decides."""
         if not self.may_download(request, job):
             return False
         if may_cancel := kinds.declared()[job.kind].may_cancel:
@@ -126,7 +126,7 @@ class JobAdmin(LiveAdmin):
         return job.created_by_id == staff_user(request).pk or self.may(request, STOP, job)
 
     def related_links(self, request: HttpRequest, jobs: Sequence[Job]) -> dict[int, dict[str, str]]:
-        """By id of the job, the row that it belongs to, such as a batch, if the person may see it."""
+        """By job id, the related row, such as a batch, if the user may see it."""
         by_source = defaultdict(list)
         for job in jobs:
             if source := kinds.declared()[job.kind].related_rows:
@@ -149,12 +149,12 @@ class JobAdmin(LiveAdmin):
         return self.live(job, "progress", format_html("{}", job_context(job)["text"]))
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
-        """How far the jobs in `id` are, as many as the person may see; what the page's script asks for."""
+        """The progress of the jobs in `id` that the user may see, for the page's script."""
         ids = [text for text in request.GET.getlist("id")[:MAX_WATCHED] if is_id(text)]
         return JsonResponse({"jobs": [job_context(job) for job in self.get_queryset(request).filter(pk__in=ids)]})
 
     def bell_view(self, request: HttpRequest) -> JsonResponse:
-        """What the header's bell shows: the jobs that this person started, at work or lately ended."""
+        """The content of the header's bell: this user's jobs that are running or ended recently."""
         since = timezone.now() - BELL_TIME
         started = self.get_queryset(request).filter(created_by=staff_user(request))
         newest = started.filter(Q(status__in=Job.UNFINISHED) | Q(finished_at__gte=since)).order_by("-pk")
@@ -177,7 +177,7 @@ class JobAdmin(LiveAdmin):
         return JsonResponse({"running": running, "name": name if running else _("Jobs"), "html": html})
 
     def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """A page says what becomes of the work; its button cancels. What has ended meanwhile is only said to have."""
+        """A page states the consequences; its button cancels. If the job has ended already, it only says so."""
         job = self.get_object(request, str(pk))
         if not self.may_cancel(request, job):
             raise PermissionDenied
@@ -224,19 +224,19 @@ class JobAdmin(LiveAdmin):
 
 
 def details_of(job: Job) -> str:
-    """Where the page of the row is that says more, if its kind has one."""
+    """The address of the row with details, if the job's kind has one."""
     name = kinds.declared()[job.kind].details
     row = getattr(job, name, None) if name else None
     return link_to(row)["page"] if row else ""
 
 
 def page_about(job: Job) -> str:
-    """Where somebody follows the job: at the row whose page says more, else on the job's own page."""
+    """The page to follow the job: the one of the row with details, else the job's own."""
     return details_of(job) or reverse("admin:jobs_job_change", args=[job.pk])
 
 
 def link_to(row: Any) -> dict[str, str]:
-    """What kind of row it is, its name, and where its page is."""
+    """The kind of a row, its name, and the address of its page."""
     model = row._meta  # noqa: SLF001 - Django's public API
     page = reverse(f"admin:{model.app_label}_{model.model_name}_change", args=[row.pk])
     return {"kind": capfirst(model.verbose_name), "name": str(row), "page": page}

@@ -1,4 +1,4 @@
-"""Page: a brand's terms, privacy notice and consent. What is in force stays as it is: a new version replaces it."""
+"""Page: a brand's terms, privacy notice and consent. A text in force is never changed: a new version replaces it."""
 
 from typing import Any, ClassVar
 
@@ -40,7 +40,7 @@ class LegalTextAdmin(TenantAdmin):
         return rows
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:
-        """A text that customers may have agreed to is no longer changed."""
+        """A text that customers may have agreed to cannot be changed."""
         if verb == CHANGE and obj is not None and obj.valid_from <= timezone.now():
             return False
         return super().may(request, verb, obj)

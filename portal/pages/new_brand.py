@@ -1,4 +1,4 @@
-"""A new brand on one page: what it is called, how it looks, where it is reached, and who owns it."""
+"""Creates a brand on one page: its name, appearance, hostname and owner."""
 
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from portal.unfold import SelectWidget, TextWidget
 
 
 class NewBrandMixin(forms.Form):
-    """What is asked beside the brand's own fields."""
+    """Fields in addition to the brand's own."""
 
     hostname = forms.CharField(
         label=gettext_lazy("Hostname"),
@@ -45,7 +45,7 @@ class NewBrandMixin(forms.Form):
     )
 
     def clean_hostname(self) -> str:
-        """As the brand's own table of hostnames would take it."""
+        """Validated as in the brand's own table of hostnames."""
         hostname = str(self.cleaned_data["hostname"]).lower()
         if hostname:
             row = BrandHostname(hostname=hostname, is_primary=True)
@@ -61,7 +61,7 @@ class NewBrandMixin(forms.Form):
 
 
 class NewBrand(ImageAdminMixin):
-    """Part of the page of brands: the form of a new one."""
+    """The form for a new brand, as a mixin for the page of brands."""
 
     new_fieldsets: ClassVar[Any] = (
         (None, {"fields": (("name", "slug"), ("time_zone", "support_email"), "is_sandbox")}),
@@ -104,7 +104,7 @@ class NewBrand(ImageAdminMixin):
         return {**super().extra_changes(form), **({"hostname": (None, hostname)} if hostname else {})}
 
     def invite_owner(self, request: HttpRequest, brand: Brand, email: str) -> None:
-        """Raises DomainError, and then there is no brand either."""
+        """Raises DomainError, which also rolls back the brand."""
         origin = mails.origin_of(request)
         invitation = invitations.create(
             brand=brand, email=email, role=StaffRole.Role.OWNER, by=staff_user(request), at=timezone.now()

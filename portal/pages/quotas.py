@@ -1,4 +1,4 @@
-"""Page: how much of the installation each brand may use and uses. Operators set the limits."""
+"""Page: each brand's quotas and its usage. Operators set the limits."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, display
 
-MAX_LISTED = 20  # brands whose use one page counts
+MAX_LISTED = 20  # brands whose usage one page counts
 
 
 @admin.register(BrandQuota)

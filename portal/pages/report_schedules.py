@@ -1,4 +1,4 @@
-"""Page: when saved lists are exported, and who gets a mail of each."""
+"""Page: when saved lists are exported, and who gets a mail about each export."""
 
 from typing import Any, ClassVar
 
@@ -30,13 +30,13 @@ from portal.import_export.exportable import ExportingAdmin, within
 from portal.saved_lists import queries, rows, schedules
 from portal.unfold import CheckboxesWidget, display
 
-MAX_SCHEDULES = 100  # of one person at one brand
+MAX_SCHEDULES = 100  # of one user at one brand
 NO_LIST = gettext_lazy("Open one of your saved lists and choose Send on a schedule.")
 STAFF = "brands.staffrole"
 
 
 def recipients_for(user: User, saved: SavedList) -> list[User]:
-    """Staff of the brand who may export such a list. Who may not see the brand's staff can choose themselves."""
+    """Staff of the brand who may export such a list. Users who may not see its staff can only choose themselves."""
     staff = User.objects.filter(staff_roles__brand=saved.brand_id, is_active=True).order_by("email")
     if saved.brand_id not in brand_scope(user, VIEW, STAFF):
         staff = staff.filter(pk=user.pk)
@@ -44,9 +44,9 @@ def recipients_for(user: User, saved: SavedList) -> list[User]:
 
 
 class ScheduleForm(TenantForm):
-    """When, as what kind of file, and for whom."""
+    """The time, the file format and the recipients."""
 
-    user: User  # who fills it in
+    user: User  # who submits the form
     saved: SavedList | None
 
     recipients = forms.ModelMultipleChoiceField(
@@ -77,7 +77,7 @@ class ScheduleForm(TenantForm):
 
 
 class NewScheduleForm(ScheduleForm):
-    """The same for a new schedule, of the saved list that its address names."""
+    """The same for a new schedule, for the saved list in the address."""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -120,13 +120,13 @@ class ReportScheduleAdmin(TenantAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """One's own; owners of a brand see all of theirs."""
+        """The user's own schedules; owners of a brand see all of their brand's."""
         result = super().get_queryset(request)
         scope = self.brand_scope(request, STOP)
         return result if scope.everywhere else result.filter(Q(owner=request.user.pk) | Q(brand__in=scope.brand_ids))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """It runs with its owner's permissions: nobody else changes it."""
+        """It runs with its owner's permissions, so nobody else may change it."""
         return super().has_change_permission(request, obj) and (obj is None or obj.owner_id == request.user.pk)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -135,7 +135,7 @@ class ReportScheduleAdmin(TenantAdmin):
         return self.may(request, STOP, obj)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """A schedule is made where its saved list is."""
+        """No add button: a schedule is created on its saved list."""
         return super().changelist_view(request, {"has_add_permission": False, **(extra_context or {})})
 
     def add_view(
@@ -148,7 +148,7 @@ class ReportScheduleAdmin(TenantAdmin):
         return super().add_view(request, form_url, {"title": title, **(extra_context or {})})
 
     def chosen_list(self, request: HttpRequest) -> SavedList | None:
-        """The saved list that the address names, if this person may open and export it."""
+        """The saved list in the address, if this user may open and export it."""
         number = request.GET.get("saved_list", "")
         saved = rows.visible_to(request.user).filter(pk=number).first() if is_id(number) else None
         if saved is None or not isinstance(queries.page_of(saved.model_label), ExportingAdmin):
@@ -156,7 +156,7 @@ class ReportScheduleAdmin(TenantAdmin):
         return saved if saved.brand_id in within(request.user, saved.model_label) else None
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Recipients are a field of the form alone: who may not change a schedule reads them."""
+        """Recipients exist only as a form field: users who may not change a schedule see them as text."""
         if obj is None:
             return self.add_fieldsets
         (name, options), *remaining = super().get_fieldsets(request, obj)
@@ -182,7 +182,7 @@ class ReportScheduleAdmin(TenantAdmin):
         return made
 
     def store(self, obj: ReportSchedule, fields: set[str]) -> None:
-        """Planned again from now on; who resumes a paused schedule begins to count failures anew."""
+        """Plan it again from now on. Resuming a paused schedule resets its failures."""
         schedules.plan(obj, after=timezone.now())
         more = {"next_at", "time_zone"}
         if "is_paused" in fields and not obj.is_paused:

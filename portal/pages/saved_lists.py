@@ -31,13 +31,13 @@ from portal.import_export.exportable import ExportingAdmin, within
 from portal.saved_lists import queries, rows
 from portal.unfold import action, display
 
-MAX_SAVED = 100  # lists of one person at one brand
+MAX_SAVED = 100  # lists of one user at one brand
 
 
 class SavedListForm(TenantForm):
     """The name of a saved list, and whether it is shared."""
 
-    user: User  # who fills it in
+    user: User  # who submits the form
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -46,7 +46,7 @@ class SavedListForm(TenantForm):
 
 
 class NewSavedListForm(SavedListForm):
-    """The same, and what is saved: a list and the query string of its address, which the list itself has to take."""
+    """The same, with what is saved: a list and the query string of its address, which the list must accept."""
 
     list = forms.CharField(max_length=100, widget=forms.HiddenInput)
     address = forms.CharField(required=False, max_length=queries.MAX_QUERY_LENGTH, widget=forms.HiddenInput)
@@ -68,7 +68,7 @@ class NewSavedListForm(SavedListForm):
         return cleaned
 
     def checked_query(self, page: TenantAdmin, address: str) -> queries.Values:
-        """Raises ValidationError for what the list's own filters do not take."""
+        """Raises ValidationError for parameters that the list's own filters do not accept."""
         try:
             values = queries.read(page, address)
         except DomainError as error:
@@ -103,7 +103,7 @@ class SavedListAdmin(TenantAdmin):
         return super().get_queryset(request).filter(pk__in=rows.visible_to(request.user).values("pk"))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Only its owner renames or shares a list."""
+        """Only its owner may rename or share a list."""
         return super().has_change_permission(request, obj) and (obj is None or obj.owner_id == request.user.pk)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -113,7 +113,7 @@ class SavedListAdmin(TenantAdmin):
         return [*page_urls(self, {"open": ("<id:pk>/open/", self.open)}), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """A list is saved where it is: without one, there is nothing to add."""
+        """No add button: a list is saved on the list itself."""
         return super().changelist_view(request, {"has_add_permission": False, **(extra_context or {})})
 
     def add_view(
@@ -134,7 +134,7 @@ class SavedListAdmin(TenantAdmin):
         return super().get_form(request, obj, change, form=form, **options)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """The brand that the list is filtered by, for those who work for several."""
+        """Preset the brand that the list is filtered by, for users who work for several."""
         result = super().get_changeform_initial_data(request)
         page = queries.page_of(request.GET.get("list", ""))
         if page and not result.get("brand"):
@@ -143,7 +143,7 @@ class SavedListAdmin(TenantAdmin):
         return result
 
     def open(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Leads to the list, without the filters that it does not take any more."""
+        """Redirect to the list, without filters that it no longer accepts."""
         saved = self.get_object(request, str(pk))
         page = queries.page_of(saved.model_label)
         if page is None:
@@ -176,7 +176,7 @@ class SavedListAdmin(TenantAdmin):
         return link(reverse("admin:brands_savedlist_open", args=[saved.pk]), _("Open"), label=message)
 
     def has_schedule_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        """Where the list can be exported, by this person."""
+        """Whether this user can export the list."""
         saved = self.get_object(request, str(object_id)) if object_id else None
         if saved is None or not isinstance(queries.page_of(saved.model_label), ExportingAdmin):
             return False
@@ -193,7 +193,7 @@ class SavedListAdmin(TenantAdmin):
 
 
 def brand_of(page: TenantAdmin, address: str, scope: Any) -> Brand | None:
-    """The brand that the list shows alone, if a saved list may belong to it."""
+    """The only brand that the list shows, if a saved list may belong to it."""
     try:
         chosen = QueryDict(address).get(queries.brand_parameter(page), "")
     except SuspiciousOperation:

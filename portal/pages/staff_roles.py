@@ -1,4 +1,4 @@
-"""Page: who works for a brand, and as what."""
+"""Page: a brand's staff and their roles."""
 
 from typing import Any, ClassVar
 
@@ -29,7 +29,7 @@ from portal.unfold import ChoicesFilter, action
 
 class RoleForm(RoleMixin, TenantForm):
     def clean(self) -> dict[str, Any]:
-        """Said here, where it can be put right; brands.staff_login.staff decides, when nobody else changes roles."""
+        """Checked here so that the form can show it. brands.staff_login.staff decides, with a lock on roles."""
         cleaned = super().clean()
         if self.instance.pk and cleaned.get("role", StaffRole.Role.OWNER) != StaffRole.Role.OWNER:
             try:
@@ -40,10 +40,10 @@ class RoleForm(RoleMixin, TenantForm):
 
 
 class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # generic in the stubs only
-    """A role for a colleague of another brand of one's own. Only the operator makes staff of a customer's account: its
-    first role comes with a new password, as a colleague's does."""
+    """A role for a colleague of another of the user's brands. Only the operator makes a customer staff: the first role
+    comes with a new password, as a colleague's does."""
 
-    within: BrandScope  # the brands where whoever fills this in may make colleagues
+    within: BrandScope  # the brands where the user may add colleagues
 
     password1 = password_field(
         gettext_lazy("New password"),
@@ -60,7 +60,7 @@ class NewRoleForm(SetPasswordMixin, RoleForm):  # type: ignore[type-arg] # gener
         if chosen is None:
             return cleaned
         if not self.within.everywhere and not works_within(chosen, self.within):
-            # One answer for every customer: what somebody is elsewhere, their work there too, stays there.
+            # The same answer for every customer: it must not reveal what they are at other brands, including staff.
             self.add_error(
                 "user",
                 _("You cannot give this account a role. Invite the person by e-mail."),
@@ -125,7 +125,7 @@ class StaffRoleAdmin(InvitingAdmin):
         staff.remove_staff_role(staff_role=obj)
 
     def has_help_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        """A colleague of the brand's, and never a superuser: what opens their account opens every brand."""
+        """A colleague at the brand, and never a superuser, whose account gives access to every brand."""
         if object_id is None:
             return False
         colleague = self.get_object(request, str(object_id))

@@ -1,4 +1,4 @@
-"""Page: people. A brand's staff see its customers and colleagues; what somebody is elsewhere stays there."""
+"""Page: people. A brand's staff see its customers and colleagues, but not what those people are at other brands."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.auth import admin as django_pages  # noqa: F401 - registers the page that goes below
+from django.contrib.auth import admin as django_pages  # noqa: F401 - registers the page that is removed below
 from django.contrib.auth.forms import SetPasswordMixin
 from django.contrib.auth.models import Group
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
@@ -32,7 +32,7 @@ from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
 from portal.unfold import DropdownFilter, PasswordWidget, SelectWidget, action, display
 
-# Roles stand in roles.TABLE; Django's groups would be a second truth.
+# Roles are defined in roles.TABLE; Django's groups would be a second source.
 admin.site.unregister(Group)
 
 
@@ -44,7 +44,7 @@ class KindFilter(DropdownFilter):
         return [("staff", _("Staff")), ("customer", _("Customers"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> QuerySet[User]:
-        """For a brand's staff only their own colleagues are staff; who works elsewhere is a customer like others."""
+        """For a brand's staff, only their own colleagues count as staff; staff of other brands appear as customers."""
         within = brand_scope(request.user, VIEW, "brands.user")
         staff = User.objects.filter(is_staff=True) if within.everywhere else working_for(within)
         if not self.value():
@@ -62,7 +62,7 @@ def password_field(label: Any, *, required: bool, help_text: Any = "") -> forms.
 
 
 class UserForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generic in the stubs only
-    """A person's account; both passwords empty leave the password as it is."""
+    """A user's account; the password stays if both password fields are empty."""
 
     password1 = password_field(_("New password"), required=False)
     password2 = password_field(_("New password again"), required=False)
@@ -87,11 +87,11 @@ class UserForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generi
             super().validate_unique()
 
     def opens_the_portal(self, cleaned: dict[str, Any]) -> bool:
-        """Whether this lets a customer in: that their address is theirs, nobody has proved."""
+        """Whether this gives a customer access to the portal: it is not proved that the address is theirs."""
         return any(cleaned.get(field) and not getattr(self.instance, field) for field in ("is_staff", "is_superuser"))
 
     def check_last_owner(self, field: str) -> None:
-        """Said here, where it can be put right; brands.staff_login.staff decides, when nobody else changes roles."""
+        """Checked here so that the form can show it. brands.staff_login.staff decides, with a lock on roles."""
         try:
             staff.check_switch_off(self.instance, field=field)
         except Invalid as error:
@@ -99,9 +99,9 @@ class UserForm(SetPasswordMixin, TenantForm):  # type: ignore[type-arg] # generi
 
 
 class ColleagueForm(UserForm):
-    """A new member of staff: the account, and the first role of it. For operators; owners invite (staff_login)."""
+    """A new member of staff: the account and its first role. For operators; owners invite (staff_login)."""
 
-    brands: QuerySet[Brand]  # where whoever fills this in may make colleagues
+    brands: QuerySet[Brand]  # where the user may add colleagues
 
     password1 = password_field(_("Password"), required=True)
     password2 = password_field(_("Password again"), required=True)
@@ -116,7 +116,7 @@ class ColleagueForm(UserForm):
 
 
 class InvitingAdmin(TenantAdmin):
-    """A list that leads whoever may invite colleagues to the form for it."""
+    """A list with a link to the invitation form, for users who may invite colleagues."""
 
     actions_list = ("invite",)
 
@@ -133,7 +133,7 @@ class UserAdmin(InvitingAdmin):
     role_permissions: ClassVar = {"owner": "view", "manager": "view", "support": "view", "superuser": "view add change"}
     sidebar = SidebarEntry(SETTINGS, 8, "person", tab=False)
     form = UserForm
-    brand_path = "pk"  # to none: `seen` finds a brand's people
+    brand_path = "pk"  # unused: `seen` finds a brand's people
     list_display = ("email", "name_here", "is_active", "joined_here")
     list_filter = (KindFilter,)
     search_fields = ("email__startswith", "first_name__istartswith", "last_name__istartswith")
@@ -185,7 +185,7 @@ class UserAdmin(InvitingAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By names only who registered here or works here: what others wrote elsewhere must not be found out."""
+        """Search by name only among users who registered or work here: names entered elsewhere must not leak."""
         if staff_user(request).is_superuser:
             return super().get_search_results(request, queryset, search_term)
         ours, many = super().get_search_results(request, queryset.filter(is_ours=True), search_term)
@@ -196,7 +196,7 @@ class UserAdmin(InvitingAdmin):
         return seen(self.get_queryset(request), within)
 
     def may(self, request: HttpRequest, verb: str, obj: Any = None) -> bool:  # noqa: ARG002 - the page's signature
-        """A person belongs to no brand: any role that allows it will do, for whoever is seen at all."""
+        """A user belongs to no brand: any role that allows the verb suffices, for all users who are visible."""
         return bool(self.brand_scope(request, verb))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -240,23 +240,25 @@ class UserAdmin(InvitingAdmin):
 
 
 def brands_of(user: User) -> list[int | None]:
-    """Whose audit log tells of a change of a person: those they work for, else where they registered."""
+    """The brands whose audit log records a change of a user: those they work for, else where they registered."""
     return list(user.staff_roles.values_list("brand_id", flat=True)) or [user.registered_brand_id]
 
 
 def seen(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
-    """Customers of the brands within reach, registered or enrolled there, and those who work for them."""
+    """Customers of the brands in scope, registered or enrolled there, and their staff."""
     if within.everywhere:
         return rows
     registered = User.objects.order_by().filter(registered_brand__in=within.brand_ids)
     enrolled = User.objects.order_by().filter(points_rows__brand__in=within.brand_ids)
-    # A union, for an OR would have PostgreSQL look at everybody.
+    # A union, because PostgreSQL would scan all users for an OR.
     return rows.filter(pk__in=registered.values("pk").union(enrolled.values("pk"), working_for(within).values("pk")))
 
 
 def as_known(rows: QuerySet[User], within: BrandScope) -> QuerySet[User]:
-    """Each with what the brands within reach know: their own people as they are, those whom they only enrolled by the
-    names that they call them, and since when. When and as whom somebody registered elsewhere is no business of theirs.
+    """Annotate users with their names, as a brand in scope corrected them if it did, and with a date of joining.
+
+    Their own people joined when they registered. Others joined when they enrolled here: when they registered elsewhere
+    stays hidden.
     """
     if within.everywhere:
         names = {"first_name_here": F("first_name"), "last_name_here": F("last_name")}

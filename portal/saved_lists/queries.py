@@ -1,4 +1,4 @@
-"""What a saved list keeps of a list's address, and whether the list still takes it."""
+"""What a saved list stores of a list's address, and whether the list still accepts it."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,13 +18,13 @@ from portal.lists.selection import displayed_to, filters_of
 
 MAX_QUERY_LENGTH = 2000
 MAX_PARAMETERS = 40
-NOT_SAVED = {ALL_VAR, ERROR_FLAG, IS_FACETS_VAR, IS_POPUP_VAR, PAGE_VAR, TO_FIELD_VAR}  # no filters
+NOT_SAVED = {ALL_VAR, ERROR_FLAG, IS_FACETS_VAR, IS_POPUP_VAR, PAGE_VAR, TO_FIELD_VAR}  # not filters
 
-Values = Mapping[str, list[str]]  # of each parameter, as a saved list stores them
+Values = Mapping[str, list[str]]  # for each parameter, as a saved list stores them
 
 
 def page_of(label: str) -> TenantAdmin | None:
-    """The page of the list; None where the portal has no such list."""
+    """The page of the list; None if the portal has no such list."""
     try:
         model = apps.get_model(label)
     except (LookupError, ValueError):
@@ -34,9 +34,9 @@ def page_of(label: str) -> TenantAdmin | None:
 
 
 def read(page: TenantAdmin, address: str) -> Values:
-    """What is saved of the query string of a list's address. Raises Invalid.
+    """The part of a list's query string that is saved. Raises Invalid.
 
-    Not the filter by brand: a saved list belongs to one brand, whoever opens it.
+    Excludes the filter by brand: a saved list belongs to one brand, whichever user opens it.
     """
     if len(address) > MAX_QUERY_LENGTH:
         raise Invalid(_("These filters are too long to be saved."))
@@ -57,7 +57,7 @@ def read(page: TenantAdmin, address: str) -> Values:
 
 
 def brand_parameter(page: TenantAdmin) -> str:
-    """What the filter by brand is called, on the lists of those who work for several."""
+    """The parameter of the filter by brand, on the lists of users who work for several."""
     return f"{page.brand_path}__id__exact"
 
 
@@ -70,7 +70,7 @@ def address_query(values: Values) -> QueryDict:
 
 
 def rejected(user: User, page: TenantAdmin, values: Values) -> list[str]:
-    """The parameters that the list does not take, or not any more, as `user` would see it now; all, if not together."""
+    """The parameters that the list does not accept for `user` now; all, if only their combination fails."""
     if _is_taken(user, page, values):
         return []
     return [name for name in values if not _is_taken(user, page, {name: values[name]})] or list(values)
@@ -85,7 +85,7 @@ def _is_taken(user: User, page: TenantAdmin, values: Values) -> bool:
 
 
 def filter_names(user: User, page: TenantAdmin, names: Iterable[str]) -> str:
-    """Filters as the list calls them; what it has no filter for, as its address does."""
+    """Filters by their titles in the list; unknown ones by their parameters."""
     titles = {"q": _("search"), "o": _("order")}
     changes = page.get_changelist_instance(as_request(user, {}))
     titles |= {name: str(spec.title) for spec in changes.filter_specs for name in spec.expected_parameters() if name}
@@ -93,7 +93,7 @@ def filter_names(user: User, page: TenantAdmin, names: Iterable[str]) -> str:
 
 
 def displayed_filters(user: User, label: str, values: Values) -> list[str]:
-    """What limits the list, for people; what it does not take, as its address writes it."""
+    """The active filters as text; parameters that the list does not accept as they are in its address."""
     page = page_of(label)
     if page is None or rejected(user, page, values):
         return [f"{name}: {', '.join(each)}" for name, each in values.items()]
@@ -102,7 +102,7 @@ def displayed_filters(user: User, label: str, values: Values) -> list[str]:
 
 
 def as_request(user: Any, values: Values) -> HttpRequest:
-    """For the list, as if `user` opened it with these filters."""
+    """A request for the list as if `user` opened it with these filters."""
     request = HttpRequest()
     request.method, request.user = "GET", user
     request.GET = QueryDict(address_query(values).urlencode())

@@ -1,4 +1,4 @@
-"""Which saved lists somebody may open, change and delete."""
+"""Which saved lists a user may open, change and delete."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LABEL = "brands.savedlist"
 
 
 def visible_to(user: Any, *, label: str = "") -> "QuerySet[SavedList]":
-    """Their own and the shared ones of their brands, of lists (of `label` alone, if it is given) that they may see."""
+    """The user's own and their brands' shared ones, for lists that they may see (only of `label` if it is given)."""
     within = brand_scope(user, VIEW, LABEL)
     rows = within.of(SavedList.objects.filter(Q(owner=user.pk) | Q(is_shared=True)), "brand")
     scopes = {brand_scope(user, VIEW, label): [label]} if label else labels_by_scope(user)
@@ -25,7 +25,7 @@ def visible_to(user: Any, *, label: str = "") -> "QuerySet[SavedList]":
 
 
 def labels_by_scope(user: Any) -> dict[BrandScope, list[str]]:
-    """The lists that `user` may see, by the brands in which."""
+    """The lists that `user` may see, by their brand scope."""
     result: dict[BrandScope, list[str]] = {}
     for model in admin.site._registry:  # noqa: SLF001 - there is no other list of all pages
         label = model._meta.label_lower  # noqa: SLF001 - Django's public API
@@ -35,7 +35,7 @@ def labels_by_scope(user: Any) -> dict[BrandScope, list[str]]:
 
 
 def may_delete(user: User, saved: SavedList) -> bool:
-    """People delete what they saved; owners of the brand what was shared with it, too."""
+    """Users may delete what they saved; a brand's owners may also delete what is shared with it."""
     if saved.owner_id == user.pk:
         return saved.brand_id in brand_scope(user, DELETE, LABEL)
     return saved.is_shared and saved.brand_id in brand_scope(user, STOP, LABEL)

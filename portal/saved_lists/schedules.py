@@ -1,4 +1,4 @@
-"""Scheduled reports: starts those that are due, and mails how they ended. The only code that runs them."""
+"""Scheduled reports: starts the due ones, and mails their outcome. The only code that runs them."""
 
 import logging
 from collections.abc import Callable
@@ -29,33 +29,33 @@ from portal.saved_lists import queries
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 100
-MAX_FAILURES = 3  # in a row, before a schedule is paused
+MAX_FAILURES = 3  # consecutive, before a schedule is paused
 
 
 def plan(schedule: ReportSchedule, *, after: datetime) -> None:
-    """Set when the schedule is due next; whoever calls saves it."""
+    """Set when the schedule is due next; the caller saves it."""
     schedule.next_at = next_moment(schedule, schedule.brand.zone, after=after)
     schedule.time_zone = schedule.brand.time_zone
 
 
 def run_due(*, at: datetime) -> int:
-    """Start the reports that are due, each once, however many workers look and however often it was missed."""
+    """Start each due report once, however many workers run this and however often it was missed."""
     _follow_time_zones(at)
     due = ReportSchedule.objects.filter(is_paused=False, is_running=False, next_at__lte=at).order_by("next_at", "id")
     return _each(due, lambda schedule: _start(schedule, at))
 
 
 def report_ended(*, at: datetime) -> int:
-    """Mail how reports ended whose jobs have. Returns how many."""
+    """Mail the outcome of reports whose jobs have ended. Returns how many."""
     running = ReportSchedule.objects.filter(is_running=True).order_by("id")
     ended = running.exclude(job__status__in=Job.UNFINISHED)
     return _each(ended, lambda schedule: _report(schedule, at))
 
 
 def _each(rows: "QuerySet[ReportSchedule]", work: Callable[[ReportSchedule], None]) -> int:
-    """Do the work on each row, which it takes out of `rows`, in a transaction of its own that holds the row.
+    """Process each row in its own transaction, which locks the row. `work` must remove the row from `rows`.
 
-    A brand has its share of a run, so that one with many reports does not delay the others'.
+    Each brand has its share of a run, so that one with many reports does not delay the others.
     """
     brands = list(rows.order_by().values_list("brand_id", flat=True).distinct())
     return sum(_each_of_brand(rows.filter(brand=brand), work, max(1, AT_ONCE // len(brands))) for brand in brands)
@@ -79,7 +79,7 @@ def _locked(rows: "QuerySet[ReportSchedule]") -> ReportSchedule | None:
 
 
 def _follow_time_zones(at: datetime) -> None:
-    """Plan again what was planned in a zone that the brand has left."""
+    """Plan schedules again whose brand has changed its time zone."""
     moved = ReportSchedule.objects.exclude(time_zone=F("brand__time_zone")).order_by("id")
 
     def follow(schedule: ReportSchedule) -> None:
@@ -108,7 +108,7 @@ def _start(schedule: ReportSchedule, at: datetime) -> None:
 
 
 def start_job(schedule: ReportSchedule) -> Job:
-    """The export of the list, as its owner would start it now. Raises DomainError."""
+    """Start the list's export, with its owner's current permissions. Raises DomainError."""
     saved, owner = schedule.saved_list, schedule.owner
     if saved is None:
         raise Invalid(_("The saved list was deleted."))
@@ -158,13 +158,13 @@ def _mail_recipients(schedule: ReportSchedule, job: Job) -> None:
 
 
 def may_receive(user: User, brand: Brand, label: str) -> bool:
-    """Whether the person works for the brand and may export such a list, and so open the job's file."""
+    """Whether the user works for the brand and may export such a list, and so open the job's file."""
     works = StaffRole.objects.filter(user=user, brand=brand).exists()
     return works and brand.pk in within(user, label)
 
 
 def _fail(schedule: ReportSchedule, reason: str, at: datetime) -> None:
-    """Write down why there is no report, and tell the owner; the third time in a row pauses the schedule.
+    """Record why there is no report, and notify the owner. The third consecutive failure pauses the schedule.
 
     `reason`: in the owner's language, or marked with gettext_noop.
     """
@@ -192,7 +192,7 @@ def failure_text(schedule: ReportSchedule) -> str:
 
 
 def failure_recipients(schedule: ReportSchedule) -> list[User]:
-    """The schedule's owner; who works for the brand no more is told nothing of it, its owners are."""
+    """The schedule's owner or, if they no longer work for the brand, the brand's owners."""
     owner = schedule.owner
     works = owner.is_superuser or StaffRole.objects.filter(user=owner, brand=schedule.brand).exists()
     if owner.is_active and works:

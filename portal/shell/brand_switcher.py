@@ -1,4 +1,4 @@
-"""The brand switcher: people with several brands look at all of them, or at one. Kept in their portal session."""
+"""The brand switcher: users with several brands see all of them, or select one. Stored in their portal session."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,21 +17,21 @@ from portal.base.tenant_scope import loaded_brand
 from portal.shell import theme
 
 KEY = "brand"
-MAX_OFFERED = 500  # more, which only an operator has, are found in the list of brands
+MAX_OFFERED = 500  # operators, who may have more, find them in the list of brands
 FORMS = ("add", "change", "delete", "history")
 
 
 def apply(request: HttpRequest) -> None:
-    """Let roles.brand_scope know what was chosen. What has since become somebody else's brand is no choice any more."""
+    """Set the selected brand for roles.brand_scope. A selection outside the user's current brands is dropped."""
     chosen = request.session.get(KEY)
     if chosen is not None and chosen not in roles.full_scope(request.user, VIEW, "brands.brand"):
         del request.session[KEY]
         chosen = None
-    request.user.chosen_brand_id = chosen  # type: ignore[union-attr] # the portal asks for a login first
+    request.user.chosen_brand_id = chosen  # type: ignore[union-attr] # the portal requires a login
 
 
 def offered(request: HttpRequest) -> list[Brand]:
-    """The brands to choose from; none for who has but one."""
+    """The brands to choose from; empty for users with only one."""
     within = roles.full_scope(request.user, VIEW, "brands.brand")
     if not within.everywhere and len(within.brand_ids) < 2:
         return []
@@ -41,7 +41,7 @@ def offered(request: HttpRequest) -> list[Brand]:
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Look at the brand that was sent, or at all of them; nobody else's brand is taken."""
+    """Select the submitted brand, or all of them; other users' brands are ignored."""
     choice = request.POST.get("viewed", "")
     within = roles.full_scope(request.user, VIEW, "brands.brand")
     number = int(choice) if is_id(choice) else None
@@ -53,9 +53,9 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 
 def address_after_switch(address: str) -> str:
-    """Where to go on: the same list or the front page, from a form its list, for its row may be another brand's.
+    """The next page: the same list or the home page. A form leads to its list, because its row may be another brand's.
 
-    Filters are left behind, which may name another brand's rows.
+    Filters are dropped, because they may refer to another brand's rows.
     """
     try:
         match = resolve(urlsplit(address).path)
@@ -72,7 +72,7 @@ def pages() -> set[str]:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """What the switcher's template shows, and the brand whose name, logo and accent the pages bear."""
+    """The context of the switcher's template, and the brand whose name, logo and accent the pages show."""
     brands, chosen = offered(request), getattr(request.user, "chosen_brand_id", None)
     brand = displayed_brand(request, brands, chosen)
     return {
@@ -84,7 +84,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 
 def displayed_brand(request: HttpRequest, brands: list[Brand], chosen: int | None) -> Brand | None:
-    """The only brand that somebody works for, or the one that they chose; None while they look at several."""
+    """The only brand of the user, or the selected one; None while they see several."""
     if chosen is not None:
         return next((brand for brand in brands if brand.pk == chosen), None)
     within = roles.full_scope(request.user, VIEW, "brands.brand")

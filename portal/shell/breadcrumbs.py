@@ -1,6 +1,6 @@
-"""Where a page of the portal lies: the sidebar's group, the list, the row, and the page's own title where it has one.
+"""The breadcrumbs of a portal page: the sidebar's group, the list, the row, and the page's own title if it has one.
 
-Names of ours begin with a capital letter. What somebody entered, such as an address, is shown as it is.
+Platform names begin with a capital letter. User data, such as an address, is shown unchanged.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ class Crumb:
 
 
 def crumbs(request: HttpRequest, page_context: Any) -> list[Crumb]:
-    """Of the page whose template context is `page_context`; the last one is where somebody is, and leads nowhere."""
+    """The breadcrumbs of the page with the template context `page_context`; the last, the current page, has no link."""
     path = list(_crumbs(request, page_context)) or [
         Crumb(str(page_context.get("content_title") or page_context.get("title") or _("Portal")))
     ]
@@ -54,7 +54,7 @@ def _crumbs(request: HttpRequest, page_context: Any) -> Iterator[Crumb]:
 
 
 def row_name(row: Model) -> str:
-    """The name that the row's model admin has for breadcrumbs (`row_name`), else str(row)."""
+    """The name from the row's model admin (`row_name`), else str(row)."""
     page = admin.site.get_model_admin(type(row)) if admin.site.is_registered(type(row)) else None
     named: Callable[[Model], str] = getattr(page, "row_name", str)
     return named(row)

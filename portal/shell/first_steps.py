@@ -1,6 +1,6 @@
-"""What fills a list that is still empty: its illustration, and the button that leads to the first step.
+"""The content of an empty list: its illustration, and the button for the first step.
 
-Where somebody may add a row, that is the step; the lists of what other things leave behind name theirs here.
+If the user may add a row, that is the step. Lists that other actions fill declare theirs here.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.identity.roles import ADD, brand_scope
 from portal.shell.navigation import address_of, entries, may_see
 
-OTHER = "inbox"  # the illustration of lists that no group has
+OTHER = "inbox"  # the illustration of lists without a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ FIRST_STEPS = {
 
 
 def button(request: HttpRequest, label: str) -> Button | None:
-    """For those who may take the step."""
+    """The button, for users who may take the step."""
     step = FIRST_STEPS.get(label)
     if step is None:
         return None

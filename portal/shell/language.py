@@ -1,7 +1,7 @@
-"""The portal's language: a person's own choice, stored with their account, and before they log in a cookie's.
+"""The portal's language: the user's own choice, stored with their account; before the login, a cookie.
 
-Without either the browser says it (core.languages). The choice is for what this person reads; what is stored or sent to
-others stays English, or in the reader's language.
+Without either, the browser's language is used (core.languages). The choice only affects what this user reads; texts
+that are stored or sent to others stay in English, or in the recipient's language.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from brands.staff_login import sessions, staff, steps
 from core import languages
 from core.db import row_guard
 
-COOKIE_SECONDS = 400 * 86_400  # browsers keep none for longer
+COOKIE_SECONDS = 400 * 86_400  # the maximum that browsers allow
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A language by its own name, as the select offers it."""
+    """A language under its own name, as an option of the select."""
 
     code: str
     name: str
@@ -35,19 +35,19 @@ def choices() -> list[Choice]:
 
 
 def apply(request: HttpRequest) -> None:
-    """Go on in the language that the person chose, wherever they chose it; core.languages began with the browser's."""
+    """Switch to the language that the user chose on any device; core.languages began with the browser's."""
     if (chosen := getattr(request.user, "portal_language", "")) and is_own_session(request):
         languages.speak(chosen)
 
 
 def is_own_session(request: HttpRequest) -> bool:
-    """A brand's identity provider speaks for its brand, and not for the account: there the cookie decides alone."""
+    """False for a session of a brand's identity provider, which does not vouch for the account: its cookie decides."""
     return sessions.scope_of(request) is None
 
 
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    """Read the portal in the language that was sent, logged in or not; another text changes nothing."""
+    """Set the submitted language, with or without a login; an unknown one changes nothing."""
     address = steps.safe(request, request.POST.get("next", ""))
     response = redirect(address if address.startswith(languages.PORTAL) else "admin:index")
     language = request.POST.get("language", "")
@@ -61,7 +61,7 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 
 def remember(request: HttpRequest, response: HttpResponse, language: str) -> None:
-    """In this browser, for the pages before the login."""
+    """Store the choice in this browser, for the pages before the login."""
     response.set_cookie(
         languages.PORTAL_COOKIE,
         language,

@@ -1,4 +1,4 @@
-"""The portal's login form: how often passwords are tried there is counted apart from the API's logins."""
+"""The portal's login form. Its password attempts are counted separately from the API's logins."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,10 +24,10 @@ DEVICE_COOKIE = "portal_device"
 
 
 class LoginForm(AuthenticationForm):
-    """What settings.UNFOLD["LOGIN"]["form"] names."""
+    """Named in settings.UNFOLD["LOGIN"]["form"]."""
 
     def clean(self) -> dict[str, Any]:
-        assert self.request is not None  # noqa: S101 - the site always gives it
+        assert self.request is not None  # noqa: S101 - the site always passes it
         try:
             attempt = begin(self.request, self.cleaned_data.get("username", ""))
         except DomainError as error:
@@ -42,14 +42,14 @@ class LoginForm(AuthenticationForm):
 
 
 def form_page(request: HttpRequest) -> str:
-    """Where the form that was sent stands: many are sent to an address that has no page to come back to."""
+    """The page of the submitted form: many are posted to an address that cannot be reloaded."""
     sent_from = urlsplit(steps.safe(request, request.headers.get("Referer", "")))
     within = sent_from.path.startswith(reverse("admin:index"))
     return sent_from._replace(scheme="", netloc="", fragment="").geturl() if within else request.get_full_path()
 
 
 def begin(request: HttpRequest, email: str) -> Attempt:
-    """Count a try of a password at the portal; call before looking at it. Raises RateLimited and Unavailable."""
+    """Count a password attempt at the portal. Call before checking the password. Raises RateLimited and Unavailable."""
     network = client_address.client_address(request)
     rate_limits.hit("login", "portal", network)
     device = request.COOKIES.get(DEVICE_COOKIE, "")
@@ -57,15 +57,15 @@ def begin(request: HttpRequest, email: str) -> Attempt:
 
 
 def failed(request: HttpRequest, attempt: Attempt) -> None:
-    """The password was wrong, or is nobody's."""
+    """The password was wrong, or there is no such account."""
     login_records.failed(attempt=attempt, brand=None, at=timezone.now(), request_id=_request_id(request))
 
 
 def succeeded(request: HttpRequest, response: HttpResponse, user: User, *, brand_id: int | None = None) -> HttpResponse:
-    """Every step is done: it is written down, and this device lets them in however often others guess.
+    """Record a completed login, and mark this device as known, so that it can log in however often others guess.
 
-    `brand_id` is the brand whose identity provider let them in. It vouches for its brand alone, so what it lets in is
-    no device of the account's, and no other brand hears of it. Returns `response`.
+    `brand_id` is the brand whose identity provider logged the user in. It only vouches for its brand, so the device
+    does not become known, and no other brand's log records the login. Returns `response`.
     """
     context = AuditContext(user, timezone.now(), _request_id(request))
     with row_guard.disabled("logins belong to no brand"):

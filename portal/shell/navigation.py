@@ -1,4 +1,4 @@
-"""The portal's navigation: a sidebar of what people come to do, and above each page the lists of its group as tabs."""
+"""The portal's navigation: a sidebar of groups, and above each page the lists of its group as tabs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ TILL = "loyalty.redemption"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A list, as the tabs name it. `is_current`: whether the page that is open belongs to it."""
+    """A list in the tabs. `is_current`: whether the open page belongs to it."""
 
     title: str
     link: str
@@ -32,7 +32,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Tabs:
-    """The lists of a group that somebody may see: the usual ones, and the rare ones."""
+    """The lists of a group that the user may see: common and rare ones."""
 
     group: str
     usual: list[Place]
@@ -41,7 +41,7 @@ class Tabs:
 
 @cache
 def entries() -> dict[Group, dict[str, SidebarEntry]]:
-    """Group -> label of a model -> entry, in order, as the pages declare it; all are registered by the first call."""
+    """Group -> model label -> entry, in order, as the pages declare it. All are registered by the first call."""
     pages = [
         (entry, model._meta.label_lower)  # noqa: SLF001 - Django's public API of models
         for model, page in admin.site._registry.items()  # noqa: SLF001 - there is no other list of all pages
@@ -52,7 +52,7 @@ def entries() -> dict[Group, dict[str, SidebarEntry]]:
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """What settings.UNFOLD["SIDEBAR"]["navigation"] calls: the jobs of this person, and the settings below them."""
+    """Called by settings.UNFOLD["SIDEBAR"]["navigation"]: the user's groups, and the settings below them."""
     open_group, declared = group_of_page(request), entries()
     menu = menu_of(request.user)
     items: dict[Group, dict[str, Any]] = {}
@@ -66,7 +66,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def menu_of(user: Any) -> tuple[Group, ...]:
-    """The groups of somebody whose roles all have one job, in the brands that they look at; empty for all groups."""
+    """The groups of a user whose roles in the selected brands are all for one kind of work; empty for all groups."""
     if user.is_superuser:
         return ()
     chosen = getattr(user, "chosen_brand_id", None)
@@ -77,7 +77,7 @@ def menu_of(user: Any) -> tuple[Group, ...]:
 
 
 def first_page(user: User) -> str:
-    """Where somebody begins after they logged in: who does nothing but hand rewards over or print, at that."""
+    """The first page after the login. Users who only hand rewards over or print start there."""
     menu = menu_of(user)
     if menu and roles.full_scope(user, USE, TILL):
         return reverse("admin:loyalty_redemption_till")
@@ -85,7 +85,7 @@ def first_page(user: User) -> str:
 
 
 def tabs(request: HttpRequest, label: str) -> Tabs | None:
-    """Above the pages of the model `label`: the lists beside it. None where there is no other."""
+    """For the pages of the model `label`: the other lists of its group. None if there is no other."""
     declared = entries()
     group = next((group for group in GROUPS if label in declared[group]), None)
     if group is None:
@@ -109,7 +109,7 @@ def tabs(request: HttpRequest, label: str) -> Tabs | None:
 
 
 def group_of_page(request: HttpRequest) -> Group | None:
-    """Of the page that is open."""
+    """The group of the open page."""
     name = page_name(request)
     for group, pages in entries().items():
         if any(name.startswith(f"{label.replace('.', '_')}_") for label in pages):
@@ -127,7 +127,7 @@ def page_name(request: HttpRequest) -> str:
 
 
 def lists(request: HttpRequest) -> Iterator[tuple[Group, SidebarEntry, str]]:
-    """Every list that this person may see, with its group and its model's label."""
+    """Every list that the user may see, with its group and its model's label."""
     for group, pages in entries().items():
         for label, entry in pages.items():
             if may_see(request, label):

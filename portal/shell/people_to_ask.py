@@ -1,4 +1,4 @@
-"""Whom somebody asks who may not see a page, or does not find it: the owners of the brands that they work for."""
+"""The contacts for users who may not see a page, or do not find it: the owners of their brands."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ MAX_NAMES = 3
 
 
 def names(user: Any) -> list[str]:
-    """Names and addresses, of the brand that the person looks at, or of all of theirs. Never themselves."""
+    """Names and addresses, of the selected brand or of all the user's brands. Excludes the user."""
     if not user.is_active or not user.is_staff or user.is_superuser:
         return []
     chosen = getattr(user, "chosen_brand_id", None)

@@ -1,7 +1,7 @@
-"""Tells the browser which of the drafts that it keeps (drafts.js) has been saved, so that it forgets them.
+"""Reports to the browser which of its drafts (drafts.js) have been saved, so that it deletes them.
 
-A form carries the ids of its drafts. It was saved when it is answered by leading on, without an error being said: one
-that is refused is shown again, and one of an ended session leads to the login.
+A form carries the ids of its drafts. It counts as saved if the answer is a redirect without an error message: a
+rejected form is shown again, and a form of an ended session leads to the login.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""What the portal's search box (Ctrl K) finds: a few rows of the commonest kinds, actions, pages, and the guide.
+"""The portal's search box (Ctrl K): finds a few rows of the most common kinds, actions, pages, and the guide.
 
-A page says how its rows are found here in `first_match`; others are found as their own list searches. Either way only
-rows that the page shows this person, in the brand that they look at. Nothing is cached: roles and choices change.
-What a result says beside its name and kind, the page says in `describe_match`, from what `first_match` has read.
+A page defines in `first_match` how its rows are found here; others are found as in their own list. Either way, only
+rows that the user can see in the selected brand are found. Nothing is cached: roles and choices change.
+`describe_match` of the page adds details to a result, from what `first_match` has read.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from portal.shell.navigation import list_name, may_see, page_of
 from portal.shell.search_places import MEMBERS, link, may_adjust
 
 MAX_QUERY_LENGTH = 200
-# Fewer characters begin too many codes and addresses to read them in passing.
+# Shorter texts match the start of too many codes and addresses.
 MIN_QUERY_LENGTH = 3
 MAX_PER_KIND = 5
 ROWS = {
@@ -30,7 +30,7 @@ ROWS = {
 
 
 def search(request: HttpRequest, typed: str) -> list[SearchResult]:
-    """Rows first, because who types a code wants no page that is called alike. Nothing typed: what one may begin."""
+    """Rows come first: users who type a code do not look for a page of that name. An empty text returns actions."""
     query = typed.strip()
     if len(query) > MAX_QUERY_LENGTH or not query.isprintable():
         return []
@@ -43,7 +43,7 @@ def search(request: HttpRequest, typed: str) -> list[SearchResult]:
 
 
 def whose_points(query: str) -> str:
-    """The name in `adjust points of Anna` and the like; empty where only the action is typed, or another thing."""
+    """The name in `adjust points of Anna` and the like; empty for the action alone, or for any other text."""
     first, *remaining = query.split()
     before = {*_("adjust points of").split(), "adjust", "points", "of"}
     if first.casefold() not in {"adjust", _("adjust points of").split()[0].casefold()}:
@@ -54,7 +54,7 @@ def whose_points(query: str) -> str:
 
 
 def adjustments(request: HttpRequest, name: str) -> list[SearchResult]:
-    """Whose points may be adjusted, of those whom the name means."""
+    """Members with this name whose points the user may adjust."""
     results = []
     for row in matches(request, MEMBERS, name):
         title = _("Adjust the points of %(member)s") % {"member": row}
@@ -73,13 +73,13 @@ def rows_of(request: HttpRequest, label: str, text: str) -> list[SearchResult]:
 
 
 def line_of(page: Any, row: Any) -> str:
-    """What stands below the row's name: its kind, and what its page says of it."""
+    """The text below the row's name: its kind, and details from its page."""
     more = page.describe_match(row) if hasattr(page, "describe_match") else []
     return " · ".join([str(page.opts.verbose_name), *more])
 
 
 def matches(request: HttpRequest, label: str, text: str) -> list[Any]:
-    """One query, of a few rows."""
+    """A few rows, in one query."""
     if len(text) < MIN_QUERY_LENGTH:
         return []
     page = page_of(label)
@@ -92,5 +92,5 @@ def matches(request: HttpRequest, label: str, text: str) -> list[Any]:
 
 
 def kinds(request: HttpRequest) -> list[str]:
-    """Of which rows this person finds some here."""
+    """The kinds of rows that the user can find here."""
     return [list_name(label) for label in ROWS if may_see(request, label)]

@@ -1,4 +1,4 @@
-"""Where the search box leads beside rows: pages, actions and sections of the guide, by the words they are known by."""
+"""Places that the search box finds besides rows: pages, actions and sections of the guide, by their search terms."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from portal.shell.navigation import address_of, list_name, lists, may_see, may_u
 MAX_PAGES, MAX_ACTIONS, MAX_SECTIONS = 8, 5, 5
 MAX_SHORT_TERM = 3  # letters
 MEMBERS = "loyalty.userpoints"
-# What people call a page, beside its name and its group's.
+# Further search terms of a page, besides its name and its group's.
 SYNONYMS = {
     "authcodes.authcode": gettext_lazy("auth export print"),
     "authcodes.batchrange": gettext_lazy("batch ranges export"),
@@ -33,7 +33,7 @@ SYNONYMS = {
     "brands.apikey": gettext_lazy("api"),
     "brands.auditlogentry": gettext_lazy("history log"),
 }
-# What people begin most, the commonest first, by the model of what is made.
+# The most common actions, the most frequent first, by the model of the created row.
 ACTIONS = {
     "authcodes.batchrange": gettext_lazy("New batch"),
     "authcodes.product": gettext_lazy("New product"),
@@ -52,7 +52,7 @@ ACTIONS = {
     "loyalty.webhookendpoint": gettext_lazy("New webhook"),
     "loyalty.walletissuer": gettext_lazy("Upload wallet certificates"),
 }
-MORE_TERMS = {  # what people call an action beside its name
+MORE_TERMS = {  # search terms of an action besides its name
     "authcodes.batchrange": gettext_lazy("make create codes print"),
     "authcodes.import": gettext_lazy("upload assign csv"),
     "authcodes.recall": gettext_lazy("call back"),
@@ -61,14 +61,14 @@ MORE_TERMS = {  # what people call an action beside its name
 
 
 class Place(NamedTuple):
-    """`known_as`: the words that find it. What a result shows is put together only for those that are found."""
+    """`known_as`: the search terms. `result` is only built for places that are found."""
 
     known_as: str
     result: Callable[[], SearchResult]
 
 
 def matching(request: HttpRequest, typed: str) -> list[SearchResult]:
-    """Of which all typed words are in the words that it is known by."""
+    """Places whose search terms contain all typed words."""
     terms = typed.casefold().split()
 
     def first(places: Iterator[Place], most: int) -> list[SearchResult]:
@@ -79,7 +79,7 @@ def matching(request: HttpRequest, typed: str) -> list[SearchResult]:
 
 
 def has_all(terms: list[str], known_as: str) -> bool:
-    """Short terms begin a word (`ann` is not meant to find channels); longer ones may be anywhere in a compound."""
+    """Short terms must start a word (`ann` must not find channels); longer ones may be anywhere in a compound."""
     text = known_as.casefold()
     return all(
         term in text if len(term) > MAX_SHORT_TERM else re.search(rf"\b(?:ال)?{re.escape(term)}", text)
@@ -88,7 +88,7 @@ def has_all(terms: list[str], known_as: str) -> bool:
 
 
 def pages(request: HttpRequest) -> Iterator[Place]:
-    """The pages that this person may open."""
+    """The pages that this user may open."""
     yield Place(_("home overview dashboard"), lambda: link(_("Home"), _("Home"), reverse("admin:index"), "home"))
     if may_use_till(request):
         yield Place(_("till checkout vouchers"), link_to_till)
@@ -107,7 +107,7 @@ def link_to_list(label: str, group: Any, icon: str) -> SearchResult:
 
 
 def actions(request: HttpRequest) -> Iterator[Place]:
-    """What this person may begin."""
+    """The actions that this user may start."""
     for label, name in ACTIONS.items():
         if page_of(label).has_add_permission(request):
             yield Place(f"{name} {MORE_TERMS.get(label, '')}", partial(link_to_form, label))
@@ -120,7 +120,7 @@ def link_to_form(label: str) -> SearchResult:
 
 
 def adjust_points() -> SearchResult:
-    """Followed by a name, the search finds whose."""
+    """Shown without a name; followed by one, the search finds the member."""
     return link(_("Adjust points of …"), _("Type a name after it"), address_of(MEMBERS), "exposure")
 
 

@@ -1,7 +1,7 @@
-"""The portal's colours: the product's own, and those that follow from the accent of the brand that somebody looks at.
+"""The portal's colours: the product's own, and those derived from the accent of the selected brand.
 
-django-unfold's classes name them by weight. As its templates use them, on light pages 600 is text and the ground of
-white text; on dark ones 500 is text and 600 the ground. Text differs from its ground by 4.5 to 1, other parts by 3.
+django-unfold's classes name them by weight. In its templates, on light pages 600 is text and the background of white
+text; on dark ones 500 is text and 600 the background. Text has a contrast of 4.5 to 1, other parts of 3.
 """
 
 import hashlib
@@ -44,30 +44,30 @@ PRIMARY: Shades = {
     "900": "#0a3744",
     "950": "#04232d",
 }
-FIELD: Shades = {"light": "#84939d", "dark": "#667883"}  # around what is filled in, on a light and on a dark page
+FIELD: Shades = {"light": "#84939d", "dark": "#667883"}  # borders of inputs, on a light and on a dark page
 LIGHT_GROUNDS = (WHITE, BASE["50"], BASE["100"])
 DARK_GROUNDS = (BASE["800"], BASE["900"])
-# How the colours are used: another number where that changes, so that browsers ask for the style sheet again.
+# The version of how colours are used; a new number makes browsers request the style sheet again.
 STYLE_VERSION = 1
 
 
 def base(_request: HttpRequest) -> dict[str, str]:
-    """What settings.UNFOLD["COLORS"] calls."""
+    """Called by settings.UNFOLD["COLORS"]."""
     return dict(BASE)
 
 
 def primary(_request: HttpRequest) -> dict[str, str]:
-    """What settings.UNFOLD["COLORS"] calls."""
+    """Called by settings.UNFOLD["COLORS"]."""
     return dict(PRIMARY)
 
 
 def field(_request: HttpRequest) -> dict[str, str]:
-    """What settings.UNFOLD["COLORS"] calls."""
+    """Called by settings.UNFOLD["COLORS"]."""
     return dict(FIELD)
 
 
 def on_light(accent: str) -> Shades:
-    """The brand's accent where it can be read on light pages and under white text, else darkened until it can."""
+    """The brand's accent if it is readable on light pages and under white text, else darkened until it is."""
     readable = colours.corrected(accent, grounds=[*LIGHT_GROUNDS, tint(accent)], least=colours.READABLE)
     return {
         "50": colours.mixed(readable, WHITE, 0.95),
@@ -85,7 +85,7 @@ def on_light(accent: str) -> Shades:
 
 
 def on_dark(accent: str) -> Shades:
-    """For dark pages: 500 and 400 are read there, and 600 is seen there and bears white text."""
+    """For dark pages: 500 and 400 must be readable there, and 600 must be visible and readable under white text."""
     ground = colours.corrected(accent, grounds=[WHITE], least=colours.READABLE)
     ground = colours.corrected(ground, grounds=[BASE["900"]], least=colours.VISIBLE)
     text = colours.corrected(accent, grounds=DARK_GROUNDS, least=colours.READABLE)
@@ -99,7 +99,7 @@ def on_dark(accent: str) -> Shades:
 
 
 def tint(colour: str) -> str:
-    """The light ground of words in the same colour."""
+    """The light background for text in the same colour."""
     return colours.mixed(colour, WHITE, 0.88)
 
 
@@ -113,7 +113,7 @@ def to_css(shades: Shades) -> str:
 
 
 def address(brand: Brand | None) -> str:
-    """Of the style sheet of the brand that a page is of; empty for the product's colours."""
+    """The address of the style sheet of the page's brand; empty for the product's colours."""
     if brand is None or not has_own_accent(brand):
         return ""
     digest = hashlib.sha256(f"{STYLE_VERSION} {brand.colour_accent}".encode()).hexdigest()[:12]
@@ -121,13 +121,13 @@ def address(brand: Brand | None) -> str:
 
 
 def has_own_accent(brand: Brand) -> bool:
-    """Whether somebody chose one: a brand that did not is shown in the product's colours."""
+    """Whether the brand has a custom accent; otherwise it has the product's colours."""
     default: str = Brand._meta.get_field("colour_accent").default  # noqa: SLF001 - Django's public API
     return brand.colour_accent != default
 
 
-def style_sheet(request: HttpRequest, pk: int, slug: str) -> HttpResponse:  # noqa: ARG001 - another look has another address
-    """Of a brand that the person may see."""
+def style_sheet(request: HttpRequest, pk: int, slug: str) -> HttpResponse:  # noqa: ARG001 - each style has its own address
+    """The style sheet of a brand that the user may see."""
     brand = Brand.objects.only("colour_accent").filter(pk=pk).first()
     if brand is None or pk not in roles.full_scope(request.user, VIEW, "brands.brand"):
         raise Http404

@@ -1,1 +1,1 @@
-"""The pages on which staff sign in."""
+"""The sign-in pages of staff."""

@@ -1,4 +1,4 @@
-"""The page of somebody's own sign-in: second factors, recovery codes, and the browsers where they are logged in."""
+"""The user's own sign-in page: second factors, recovery codes, and the browsers where they are logged in."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -28,7 +28,7 @@ from portal.staff_login.pages import View, private, render_page, tried
 
 
 def own(view: View) -> View:
-    """Close a page to sessions that a brand's identity provider began: it does not speak for other brands."""
+    """Close a page to sessions that a brand's identity provider started: it does not vouch for other brands."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
@@ -46,7 +46,7 @@ def own(view: View) -> View:
 
 
 def proved(view: View) -> View:
-    """Open a page only to people who have typed their password within the last minutes; ask others for it."""
+    """Require that the user entered their password within the last minutes; otherwise ask for it."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
@@ -114,7 +114,7 @@ def remove_factor(request: HttpRequest) -> HttpResponse:
     if factor is None:
         return back(request, _("This second factor no longer exists."), messages.ERROR)
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two removals at a time leave one
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two concurrent removals leave one
         is_last = not Factor.objects.filter(user=user).exclude(pk=factor.pk).exists()
         if is_last and policy.requires_second_factor(user):
             message = _("You must have a second factor. Add another one before you remove this one.")
@@ -137,7 +137,7 @@ def new_codes(request: HttpRequest) -> HttpResponse:
 
 
 def codes_page(request: HttpRequest, user: User) -> HttpResponse:
-    """The answer itself, not a page to go to: no session or cache ever holds the codes."""
+    """Answers directly instead of redirecting: no session or cache ever holds the codes."""
     codes = factors.new_recovery_codes(user=user)
     return render_page(
         request, "codes", title=_("Recovery codes"), codes=codes, next_address=reverse("admin:own_account")
@@ -158,7 +158,7 @@ def end_session(request: HttpRequest) -> HttpResponse:
 
 
 def number(text: str) -> int:
-    """An id that was sent; 0, which no row has, for anything else."""
+    """A submitted id; 0, which no row has, for anything else."""
     return int(text) if is_id(text) else 0
 
 

@@ -1,4 +1,4 @@
-"""Pages: how the staff of a brand sign in, and who is invited to work for it."""
+"""Pages: a brand's sign-in settings, and its staff invitations."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -32,17 +32,17 @@ from portal.base.tenant_scope import staff_user
 from portal.staff_login.forms import RoleMixin
 from portal.unfold import ChoicesFilter, DropdownFilter, PasswordWidget, action, display
 
-# Another value of one of these is another provider, or none.
+# A change of one of these means another provider, or none.
 PROVIDER = ("oidc_active", "oidc_issuer", "oidc_client_id")
 
 
 class SignInForm(TenantForm):
-    """The client secret is written and never shown; left empty it stays."""
+    """The client secret can be set but is never shown; if left empty it stays."""
 
     class Meta:
         widgets = {"oidc_client_secret": PasswordWidget(attrs={"autocomplete": "off"})}
 
-    saved_settings: str  # the secret as it is stored
+    saved_settings: str  # the secret as stored
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -58,7 +58,7 @@ class SignInForm(TenantForm):
         return issuer
 
     def clean_oidc_client_secret(self) -> str:
-        """Kept for the provider that it was made for: another one must not be sent it."""
+        """The secret belongs to its provider: it must not be sent to another one."""
         typed: str = self.cleaned_data["oidc_client_secret"]
         if typed or not self.saved_settings:
             return typed
@@ -91,7 +91,7 @@ class SignInSettingsAdmin(TenantAdmin):
     )
 
     def response_change(self, request: HttpRequest, obj: SignInSettings) -> HttpResponse:
-        """Last, because the session of whoever does it may be one of those that end."""
+        """Called last, because the user's own session may be one of those that end."""
         response = super().response_change(request, obj)
         before: SignInSettings = getattr(request, ROWS_BEFORE)[obj.pk]
         if before.oidc_active and any(getattr(before, name) != getattr(obj, name) for name in PROVIDER):
@@ -99,7 +99,7 @@ class SignInSettingsAdmin(TenantAdmin):
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Who may only look sees no secret: Django shows a field that is not for changing as it is."""
+        """Read-only users see no secret: Django shows read-only fields in the clear."""
         if self.may(request, CHANGE if obj else ADD, obj):
             return super().get_fieldsets(request, obj)
         provider = ("oidc_active", "oidc_issuer", "oidc_client_id", ("sign_in_address", "return_address"))
@@ -202,7 +202,7 @@ class InvitationAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("mail"))
     def mail(self, invitation: Invitation) -> SafeString | str:
-        """What became of it; nothing is expected of an invitation that has ended."""
+        """The state of the mail; empty for an invitation that has ended."""
         if invitation.mailed_at:
             return badge("success", _("Sent"))
         if invitation.state(at=timezone.now()) != Invitation.State.PENDING:

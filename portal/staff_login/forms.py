@@ -13,13 +13,13 @@ CODE = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck":
 
 
 class CodeForm(forms.Form):
-    """A code from an authenticator app, or where a login asks for it a recovery code."""
+    """A code from an authenticator app or, at a login, a recovery code."""
 
     code = forms.CharField(label=_("Code"), max_length=20, widget=TextWidget(attrs=CODE))
 
 
 class PasskeyForm(forms.Form):
-    """What the browser's script puts in after the passkey has answered."""
+    """The passkey's answer, filled in by the browser's script."""
 
     credential = forms.CharField(max_length=20_000, widget=forms.HiddenInput)
 
@@ -75,7 +75,7 @@ class NewPasswordForm(SetPasswordMixin, forms.Form):  # type: ignore[type-arg] #
 
 
 class RoleMixin:
-    """A form that gives a role has none chosen: whoever overlooks the field must not make an owner."""
+    """Presets no role in a form: a user who overlooks the field must not create an owner."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -85,7 +85,7 @@ class RoleMixin:
 
 
 class JoinForm(NewPasswordForm):
-    """Of somebody who has no account yet."""
+    """The form for a person without an account."""
 
     first_name = forms.CharField(
         label=_("First name"),

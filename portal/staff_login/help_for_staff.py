@@ -1,4 +1,4 @@
-"""An owner helps a colleague who cannot get in: by links to the colleague's own mailbox, and in no other way."""
+"""Lets an owner help a colleague who cannot log in: only by links to the colleague's own mailbox."""
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -20,7 +20,7 @@ ACTIONS = {
 
 
 def may_help(helper: User, colleague: User) -> bool:
-    """Superusers are helped by superusers; nobody helps themselves, they have their own page."""
+    """Only superusers help superusers. Users cannot help themselves here; they have their own page."""
     able = colleague.is_active and colleague.is_staff and colleague.pk != helper.pk
     return able and (helper.is_superuser or not colleague.is_superuser)
 
@@ -28,10 +28,10 @@ def may_help(helper: User, colleague: User) -> bool:
 def send_link(request: HttpRequest, staff_role: StaffRole, *, kind: StaffMail.Kind, reason: str) -> None:
     """Mail a colleague a link to set a new password or to remove their second factors, and record it.
 
-    The colleague's other brands stay safe: only they get the link, and removing factors takes their password. Links are
-    limited by brand: what one sends leaves the others theirs.
+    The colleague's other brands stay safe: only the colleague gets the link, and removing factors requires their
+    password. Links are limited by brand, so that one brand does not use up another's.
 
-    Raises RateLimited, and Invalid where the portal was opened at a brand's hostname.
+    Raises RateLimited, and Invalid if the portal was opened at a brand's hostname.
     """
     rate_limits.hit("staff_mail", "help", staff_role.brand_id, staff_role.user_id)
     helper = audit_context(request, reason)

@@ -1,4 +1,4 @@
-"""The page that the link of an invitation opens: newcomers set a password there, colleagues log in."""
+"""The page of an invitation's link: new users set a password there, colleagues log in."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -25,7 +25,7 @@ from portal.staff_login.pages import private, render_page
 @sensitive_post_parameters("password1", "password2")
 @sensitive_variables("token")
 def accept_invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Looking at it uses nothing up: mail programmes open links by themselves."""
+    """Viewing does not use it up: mail programs open links by themselves."""
     try:
         invitation = invitations.opened(token=token, at=timezone.now())
         user = joining.account_of(invitation)
@@ -69,7 +69,7 @@ def join(request: HttpRequest, invitation: Invitation, form: NewPasswordForm) ->
 
 
 def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
-    """Who is logged in with a password as the invited person accepts by a button; others are sent to the login."""
+    """The invited user, logged in with a password, accepts with a button; others are sent to the login."""
     is_invited_user = request.user.pk == user.pk and sessions.scope_of(request) is None
     text = ""
     if request.method == "POST" and is_invited_user:
@@ -88,7 +88,7 @@ def by_colleague(request: HttpRequest, invitation: Invitation, user: User) -> Ht
 
 
 def accepted(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
-    """A brand that demands a second factor demands it from now on, not from the next login."""
+    """If the brand requires a second factor, it is required at once instead of from the next login."""
     if policy.requires_second_factor(user) and not factors.has_any(user):
         sessions.end_other_sessions(user=user, current_key=None)
         request.session.flush()

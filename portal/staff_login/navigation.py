@@ -1,4 +1,4 @@
-"""What the menu behind somebody's name offers."""
+"""The items of the user menu."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from brands.staff_login import sessions
 
 
 def account_links(request: HttpRequest) -> list[dict[str, Any]]:
-    """What settings.UNFOLD["ACCOUNT"]["navigation"] calls."""
+    """Called by settings.UNFOLD["ACCOUNT"]["navigation"]."""
     if sessions.scope_of(request) is not None:
         return []
     return [

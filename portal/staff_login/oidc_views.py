@@ -1,4 +1,4 @@
-"""The pages of a sign-in through a brand's identity provider: the way there, and the way back."""
+"""The pages of a sign-in through a brand's identity provider: the redirect to it, and the return."""
 
 import time
 from typing import Any
@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 600
 
 @private
 def begin(request: HttpRequest, slug: str) -> HttpResponse:
-    """A brand's own sign-in address: on to its identity provider."""
+    """A brand's own sign-in address: redirects to its identity provider."""
     provider = provider_of(slug)
     try:
         rate_limits.hit("staff_oidc", provider.brand_id, client_address.client_address(request))
@@ -41,7 +41,7 @@ def begin(request: HttpRequest, slug: str) -> HttpResponse:
 @private
 @sensitive_variables()
 def done(request: HttpRequest, slug: str) -> HttpResponse:
-    """Back from the provider. An attempt is good once, and for the brand that it was begun for."""
+    """The return from the provider. An attempt is valid once, and only for the brand that it was started for."""
     provider = provider_of(slug)
     try:
         rate_limits.hit("staff_oidc", provider.brand_id, client_address.client_address(request))
@@ -55,7 +55,7 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity: Identity) -> HttpResponse:
-    """Into the provider's brand and no other. Raises Forbidden for who needs a second factor and can show none."""
+    """Log in to the provider's brand only. Raises Forbidden for a user who needs a second factor and has none."""
     brand_id = provider.brand_id
     if not identity.has_second_factor and policy.requires_second_factor(user, brand_id=brand_id):
         if not factors.has_any(user):
@@ -68,7 +68,7 @@ def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity:
 
 
 def attempt_of(request: HttpRequest) -> Attempt:
-    """Raises Forbidden where none was begun here, or long ago."""
+    """Raises Forbidden if no attempt was started here recently."""
     saved: dict[str, Any] | None = request.session.pop(KEY, None)
     if saved is None or time.time() - saved["at"] > PATIENCE_SECONDS:
         raise oidc.rejected()
@@ -76,7 +76,7 @@ def attempt_of(request: HttpRequest) -> Attempt:
 
 
 def provider_of(slug: str) -> SignInSettings:
-    """A brand that is not there and one without a provider are the same 404."""
+    """An unknown brand and one without a provider result in the same 404."""
     provider = oidc.settings_of(slug)
     if provider is None:
         raise Http404

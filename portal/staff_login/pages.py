@@ -1,4 +1,4 @@
-"""What the pages of a sign-in share: the portal's look without its menu, and refusals shown on the form."""
+"""The common parts of sign-in pages: the portal's design without its menu, and errors shown on the form."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,7 +16,7 @@ View = Callable[..., HttpResponse]
 
 
 def private(view: View) -> View:
-    """No cache keeps the page, and no other site learns its address, which may be a link of somebody's."""
+    """No cache stores the page, and no other site learns its address, which may be a personal link."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *where: Any, **more: Any) -> HttpResponse:
@@ -35,7 +35,7 @@ def render_page(request: HttpRequest, template: str, *, title: Any, **context: A
 
 
 def tried(form: forms.Form, act: Callable[[], bool], wrong: Any) -> bool:
-    """Whether `act`, which may raise DomainError, came out well; if not the form says why."""
+    """Whether `act` succeeded, which may raise DomainError. If not, the form shows the error."""
     try:
         if act():
             return True

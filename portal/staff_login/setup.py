@@ -1,4 +1,4 @@
-"""Setting up a factor: the page that shows an app's QR code and calls for a passkey, and takes the answer of either."""
+"""Setting up a factor: the page that shows an app's QR code, requests a passkey, and processes either answer."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ from portal.base.audit_mixin import audit_context
 from portal.staff_login.forms import CodeForm, NewPasskeyForm
 from portal.staff_login.pages import tried
 
-KEY = "new_app"  # the seed, encrypted, in the session until its first code was typed
+KEY = "new_app"  # the seed, encrypted, in the session until its first code is entered
 
 
 class FactorSetup:
@@ -34,7 +34,7 @@ class FactorSetup:
         self.passkey_form = NewPasskeyForm(request.POST if by == "passkey" else None)
 
     def is_done(self) -> bool:
-        """Whether a factor was added; if not the forms say why."""
+        """Whether a factor was added; if not, the forms show the error."""
         if self.form.is_valid() and tried(self.form, self._add_app, ""):
             return True
         return self.passkey_form.is_valid() and tried(self.passkey_form, self._add_passkey, "")
@@ -79,9 +79,10 @@ def notify_added(request: HttpRequest, user: User, factor: Factor) -> None:
 
 
 def notify(request: HttpRequest, user: User, message: str, **values: Any) -> None:
-    """Into the audit log of each brand that the person works for, in English, and to their mailbox in their language.
+    """Record a message in the audit log of each brand that the user works for, in English, and mail it in the user's
+    language.
 
-    `message` is marked with gettext_noop; `values` are what it names.
+    `message` is marked with gettext_noop; `values` are its placeholders.
     """
     brands: list[int | None] = list(user.staff_roles.values_list("brand_id", flat=True)) or [None]
     done = audit_context(request)

@@ -8,7 +8,7 @@ from portal.staff_login import account, invitation_views, oidc_views, views
 
 
 def urls(site: Any) -> list[URLPattern]:
-    """Those before the login are open to everybody, those of one's own account are the portal's."""
+    """Pages before the login are public; those of the user's own account require the portal's login."""
     return [
         path("second-factor/", views.second_factor, name="second_factor"),
         path("second-factor/set-up/", views.second_factor_setup, name="second_factor_setup"),

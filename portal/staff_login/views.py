@@ -1,4 +1,4 @@
-"""The pages before the portal: password, second factor, forgotten password, lost factors."""
+"""The pages before the login: password, second factor, forgotten password, lost factors."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ from portal.staff_login.pages import private, render_page, tried
 
 
 class PasswordStep(LoginView):
-    """The portal's login form. A right password alone lets in only who neither has nor needs a second factor."""
+    """The portal's login form. The password alone only suffices for users who neither have nor need a second factor."""
 
     def form_valid(self, form: Any) -> HttpResponse:
         next_address = self.get_success_url()
@@ -41,7 +41,7 @@ class PasswordStep(LoginView):
 
 
 def log_in(request: HttpRequest, extra_context: dict[str, Any]) -> HttpResponse:
-    """As django.contrib.admin has it, with a second step after the password."""
+    """As in django.contrib.admin, with a second step after the password."""
     if request.method == "GET" and admin.site.has_permission(request):
         return redirect("admin:index")
     context = {
@@ -97,7 +97,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
 
 
 def is_right(request: HttpRequest, waiting: Pending, form: CodeForm | PasskeyForm) -> bool:
-    """Raises RateLimited after too many tries, of whichever kind."""
+    """Raises RateLimited after too many attempts of either kind."""
     steps.count_try(waiting.user, brand_id=waiting.brand_id)
     if isinstance(form, PasskeyForm):
         return passkeys.accepts(request, waiting.user, answer=form.cleaned_data["credential"], at=timezone.now())
@@ -107,7 +107,7 @@ def is_right(request: HttpRequest, waiting: Pending, form: CodeForm | PasskeyFor
 @private
 @sensitive_post_parameters("code", "credential")
 def second_factor_setup(request: HttpRequest) -> HttpResponse:
-    """Who needs a second factor and has none sets one up before anything else of the portal is shown."""
+    """Users who need a second factor and have none must set one up before they see any other portal page."""
     waiting = steps.pending(request, at=timezone.now())
     if waiting is None or not waiting.may_set_up:
         return redirect("admin:second_factor" if waiting else "admin:login")
@@ -124,7 +124,7 @@ def second_factor_setup(request: HttpRequest) -> HttpResponse:
 
 @private
 def forgot(request: HttpRequest) -> HttpResponse:
-    """Ask for a link by mail. Whether the address is a member of staff's, neither the answer nor its time tells."""
+    """Request a link by mail. Neither the answer nor its timing reveals whether the address belongs to staff."""
     form = ForgotForm(request.POST or None)
     if form.is_valid() and tried(form, lambda: sent(request, form.cleaned_data["email"]), ""):
         return redirect("admin:forgot_password_sent")
@@ -149,7 +149,7 @@ def forgot_sent(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @sensitive_variables()
 def new_password(request: HttpRequest, token: str) -> HttpResponse:
-    """What the link of a mail opens. Looking at it uses nothing up: mail programmes open links by themselves."""
+    """The page of a mailed link. Viewing does not use it up: mail programs open links by themselves."""
     try:
         result = mails.opened(kind=StaffMail.Kind.PASSWORD_LINK, token=token)
     except Invalid as error:
@@ -162,7 +162,7 @@ def new_password(request: HttpRequest, token: str) -> HttpResponse:
 
 @sensitive_variables("password")
 def set_password(request: HttpRequest, opened: mails.Opened, password: str) -> bool:
-    """The second factor stays: a mailbox alone does not open the portal."""
+    """The second factor stays: a mailbox alone does not give access to the portal."""
     with transaction.atomic():
         mails.use(opened, at=timezone.now())
         staff.set_password(user=opened.user, password=password, at=timezone.now())
@@ -173,8 +173,8 @@ def set_password(request: HttpRequest, opened: mails.Opened, password: str) -> b
 @private
 @sensitive_post_parameters("password")
 def remove_factors(request: HttpRequest, token: str) -> HttpResponse:
-    """What the link opens that an owner had sent to somebody who lost their factors: it takes their password too, so
-    neither the owner nor the mailbox alone removes anything."""
+    """The page of a link that an owner had sent to a colleague who lost their factors. It requires the colleague's
+    password, so neither the owner nor the mailbox alone removes anything."""
     try:
         result = mails.opened(kind=StaffMail.Kind.FACTORS_LINK, token=token)
     except Invalid as error:

@@ -1,4 +1,4 @@
-"""What charts and the tables under them have hundreds of, written without a template for each."""
+"""Elements that occur by the hundred in charts and their tables, rendered without a template for each."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -12,10 +12,10 @@ register = template.Library()
 
 
 class Row(Protocol):
-    """A row of a table that writes itself, as portal.figures.tables.TableRow does."""
+    """A row of a table that renders itself, such as portal.figures.tables.TableRow."""
 
     def as_html(self) -> str:
-        """Its element, with every text escaped."""
+        """Its HTML element, with every text escaped."""
 
 
 @register.simple_tag

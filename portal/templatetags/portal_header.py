@@ -1,4 +1,4 @@
-"""What the header of every page of the portal shows."""
+"""The content of the header of every portal page."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ BLOCKING = re.compile(r"<script(?=[^>]*\ssrc=)(?![^>]*\s(?:async|defer|type)\b)"
 
 @register.filter
 def deferred(html: str) -> SafeString:
-    """With all scripts run after the page is read, in their order: until then nothing of it would be painted."""
+    """Defer all scripts until the page is parsed, in their order: otherwise they would block the first paint."""
     return mark_safe(BLOCKING.sub("<script defer", html))  # noqa: S308 - the page's own HTML
 
 
@@ -28,7 +28,7 @@ def portal_breadcrumbs(context: Any) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def portal_title(context: Any) -> str:
-    """What a tab of the browser says: where one is, in the words of the breadcrumbs."""
+    """The title of the browser's tab: the current place, from the breadcrumbs."""
     request = context.get("request")
     if request is None or not context.get("has_permission"):
         return str(context.get("title") or "")
@@ -38,7 +38,7 @@ def portal_title(context: Any) -> str:
 
 @register.inclusion_tag("admin/portal/tabs.html", takes_context=True)
 def group_tabs(context: Any) -> dict[str, Any]:
-    """The lists next to the one that the page belongs to."""
+    """The other lists of the page's group."""
     opts = context.get("opts") or getattr(context.get("original"), "_meta", None)
     if opts is None or context.get("is_popup") or not context.get("has_permission"):
         return {"tabs": None}
@@ -47,11 +47,11 @@ def group_tabs(context: Any) -> dict[str, Any]:
 
 @register.inclusion_tag("admin/portal/shortcuts.html", takes_context=True)
 def header_shortcuts(context: Any) -> dict[str, Any]:
-    """The till, and the bell of the jobs that one started."""
+    """The till, and the bell of the user's own jobs."""
     request = context.get("request")
     if request is None or context.get("is_popup") or not context.get("has_permission"):
         return {}
-    # The guide opens beside the page: what is typed there stays.
+    # The guide opens next to the page, so that typed text is kept.
     guide = sections.address_of(sections.section_for(request))
     till = reverse("admin:loyalty_redemption_till") if navigation.may_use_till(request) else ""
     sees_jobs = navigation.may_see(request, JOBS)

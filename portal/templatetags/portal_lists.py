@@ -1,4 +1,4 @@
-"""What lists show around their rows: the filters that limit them and, while they are empty, how to begin."""
+"""Content around a list's rows: the active filters and, for an empty list, how to begin."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ def filter_chips(context: Any, cl: Any) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def first_step(context: Any, label: str) -> first_steps.Button | None:
-    return first_steps.button(context.request, label)  # Django's list of results has it as this alone
+    return first_steps.button(context.request, label)  # Django's result list only has the label
 
 
 @register.simple_tag
@@ -31,12 +31,12 @@ def illustration_of(label: str) -> str:
 
 @register.filter
 def labelled(field: Any, label: Any) -> Any:
-    """A field of a form under another label."""
+    """A form field with another label."""
     field.label = capfirst(label)
     return field
 
 
 @register.filter
 def with_heading(cell: SafeString) -> SafeString:
-    """A cell of a list whose heading, which a phone shows beside it, begins as headings do: with a capital."""
+    """A list cell whose heading, which phones show next to it, begins with a capital."""
     return mark_safe(HEADING.sub(lambda first: first[0].upper(), cell, count=1))  # noqa: S308 - as safe as it was

@@ -15,7 +15,7 @@ MAX_OFFERED = 50  # more are found on the page of saved lists
 
 @register.inclusion_tag("admin/portal/saved_lists_menu.html", takes_context=True)
 def saved_lists_menu(context: Any, cl: Any) -> dict[str, Any]:
-    """Own and shared lists of this list's rows; nothing for those who may not see any."""
+    """Own and shared saved lists of this list; empty for users who may not see any."""
     user, label = context["request"].user, cl.opts.label_lower
     if context.get("is_popup") or not brand_scope(user, VIEW, rows.LABEL):
         return {}

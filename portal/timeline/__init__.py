@@ -1,1 +1,1 @@
-"""A customer's timeline: everything that a brand's lists know of a customer, newest first, on one page."""
+"""A customer's timeline: everything that a brand's lists contain about a customer, newest first, on one page."""

@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page begins: behind which row of each kind, and with which balance."""
+    """The start of a page: the last row of each kind before it, and the balance there."""
 
     until: str = ALWAYS
     rows: Mapping[str, list[str]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TimelinePortion:
-    """`older` leads to the next page; empty on the last one."""
+    """`older` is the place of the next page; empty on the last one."""
 
     lines: list[Line]
     older: str
@@ -50,15 +50,15 @@ class TimelinePortion:
 
 @cache
 def statement() -> Query[Row]:
-    """Put together from the branches of all sources, whole SELECTs each."""
+    """Built from the branches of all sources, each a whole SELECT."""
     branches = "\nUNION ALL\n".join(f"({source.branch})" for source in sources().values())
     return query("portal/timeline/sql/fetch_timeline.sql", returns=Row, branches=branches)
 
 
 def read(subject: Subject, *, kinds: Sequence[Source], balance: Decimal, older: str = "") -> TimelinePortion:
-    """The page behind the place `older`, which another page named; the first one for what no page can have named.
+    """The page after the place `older`, as returned by the previous page; the first one if it is not valid.
 
-    `balance`: that of the customer now.
+    `balance`: the customer's current balance.
     """
     place = read_place(older, subject, kinds)
     rows = fetch(subject, kinds={source.name for source in kinds}, place=place, most=PER_PAGE + 1)
@@ -94,7 +94,7 @@ def described(subject: Subject, rows: Sequence[Row], *, balance: Decimal) -> tup
 
 
 def joined(lines: Sequence[Line]) -> list[Line]:
-    """What a scan, a reward or a colleague did and the ledger entry that it made are one line."""
+    """Merge the line of a scan, a reward or a colleague's action with the line of its ledger entry."""
     entries = {line.merge_key: line for line in lines if line.change is not None and line.merge_key}
     result = []
     for line in lines:
@@ -115,7 +115,7 @@ def write_place(before: Place, rows: Sequence[Row], balance: Decimal, subject: S
 
 
 def read_place(text: str, subject: Subject, kinds: Sequence[Source]) -> Place:
-    """Signed: what leads into the statement is what a page of this timeline wrote, with these kinds."""
+    """Signed, so that only values written by a page of this timeline, with these kinds, get into the statement."""
     if not text:
         return Place()
     try:

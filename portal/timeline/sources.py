@@ -1,7 +1,7 @@
-"""What a timeline is put together from: of each list its rows of the customer, and how people read one.
+"""The sources of a timeline: each list's rows about the customer, and their description for people.
 
 settings.CUSTOMER_TIMELINE names the sources, in the order of the page's chips. A source's rows are those of a list:
-who may not see the list sees none of them.
+users who may not see the list see none of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from brands.models.tenants import Brand
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose timeline it is, and who looks: a brand's customer with the accounts and users that were merged into one."""
+    """The customer of the timeline and the current user. Includes accounts and users merged into them."""
 
     request: HttpRequest
     brand: Brand
@@ -32,8 +32,8 @@ class Subject:
 
 @dataclass(slots=True)
 class Line:
-    """A row as the page shows it. `change`: of the balance, for ledger entries; `merge_key`: what it has in common with
-    another line, so that both become one."""
+    """A row as the page shows it. `change`: of the balance, for ledger entries; `merge_key`: lines with the same key
+    are merged into one."""
 
     when: SafeString
     icon: str
@@ -47,14 +47,14 @@ class Line:
     merge_key: str = ""
 
 
-# Gets the ids of a source's rows on a page, and returns a line for each that is still there.
+# Gets the ids of a source's rows on a page, and returns a line for each that still exists.
 Describe = Callable[[Subject, Sequence[str]], Mapping[str, Line]]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`name` is what its rows are called in the statement, and in the page's address; `branch` the text that finds
-    them; `label` the list that they are on.
+    """`name` identifies its rows in the statement and in the page's address; `branch` is the SQL that finds them;
+    `label` is their list.
     """
 
     name: str
@@ -71,13 +71,13 @@ def sources() -> dict[str, Source]:
 
 
 def visible_to(user: Any, brand: Brand) -> Iterator[Source]:
-    """Those whose lists the person sees of this brand."""
+    """The sources whose lists the user may see at this brand."""
     for source in sources().values():
         if brand.pk in brand_scope(user, VIEW, source.label):
             yield source
 
 
 def address_of(row: Any) -> str:
-    """Of a row's page."""
+    """The address of a row's page."""
     opts = row._meta  # noqa: SLF001 - Django's public API of models
     return reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[row.pk])

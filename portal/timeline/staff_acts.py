@@ -11,7 +11,7 @@ from core.db import statements
 from portal.lists import local_time
 from portal.timeline.sources import Line, Source, Subject, address_of
 
-ENTRY = "ledger line"  # in the audit log, of adjustments: the ledger entry that they made
+ENTRY = "ledger line"  # in the audit log, for adjustments: the ledger entry they created
 
 
 def describe(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:

@@ -1,1 +1,1 @@
-"""The Undo button beside what a message says was done."""
+"""The Undo button in success messages."""

@@ -1,7 +1,7 @@
-"""Offers to undo what was just done: the only code that makes, takes and refuses them.
+"""Offers to undo a recent action: the only code that creates, uses and rejects them.
 
-Whoever did it may take the offer once, within MINUTES, while their role still allows it. What undoing means is the
-kind's own: settings.UNDO_KINDS names them, and each calls what undoes such a thing anyway.
+The user who acted may use the offer once, within MINUTES, while their role still allows it. Each kind defines its
+own undo: settings.UNDO_KINDS names them, and each calls the regular code that reverses such an action.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,9 +36,10 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class UndoKind:
-    """`act(request, offer)` undoes it, in the transaction that takes the offer; it raises DomainError where it cannot.
+    """`act(request, offer)` undoes the action, in the transaction that uses the offer. It raises DomainError if it
+    cannot.
 
-    Whoever takes the offer must be allowed one of `verbs` on the model `label` in the offer's brand.
+    The user must be allowed one of `verbs` on the model `label` in the offer's brand.
     """
 
     label: str
@@ -54,9 +55,9 @@ def kind_of(name: str) -> UndoKind:
 def offer(
     request: HttpRequest, kind: str, *, brand_id: int, arguments: Arguments, customer_id: int | None = None
 ) -> str:
-    """Offer it to whoever asks. Returns the tags of the message that tells what was done.
+    """Create an offer for the current user. Returns the tags for the success message.
 
-    `customer_id`: the person of whom the arguments tell more than ids.
+    `customer_id`: the person whose data is in the arguments, if they contain more than ids.
     """
     made = UndoOffer.objects.create(
         brand_id=brand_id,
@@ -78,7 +79,7 @@ def done(
     arguments: Arguments,
     customer_id: int | None = None,
 ) -> None:
-    """Tell what was done, with an offer to undo it."""
+    """Show a success message with an offer to undo the action."""
     tags = offer(request, kind, brand_id=brand_id, arguments=arguments, customer_id=customer_id)
     messages.success(request, text, extra_tags=tags)
 
@@ -86,7 +87,7 @@ def done(
 def done_to_rows(
     request: HttpRequest, what: Any, kind: str, rows: Sequence[Any], describe: Callable[[list[Any]], Arguments]
 ) -> None:
-    """Tell how many rows were changed; an offer to undo it is one brand's. `describe`: the arguments, of their ids."""
+    """Report how many rows were changed, with an undo if they are one brand's. `describe`: arguments from their ids."""
     text, brands = f"{what}: {format_number(len(rows))}", {row.brand_id for row in rows}
     if len(brands) == 1:
         done(request, text, kind, brand_id=brands.pop(), arguments=describe([row.pk for row in rows]))
@@ -95,7 +96,7 @@ def done_to_rows(
 
 
 def take(request: HttpRequest, key: UUID) -> None:
-    """Undo it. Two who take the same offer at the same moment come one after the other, and the second finds none.
+    """Use an offer. Concurrent calls with the same offer run one after the other, and the second finds none.
 
     Raises DomainError.
     """
@@ -118,7 +119,7 @@ def take(request: HttpRequest, key: UUID) -> None:
 
 
 def changed_since(offer: UndoOffer, pks: Iterable[int]) -> set[int]:
-    """Which rows of the kind's model somebody else has changed since the offer was made, as the audit log says."""
+    """The rows of the kind's model that other users have changed since the offer, according to the audit log."""
     entries = AuditLogEntry.objects.filter(
         kind=kind_of(offer.kind).label, row_id__in=[str(pk) for pk in pks], at__gt=offer.created_at
     ).exclude(user=offer.user_id)

@@ -1,4 +1,4 @@
-"""Forms in which somebody switched a row on or off, and nothing else: their message offers to switch it back."""
+"""Forms that only switched a row on or off: the success message offers to switch it back."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from portal.undo import offers
 from portal.undo.offers import UndoKind
 
 FIELD = "is_active"
-TAGS = "_undo_tags"  # on the request, from the save to its message
+TAGS = "_undo_tags"  # on the request, between the save and its message
 
 
 class SwitchUndoMixin(TenantAdmin):
-    """Part of a page of rows that have `is_active`; settings.UNDO_KINDS has a `switch-` of its label."""
+    """A mixin for pages of rows with `is_active`; settings.UNDO_KINDS needs a `switch-` entry for the model's label."""
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
         super().save_related(request, form, formsets, change)
@@ -38,14 +38,14 @@ class SwitchUndoMixin(TenantAdmin):
         extra_tags: str = "",
         fail_silently: bool = False,  # noqa: FBT001, FBT002 - Django's signature
     ) -> None:
-        """The first success after the save tells of it."""
+        """Add the offer to the first success message after the save."""
         if level == messages.SUCCESS:
             extra_tags = vars(request).pop(TAGS, "") or extra_tags
         super().message_user(request, message, level, extra_tags, fail_silently)
 
 
 def kind(label: str) -> UndoKind:
-    """How to switch a row of the model back."""
+    """The undo kind that switches a row of the model back."""
 
     def switch_back(request: HttpRequest, offer: UndoOffer) -> None:
         model = apps.get_model(label)

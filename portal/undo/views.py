@@ -1,4 +1,4 @@
-"""Where the Undo button of a message leads."""
+"""The target of a message's Undo button."""
 
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from portal.undo import offers
 
 
 def take(request: HttpRequest, key: UUID) -> HttpResponse:
-    """Undo it, say so, and go back to the page that had the button."""
+    """Undo the action, report it, and return to the page with the button."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     try:
@@ -27,7 +27,7 @@ def take(request: HttpRequest, key: UUID) -> HttpResponse:
 
 
 def back(request: HttpRequest) -> str:
-    """The page of the portal that the form names; Home where it names none of ours."""
+    """The portal page that the form names; Home for any other address."""
     where = request.POST.get("next", "")
     home = reverse("admin:index")
     is_ours = where.startswith(home) and url_has_allowed_host_and_scheme(where, allowed_hosts=None)

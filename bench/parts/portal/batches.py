@@ -1,4 +1,4 @@
-"""The page of a batch of 1,000,000 codes, each of its tabs, beside one of 1,000; and the strip of a part of it."""
+"""The page of a batch of 1,000,000 codes, with each of its tabs, against one of 1,000; and a part of its strip."""
 
 from statistics import median, quantiles
 from typing import Any
@@ -59,7 +59,7 @@ FILL = (
         location="'City ' || c.id %% 60",
         scanned_at="now() - make_interval(mins => (c.id %% 100000)::int)",
     ),
-    # Print files that overlap, and as many deliveries, spread over the batch.
+    # Overlapping print files, and as many deliveries, spread over the batch.
     fill.insert(
         Job,
         "FROM generate_series(1, %(runs)s) n ORDER BY n",

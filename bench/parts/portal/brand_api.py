@@ -1,4 +1,4 @@
-"""The brand's own API beside 1,000,000 of each: every list with every filter, and finding a member."""
+"""The brand's own API with 1,000,000 rows of each kind: every list with every filter, and finding a member."""
 
 import base64
 import time
@@ -134,7 +134,7 @@ def figures(brand: Brand, client: Client, samples: int) -> list[Figure]:
 
 
 def cases(brand: Brand) -> dict[str, str]:
-    """The addresses that are measured, by what they list."""
+    """The measured addresses, by what they list."""
     batch = BatchRange.objects.filter(brand=brand).earliest("pk")
     member = UserPoints.objects.filter(brand=brand).earliest("pk")
     today = timezone.now().astimezone(brand.zone).date()
@@ -208,7 +208,7 @@ def searches(brand: Brand) -> dict[str, str]:
 
 
 def filtering(brand: Brand, where: str, samples: int) -> float:
-    """Processor time until a request's parameters are a query: read, checked and added to it. Nothing is asked."""
+    """Processor time to turn a request's parameters into a query: parsing, validation, filters. Nothing is queried."""
     path, _mark, query = where.partition("?")
     view: Any = resolve(path).func
     request = Request(RequestFactory().get(path, QueryDict(query).dict()))
@@ -235,7 +235,7 @@ def middle(model: Any, brand: Brand, field: str) -> str:
 
 
 def sampled(client: Client, where: str, samples: int) -> tuple[list[float], int]:
-    """How long each request took, in milliseconds, and how many queries one asks."""
+    """The milliseconds of each request, and the number of queries of one."""
     with CaptureQueriesContext(connection) as asked:
         spent(client, where)
         queries = len(asked)

@@ -1,4 +1,4 @@
-"""The status dashboard against the straightforward statement, beside 100 thousand and 1 million codes and scans."""
+"""The status dashboard compared with the straightforward statement, with 100 thousand and 1 million codes and scans."""
 
 import time
 from collections.abc import Callable
@@ -32,8 +32,8 @@ ZONE = "Asia/Kolkata"
 FAST_MS = 60
 ROUNDS = 3
 
-# A tenth of all scans was not accepted, of any codes, scanned by then or not; a hundredth of all codes is deactivated,
-# a quarter has expired.
+# A tenth of all scans was rejected, with random codes, scanned before or not. A hundredth of all codes is deactivated,
+# and a quarter has expired.
 FILL = (
     fill.insert(
         BatchRange,
@@ -173,7 +173,7 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def judged(name: str, took: dict[str, list[float]], few: int, beside_few: list[float]) -> Figure:
-    """Filtered: a fifth of the plain statement, or fast enough anyway."""
+    """With a filter, the goal is a fifth of the plain statement's time, or an absolute time that is fast enough."""
     goal = 10.0 if name == "unfiltered" else 5.0
     times, below, above = median(ratios(took["plain"], took["ours"])), median(took["ours"]), median(took["plain"])
     note = f"ours {below:.0f} ms, plain {above:.0f} ms; {below / median(beside_few):.1f} times ours beside {few:,} rows"
@@ -183,7 +183,7 @@ def judged(name: str, took: dict[str, list[float]], few: int, beside_few: list[f
 
 
 def cases(brand: Brand) -> dict[str, Filters]:
-    """Each status or none, with and without the last 30 days, a place of the usual size, and a fifth of all batches."""
+    """Each status or none, with and without the last 30 days, a typical location, and a fifth of all batches."""
     today = timezone.now().astimezone(brand.zone).date()
     month = (today - timedelta(days=29), today)
     campaign = brand.campaigns.earliest("pk").pk
@@ -214,7 +214,7 @@ def filled(size: int) -> None:
 
 
 def add_rows(brand: Brand, size: int) -> None:
-    """Codes, scans and ledger lines of the brand, `size` of each."""
+    """Add codes, scans and ledger entries to the brand, `size` of each."""
     customers = size // 10
     world.add_customers(brand, customers)
     campaigns = [factories.campaign(brand, campaign_name=f"Campaign {n}").pk for n in range(4)]
@@ -229,7 +229,7 @@ def add_rows(brand: Brand, size: int) -> None:
 
 
 def rolled_up(size: int) -> list[Figure]:
-    """What the worker pays each time, and what the rollups weigh."""
+    """The worker's cost per run, and the size of the rollups."""
     brand = use(size)
     began = time.monotonic()
     rollups.catch_up(brand=brand, at=timezone.now())
@@ -268,7 +268,7 @@ def timed(act: Callable[[], Any]) -> float:
 
 
 def same(brand: Brand, filters: Filters, name: str) -> None:
-    """Both ways find the same, or comparing them would be worth nothing."""
+    """Both ways must return the same: otherwise the comparison means nothing."""
     found = figures.figures(brands=[brand], filters=filters)
     assigned, scanned, totals, scanners, *_tops = plain_figures(brand, filters)
     assert found.codes == Codes(assigned, scanned), (name, found.codes, assigned, scanned)
@@ -286,7 +286,7 @@ def plain_figures(brand: Brand, filters: Filters) -> tuple[Any, ...]:
 
 
 def statement(filters: Filters) -> str:
-    """As one would write it: joined and narrowed by what is asked, and by nothing else."""
+    """The straightforward statement: joined and filtered by what is requested, and by nothing else."""
     by_batch = filters.status == Status.EXPIRED or filters.campaign_id is not None
     status = STATUS[filters.status] if filters.status else ""
     scan_joins = f"{CODE if status or by_batch else ''} {BATCH if by_batch else ''}"

@@ -1,4 +1,4 @@
-"""Home, the portal's first page, over a million codes and scans and ten million ledger lines."""
+"""Home, the portal's first page, with a million codes and scans and ten million ledger entries."""
 
 import time
 from statistics import median, quantiles
@@ -79,7 +79,7 @@ def open_home(person: Client, period: str) -> Any:
 
 
 def queries_of(person: Client, period: str) -> int:
-    """The second time: the first one opens what a process opens once."""
+    """Counted at the second request: the first also fills the process's caches."""
     open_home(person, period)
     with CaptureQueriesContext(connection) as captured:
         open_home(person, period)
@@ -93,7 +93,7 @@ def seconds_of(person: Client, period: str) -> float:
 
 
 def check() -> None:
-    """A figure of wrong rollups is worth nothing; at full scale this takes a while."""
+    """Wrong rollups would make the figures meaningless; at full scale this check takes a while."""
     world.run("SET statement_timeout = 0")
     assert not list(scan_checks.differences())
     assert not list(programme_checks.differences())

@@ -1,4 +1,4 @@
-"""The portal's lists beside 1,000,000 codes and scans, against Django's changelist as newcomers write it."""
+"""The portal's lists with 1,000,000 codes and scans, compared with a basic Django changelist."""
 
 import time
 from collections.abc import Callable
@@ -36,7 +36,7 @@ DAYS = 100
 MAX_QUERIES = 15
 SLOWEST_MS = 300
 
-# Batches one after the other, as they are made; the newest six are not scanned yet. A scan in ten was refused.
+# Batches in their order of creation; the newest six are not scanned yet. One scan in ten was rejected.
 FILL = (
     fill.insert(
         BatchRange,
@@ -78,7 +78,7 @@ FILL = (
         created_at="now() - make_interval(days => %(days)s + 20 - substr(b.range_name, 7)::int)",
         deactivated_at="CASE WHEN n %% 100 = 7 THEN now() END",
     ),
-    # The second brand's rows are news to the planner, which would join them one by one.
+    # The planner has no statistics on the second brand's rows, and would join them one by one.
     "ANALYZE authcodes_authcode, authcodes_batchrange, user_points",
     """
     CREATE TEMPORARY TABLE past AS
@@ -148,7 +148,7 @@ def filled(brand: Brand, size: int, prefix: str) -> None:
 
 
 class PlainCodes(admin.ModelAdmin):  # type: ignore[type-arg]
-    """As a tutorial has it, with Django's 100 rows per page."""
+    """As in a tutorial, with Django's 100 rows per page."""
 
     list_display = ("code", "product", "batch", "scan_count", "first_scan_at", "first_scan_location")
     list_filter = ("product", "batch", "first_scan_at")
@@ -166,14 +166,14 @@ plain_site.register(AuthCode, PlainCodes)
 plain_site.register(Scan, PlainScans)
 urlpatterns = [path("plain/", plain_site.urls), *own]
 
-# The portal's templates replace Django's of the same name; the plain pages are to be as Django made them.
+# The portal's templates replace Django's of the same name; the plain pages must use Django's.
 PLAIN_TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [Path(admin.__file__).parent / "templates"]}]
 LISTS = {"codes": AuthCode, "scans": Scan}
 
 
 def measure(scale: Scale) -> list[Figure]:
     size, rounds, samples = scale.pick((SIZE, 7, 20), (100_000, 3, 5), (2_000, 1, 0))
-    again = scale.pick(3, 3, 1)  # requests of one kind, one after the other; the median counts
+    again = scale.pick(3, 3, 1)  # consecutive requests of one kind; the median counts
     world.use_database("bench_lists", new=True)
     brand = factories.brand(time_zone="Asia/Kolkata")
     filled(brand, size, "D")
@@ -234,12 +234,12 @@ def compared(
     ]
 
 
-# One code in a hundred, somewhere in the middle.
+# One code in a hundred, in the middle of the list.
 BEGINNING = "D07000001"
 
 
 def cases(brand: Brand, model: Any, size: int) -> dict[str, str]:
-    """The addresses that are measured, by what they show."""
+    """The measured addresses, by what they show."""
     batches = list(BatchRange.objects.filter(brand=brand).order_by("pk"))
     oldest, campaign = batches[0], brand.campaigns.earliest("pk").pk
     today = timezone.now().astimezone(brand.zone).date()
@@ -305,7 +305,7 @@ def pages_of(brand: Brand, model: Any, size: int) -> tuple[str, str, str, str]:
 
 
 def sampled(client: Client, address: str, samples: int) -> tuple[list[float], int]:
-    """How long each request took, in milliseconds, and how many queries one asks."""
+    """The milliseconds of each request, and the number of queries of one."""
     with CaptureQueriesContext(connection) as asked:
         first = spent(client, address)
         queries = len(asked)
@@ -318,12 +318,12 @@ def timed(client: Client, address: str, again: int) -> float:
 
 def plain(client: Client, address: str, again: int) -> float:
     with override_settings(TEMPLATES=PLAIN_TEMPLATES):
-        spent(client, address)  # templates are compiled anew
+        spent(client, address)  # compiles the templates again
         return timed(client, address, again)
 
 
 def spent(client: Client, address: str) -> float:
-    """The server's time for a page, rendering included."""
+    """The server's time for a page, including rendering."""
     began = time.perf_counter()
     response = client.get(address)
     took = (time.perf_counter() - began) * 1000

@@ -1,4 +1,4 @@
-"""A member's page with 100,000 lines beside one with 100, and the list of 1,000,000 members by each of its orders."""
+"""A member's page with 100,000 timeline lines and with 100, and the list of 1,000,000 members in each order."""
 
 import time
 from datetime import timedelta
@@ -31,7 +31,7 @@ PART = "members"
 SLOWEST_MS = 300
 COLUMNS = {"name": 1, "email": 2, "balance": 4, "spent": 5, "last seen": 6, "joined": 7}
 
-# Accounts with a balance and a moment of the last change of their own.
+# Accounts with different balances and times of the last change.
 SPREAD_MEMBERS = """
     UPDATE user_points
        SET points = 1000 - user_point_id %% 1000, points_earned = 1000,
@@ -39,7 +39,7 @@ SPREAD_MEMBERS = """
            "updatedAt" = now() - make_interval(mins => (user_point_id %% 200000)::int)
      WHERE brand_id = %(brand)s
 """
-# What happened to one member, a moment apart: four entries and four scans of ten lines, two messages.
+# One member's history, each line at its own moment: of ten lines, four entries, four scans and two messages.
 LINES = (
     fill.insert(
         LoyaltyTransaction,
@@ -115,7 +115,7 @@ def happened(brand: Brand, member: UserPoints, count: int) -> None:
 
 
 def refreshes(size: int) -> list[Figure]:
-    """The first run, of all members; one of a minute in which 6,000 changed; and one in which nobody did."""
+    """The first run, for all members; one after a minute with 6,000 changes; and one without changes."""
     ListedMembersMark.objects.update(until=refresh.LONG_AGO)
     figures = [Figure(PART, f"sort keys: all {size:,} members", run_seconds(), "s")]
     world.run("ANALYZE loyalty_listedmember")
@@ -150,7 +150,7 @@ def pages(client: Client, many: UserPoints, few: UserPoints, samples: int) -> li
 
 
 def older_of(member: UserPoints) -> str:
-    """The place of the page in the middle, as the page before it would write it."""
+    """The place of the page in the middle, as the previous page would write it."""
     request = RequestFactory().get("/")
     request.user = owner_of(member.brand)
     subject = page.subject_of(request, member)
@@ -168,7 +168,7 @@ def older_of(member: UserPoints) -> str:
 
 
 def lists(client: Client, brand: Brand, size: int, samples: int) -> list[Figure]:
-    """The first page and the one in the middle of each order."""
+    """The first and the middle page of each order."""
     figures: list[Figure] = []
     for what, number in COLUMNS.items():
         for order in (f"-{number}", str(number)):

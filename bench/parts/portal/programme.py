@@ -1,4 +1,4 @@
-"""The programme page over 10,000,000 ledger lines of two years, beside the same figures read from the ledger itself."""
+"""The programme page with 10,000,000 ledger entries of two years, against the same figures read from the ledger."""
 
 import time
 from datetime import datetime
@@ -25,7 +25,7 @@ MEMBERS, LINES_EACH, DAYS = 500_000, 20, 730
 CALLS = 100
 GOAL_MS = 300
 
-# Each fourth line of a member is a redemption of as much as one of the three before it; moments ascend with the ids.
+# Every fourth entry of a member redeems as much as one of the three before it; moments ascend with the ids.
 ADD_LINES = fill.insert(
     LoyaltyTransaction,
     """
@@ -117,7 +117,7 @@ def seconds_of(work: Any) -> float:
 
 
 def check(scale: Scale) -> None:
-    """A figure of wrong rollups is worth nothing; at full scale this takes a while."""
+    """Wrong rollups would make the figures meaningless; at full scale this check takes a while."""
     say(f"  {scale}: are the rollups what the ledger says?")
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")

@@ -1,4 +1,4 @@
-"""The portal's searches and filters by parts of a name, beside 1,000,000 codes and scans and 300,000 members."""
+"""The portal's searches and filters by parts of a name, with 1,000,000 codes and scans and 300,000 members."""
 
 from statistics import median, quantiles
 from typing import Any
@@ -24,7 +24,7 @@ SLOWEST_MS = 300
 SLOWEST_BOX_MS = 50
 BOX = "search box: "
 
-# Names as people have them: 200 first names, 5,000 last names, three providers of addresses.
+# A realistic distribution: 200 first names, 5,000 last names, three e-mail providers.
 NAME_CUSTOMERS = """
     UPDATE brands_user u
        SET first_name = 'First' || n %% 200, last_name = 'Last' || n %% 5000,
@@ -32,7 +32,7 @@ NAME_CUSTOMERS = """
       FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM brands_user WHERE registered_brand_id = %(brand)s) m
      WHERE m.id = u.id
 """
-# A code in ten is kept at one of 500 places, a code in a hundred was sent to one of 50.
+# One code in ten is stored at one of 500 places, one in a hundred was sent to one of 50.
 KEEP_CODES = """
     UPDATE authcodes_authcode
        SET inventory_location = 'Depot ' || id %% 500,
@@ -53,7 +53,7 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def filled(brand: Brand, size: int, prefix: str) -> None:
-    """Codes, scans and three members for ten of them; closed days are rolled up."""
+    """Add codes, scans and three members for every ten of them; roll up closed days."""
     lists.filled(brand, size, prefix)
     world.run("DELETE FROM brands_customerword WHERE brand_id = %(brand)s", {"brand": brand.pk})
     world.add_customers(brand, size * 2 // 10, called=f"{prefix.lower()}more", named=NAME_CUSTOMERS)
@@ -82,7 +82,7 @@ def figures(brand: Brand, samples: int) -> list[Figure]:
 
 
 def cases() -> dict[str, str]:
-    """The addresses that are measured, by what they ask."""
+    """The measured addresses, by what they search for."""
     codes, scans = lists.list_of(AuthCode), lists.list_of(Scan)
     members, ledger = (reverse(f"admin:loyalty_{name}_changelist") for name in ("userpoints", "loyaltytransaction"))
     index, offered, box = (reverse(f"admin:{name}") for name in ("index", "authcodes_authcode_places", "search"))

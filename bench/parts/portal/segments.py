@@ -1,4 +1,4 @@
-"""A segment of 1,000,000 members: its first count, its first evaluation, and again what changed in a day."""
+"""A segment of 1,000,000 members: its first count, its first evaluation, and the evaluation of a day's changes."""
 
 import time
 from datetime import timedelta
@@ -68,7 +68,7 @@ ADD_UP = """
            enrolled_at = now() - interval '1 day' * (%(days)s + user_point_id %% 365)
      WHERE brand_id = %(brand)s
 """
-# As a day's traffic leaves them: so many members earned something.
+# As after a day's traffic: this many members earned something.
 TOUCH = 'UPDATE user_points SET "updatedAt" = now() WHERE brand_id = %(brand)s AND user_point_id %% 50 = 0'
 ROWS = [
     {"field": "level", "operator": "in", "value": ["Gold", "Bronze"]},
@@ -143,7 +143,7 @@ def evaluated(segment: Segment, at: Any) -> evaluate.Evaluation:
 
 
 def check(segment: Segment) -> None:
-    """A figure of wrong members is worth nothing: again as a whole, nobody comes or goes."""
+    """Wrong members would make the figures meaningless: a full evaluation must change nobody."""
     row = Segment.objects.get(pk=segment.pk)
     assert row.evaluated_at is not None
     plan = member_conditions.plan_of(row.conditions, brand=row.brand, at=row.evaluated_at)

@@ -1,4 +1,4 @@
-"""Making codes: batches.generate against one raw INSERT ... SELECT into the same table with the same indexes."""
+"""Generating codes: batches.generate against one raw INSERT ... SELECT into the same table with the same indexes."""
 
 import time
 from functools import partial
@@ -58,7 +58,7 @@ def empty_batch(quantity: int) -> BatchRange:
 
 
 def emptied(batch: BatchRange) -> None:
-    """The table as new, and nothing of the run before left to be written."""
+    """Empty the table, and write out everything left by the previous run."""
     world.run("TRUNCATE authcodes_authcode CASCADE")
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=0)
     world.run("CHECKPOINT")
@@ -92,12 +92,12 @@ def check(batch: BatchRange) -> None:
 
 
 def forget_peak() -> float:
-    """Let the kernel begin to watch the peak anew; megabytes in use now."""
+    """Make the kernel restart its record of the peak. Returns the megabytes in use now."""
     Path("/proc/self/clear_refs").write_text("5")
     return memory("VmRSS")
 
 
 def memory(name: str) -> float:
-    """Megabytes of this process: VmRSS is now, VmHWM the peak."""
+    """Megabytes of this process: VmRSS is current, VmHWM the peak."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
     return int(line.split()[1]) / 1024

@@ -1,4 +1,4 @@
-"""What a scan and its accrual cost beside 10 thousand and beside 1 million codes, scans, ledger lines and events."""
+"""The cost of a scan and its accrual with 10 thousand and with 1 million codes, scans, ledger entries and events."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ PLACE = {"latitude": 18.52, "longitude": 73.85}
 
 @dataclass
 class Place:
-    """One of the databases, with the codes in it that are still to be scanned."""
+    """One of the databases, with its codes that are still to be scanned."""
 
     name: str
     tokens: list[str]
@@ -47,7 +47,7 @@ def measure(scale: Scale) -> list[Figure]:
     figures = [others]
     for kind in KINDS:
         below, above = ([each[kind] for each in results] for results in (few, many))
-        # Not 1: indexes of a hundred times the rows are a level deeper and fit no cache.
+        # Not 1: indexes on a hundred times the rows are a level deeper and do not fit into caches.
         goal: dict[str, Any] = {"goal": 1.25, "at_least": False} if kind in {"scan", "accrual"} else {}
         figures += [
             ratio(PART, f"{kind}: {large:,} rows / {small:,} rows", above, below, **goal),
@@ -58,7 +58,7 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def filled(size: int, fresh: int = FRESH) -> Place:
-    """A new database where `size` codes were scanned and awarded; customers grow along."""
+    """A new database where `size` codes were scanned and awarded, with customers in proportion."""
     say(f"making a database with {size:,} codes, scans, ledger lines and events ...")
     name = f"bench_growth_{size}"
     world.use_database(name, new=True)
@@ -69,7 +69,7 @@ def filled(size: int, fresh: int = FRESH) -> Place:
 
 
 def costs(place: Place, times: int) -> dict[str, float]:
-    """Median milliseconds of a scan over the whole stack in this process, and of its event's delivery."""
+    """Median milliseconds of a scan through the whole stack in this process, and of its event's delivery."""
     world.use_database(place.name)
     client = Client(SERVER_NAME="localhost")
     spent: dict[str, list[float]] = {kind: [] for kind in KINDS}
@@ -92,10 +92,10 @@ def scan_one(client: Client, place: Place) -> None:
 
 
 def accrue_one() -> None:
-    """Without the pause at the end of a drain, for publishers that count on an earlier call: it would hide the cost."""
+    """Without the pause at the end of a drain, which lets publishers rely on an earlier wake-up: it hides the cost."""
     with patch.object(worker_signals, "QUIET_SECONDS", 0):
         delivered = worker.drain()
-    assert delivered in {1, 2}, delivered  # some scans reach a milestone, which adds an event
+    assert delivered in {1, 2}, delivered  # a scan that reaches a milestone adds an event
 
 
 def timed(act: Callable[[], None], kind: str) -> dict[str, float]:
@@ -108,7 +108,7 @@ def timed(act: Callable[[], None], kind: str) -> dict[str, float]:
 
 @contextmanager
 def statements() -> Iterator[list[float]]:
-    """The seconds of each statement; a commit is none."""
+    """Collects the seconds of each statement, without commits."""
     spent: list[float] = []
 
     def wrap(execute: Callable[..., Any], *arguments: Any) -> Any:

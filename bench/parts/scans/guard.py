@@ -1,4 +1,4 @@
-"""What the database's guard costs: the portal's pages with and without it, and a scan with its accrual."""
+"""The cost of the database guard: the portal's pages with and without it, and a scan with its accrual."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -26,12 +26,12 @@ from tests.support import factories
 PART = "guard"
 FIRST_PAGES = (Product, BatchRange, AuthCode, Scan, Job, Import)
 PAGES = 1.10
-SCANS = 1.05  # nothing measurable: what two runs of the same differ by here
+SCANS = 1.05  # nothing measurable: two runs of the same code differ by this much
 
 
 def measure(scale: Scale) -> list[Figure]:
     size, rounds, each, times = scale.pick((500_000, 8, 24, 300), (50_000, 3, 9, 60), (2_000, 1, 1, 4))
-    # Fewer than five scans of each customer, a tenth of the rows: the fifth gives a mug, which is an event more.
+    # Fewer than five scans of each customer, a tenth of the rows: the fifth earns a mug, which adds an event.
     place = growth.filled(*scale.pick((20_000, 6_400), (10_000, growth.FRESH), (200, 50)))
     return [*pages(size, each), *scans(place, rounds, times)]
 
@@ -60,8 +60,7 @@ def pages(size: int, each: int) -> list[Figure]:
 
 
 def compared(client: Client, address: str, times: int) -> tuple[float, float]:
-    """The cheapest of `times` answers with the guard and without, in turns: what disturbs one makes it dearer, never
-    cheaper."""
+    """The cheapest of `times` answers with the guard and without, in turns: disturbances can only add to the cost."""
     guarded, unguarded = [], []
     spent(client, address)
     for _ in range(times):
@@ -72,7 +71,7 @@ def compared(client: Client, address: str, times: int) -> tuple[float, float]:
 
 
 def cost(client: Client, address: str) -> float:
-    """Milliseconds of processor time, of this process and of its session's in PostgreSQL."""
+    """Milliseconds of processor time, of this process and of its PostgreSQL session."""
     before = processor_seconds()
     spent(client, address)
     return (processor_seconds() - before) * 1000
@@ -86,7 +85,7 @@ def processor_seconds() -> float:
 
 @contextmanager
 def filters_alone() -> Iterator[None]:
-    """The session keeps the application's role, and takes on no other."""
+    """Keep the session in the application's role."""
     connection.assume()  # type: ignore[attr-defined] # of our own backend
     connection.settings_dict["GUARD"] = False
     try:
@@ -96,7 +95,7 @@ def filters_alone() -> Iterator[None]:
 
 
 def addresses(brand: Any, size: int) -> dict[str, str]:
-    """The front page, the long lists as they are asked for, and the first page of others."""
+    """The home page, the long lists with usual filters, and the first page of other lists."""
     found = {"front page": "/admin/"}
     for name, model in LISTS.items():
         found |= {
@@ -140,7 +139,7 @@ def scans(place: growth.Place, rounds: int, times: int) -> list[Figure]:
 
 
 def without(act: Callable[[], Any]) -> Any:
-    """Do it without roles and row-level security, as the owner of the tables."""
+    """Run `act` without roles and row-level security, as the owner of the tables."""
     with unguarded():
         return act()
 

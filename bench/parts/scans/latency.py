@@ -1,7 +1,7 @@
-"""From the moment a scan is due to be sent until its points are committed, at a fixed pace (open loop).
+"""The time from when a scan is due until its points are committed, at a fixed rate (open loop).
 
-A trigger makes PostgreSQL announce each ledger line (NOTIFY), which it does after the commit: what we hear is
-committed, and seen on the clock that timed the request. The announcing itself counts as ours; the floor shows it.
+A trigger makes PostgreSQL announce each ledger entry (NOTIFY) after the commit. So an announced entry is committed,
+and its time is on the same clock as the request's. The announcement counts as our time; the floor shows its share.
 """
 
 import json
@@ -44,7 +44,7 @@ SILENCE = "DROP TRIGGER bench_announce ON loyalty_transaction"
 
 @contextmanager
 def listening() -> Iterator[dict[str, float]]:
-    """What was announced so far, each with its moment on time.perf_counter."""
+    """The announcements so far, each with its time on time.perf_counter."""
     heard: dict[str, float] = {}
     database = settings.DATABASES["default"]
     address = {"host": database["HOST"], "user": database["USER"], "dbname": database["NAME"]}
@@ -72,7 +72,7 @@ def announce(payload: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Milliseconds per scan: until the response, until the points; and what was not heard of in time."""
+    """Milliseconds per scan until the response, and until the points; and the scans without a timely announcement."""
 
     responses: list[float]
     points: list[float]
@@ -130,7 +130,7 @@ def percentiles(rate: int, run: Run, *, p50: float | None = None, p99: float | N
 
 
 def at_pace(here: world.Scenario, *, rate: int, seconds: float) -> Run:
-    """Send `rate` scans a second, each at its time whether or not the ones before were answered."""
+    """Send `rate` scans per second, each at its time, even if earlier ones have no answer yet."""
     total = round(rate * seconds)
     first = here.take(total)
     codes = [here.code(first + number) for number in range(total)]
@@ -163,7 +163,7 @@ def request(code: str, token: str) -> bytes:
 
 
 def send_all(requests: list[bytes], due: list[float]) -> list[float]:
-    """When each was answered. Enough senders that one waits for every moment; latency counts from the moment."""
+    """When each was answered. There are enough senders for every due time; latency counts from the due time."""
     answered = [0.0] * len(requests)
     numbers, failures = count(), SimpleQueue[Any]()
 
@@ -189,7 +189,7 @@ def send_all(requests: list[bytes], due: list[float]) -> list[float]:
 
 
 def exchange(wire: socket.socket, message: bytes) -> None:
-    """Send a request and read its whole answer. Raises RuntimeError unless that is an accepted scan."""
+    """Send a request and read its whole answer. Raises RuntimeError unless it is an accepted scan."""
     wire.sendall(message)
     answer = b""
     while b"\r\n\r\n" not in answer:
@@ -210,7 +210,7 @@ def received(wire: socket.socket) -> bytes:
 
 
 def floor_of_notify(times: int) -> list[float]:
-    """Milliseconds from an announcement's statement to hearing it."""
+    """Milliseconds from an announcement's statement to its receipt."""
     sent = {}
     with listening() as heard:
         for number in range(times):

@@ -1,8 +1,8 @@
-"""One brand does its worst at each shared resource; what its neighbour notices, with the bounds and without them.
+"""One brand overloads each shared resource; measures the effect on its neighbour, with and without the bounds.
 
-While brand A attacks, brand B scans at a steady pace (open loop), its webhook is called for each scan, a member of its
-staff opens a page, and a probe asks /healthz. Every second round runs without FAIR_SHARES and with four threads of the
-web in all, as a control.
+While brand A attacks, brand B scans at a steady rate (open loop), its webhook is called for each scan, a member of
+its staff opens a page, and a probe requests /healthz. Every second round is a control without FAIR_SHARES, with four
+web threads in total.
 """
 
 import os
@@ -44,7 +44,7 @@ TINY = Lengths(0.3, 0.1, 0, 0, codes=60, jobs=2, of_a_job=100, heavy_rows=1_000,
 
 @contextmanager
 def two_brands(lengths: Lengths) -> Iterator[tuple[Brands, Latencies]]:
-    """Two new brands; A's system answers after 1.8 s, its webhooks after 9; B's webhook says when it was called."""
+    """Two new brands. A's system answers after 1.8 s, its webhooks after 9 s; B's webhook records its calls."""
     with receiver() as slow_hook, receiver() as slow_rules, receiver() as hook:
         here = brands(lengths)
         slow_hook.answers(Reply(waits=9))
@@ -74,7 +74,7 @@ def listen(hook: Receiver, latencies: Latencies) -> None:
 def round_of(name: str, lengths: Lengths) -> dict[str, float]:
     with two_brands(lengths) as (here, latencies):
         over = threading.Event()
-        for _ in range(lengths.visits):  # B's staff are at work already: each web process has seen their session
+        for _ in range(lengths.visits):  # B's staff are at work already: each web process knows their session
             ask("GET", "/admin/loyalty/userpoints/", Cookie=f"{settings.SESSION_COOKIE_NAME}={here.staff_b}")
         try:
             ATTACKS[name](here, over)
@@ -114,7 +114,7 @@ def measure(scale: Scale) -> list[Figure]:
     for fair in (True,) if scale is Scale.TINY else (True, False):
         os.environ["BENCH_FAIR_SHARES"] = "1" if fair else "0"
         with site.running(programs(scale, fair=fair), scale):
-            round_of("no attack", replace(lengths, round=min(2, lengths.round)))  # what is made at the first request
+            round_of("no attack", replace(lengths, round=min(2, lengths.round)))  # warms up the first request
             for name in ATTACKS:
                 reset_breakers()
                 found = round_of(name, lengths)

@@ -1,4 +1,4 @@
-"""Scan and accrual together, through the real web and worker, until every event is done: pairs per second."""
+"""Scan and accrual together, through the real web server and worker, until every event is done: pairs per second."""
 
 import time
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ SPENT_IN = ("web", "worker", "jobs", "stock-worker", "postgres", "valkey")
 
 @dataclass(frozen=True, slots=True)
 class Pairs(load.Load):
-    """Its rate counts from the first request to the last commit; `backlog_seconds` is what the worker needed after."""
+    """Its rate is from the first request to the last commit; `backlog_seconds`: the worker's time after it."""
 
     backlog_seconds: float
 
@@ -38,7 +38,7 @@ def measure(scale: Scale) -> list[Figure]:
         everything = {**programs, **stock}
         ways = {
             "platform": partial(pairs, VERIFY, here, everything, seconds=seconds),
-            # A plain worker falls behind so far that a shorter run tells as much.
+            # A plain worker falls far behind, so a shorter run is enough.
             "plain ORM": partial(pairs, "/bench/orm/", here, everything, seconds=min(seconds, max(2, seconds // 2))),
         }
         for way in ways.values():
@@ -68,8 +68,8 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def pairs(path: str, here: world.Scenario, programs: dict[str, Server], *, seconds: int) -> Pairs:
-    """Load for `seconds`, then wait for the last accrual. Raises RuntimeError if a scan got no ledger line."""
-    # Every ledger line takes a number, so the last number tells at no cost how many there are.
+    """Load for `seconds`, then wait for the last accrual. Raises RuntimeError if a scan got no ledger entry."""
+    # Every ledger entry takes a sequence number, so the last number gives their count at no cost.
     before = world.value(LEDGER)
     meter = load.Meter(programs, SPENT_IN)
     began = time.time()

@@ -1,4 +1,4 @@
-"""How fast a draft is tried on past actions, beside the rules as they stood, and what memory that takes."""
+"""The speed and memory of a replay of past actions, with the draft and with the original rules."""
 
 import time
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 
 PART = "replay"
-EACH = 20  # actions of a member, of five each three scans, a login and an order
+EACH = 20  # actions of a member; of every five, three are scans, one a login and one an order
 DAYS = 30
-OTHERS = 20  # rules for categories that the product has not
+OTHERS = 20  # rules for categories that the product does not have
 GOAL = 20_000
 GOAL_MEMORY = 1.1
 
@@ -106,7 +106,7 @@ ADD_EVENTS = fill.insert(
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a replay took: seconds by the clock and of this process, and its most memory in MB."""
+    """The cost of a replay: wall-clock and processor seconds, and its peak memory in MB."""
 
     result: dict[str, Any]
     seconds: float
@@ -186,7 +186,7 @@ def filled(members: int) -> tuple[Brand, EarningRule]:
 def replayed(brand: Brand, draft: EarningRule, *, until: datetime, days: float, **changed: Any) -> Run:
     with row_guard.within([brand.pk]), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
         began, used = time.monotonic(), time.process_time()
         result = replay(
             brand=brand,
@@ -201,7 +201,7 @@ def replayed(brand: Brand, draft: EarningRule, *, until: datetime, days: float, 
 
 
 def peak() -> float:
-    """The most memory that this process has had since its peak was reset, in MB."""
+    """This process's peak memory since the last reset, in MB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     [most] = [line.split()[1] for line in lines if line.startswith("VmHWM")]
     return int(most) / 1024

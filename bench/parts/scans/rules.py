@@ -1,4 +1,4 @@
-"""What an accrual costs with 50 and with 500 active earning rules of 5 conditions, beside one with none."""
+"""The cost of an accrual with 50 and with 500 active earning rules of 5 conditions, compared with none."""
 
 from functools import partial
 from statistics import median
@@ -41,7 +41,7 @@ def codes_of(brand: Brand) -> list[str]:
 
 
 def costs(brand: Brand, place: Place, times: int, count: int) -> dict[str, float]:
-    """Milliseconds of accruals with so many rules."""
+    """Milliseconds of accruals with this many rules."""
     EarningRule.objects.filter(brand=brand).delete()
     rule_set.add(brand, count)
     return growth.costs(place, times)

@@ -1,4 +1,4 @@
-"""The scan request: against an empty view on the same server, and against pgbench doing one scan in one call."""
+"""The scan request, compared with an empty view on the same server, and with pgbench doing one scan in one call."""
 
 from functools import partial
 

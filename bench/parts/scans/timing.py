@@ -1,4 +1,4 @@
-"""What another brand's rows can be told by: the time of an answer about one of them, beside one about no row at all."""
+"""Timing side channels: the time of an answer about another brand's row, compared with one about a missing row."""
 
 import logging
 import time
@@ -22,14 +22,14 @@ from loyalty.rewards import codes
 from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, staff
 
 PART = "timing"
-ROLES = ("support", "owner")  # the least that may open the pages, and the most
+ROLES = ("support", "owner")  # the roles with the least and the most permissions that may open the pages
 ABSENT = 10**9
 MAX_DIFFERENCE_MS = 1.0
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One address that takes an id: asked about B's row, about none, and about another that is none (the control)."""
+    """An endpoint that takes an id, called for B's row, a missing row, and another missing row (the control)."""
 
     name: str
     foreign: Callable[[], Any]
@@ -38,7 +38,7 @@ class Endpoint:
 
 
 def measure(scale: Scale) -> list[Figure]:
-    logging.disable(logging.WARNING)  # a line for each 404 would be most of the time
+    logging.disable(logging.WARNING)  # a line for each 404 would take most of the time
     rounds, each = scale.pick((7, 40), (3, 8), (1, 1))
     roles = scale.pick(ROLES, ROLES, ROLES[-1:])
     world.use_database("bench_timing", new=True)
@@ -70,7 +70,7 @@ def endpoint(name: str, client: Client, label: str, key: Any) -> Endpoint:
 
 
 def api_endpoints(own: Brand, rows: dict[str, Any]) -> list[Endpoint]:
-    """What a hub key of A asks about ids and codes of B."""
+    """Calls with a hub key of A for ids and codes of B."""
     _key, text = api_keys.create(
         brand=own, kind=ApiKey.Kind.HUB, name="timing", at=timezone.now(), scopes=ApiKey.Scope.values
     )
@@ -103,7 +103,7 @@ def api_endpoints(own: Brand, rows: dict[str, Any]) -> list[Endpoint]:
 
 
 def same_answer(endpoint: Endpoint) -> None:
-    """Also warms the endpoint up. A difference in the status would make the time needless."""
+    """Also warms the endpoint up. If the statuses differed, no timing would be needed."""
     statuses = {endpoint.foreign().status_code, endpoint.absent().status_code, endpoint.control().status_code}
     if len(statuses) != 1:
         message = f"{endpoint.name} answers {statuses}"
@@ -111,7 +111,7 @@ def same_answer(endpoint: Endpoint) -> None:
 
 
 def ask_all(endpoints: list[Endpoint], each: int, samples: dict[str, dict[str, list[float]]]) -> float:
-    """Every endpoint in turns, so that all its ways meet the same phases of the machine. Returns the seconds of all."""
+    """Call all endpoints in turns, so that all are exposed to the same load. Returns the total seconds."""
     began = time.perf_counter()
     for number in range(each):
         for endpoint in endpoints:
@@ -136,7 +136,7 @@ def figures(samples: dict[str, dict[str, list[float]]]) -> list[Figure]:
         found.append(
             Figure(PART, f"medians, {what}", differences[worst], "ms", goal, at_least=False, note=f"widest at {worst}")
         )
-        # Of each sample what it differs from its endpoint's median: the tails of all endpoints together.
+        # Each sample's difference from its endpoint's median: the tails of all endpoints together.
         tails = {
             each: p99(
                 list(

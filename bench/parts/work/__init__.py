@@ -1,1 +1,1 @@
-"""What jobs and workers do: files, prints, nights, messages."""
+"""Jobs and workers: files, prints, nightly tasks, messages."""

@@ -1,4 +1,4 @@
-"""A night in which a million ledger lines of 100,000 members are past their time, beside accruals that go on."""
+"""A nightly run in which a million ledger entries of 100,000 members expire, while accruals go on."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ from loyalty.points import expiry
 from tests.support import factories
 
 PART = "expiry"
-MEMBERS, LINES_EACH = 100_000, 20  # half of the lines are past their time
+MEMBERS, LINES_EACH = 100_000, 20  # half of the entries have expired
 WORKERS = 2
 PAUSE_SECONDS = 0.02
 
@@ -78,7 +78,7 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def filled(members: int) -> Brand:
-    """Half of each member's lines are past their time, some of the rest soon will be."""
+    """Half of each member's entries have expired, some of the others soon will."""
     brand = factories.brand(points_expire="days", points_expire_after=365, expiry_warning_days=14)
     factories.level(brand)
     factories.earning_rule(brand, "order-complete")
@@ -101,14 +101,14 @@ def check(brand: Brand, members: int) -> None:
 
 
 def again(brand: Brand) -> Figure:
-    """The next night, in which nothing is past its time."""
+    """The next night, in which nothing expires."""
     began = time.perf_counter()
     expiry.run(brand=brand, at=timezone.now() + timedelta(days=1))
     return Figure(PART, "a night with nothing to take", time.perf_counter() - began, "s")
 
 
 def waits_while(brand: Brand, users: list[int], work: object) -> list[float]:
-    """Seconds of each accrual, request to commit, while `work` goes on."""
+    """Seconds of each accrual, request to commit, while `work` runs."""
     waits: list[float] = []
     with accruing(brand, users, waits):
         assert callable(work)

@@ -1,4 +1,4 @@
-"""Exports of a million scans: exports.write against PostgreSQL's bare COPY TO of the same rows and columns."""
+"""Exports of a million scans: exports.write compared with PostgreSQL's plain COPY TO of the same rows and columns."""
 
 import tempfile
 import time
@@ -20,7 +20,7 @@ from jobs import file_exports
 
 PART = "exports"
 CUSTOMERS = 10_000
-# The columns as they are: no zone, no quotes but where a comma needs them, nothing neutral.
+# The raw columns: no time zone, quotes only where a comma requires them, no neutral cells.
 BARE = """
     COPY (SELECT s.code, p.title, s.scanned_at, u.email, s.location, s.points_awarded
             FROM authcodes_scan s
@@ -71,7 +71,7 @@ def bare(brand: Brand) -> float:
 
 
 def plain(rows: QuerySet[Any], brand: Brand, quantity: int) -> float:
-    """The report with its columns, zone and quotes, but with formulas as they are; nobody is offered that."""
+    """The report with its columns, zone and quotes, but with raw formulas; the product does not offer this."""
     began = time.perf_counter()
     rows.order_by().count()
     statement, parameters = SCANS.statement(rows, csv=False)
@@ -88,7 +88,7 @@ def plain(rows: QuerySet[Any], brand: Brand, quantity: int) -> float:
 
 
 def written(rows: QuerySet[Any], brand: Brand, wanted: ReportFormat, growth: list[float], quantity: int) -> float:
-    """As the job does it, with the count that its progress needs."""
+    """As the job does it, including the count for its progress."""
     before = forget_peak()
     began = time.perf_counter()
     file: IO[bytes]

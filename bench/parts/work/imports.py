@@ -1,4 +1,4 @@
-"""Assigning codes by CSV: against COPY with the barest checks, against django-import-export, and one UPDATE."""
+"""Assigning codes by CSV, compared with COPY with minimal checks, with django-import-export, and with one UPDATE."""
 
 import io
 import subprocess
@@ -51,7 +51,7 @@ ONE_UPDATE = """
 
 
 class Codes:
-    """Codes without a product, so many at a time and never the same ones."""
+    """Codes without a product, in blocks that never repeat."""
 
     def __init__(self, batch: BatchRange, product: Product, staff: User) -> None:
         self.batch, self.product, self.staff = batch, product, staff
@@ -120,7 +120,7 @@ def prepared(quantity: int) -> Codes:
 
 
 def listed(codes: Codes, rows: int) -> float:
-    """Through the portal's page, then what the worker does; seconds of the worker's work."""
+    """Upload through the portal's page, then the worker's task; seconds of the worker's work."""
     file = SimpleUploadedFile("codes.csv", codes.csv(rows), content_type="text/csv")
     sent = {"brand": codes.batch.brand_id, "kind": "list", "product": codes.product.pk, "file": file}
     client = Client(SERVER_NAME="localhost")
@@ -139,7 +139,7 @@ def listed(codes: Codes, rows: int) -> float:
 
 
 def growth(codes: Codes, rows: int) -> float:
-    """Megabytes that check and commit take in a process that has done nothing else, so that no old memory serves."""
+    """Megabytes for check and commit in a fresh process, which has no memory to reuse."""
     file = SimpleUploadedFile("codes.csv", codes.csv(rows))
     options = {"brand": codes.batch.brand, "kind": "list", "product": codes.product, "by": codes.staff}
     upload = uploads.upload(file=file, name="codes.csv", **options)
@@ -194,7 +194,7 @@ def floor(codes: Codes, rows: int) -> float:
 
 
 def peer(codes: Codes, rows: int) -> float:
-    """Preview and commit of so many rows; its cost per row does not fall with more of them."""
+    """Preview and commit of this many rows; its cost per row does not fall with more rows."""
     data = tablib.Dataset().load(io.StringIO(peer_csv(codes, rows)), format="csv")
     settled()
     began = time.perf_counter()
@@ -238,5 +238,5 @@ def one_update(codes: Codes, rows: int) -> float:
 
 
 def settled() -> None:
-    """Nothing of the run before is left to be written."""
+    """Write out everything left by the previous run."""
     world.run("CHECKPOINT")

@@ -1,4 +1,4 @@
-"""Members with opening balances from a file: against COPY of the very rows that they become."""
+"""Importing members with opening balances from a file, compared with COPY of exactly the resulting rows."""
 
 import io
 import time
@@ -22,7 +22,7 @@ from tests.support import factories
 PART = "member_imports"
 ROWS = 100_000
 COLUMNS = ["email", "first_name", "last_name", "external_id", "opening_balance"]
-# Of each table the rows that an import made, and the columns that make them another brand's.
+# For each table, the rows that an import created, and the columns that assign them to another brand.
 TABLES = {
     "brands_user": "id IN (SELECT user_id FROM user_points WHERE brand_id = {brand})",
     "user_points": "brand_id = {brand}",
@@ -34,7 +34,7 @@ TABLES = {
 def measure(scale: Scale) -> list[Figure]:
     rows, rounds = scale.pick((ROWS, 3), (20_000, 3), (200, 1))
     world.use_database("bench_member_imports", new=True)
-    world.run("SET statement_timeout = 0")  # of COPY, which writes all in one statement
+    world.run("SET statement_timeout = 0")  # for COPY, which writes everything in one statement
     found, others = interleaved(
         PART, rounds, {"import": lambda: spent_on_import(rows), "COPY": lambda: spent_on_copy(rows)}
     )
@@ -62,7 +62,7 @@ def table(brand: Brand, rows: int) -> Table:
 
 
 def members_of(brand: Brand, operator: User) -> MemberResource:
-    """By an operator, whom no daily limit of points holds up."""
+    """The resource for an operator, to whom no daily limit of points applies."""
     resource = MemberResource(brand, may_add=True, may_change=True)
     resource.by = operator
     return resource
@@ -85,7 +85,7 @@ def spent_on_import(rows: int) -> float:
 
 
 def spent_on_copy(rows: int) -> float:
-    """The rows of one import are taken out and copied into the same tables, with their indexes and triggers."""
+    """Remove the rows of one import and copy them into the same tables, with their indexes and triggers."""
     brand = new_brand()
     operator = factories.user(is_staff=True, is_superuser=True)
     with transaction.atomic():

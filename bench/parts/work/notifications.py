@@ -1,4 +1,4 @@
-"""What follow-ups add to a worker's time for an accrual, and how fast notifications and mails are made."""
+"""The cost of follow-ups in a worker's time for an accrual, and the speed of notifications and mails."""
 
 import time
 from functools import partial
@@ -36,7 +36,7 @@ def measure(scale: Scale) -> list[Figure]:
     people = cycle(User.objects.filter(registered_brand=brand).values_list("pk", flat=True))
 
     def accruals(following: str) -> float:
-        """Milliseconds of a worker per accrual, the events that follow stored; nobody takes those meanwhile."""
+        """Milliseconds of a worker per accrual, including storing follow-up events, which no worker takes here."""
         switch(brand, following)
         for _ in range(times):
             scan.scan(scanned=next(codes), context=ScanContext(at=timezone.now(), user_id=next(people)))
@@ -61,7 +61,7 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def switch(brand: Brand, following: str) -> None:
-    """What the brand's accruals are followed by, from now on."""
+    """Set which follow-ups the brand's accruals have from now on."""
     NotificationSettings.objects.filter(brand=brand).update(is_active=following != NOTHING)
     WalletPass.objects.filter(brand=brand).delete()
     WebhookEndpoint.objects.filter(brand=brand).delete()
@@ -76,7 +76,7 @@ def switch(brand: Brand, following: str) -> None:
 
 
 def lanes() -> list[Figure]:
-    """What waits now, in one process: `notify` and `send-notice`, then the mail itself, given to nobody."""
+    """Process what waits, in one process: `notify` and `send-notice`, then the mail itself, which is discarded."""
     figures = []
     for lane, name in (("notices", "events gathered and addressed"), ("email", "mails made and noted")):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What leaves for the printer: ZIPs of QR images and PDFs of label sheets, against the ways libraries document."""
+"""Print files: ZIPs of QR images and PDFs of label sheets, against the methods in the libraries' documentation."""
 
 import gc
 import io
@@ -39,7 +39,7 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def payload(number: int) -> str:
-    """As long as a signed code's address is."""
+    """As long as a signed code's address."""
     return f"https://scan.example.com/s/ABC{number:010d}.8K2MZ{number % 10_000:04d}1T"
 
 
@@ -78,7 +78,7 @@ def images(rounds: int, scale: Scale) -> list[Figure]:
 
 
 def archived(quantity: int, processes: int) -> float:
-    """Images a second. Verifying them is part of it."""
+    """Images per second, including their verification."""
     began = time.perf_counter()
     with tempfile.TemporaryFile() as file:
         done = archive.write(file, some(quantity), kind="png", size_mm=SIZE, processes=processes)
@@ -87,7 +87,7 @@ def archived(quantity: int, processes: int) -> float:
 
 
 def plain_images(quantity: int) -> float:
-    """As the library's own page shows it, at the same size."""
+    """As in the library's documentation, at the same size."""
     began = time.perf_counter()
     with tempfile.TemporaryFile() as file, zipfile.ZipFile(file, "w") as archive:
         for image in some(quantity):
@@ -101,7 +101,7 @@ def plain_images(quantity: int) -> float:
 
 
 class First:
-    """A file that only knows when it was first written to."""
+    """A file that only records when it was first written to."""
 
     def __init__(self) -> None:
         self.at = 0.0
@@ -159,7 +159,7 @@ def described(quantity: int) -> Iterator[Label]:
 
 
 def printed(pages: int) -> float:
-    """Pages a second."""
+    """Pages per second."""
     began = time.perf_counter()
     with tempfile.TemporaryFile() as file:
         done = sheet_pdf.write(file, described(pages * 30), DESIGN)
@@ -201,7 +201,7 @@ def pages_memory(pages: int) -> float:
 
 
 def in_separate_process(work: Callable[[int], Any], argument: int) -> Any:
-    """A process whose memory holds nothing of what ran before, apart from what it began with."""
+    """Run in a process whose memory holds nothing of earlier work, apart from its initial state."""
     context = get_context("fork")
     answers, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_answer, args=(work, argument, theirs))

@@ -1,4 +1,4 @@
-"""Files of products: the preview that somebody waits for, and what two jobs make of a large file."""
+"""Files of products: the synchronous preview, and the two jobs for a large file."""
 
 import io
 import subprocess
@@ -67,7 +67,7 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def products(brand: Brand, rows: int) -> None:
-    """Half of those that the file has, each with another title."""
+    """Create half of the products in the file, with other titles."""
     made = (Product(brand=brand, sku=f"SKU-{number:07d}", title=f"Old {number}") for number in range(0, rows, 2))
     Product.objects.bulk_create(made, batch_size=1_000)
 
@@ -128,7 +128,7 @@ def ran(made: StagedUpload) -> float:
 
 
 def growth(brand: Brand, owner: User, rows: int) -> float:
-    """Megabytes that the check takes in a process that has done nothing else, so that no old memory serves."""
+    """Megabytes for the check in a fresh process, which has no memory to reuse."""
     made = staged(brand, owner, rows)
     alone = (
         "from bench import harness; harness.prepare(); from bench.parts.work import reference_imports; "

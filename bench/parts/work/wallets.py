@@ -1,4 +1,4 @@
-"""Wallet passes: a change of a whole brand, signed packages, pushes, and what passes cost the accrual beside them."""
+"""Wallet passes: a change of a whole brand, signed packages, pushes, and the cost of passes for accruals."""
 
 import os
 import time
@@ -31,7 +31,7 @@ MAX_GROWTH = 10  # MB
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """Passes in all and pushed, accruals in a portion of a round, rounds, and repetitions of a package."""
+    """Passes in total and pushed, accruals in a portion of a round, rounds, and repetitions of a package."""
 
     passes: int
     pushed: int
@@ -42,7 +42,7 @@ class Amounts:
 
 FULL, QUICK, TINY = Amounts(10_000, 2_000, 100, 10), Amounts(10_000, 500, 100, 4), Amounts(40, 5, 3, 1, repeated=5)
 
-# Passes with the encrypted token of one of them: what it says does not matter here.
+# All passes share one encrypted token, whose content does not matter here.
 ADD_PASSES = fill.insert(
     WalletPass,
     "FROM (SELECT * FROM user_points WHERE brand_id = %(brand)s ORDER BY user_point_id LIMIT %(count)s) a",
@@ -78,7 +78,7 @@ def filled(amounts: Amounts) -> Brand:
     """A brand with twice as many customers as passes, and codes to scan."""
     say(f"making {amounts.passes:,} passes ...")
     brand = world.build(customers=2 * amounts.passes, codes=200 * amounts.portion)
-    brand.campaigns.update(is_active=False)  # a milestone's reward would be an accrual more
+    brand.campaigns.update(is_active=False)  # a milestone's reward would add an accrual
     wallets.apple(brand, token=True)
     passes.issue(account=UserPoints.objects.filter(brand=brand).latest("pk"), platform="apple", at=timezone.now())
     world.run(ADD_PASSES, {"brand": brand.pk, "count": amounts.passes, "token": stored_token()})
@@ -99,7 +99,7 @@ def stored_token() -> str:
 
 
 def brand_wide(brand: Brand, amounts: Amounts) -> list[Figure]:
-    """Asked for three times, queued once; then every device fetches, some with a second device right behind."""
+    """Requested three times, queued once; then every device fetches, some with a second device right behind."""
     issuers.change_design(brand_id=brand.pk)
     began = time.perf_counter()
     for _ in range(3):
@@ -121,8 +121,8 @@ def brand_wide(brand: Brand, amounts: Amounts) -> list[Figure]:
 
 
 def rendered(amounts: Amounts, brand_id: int) -> tuple[float, float, float, float]:
-    """Packages a second, by the clock and by the processor; megabytes between the first tenth and the last; and
-    repeated packages a second.
+    """Packages per second by the clock and by processor time; megabytes between the first tenth and the last; and
+    repeated packages per second.
     """
     began, spent = time.perf_counter(), time.process_time()
     before = 0.0
@@ -144,7 +144,7 @@ def rendered(amounts: Amounts, brand_id: int) -> tuple[float, float, float, floa
 
 
 def in_portions(brand_id: int) -> Iterator[WalletPass]:
-    """One by one as requests do, so that reading is part of it."""
+    """One by one as in requests, so that reading is included."""
     keys = list(WalletPass.objects.filter(brand=brand_id).order_by("pk").values_list("pk", flat=True))
     return (WalletPass.objects.filter(pk=key).get() for key in keys)
 
@@ -153,7 +153,7 @@ def in_portions(brand_id: int) -> Iterator[WalletPass]:
 
 
 def pushed(brand: Brand, count: int) -> list[Figure]:
-    """Updates delivered by one worker thread to an APNs that shares its processor, which halves it."""
+    """Updates delivered by one worker thread to an APNs server on the same processor, which halves the rate."""
     kept = WalletPass.objects.filter(brand=brand).order_by("pk").values_list("pk", flat=True)[:count]
     world.run("DELETE FROM events_event WHERE status = 'pending'")
     world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
@@ -176,7 +176,7 @@ def pushed(brand: Brand, count: int) -> list[Figure]:
 
 
 def alongside_accruals(brand: Brand, amounts: Amounts) -> list[Figure]:
-    """The points' worker for members with passes, and for members without."""
+    """The points worker for members with passes, and for members without."""
     order = UserPoints.objects.filter(brand=brand).order_by("user_point_id").values_list("user_id", flat=True)
     holders, others = list(order[: amounts.portion]), list(order[amounts.passes :][: amounts.portion])
     codes = AuthCode.objects.filter(brand=brand, scan_count=0).values_list("code", flat=True).iterator()
@@ -201,7 +201,7 @@ def alongside_accruals(brand: Brand, amounts: Amounts) -> list[Figure]:
 
 
 def accrued(users: list[int], codes: Iterator[str]) -> tuple[float, float]:
-    """Seconds of the worker per accrual, by the clock and by the processor: the medians of a round's portions."""
+    """Seconds of the worker per accrual, by the clock and by processor time: the medians of a round's portions."""
     spent, busy = [], []
     for _ in range(5):
         for user_id in users:

@@ -1,4 +1,4 @@
-"""Prints the SQL that an administrator runs once, where the owner of the tables may make no roles."""
+"""Prints the SQL that an administrator runs once if the tables' owner may not create roles."""
 
 from typing import Any, cast
 

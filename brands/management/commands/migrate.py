@@ -1,4 +1,4 @@
-"""Django's `migrate`, as the owner of the tables, and then the rights of the roles that work with them."""
+"""Django's `migrate`, run as the tables' owner, followed by the rights of the roles that use the tables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,13 +14,13 @@ from django.db.migrations.state import ProjectState
 from brands.isolation import database_roles
 from core.db.postgresql.base import DatabaseWrapper
 
-# Migrations that only versions before the first release had.
+# Migrations that only existed in versions before the first release.
 UNRELEASED = {("brands", "0001_people_and_tenants"), ("brands", "0003_api_key_scopes")}
 
 
 class Command(migrate.Command):
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """The checks before it as the owner too: the other roles may not be there yet."""
+        """Runs the checks as the owner, too: the other roles may not exist yet."""
         with connection_of(options).as_owner(), rendering_new_models_only():
             return super().execute(*args, **options)
 
@@ -43,9 +43,9 @@ class Command(migrate.Command):
 
 @contextmanager
 def rendering_new_models_only() -> Iterator[None]:
-    """When a model is created, render that one only: nothing refers to it yet, so nothing else can have changed.
+    """When a model is created, render only that one: nothing refers to it yet, so nothing else can have changed.
 
-    To render all related models again each time takes nine tenths of a first `migrate`.
+    Rendering all related models each time takes nine tenths of a first `migrate`.
     """
     original = ProjectState.reload_model
 
@@ -63,7 +63,7 @@ def rendering_new_models_only() -> Iterator[None]:
 
 
 def reject_unreleased_schema(connection: DatabaseWrapper) -> None:
-    """Raise CommandError for a database that a version before the first release has made: its migrations are gone."""
+    """Raise CommandError for a database of a version before the first release: its migrations no longer exist."""
     if not UNRELEASED.isdisjoint(MigrationRecorder(connection).applied_migrations()):
         message = (
             "This database was made by a version before the first release and cannot be migrated. "

@@ -1,4 +1,4 @@
-"""What drf-spectacular reads of a view, and the one thing that it leaves out: the body of a DELETE."""
+"""How drf-spectacular describes a view, with the one thing that it leaves out: the body of a DELETE."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from drf_spectacular.openapi import AutoSchema
 
 
 class Described(AutoSchema):
-    """The library describes the bodies of PUT, PATCH and POST; OpenAPI 3.1 lets a DELETE have one, too."""
+    """drf-spectacular describes the bodies of PUT, PATCH and POST only; OpenAPI 3.1 also allows one for a DELETE."""
 
     def _get_request_body(self, direction: Any = "request") -> Any:
         if self.method != "DELETE" or self.get_request_serializer() is None:
@@ -18,6 +18,6 @@ class Described(AutoSchema):
             self.method = "DELETE"
 
     def _get_examples(self, *where: Any, **more: Any) -> Any:
-        """By their titles, which the library would make names of."""
+        """The examples keyed by their titles; drf-spectacular would turn the titles into identifiers."""
         result = super()._get_examples(*where, **more)  # type: ignore[no-untyped-call]
         return {each.get("summary", name): {"value": each["value"]} for name, each in result.items()}

@@ -1,4 +1,4 @@
-"""What an endpoint says of itself beyond its serializers; `config.schema` makes the API's description of it."""
+"""What an endpoint declares besides its serializers. `config.schema` builds the API's description from it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -9,7 +9,7 @@ from core.errors import DomainError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Who may call: each alternative names the credentials that go together.
+# Who may call: each alternative lists credentials that are required together.
 PUBLIC: tuple[str, ...] = ()
 BEARER = ("bearer",)
 KEY = ("apiKey",)
@@ -30,10 +30,10 @@ def endpoint(
 ) -> Callable[[F], F]:
     """`@extend_schema` with what every endpoint has: an operationId, a tag, who may call, and its error codes.
 
-    The errors are those that `calls`, the commands behind it, say they raise; those that the view `raises` itself; and
-    what follows from the rest, such as a token that is not valid, or a body that is too long. One that `delivers` kinds
-    of events at once ends in what their handlers say. `error_examples` are, by code, members of an example's envelope
-    where the error's own do not fit. The method's docstring is what callers read.
+    The error codes are those that the commands in `calls` declare with `@raises`, those that the view `raises`
+    itself, and general ones, such as an invalid token or a body that is too long. An endpoint that `delivers` kinds
+    of events at once also has the errors of their handlers. `error_examples` replaces, by code, members of an
+    example's envelope where the error's own do not fit. The method's docstring is published.
     """
     kinds = [*raises, *(kind for command in calls for kind in raised_by(command))]
     more = {
@@ -51,6 +51,6 @@ def endpoint(
 
 
 def raised_by(command: Callable[..., Any]) -> Sequence[type[DomainError]]:
-    """What `@raises` says of a command."""
+    """The errors that a command declares with `@raises`."""
     kinds: Sequence[type[DomainError]] = vars(command)["raises"]
     return kinds

@@ -1,4 +1,4 @@
-"""Examples in the API's description. A test holds each to its schema."""
+"""Examples in the API's description. A test validates each against its schema."""
 
 from typing import Any
 

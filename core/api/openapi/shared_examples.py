@@ -1,4 +1,4 @@
-"""Values that examples of several endpoints share: one made-up brand and what happens there."""
+"""Values that the examples of several endpoints share: one fictitious brand and its data."""
 
 REQUEST_ID = "0f5a3c0c7f5b4a3f9f3a2f4f8f5d2c11"
 SCAN_ID = "01985e9c-6d3a-7c41-9f0e-0d9a5c1b7e42"

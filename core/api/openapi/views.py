@@ -1,4 +1,4 @@
-"""The API's description and its try-out page, open to everybody; their errors are JSON like all the others."""
+"""The API's description and its try-out page, both public. Their errors are JSON as everywhere in the API."""
 
 from functools import lru_cache
 from threading import Lock
@@ -19,7 +19,7 @@ making = Lock()
 
 
 class Open(APIView):
-    """Read by anybody. Their renderers write YAML and HTML, and fail at what is neither schema nor page."""
+    """Public views. Their renderers write YAML and HTML, and would fail for an error."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -32,13 +32,13 @@ class Open(APIView):
 
 
 class Schema(Open, SpectacularAPIView):
-    """YAML, or JSON for whoever accepts that; the same for everybody, in one language."""
+    """YAML, or JSON if the client accepts it. The same for everyone, in one language."""
 
     schema = None  # it does not describe itself
 
     def get(self, request: Request, *_where: Any, **_more: Any) -> HttpResponse:
         renderer: BaseRenderer = request.accepted_renderer
-        kind: Any = type(renderer)  # to mypy it cannot be hashed
+        kind: Any = type(renderer)  # mypy takes it for unhashable
         with making:
             content = described(kind)
         name = f'inline; filename="openapi.{renderer.format}"'
@@ -48,7 +48,7 @@ class Schema(Open, SpectacularAPIView):
 
 @lru_cache(maxsize=8)
 def described(renderer: Any) -> bytes:
-    """The description as this process makes it once: that takes half a second, and anybody may ask."""
+    """The description, rendered once per process: that takes half a second, and anyone may request it."""
     generator: Any = SchemaGenerator
     with translation.override("en"):
         result: bytes = renderer().render(generator().get_schema(request=None, public=True))
@@ -56,7 +56,7 @@ def described(renderer: Any) -> bytes:
 
 
 class TryOut(Open, SpectacularSwaggerSplitView):
-    """Swagger UI from our own files."""
+    """Swagger UI, served from local files."""
 
     url_name = "schema"
     template_name = "api_docs.html"

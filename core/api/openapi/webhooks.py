@@ -1,4 +1,4 @@
-"""What a webhook event says of itself; `config.schema` completes the descriptions of all."""
+"""How a webhook event is described; `config.schema` completes all descriptions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ TIME = "When it happened."
 
 
 def webhook(kind: str, summary: str, data: type[Output], example: Mapping[str, Any]) -> OpenApiWebhook:
-    """The event `kind`, such as `points.earned`, whose `data` looks like `example`."""
+    """Describe the event `kind`, such as `points.earned`, with the serializer of its `data` and an `example`."""
     name = "".join(word.capitalize() for word in kind.split("."))
     fields = {"type": type_field(kind), "timestamp": TimestampField(help_text=TIME), "data": data()}
     body: Any = type(f"{name}Event", (Output,), fields)
@@ -29,7 +29,7 @@ def webhook(kind: str, summary: str, data: type[Output], example: Mapping[str, A
 
 
 def type_field(kind: str) -> serializers.CharField:
-    # A class of its own: fields are copied without what is noted on them.
+    # A class of its own: copies of a field lose the annotations of the instance.
     kind_field: Any = type("TypeField", (serializers.CharField,), {})
     field: serializers.CharField = extend_schema_field({"type": "string", "const": kind})(kind_field)()
     return field

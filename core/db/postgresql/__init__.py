@@ -1,1 +1,1 @@
-"""Django's backend for PostgreSQL, with what a hot path needs: cheap health checks and one prepared cursor."""
+"""Django's PostgreSQL backend with additions for the hot path: cheap health checks and one prepared cursor."""

@@ -1,4 +1,4 @@
-"""The connection: DATABASES names this package as its ENGINE."""
+"""The connection. DATABASES names this package as its ENGINE."""
 
 import select
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from core.db.postgresql import loaders, roles
 from core.db.postgresql.schema import DatabaseSchemaEditor
 
 INERROR = psycopg.pq.TransactionStatus.INERROR
-# Not `SELECT set_config(...)`: after a query a transaction can no longer choose its isolation.
+# Not `SELECT set_config(...)`: after a query, a transaction can no longer choose its isolation level.
 ASSUME = (
     "SET {reach} role = {0}; SET {reach} loyalty.brand_ids = {1}; SET {reach} loyalty.user_id = {2}; "
     "SET {reach} loyalty.customer_id = {3}"
@@ -27,44 +27,44 @@ class DatabaseOperations(operations.DatabaseOperations):
     connection: "DatabaseWrapper"
 
     def execute_sql_flush(self, sql_list: Iterable[str]) -> Any:
-        """The application's role may not TRUNCATE."""
+        """The application's role has no TRUNCATE privilege."""
         with self.connection.as_owner():
             return super().execute_sql_flush(sql_list)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's, where a look at the socket stands for its SELECT 1, and core.db.sql keeps a cursor.
+    """Django's wrapper, which polls the socket instead of sending SELECT 1, and keeps a cursor for core.db.sql.
 
-    Before each statement it takes on the role and the brands that core.db.row_guard wants: in the session, or where
-    PgBouncer gives each transaction another session, in the transaction. What it took on last it remembers, so a
-    statement under the same guard as the one before costs nothing.
+    Before each statement it sets the role and the brands that core.db.row_guard requires. It sets them for the
+    session, or for the transaction if PgBouncer gives each transaction another session. It remembers the last
+    setting, so a statement with the same scope as the previous one costs nothing.
     """
 
     ops_class = DatabaseOperations
     SchemaEditorClass = DatabaseSchemaEditor
     _prepared: "psycopg.RawCursor[Any] | None" = None
-    _assumed: tuple[bool, row_guard.Scope | None] | None = None  # None: nobody knows
+    _assumed: tuple[bool, row_guard.Scope | None] | None = None  # None: unknown
     is_owner = False  # inside of `as_owner`
 
     @property
     def is_pooled(self) -> bool:
-        """Whether a session lasts no longer than a transaction."""
+        """Whether a session lasts no longer than a transaction, as behind PgBouncer."""
         return bool(self.settings_dict.get("POOLED"))
 
     @property
     def is_guarded(self) -> bool:
-        """Whether roles are taken on at all. Connections without a database make and drop databases."""
+        """Whether roles are set at all. Connections without a database create and drop databases."""
         return bool(self.settings_dict.get("GUARD")) and self.alias != NO_DB_ALIAS
 
     @property
     def required_scope(self) -> tuple[bool, row_guard.Scope | None]:
-        """As whom the next statement is to be sent; `_words` has it in PostgreSQL's terms."""
+        """The owner flag and the scope of the next statement; `_session_settings` translates them for PostgreSQL."""
         return self.is_owner, row_guard.current()
 
     @contextmanager
     def as_owner(self) -> Iterator[None]:
-        """Work as the tables' owner: migrations and maintenance do. By the login that DATABASE_OWNER_URL names, or
-        else by the application's, which then owns the tables and lays its role aside."""
+        """Run the block as the tables' owner, for migrations and maintenance. Uses the login in DATABASE_OWNER_URL.
+        Without one, the application's own login owns the tables and resets its role."""
         before, was_owner = self.settings_dict, self.is_owner
         login = before.get("OWNER")
         if login and not was_owner:
@@ -97,11 +97,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().create_cursor(name)
 
     def assume(self) -> None:
-        """Take on the role and the brands that are wanted, unless they are taken on already."""
+        """Set the required role and brands, unless they are set already."""
         requested = self.required_scope
         if self._assumed == requested or not self.is_guarded:
             return
-        assert self.connection is not None  # noqa: S101 - whoever asks has connected
+        assert self.connection is not None  # noqa: S101 - the caller has connected
         if self.connection.info.transaction_status == INERROR:
             return  # only a rollback can follow
         if self.is_pooled and not self.in_atomic_block:
@@ -110,7 +110,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._assumed = requested
 
     def assume_in_raw_transaction(self) -> None:
-        """As `assume`, in a transaction that was begun on psycopg's connection, of which Django does not know."""
+        """As `assume`, in a transaction that was begun on psycopg's connection without Django."""
         if self.is_guarded:
             self._take_on()
 
@@ -127,17 +127,17 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return ASSUME.format(*text, reach="LOCAL" if local else "SESSION")
 
     def _session_settings(self) -> tuple[str, str, str, str]:
-        """The role, the brands, the user, and the customer whom rows are narrowed to."""
+        """The role, the brands, the user, and the customer to whose rows access is limited."""
         is_owner, scope = self.required_scope
         if is_owner:
             return "none", "", "", ""
         if scope is not None:
             return roles.tenant(self.settings_dict), scope.brand_ids, scope.user_id, scope.customer_id
-        # Behind PgBouncer the login is the application's already: docs/operations/scale.md.
+        # Behind PgBouncer the login is already the application's: docs/operations/scale.md.
         return "none" if self.is_pooled else roles.application(self.settings_dict), "", "", ""
 
     def _commit(self) -> Any:
-        # In the transaction alone, or undone by a commit that fails.
+        # Set for the transaction only, or undone by a commit that fails.
         known, self._assumed = self._assumed, None
         result = super()._commit()  # type: ignore[misc] # missing in the stubs, as the two below
         self._assumed = None if self.is_pooled else known
@@ -154,10 +154,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._assumed = None
 
     def is_usable(self) -> bool:
-        """Whether the next statement will find a server, and no transaction that has failed.
+        """Whether the next statement will find a server, and no failed transaction.
 
-        One that ended, or ended this session, said so: its words wait in the socket. Silence means that all is well,
-        and costs no round trip.
+        A server that stopped or ended this session has sent a message, which waits in the socket. No message means
+        that all is well, and the check costs no round trip.
         """
         connection = self.connection
         if connection is None or connection.closed or connection.pgconn.transaction_status == INERROR:
@@ -168,7 +168,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def prepared(self) -> "psycopg.RawCursor[Any]":
-        """The one cursor of this connection that binds $1 and prepares on the server, and decodes JSON."""
+        """The only cursor of this connection that binds $1, prepares on the server and decodes JSON."""
         self.assume()
         if self._prepared is None or self._prepared.connection is not self.connection:
             self._prepared = decoding(psycopg.RawCursor(self.connection))
@@ -176,7 +176,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def named(self) -> "psycopg.Cursor[Any]":
-        """As `prepared`, for %(name)s: what logs and counters of queries can show."""
+        """As `prepared`, for %(name)s: query logs and counters can show it."""
         self.assume()
         return decoding(psycopg.Cursor(self.connection))
 
@@ -185,21 +185,21 @@ Decoding = TypeVar("Decoding", bound="psycopg.Cursor[Any]")
 
 
 def decoding(cursor: Decoding) -> Decoding:
-    """Django has its fields decode JSON; of a hand-written statement nobody else would."""
+    """Make the cursor decode JSON. Django decodes it in model fields, which hand-written statements do not use."""
     cursor.adapters.register_loader("json", JsonLoader)
     cursor.adapters.register_loader("jsonb", JsonbLoader)
     return cursor
 
 
 class OneTransactionCursor(base.Cursor):  # no types in the stubs
-    """Sends what has to precede a statement with it: both are one message, and so one transaction."""
+    """Sends the settings before a statement in the same message, and so in the same transaction."""
 
     def __init__(self, connection: Any, before: str) -> None:
         super().__init__(connection)  # type: ignore[call-arg]
         self.before = before
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
-        assert isinstance(query, str)  # noqa: S101 - as Django writes it
+        assert isinstance(query, str)  # noqa: S101 - Django passes a string
         super().execute(self.before + query, params, **options)  # type: ignore[misc]
         for _each in range(ASSUME_RESULTS):
             self.nextset()  # type: ignore[attr-defined]

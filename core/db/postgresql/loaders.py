@@ -1,7 +1,7 @@
 """How moments and days are read.
 
-What lies outside of `core.moments`, which no row can hold while its CHECKs stand, reads as the nearest bound: a page
-then shows a strange date, and does not fail.
+A value outside the bounds of `core.moments` reads as the nearest bound: a page then shows a strange date instead of
+failing. The CHECKs of the columns keep such values out of the tables.
 """
 
 from datetime import date, datetime

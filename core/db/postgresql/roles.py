@@ -1,4 +1,4 @@
-"""The names of the database's roles. Roles belong to the whole cluster, so they are called after the database."""
+"""The names of the database's roles. Roles belong to the whole cluster, so their names begin with the database's."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,17 +9,17 @@ APPLICATION, TENANT = "_app", "_tenant"
 
 
 def application(settings: Mapping[str, Any]) -> str:
-    """What web, workers and commands are: they read and write rows, and own nothing."""
+    """The role of web processes, workers and commands: it reads and writes rows, and owns nothing."""
     return _prefix(settings) + APPLICATION
 
 
 def tenant(settings: Mapping[str, Any]) -> str:
-    """What they are for one brand's staff, keys and customers: row-level security shows that brand's rows."""
+    """The role for one brand's staff, keys and customers: row-level security shows only that brand's rows."""
     return _prefix(settings) + TENANT
 
 
 def _prefix(settings: Mapping[str, Any]) -> str:
-    """DATABASE_ROLES, or the database's name; of a long one its beginning and what tells it from others."""
+    """DATABASE_ROLES, or the database's name. A long name is cut and ends with a hash to keep it unique."""
     name = str(settings.get("ROLES") or settings["NAME"])
     if len(name.encode()) <= MAX_NAME_BYTES - len(TENANT):
         return name

@@ -7,7 +7,7 @@ from django.db.models import Field
 
 
 class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
-    """Django's, which knows the CHECK of a field that was altered only if it comes from the connection's own table."""
+    """Also finds the CHECK of an altered field outside the connection's `data_type_check_constraints`."""
 
     def _field_db_check(self, field: "Field[Any, Any]", field_db_params: Any) -> Any:
         check_of = getattr(field, "check_of", None)

@@ -60,7 +60,7 @@ def test_other_conditions_are_evaluated_soon(brand, manager):
 
     assert answer.status_code == 302
     segment.refresh_from_db()
-    assert (segment.conditions, segment.definition) == (RICH, "")
+    assert (segment.conditions, segment.plan_fingerprint) == (RICH, "")
     assert segment.member_count == 0  # as it was evaluated last
 
 

@@ -66,7 +66,7 @@ class Factor(models.Model):
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="factors")
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    name = models.CharField(max_length=60)
+    name = models.CharField(max_length=60, blank=True)
     secret = EncryptedTextField(help_text=_("An app's seed in base32, a passkey's credential data in base64."))
     last_counter = models.BigIntegerField(
         _("last counter"), default=-1, help_text=_("The time step of the last code, or a passkey's signature counter.")
@@ -84,7 +84,7 @@ class Factor(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return self.name or str(self.get_kind_display())
 
 
 class RecoveryCode(models.Model):
@@ -130,6 +130,12 @@ class StaffSession(models.Model):
         return f"{self.device} ({self.network})"
 
 
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def unused(self) -> Self:
+        """Neither accepted nor revoked; some of them have expired."""
+        return self.filter(accepted_at=None, revoked_at=None)
+
+
 class Invitation(models.Model):
     """An invitation to a brand's staff. Only the hash of the mailed link's token is stored."""
 
@@ -152,6 +158,8 @@ class Invitation(models.Model):
     revoked_at = MomentField(_("revoked"), null=True, editable=False)
     mailed_at = MomentField(_("mailed"), null=True, editable=False)
     failed_mails = models.PositiveSmallIntegerField(_("failed mails"), default=0, db_default=0, editable=False)
+
+    objects = InvitationQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("invitation")

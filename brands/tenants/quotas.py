@@ -169,7 +169,7 @@ def count_event(brand_id: int) -> None:
     if take(brand_id, Resource.EVENTS):
         return
     messages = _("Your brand has reached today's event quota. Ask the operator for more, or try again tomorrow (UTC).")
-    raise RateLimited(messages, retry_after=ceil(until_tomorrow(timezone.now()).total_seconds()))
+    raise RateLimited(messages, retry_after=seconds_until_tomorrow(timezone.now()))
 
 
 def note(brand_id: int, resource: Resource) -> None:
@@ -179,7 +179,12 @@ def note(brand_id: int, resource: Resource) -> None:
 
 
 def until_tomorrow(at: datetime) -> timedelta:
+    """Until the next day in UTC, when daily quotas begin again."""
     return begin_of_day(at) + timedelta(days=1) - at
+
+
+def seconds_until_tomorrow(at: datetime) -> int:
+    return ceil(until_tomorrow(at).total_seconds())
 
 
 def begin_of_day(at: datetime) -> datetime:

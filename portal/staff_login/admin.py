@@ -145,7 +145,7 @@ class StateFilter(DropdownFilter):
         return list(Invitation.State.choices)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> QuerySet[Invitation]:  # noqa: ARG002
-        unused = queryset.filter(accepted_at=None, revoked_at=None)
+        unused = queryset.filter(pk__in=Invitation.objects.unused())
         parts = {
             Invitation.State.PENDING: unused.filter(expires_at__gt=timezone.now()),
             Invitation.State.ACCEPTED: queryset.filter(accepted_at__isnull=False),

@@ -27,7 +27,7 @@ from portal.staff_login.pages import private, render_page
 def accept_invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Viewing does not use it up: mail programs open links by themselves."""
     try:
-        invitation = invitations.opened(token=token, at=timezone.now())
+        invitation = invitations.find_by_token(token=token, at=timezone.now())
         user = joining.account_of(invitation)
     except Invalid as error:
         return render_page(request, "link_ended", title=_("Invitation"), message=error.message)

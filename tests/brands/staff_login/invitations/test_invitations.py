@@ -192,7 +192,7 @@ def test_the_list_shows_what_became_of_each(brand, owner, window, time_machine):
     invite(owner, brand, email="late@example.com")
     browser(owner).get(address("staff_login.invitation"))
     pending = browser(owner).get(address("staff_login.invitation") + "?state=pending")
-    time_machine.move_to(timezone.now() + invitations.LIFE, tick=True)
+    time_machine.move_to(timezone.now() + invitations.VALIDITY, tick=True)
     expired = browser(owner).get(address("staff_login.invitation") + "?state=expired")
 
     assert [row.email for row in pending.context["cl"].result_list] == ["late@example.com"]
@@ -228,7 +228,7 @@ def test_old_invitations_are_forgotten(brand, owner):
     at = Invitation.objects.get().expires_at + invitations.RETENTION
 
     assert invitations.purge_old(at=at) == 0
-    assert invitations.purge_old(at=at + invitations.LIFE) == 2  # with its mail
+    assert invitations.purge_old(at=at + invitations.VALIDITY) == 2  # with its mail
 
 
 def test_a_person_is_told_of_their_invitations_and_forgotten_by_the_brand_alone(brand, owner):

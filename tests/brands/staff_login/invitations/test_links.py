@@ -25,12 +25,22 @@ def test_a_link_is_good_once(brand, owner, window):
 
 def test_two_who_open_a_link_at_the_same_time_use_it_once(brand, owner):
     token = invited(owner, brand).split("/")[-2]
-    found = [invitations.opened(token=token, at=timezone.now()) for _window in range(2)]
+    found = [invitations.find_by_token(token=token, at=timezone.now()) for _window in range(2)]
 
-    invitations.use(found[0], at=timezone.now())
+    invitations.mark_accepted(found[0], at=timezone.now())
 
     with pytest.raises(Invalid):
-        invitations.use(found[1], at=timezone.now())
+        invitations.mark_accepted(found[1], at=timezone.now())
+
+
+def test_a_renewed_invitation_has_no_link_before_its_next_mail(brand, owner):
+    """Its digest is NULL then, which a comparison with None would find."""
+    token = invited(owner, brand).split("/")[-2]
+    invitation = invitations.find_by_token(token=token, at=timezone.now())
+    invitations.renew(invitation=invitation, by=owner, at=timezone.now())
+
+    with pytest.raises(Invalid):
+        invitations.mark_accepted(invitation, at=timezone.now())
 
 
 def test_an_old_link_has_ended(brand, owner, window, time_machine):

@@ -31,7 +31,7 @@ def check(selection: Selection, print_request: PrintRequest, *, thorough: bool =
     """
     codes = selection.codes
     if not thorough and selection.batch is None:
-        codes = AuthCode.objects.filter(pk=selection.sample().pk)
+        codes = AuthCode.objects.filter(pk=selection.first_code().pk)
     if codes.filter(codes_recalled()).exists():
         raise Invalid(_("Recalled codes are not printed. Choose other codes, or withdraw the recall first."))
     if print_request.is_labels:
@@ -49,8 +49,8 @@ def check(selection: Selection, print_request: PrintRequest, *, thorough: bool =
         _check_parts(selection, print_request, thorough=thorough)
 
 
-def _samples(selection: Selection, *, thorough: bool) -> Iterable[AuthCode]:
-    return selection.samples() if thorough else [selection.sample()]
+def _checked_codes(selection: Selection, *, thorough: bool) -> Iterable[AuthCode]:
+    return selection.densest_codes() if thorough else [selection.first_code()]
 
 
 def _check_label(selection: Selection, print_request: PrintRequest) -> None:
@@ -66,7 +66,7 @@ def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough:
     if label_design.parts is None:
         return
     place = Arrangement(label_design, label_design.parts)
-    for code in _samples(selection, thorough=thorough):
+    for code in _checked_codes(selection, thorough=thorough):
         label = label_of(code, print_request, hostname)
         if needed := design.coarse_enough_mm(label_design, label):
             message = _("Too small for what it contains: at least %(needed)s mm, or a lower error correction.")
@@ -87,7 +87,7 @@ def _check_gs1(selection: Selection, codes: AuthCodeQuerySet, *, thorough: bool)
         text = _("Some of these codes have no product with a GTIN, which a GS1 Digital Link needs.")
     elif wrong and (rows := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
         text = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": rows[0]}
-    elif any(len(images.printed(code)) > MAX_SERIAL_LENGTH for code in _samples(selection, thorough=thorough)):
+    elif any(len(images.printed(code)) > MAX_SERIAL_LENGTH for code in _checked_codes(selection, thorough=thorough)):
         text = _("A GS1 serial number has at most %(most)d characters. Some printed codes are longer.")
         text %= {"most": MAX_SERIAL_LENGTH}
     if text:
@@ -106,7 +106,7 @@ def warnings(selection: Selection, print_request: PrintRequest, *, thorough: boo
         result.append(message % {"count": grouped(off)})
     if print_request.is_labels:
         return [*result, *_sheet_warnings(print_request), *_label_warnings(selection, print_request, thorough=thorough)]
-    densest = densest_of(selection, print_request) if thorough else selection.sample()
+    densest = densest_of(selection, print_request) if thorough else selection.first_code()
     sample = payload_of(densest, print_request, hostname_of(selection.brand.pk))
     across = images.module_mm(symbol(sample, print_request.level_of(densest.batch)), print_request.image_mm)
     if across < images.MIN_MODULE_MM:
@@ -123,7 +123,7 @@ def densest_of(selection: Selection, print_request: PrintRequest) -> AuthCode:
     def modules(code: AuthCode) -> int:
         return side(payload_of(code, print_request, hostname), print_request.level_of(code.batch))
 
-    return max(selection.samples(), key=modules)
+    return max(selection.densest_codes(), key=modules)
 
 
 def _sheet_warnings(print_request: PrintRequest) -> list[str]:
@@ -140,7 +140,7 @@ def _sheet_warnings(print_request: PrintRequest) -> list[str]:
 
 def _label_warnings(selection: Selection, print_request: PrintRequest, *, thorough: bool) -> list[str]:
     hostname = hostname_of(selection.brand.pk)
-    sample = label_of(selection.sample(), print_request, hostname)
+    sample = label_of(selection.first_code(), print_request, hostname)
     densest = label_of(densest_of(selection, print_request), print_request, hostname) if thorough else sample
     text = [sample.text, *sample.details]
     if thorough and (print_request.title or print_request.sku):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from django.db.models.functions import Length
+from django.db.models import Func, IntegerField, Q
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -39,25 +39,30 @@ class Selection:
     batch: BatchRange | None = None
     is_counted: bool = True  # False: a list so long that first, last and count are those of its first code alone
 
-    def sample(self) -> AuthCode:
-        """The first code."""
-        return next(streamed(self.codes, portion=1))
+    def first_code(self) -> AuthCode:
+        """Raises Invalid if there are no codes any more."""
+        code = next(streamed(self.codes, portion=1), None)
+        if code is None:
+            raise Invalid(_("The list has no codes of this brand."))
+        return code
 
-    def samples(self) -> Iterator[AuthCode]:
-        """One code of each batch: codes of a batch have the same length, and only that affects the density of a symbol.
-        For a batch printed elsewhere, the code with the longest payload.
-        """
+    def densest_codes(self) -> Iterator[AuthCode]:
+        """Of each batch the codes among which the densest symbol is. In batches of ours all symbols are as dense."""
         used = self.codes.order_by().values("batch").distinct()
         batches = [self.batch] if self.batch else BatchRange.objects.filter(pk__in=used).iterator(PORTION)
-        return (longest_of(batch) for batch in batches)
+        return (code for batch in batches for code in densest_codes_of(batch))
 
 
-def longest_of(batch: BatchRange) -> AuthCode:
+def densest_codes_of(batch: BatchRange) -> list[AuthCode]:
+    """One code; of a batch that was printed elsewhere up to two: the longest content of each QR mode, as characters
+    outside of the alphanumeric mode take more modules."""
     if batch.printed_elsewhere:
-        codes = AuthCode.objects.filter(batch=batch).select_related("batch", "product")
-        if longest := codes.order_by(Length("payload").desc()).first():
+        codes = AuthCode.objects.filter(batch=batch, payload__isnull=False).select_related("batch", "product")
+        by_mode = codes.annotate(is_alphanumeric=Q(payload__regex=r"^[0-9A-Z $%*+./:-]*$"))
+        size = Func("payload", function="octet_length", output_field=IntegerField())
+        if longest := list(by_mode.order_by("is_alphanumeric", size.desc()).distinct("is_alphanumeric")):
             return longest
-    return AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id)
+    return [AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id)]
 
 
 def of_range(code_range: CodeRange) -> Selection:

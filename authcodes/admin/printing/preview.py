@@ -77,7 +77,7 @@ def label_context(form: Any, selection: Selection, print_request: PrintRequest) 
     if not print_request.is_labels:
         return page_context(selection, print_request)
     design = design_of(selection, print_request)
-    label = label_of(selection.sample(), print_request, hostname_of(selection.brand.pk))
+    label = label_of(selection.first_code(), print_request, hostname_of(selection.brand.pk))
     visible = [name for name in PartName if form.shows(name, form.cleaned_data)]
     suggestion = suggested_boxes.arranged(design, label, visible)
     needed = coarse_enough_mm(design, label)
@@ -161,7 +161,7 @@ def is_outdated(displayed: str, context: dict[str, Any]) -> bool:
 
 def page_context(selection: Selection, print_request: PrintRequest) -> dict[str, Any]:
     """Page 1, or the first image, for the portal."""
-    code = selection.sample()
+    code = selection.first_code()
     text = payload_of(code, print_request, hostname_of(selection.brand.pk))
     if print_request.is_labels:
         design = design_of(selection, print_request)
@@ -189,7 +189,7 @@ def test_print(selection: Selection, print_request: PrintRequest) -> HttpRespons
         write(file, labels, design_of(selection, print_request, mark=TEST_MARK))
         return pdf(file.getvalue(), "test-page.pdf")
     draw = images.svg if print_request.output == PrintRun.Output.SVG else images.png
-    code = selection.sample()
+    code = selection.first_code()
     text = payload_of(code, print_request, hostname_of(selection.brand.pk))
     image = draw(text=text, size_mm=print_request.image_mm, level=print_request.level_of(code.batch))
     kind = "image/svg+xml" if print_request.output == PrintRun.Output.SVG else "image/png"

@@ -168,7 +168,14 @@ def test_labels_fetch_nothing_either(brand, no_socket):
 
 @pytest.mark.parametrize(
     "address",
-    ["http://127.0.0.1:9/", "https://example.com/", "file:///etc/passwd", "data:text/plain,x", "files:other", "FTP://a"],
+    [
+        "http://127.0.0.1:9/",
+        "https://example.com/",
+        "file:///etc/passwd",
+        "data:text/plain,x",
+        "files:other",
+        "FTP://a",
+    ],
 )
 def test_fetcher_answers_with_the_documents_own_files_only(address, no_socket):
     fetcher = documents._fetcher_class()({"a.png": b"bytes"})

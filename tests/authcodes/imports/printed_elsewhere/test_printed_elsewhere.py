@@ -11,7 +11,10 @@ from authcodes.imports import commit
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
-from authcodes.printing.selection import longest_of
+from authcodes.printing import checks
+from authcodes.printing.qr import encoder
+from authcodes.printing.request import PrintRequest
+from authcodes.printing.selection import densest_codes_of, of_range
 from authcodes.recalls import recalls
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
@@ -206,7 +209,19 @@ def test_all_codes_or_one_are_a_range_and_nothing_between(brand):
     for first, last in [("K7F3", "M2XW"), ("1", "3"), ("K7F4", "K7F4")]:
         with pytest.raises(BatchRejected, match="have no numbers"):
             ranges.resolve_range(batch=batch, first=first, last=last)
-    assert longest_of(batch).payload == "https://old.example/long/payload"
+
+
+def test_a_print_is_checked_with_the_densest_symbol(brand):
+    """38 digits take fewer modules than the 30 characters of an address."""
+    digits, address = "9" * 38, "https://old.example/abcdefghij"
+    upload = uploaded(brand, f"A-1,{digits},,", f"A-2,{address},,", "A-3,https://old.example/a,,", "A-4,12,,")
+    committed(upload)
+
+    codes = densest_codes_of(upload.batch)
+
+    assert {code.payload for code in codes} == {digits, address}
+    assert encoder.side(address) > encoder.side(digits)
+    assert checks.densest_of(of_range(ranges.full_range(upload.batch)), PrintRequest()).payload == address
 
 
 def test_some_codes_of_such_a_batch_are_switched_off_with_their_history(brand):

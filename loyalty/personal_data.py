@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Q
 
 from brands.models.people import User
 from core.json_values import iso
@@ -87,9 +87,9 @@ def export_wallets(user_id: int, brand_id: int) -> list[dict[str, Any]]:
             "serial": str(each.serial),
             "state": each.state,
             "created_at": iso(each.created_at),
-            "devices": each.device_count,
+            "devices": each.devices.count(),
         }
-        for each in wallet_passes.annotate(device_count=Count("devices"))
+        for each in wallet_passes
     ]
 
 

@@ -11,7 +11,6 @@ import qrcode
 from django.db import IntegrityError, transaction
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 from django.views.decorators.debug import sensitive_variables
 from qrcode.image.svg import SvgPathImage
 
@@ -63,9 +62,7 @@ def add_app(*, user: User, seed: str, code: str, at: datetime) -> Factor:
         raise Invalid(_("This code is wrong or has expired. Enter the code that the app shows now."))
     try:
         with transaction.atomic():
-            return Factor.objects.create(
-                user=user, kind=Factor.Kind.TOTP, name=gettext_noop("Authenticator app"), secret=seed, last_counter=step
-            )
+            return Factor.objects.create(user=user, kind=Factor.Kind.TOTP, secret=seed, last_counter=step)
     except IntegrityError:
         raise Invalid(_("You already have an authenticator app. Remove it first.")) from None
 
@@ -77,7 +74,7 @@ def add_passkey(*, user: User, name: str, credential: str, counter: int) -> Fact
     return Factor.objects.create(
         user=user,
         kind=Factor.Kind.PASSKEY,
-        name=name[:60] or gettext_noop("Passkey"),
+        name=name[:60],
         secret=credential,
         last_counter=counter,
     )

@@ -1,6 +1,7 @@
 """Models of staff sign-in: settings, second factors, recovery codes, sessions, invitations, queued mails."""
 
 from datetime import datetime
+from typing import Self
 
 from django.db import models
 from django.db.models.functions import Lower

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext as _
 
 from brands.models.people import User
 from brands.staff_login.models import StaffSession
@@ -20,6 +20,7 @@ KEY = "staff"  # in the session: data of the login that started it
 SEEN_EVERY = timedelta(minutes=5)
 SYSTEMS = {"iPhone": "iPhone", "iPad": "iPad", "Android": "Android", "Windows": "Windows", "Mac OS X": "macOS"}
 BROWSERS = {"Edg/": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "Chrome/": "Chrome", "Safari/": "Safari"}
+UNKNOWN_BROWSER = "Unknown browser"
 
 
 def user_of(request: HttpRequest) -> User | AnonymousUser:
@@ -60,13 +61,21 @@ def begin(request: HttpRequest, *, user: User, brand_id: int | None, at: datetim
 
 
 def device_of(user_agent: str) -> str:
-    """Browser and system by name. A user agent with neither is shown as it is, shortened."""
+    """Browser and system by name, in English. A user agent with neither is returned as it is, shortened."""
     browser = next((name for mark, name in BROWSERS.items() if mark in user_agent), "")
     system = next((name for mark, name in SYSTEMS.items() if mark in user_agent), "")
     system = system or ("Linux" if "Linux" in user_agent else "")
     if browser and system:
-        return gettext_noop("%(browser)s on %(system)s") % {"browser": browser, "system": system}
-    return "".join(letter for letter in user_agent[:120] if letter.isprintable()) or gettext_noop("Unknown browser")
+        return f"{browser} on {system}"
+    return "".join(letter for letter in user_agent[:120] if letter.isprintable()) or UNKNOWN_BROWSER
+
+
+def device_name(device: str) -> str:
+    """What `device_of` returned for a session, in the reader's language."""
+    browser, _separator, system = device.partition(" on ")
+    if browser in BROWSERS.values() and system in {*SYSTEMS.values(), "Linux"}:
+        return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}
+    return _("Unknown browser") if device == UNKNOWN_BROWSER else device
 
 
 def seen(request: HttpRequest, *, at: datetime) -> None:

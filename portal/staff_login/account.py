@@ -67,9 +67,9 @@ def own_account(request: HttpRequest) -> HttpResponse:
         "account",
         title=_("Your login"),
         factors=list(Factor.objects.filter(user=user)),
-        codes_left=factors.recovery_codes_left(user),
-        required=policy.requires_second_factor(user),
-        sessions=sessions.listed(user, at=now),
+        recovery_codes_left=factors.recovery_codes_left(user),
+        second_factor_required=policy.requires_second_factor(user),
+        sessions=[(each, sessions.device_name(each.device)) for each in sessions.listed(user, at=now)],
         session_key=request.session.session_key,
     )
 

@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='factors', to=settings.AUTH_USER_MODEL)),
                 ('kind', models.CharField(choices=[('totp', 'Authenticator app'), ('passkey', 'Passkey or security key')], max_length=10)),
-                ('name', models.CharField(max_length=60)),
+                ('name', models.CharField(blank=True, max_length=60)),
                 ('secret', core.encryption.EncryptedTextField(help_text="An app's seed in base32, a passkey's credential data in base64.")),
                 ('last_counter', models.BigIntegerField(default=-1, help_text="The time step of the last code, or a passkey's signature counter.", verbose_name='last counter')),
                 ('created_at', core.moments.MomentField(default=django.utils.timezone.now, editable=False)),

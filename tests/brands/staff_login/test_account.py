@@ -142,6 +142,18 @@ def test_sessions_are_listed_and_one_is_ended(colleague, inside):
     assert (is_in(inside), is_in(other)) == (True, False)
 
 
+def test_only_our_own_words_are_translated(colleague, inside):
+    """A passkey may be called as a button is, and a browser may send any name."""
+    give_password(Client(HTTP_USER_AGENT="Remove"), colleague)
+    Factor.objects.create(user=colleague, kind=Factor.Kind.PASSKEY, name="Remove", secret="x")
+    inside.post("/admin/language/", {"language": "de"})
+
+    page = inside.get(ACCOUNT).content.decode()
+
+    assert page.count(">Remove</strong>") == 2
+    assert "Chrome unter Linux" in page
+
+
 def test_all_other_sessions_end_at_once(colleague, inside):
     others = [Client(), Client()]
     for other in others:

@@ -46,7 +46,7 @@ def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
     window.wait_for_text("Each code logs you in once")
     window.link("I have saved them").click()
     window.goto("account/")
-    window.wait_for_text("My laptop", "Where you are logged in")
+    window.wait_for_text("My laptop", "Active sessions")
 
     window.context.clear_cookies()
     give_password(window)

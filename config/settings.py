@@ -94,7 +94,7 @@ MIDDLEWARE = [
     "brands.staff_login.session_middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "core.api.exception_handler.DatabaseErrors",
-    "brands.access.key_calls.KeyCallsLog",
+    "brands.access.key_calls.KeyCallsMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

@@ -13,11 +13,11 @@ from django.utils.timezone import get_current_timezone
 
 from core.redis.client import ask, command, run
 
-CALLS = 100
-SECONDS = 30 * 24 * 3600
+MAX_CALLS = 100
+RETENTION_SECONDS = 30 * 24 * 3600  # after the latest call
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 # KEYS[1]: the list of a key. ARGV: a call, how many to keep, and for how many seconds.
-ADD = """
+PUSH = """
 redis.call('lpush', KEYS[1], ARGV[1])
 redis.call('ltrim', KEYS[1], 0, ARGV[2] - 1)
 redis.call('expire', KEYS[1], ARGV[3])
@@ -35,7 +35,7 @@ class KeyCall:
     request_id: str
 
 
-class KeyCallsLog:
+class KeyCallsMiddleware:
     """Middleware: records each call with a hub key. While Redis is away nothing is recorded and no call waits."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -45,20 +45,20 @@ class KeyCallsLog:
         response = self.get_response(request)
         key_id = getattr(request, "hub_key_id", None)
         if key_id is not None:
-            note(key_id, request, response.status_code)
+            record(key_id, request, response.status_code)
         return response
 
 
-def note(key_id: int, request: HttpRequest, status: int) -> None:
+def record(key_id: int, request: HttpRequest, status: int) -> None:
     route = request.resolver_match.route if request.resolver_match else ""
     path = "/" + PARAMETER.sub(r"{\1}", route)
     call = json.dumps([time(), request.method, path, status, getattr(request, "request_id", "")])
-    ask(lambda: run(ADD, [list_of(key_id)], (call, CALLS, SECONDS)))
+    ask(lambda: run(PUSH, [redis_key(key_id)], (call, MAX_CALLS, RETENTION_SECONDS)))
 
 
 def latest(key_id: int) -> list[KeyCall] | None:
     """The key's latest calls, the last one first. None while Redis does not answer."""
-    result = ask(lambda: cast("list[bytes]", command("LRANGE", list_of(key_id), 0, CALLS - 1)))
+    result = ask(lambda: cast("list[bytes]", command("LRANGE", redis_key(key_id), 0, MAX_CALLS - 1)))
     return None if result is None else [_call(json.loads(each)) for each in result]
 
 
@@ -68,5 +68,5 @@ def _call(stored: list[object]) -> KeyCall:
     return KeyCall(moment, str(method), str(path), cast("int", status), str(request_id))
 
 
-def list_of(key_id: int) -> str:
+def redis_key(key_id: int) -> str:
     return f"key-calls:{key_id}"

@@ -161,12 +161,13 @@ def caller_of(request: Request | HttpRequest, *, counted_as: str = "") -> api_ke
     if raw is None:
         return None
     caller = api_keys.find(raw, at=timezone.now())
+    if caller.is_hub:
+        http_request: Any = getattr(request, "_request", request)
+        http_request.hub_key_id = caller.key_id  # for the log of its calls, rejected ones too
     if caller.networks and not caller.may_call_from(client_address.exact_address(request.META)):
         raise ApiKeyInvalid(_("This key may not be used from this network."))
     if caller.is_hub:
         languages.use_english()
-        http_request: Any = getattr(request, "_request", request)
-        http_request.hub_key_id = caller.key_id  # for the log of its calls
         rate_limits.hit_brand(caller.brand_id, counted_as=counted_as)
     else:
         languages.concern(brand_id=caller.brand_id)

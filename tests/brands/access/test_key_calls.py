@@ -1,0 +1,70 @@
+"""The latest calls with a hub key, as its page lists them."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import redis
+from django.utils import timezone
+
+from brands.access import key_calls
+from brands.identity import api_keys
+from core.redis.client import outage
+from tests.support import factories
+
+
+def make_key(brand, kind="hub", **fields):
+    return api_keys.create(brand=brand, kind=kind, name="Shop", at=timezone.now(), **fields)
+
+
+def test_latest_calls_of_a_hub_key_are_noted(api):
+    key, text = make_key(api.brand, scopes=["read"])
+    code = factories.code(api.brand)
+    hub = api.having(api_key=text)
+
+    hub.get(f"/api/v1/auth-codes/{code}/scans")
+    refused = hub.post("members", {"user_id": 1})
+
+    last, first = key_calls.latest(key.pk)
+    assert (first.method, first.path, first.status) == ("GET", "/api/v1/auth-codes/{code}/scans", 200)
+    assert (last.path, last.status, last.request_id) == ("/api/v1/members", 403, refused["X-Request-ID"])
+    assert abs(timezone.now() - last.at) < timedelta(minutes=1)
+
+
+def test_a_call_from_a_network_that_is_not_allowed_is_noted_too(api):
+    """Its owner looks for it there."""
+    key, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
+
+    replace(api, address="198.51.100.7").having(api_key=text).get("brand/levels")
+
+    [call] = key_calls.latest(key.pk)
+    assert (call.path, call.status) == ("/api/v1/brand/levels", 401)
+
+
+def test_so_many_calls_are_kept(api, monkeypatch):
+    monkeypatch.setattr(key_calls, "MAX_CALLS", 3)
+    key, text = make_key(api.brand, scopes=["read"])
+    for _ in range(5):
+        api.having(api_key=text).get("brand/levels")
+
+    assert len(key_calls.latest(key.pk)) == 3
+
+
+def test_calls_with_app_keys_and_unknown_keys_are_not_noted(api):
+    key, text = make_key(api.brand, "app")
+    api.having(api_key=text).get("brand/levels")
+
+    assert key_calls.latest(key.pk) == []
+
+
+def test_calls_are_answered_while_redis_is_away(api, monkeypatch):
+    key, text = make_key(api.brand, scopes=["read"])
+    monkeypatch.setattr(key_calls, "run", unreachable)
+    monkeypatch.setattr(key_calls, "command", unreachable)
+
+    assert api.having(api_key=text).get("brand/levels").status_code == 200
+    assert key_calls.latest(key.pk) is None
+    outage.__init__()
+
+
+def unreachable(*_arguments):
+    raise redis.ConnectionError

@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
-from authcodes.admin.codes.timeline import CodeTimeline
+from authcodes.admin.codes.actions import CodeActionsAdmin, summary_of
+from authcodes.admin.codes.timeline import timeline_of
 from authcodes.admin.filters import (
     STATES,
     AssignedFilter,
@@ -66,7 +67,7 @@ COUNTED_BY = {
 
 
 @admin.register(AuthCode)
-class AuthCodeAdmin(CodeTimeline):
+class AuthCodeAdmin(CodeActionsAdmin):
     role_permissions: ClassVar = {
         "owner": "view change act",
         "manager": "view change act",
@@ -75,6 +76,8 @@ class AuthCodeAdmin(CodeTimeline):
     }
     sidebar = SidebarEntry(PRODUCTS_AND_CODES, 3, "qr_code_2")
     opens_in_drawer = True
+    change_form_outer_before_template = "admin/authcodes/code/summary.html"
+    change_form_outer_after_template = "admin/authcodes/code/timeline.html"
     list_display = ("code", "status", "product", "batch", "scan_count", "first_scan_at", "first_place")
     list_filter = (
         StatusFilter,
@@ -112,7 +115,6 @@ class AuthCodeAdmin(CodeTimeline):
         "created_at",
         "deactivated_at",
     )
-    actions = ("deactivate", "reactivate")
 
     class Media:
         js = (SCRIPT,)
@@ -132,6 +134,14 @@ class AuthCodeAdmin(CodeTimeline):
             query = f"?{request.GET.urlencode()}" if request.GET else ""
             link = reverse("admin:authcodes_printrun_codes") + query
         return super().changelist_view(request, {"print_address": link, **(extra_context or {})})
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        code = self.get_object(request, object_id)
+        scan_admin = self.admin_site.get_model_admin(Scan)
+        page_context = {"code_summary": summary_of(request, code), "timeline": timeline_of(request, code, scan_admin)}
+        return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def known_count(self, request: HttpRequest, changes: CountedChangeList) -> Count | None:
         """Sum the code counts of batches: exact, while planner estimates of young tables are not."""

@@ -53,7 +53,7 @@ def test_scans_and_changes_stand_in_one_line_newest_first(client, owner, custome
         expected_text in shown
         for expected_text in (customer.email, "Pune, Maharashtra", "10 points", "stolen", owner.email)
     )
-    assert (answer.context["timeline"]["scans"], answer.context["timeline"]["points"]) == (2, "10")
+    assert (answer.context["timeline"]["scan_count"], answer.context["timeline"]["points"]) == (2, "10")
 
 
 @pytest.mark.parametrize(("count", "is_cut"), [(28, False), (31, True)])
@@ -145,7 +145,7 @@ def test_of_an_import_with_many_gaps_one_line_says_how_many(client, brand, owner
 
 def test_page_offers_what_the_code_may_become(client, code):
     def offered():
-        return {action["address"] for action in page(client, code).context["code_summary"]["actions"]}
+        return {action["url"] for action in page(client, code).context["code_summary"]["actions"]}
 
     assign = address("authcodes.authcode", "assign") + "?codes=AB-0003"
     assert offered() == {assign, address("authcodes.authcode", "deactivate", code.pk)}
@@ -198,7 +198,7 @@ def test_page_costs_the_same_however_long_the_life(client, code, many):
 
     assert len(queries) == 14
     timeline = answer.context["timeline"]
-    assert (len(timeline["entries"]), timeline["scans"], timeline["is_cut"]) == (min(many + 1, 30), many, many > 30)
+    assert (len(timeline["entries"]), timeline["scan_count"], timeline["is_cut"]) == (min(many + 1, 30), many, many > 30)
 
 
 def test_editing_a_code_is_told(client, owner, code):

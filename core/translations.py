@@ -48,7 +48,7 @@ class TranslationsField(JSONField):
             raise ValidationError(_("Write texts by language and field."))
         for language, texts in value.items():
             if language not in TRANSLATION_LANGUAGES:
-                raise ValidationError(_("%(language)s is not a language of ours."), params={"language": language})
+                raise ValidationError(_("%(language)s is not a supported language."), params={"language": language})
             for name, text in texts.items():
                 self._check(name, text)
 

@@ -86,7 +86,7 @@ class Job(models.Model):
         default="",
         db_default="",
         editable=False,
-        help_text=_("Of the person who started it, and so of its messages. English if empty."),
+        help_text=_("The language of the person who started the job, and so of its messages. English if empty."),
     )
     attempts = models.PositiveIntegerField(default=0)
     interruptions = models.PositiveIntegerField(
@@ -107,7 +107,7 @@ class Job(models.Model):
         blank=True,
         related_name="+",
         verbose_name=_("customer"),
-        help_text=_("Whose data it exports."),
+        help_text=_("The customer whose data the job exports."),
         db_index=False,
     )
     created_by = models.ForeignKey(
@@ -255,7 +255,10 @@ class ReportSchedule(models.Model):
     is_paused = models.BooleanField(_("paused"), default=False, help_text=_("No report is sent until you untick this."))
     next_at = MomentField(_("next report"), editable=False)
     time_zone = models.CharField(
-        _("time zone"), max_length=64, editable=False, help_text=_("The brand's, when the next report was planned.")
+        _("time zone"),
+        max_length=64,
+        editable=False,
+        help_text=_("The brand's time zone when the next report was planned."),
     )
     job = models.ForeignKey(
         Job, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("last job")
@@ -264,7 +267,10 @@ class ReportSchedule(models.Model):
         _("running"), default=False, editable=False, help_text=_("The end of its job was not reported yet.")
     )
     failures = models.PositiveSmallIntegerField(
-        _("failures"), default=0, editable=False, help_text=_("In a row; the third one pauses the schedule.")
+        _("failures"),
+        default=0,
+        editable=False,
+        help_text=_("Consecutive failures. The third one pauses the schedule."),
     )
     last_error = models.CharField(_("last error"), max_length=500, blank=True, editable=False)
     last_run_at = MomentField(_("last report"), null=True, editable=False)

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 SILENCE = timedelta(seconds=8)
 ATTEMPTS = 5
 QUOTA = BrandQuota.Resource.JOBS
-ABANDONED = gettext_noop("Given up: its worker ended several times without a word.")
+ABANDONED = gettext_noop("Given up: the job's worker ended several times without a message.")
 
 
 def start(

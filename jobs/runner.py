@@ -32,7 +32,7 @@ FILE_LASTS = timedelta(days=7)
 BEAT = timedelta(seconds=2)  # between signs of life, while the handler reports nothing
 MAX_INTERRUPTIONS = 20  # more are caused by the job itself: a statement that crashes the database server
 CANCELLED = gettext_noop("Cancelled.")
-ABANDONED = gettext_noop("Given up: the database went away several times during it.")
+ABANDONED = gettext_noop("Given up: the database became unavailable several times during the job.")
 
 # A handler reports between its steps. One that reports nothing for this long counts as hanging.
 MAX_STEP = timedelta(hours=1)

@@ -104,7 +104,7 @@ class ImportAdmin(LiveAdmin):
                     ("campaign", "after_campaign"),
                 ),
                 "description": gettext_lazy(
-                    "Only for a file of codes that another company printed: they become a batch of this name."
+                    "Only for a file of codes that another company printed. The codes become a batch with this name."
                 ),
             },
         ),
@@ -131,7 +131,9 @@ class ImportAdmin(LiveAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj is None:
-            help_texts = {"product": _("The product of the codes. Not for ranges, whose rows name it.")}
+            help_texts = {
+                "product": _("The product of the codes. Not used for ranges, because each row names its product.")
+            }
             options |= {"form": UploadForm, "help_texts": help_texts}
         form: Any = super().get_form(request, obj, change, **options)
         form.request = request

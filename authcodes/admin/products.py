@@ -127,7 +127,10 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
         return super().render_change_form(request, context, *args, **options)
 
     @action(
-        description=gettext_lazy("Save and make codes"), url_path="codes", icon="qr_code_2", permissions=["make_codes"]
+        description=gettext_lazy("Save and generate codes"),
+        url_path="codes",
+        icon="qr_code_2",
+        permissions=["make_codes"],
     )
     def make_codes(self, _request: HttpRequest, _obj: Product) -> None:
         """The product is already saved; the response leads to the batch wizard."""
@@ -153,7 +156,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
         """Redirect to the batch wizard if the user pressed that button."""
         if MAKE_CODES not in request.POST or not self.has_make_codes_permission(request):
             return None
-        self.message_user(request, _("%(product)s is saved. Now make its codes.") % {"product": product})
+        self.message_user(request, _("%(product)s is saved. Now generate its codes.") % {"product": product})
         return redirect(f"{reverse('admin:authcodes_batchrange_add')}?product={product.pk}")
 
     def get_search_results(

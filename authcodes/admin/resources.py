@@ -49,13 +49,13 @@ class ProductResource(CeilingResource):
         "active": "yes",
     }
     notes: ClassVar = {
-        "sku": _("Required. Finds the product to change; a SKU that the brand does not have yet makes a new one."),
-        "title": _("Required of new products."),
+        "sku": _("Required. Finds the product to change; a SKU that the brand does not have yet creates a new one."),
+        "title": _("Required for new products."),
         "gtin": _("8, 12, 13 or 14 digits."),
         "retail_price": _("Such as 89.90."),
         "points_per_scan": _("A whole number. Leave empty to use the level's points."),
-        "category": _("What earning rules call the product, such as Jackets."),
-        "tags": _("Words that earning rules ask for, separated by commas."),
+        "category": _("The category that earning rules use, such as Jackets."),
+        "tags": _("Tags that earning rules check, separated by commas."),
         "active": _("yes or no: whether it is sold."),
     }
 
@@ -79,7 +79,7 @@ class PrinterResource(TenantResource):
         "scale": "1.005",
     }
     notes: ClassVar = {
-        "name": _("Required. Finds the printer to change; a new name makes a new printer."),
+        "name": _("Required. Finds the printer to change; a new name creates a new printer."),
         "offset_x": _("Shift to the right, in mm. Negative values shift to the left."),
         "offset_y": _("Shift down, in mm. Negative values shift up."),
         "scale": _("1 means no correction."),

@@ -31,8 +31,8 @@ MEANINGS = {
     Reason.RECALLED: _("The code is genuine, but it had been recalled, so the scan earned no points."),
     Reason.UNKNOWN: _("There is no such code: it was mistyped or made up."),
     Reason.BAD_TAG: _(
-        "The code exists, but its secret tag was missing or wrong: it was not read completely, or somebody guessed "
-        "the code."
+        "The code exists, but its secret tag was missing or wrong: the code was not read completely, or somebody "
+        "guessed it."
     ),
     Reason.OTHER_BRAND: _("The code exists, but it was scanned in the app or on the scan page of another brand."),
     Reason.EXPIRED: _("The code is genuine, but the expiration date of its batch had passed."),
@@ -46,8 +46,8 @@ AGAIN = _(
 )
 CLAIMED = _("The scan page said that the product is genuine and that the customer already has its points.")
 NOT_RECOGNISED = _(
-    "The scan page said only that the code was not recognised, what to check, and whom to ask. The reason is shown to "
-    "staff alone."
+    "The scan page said only that the code was not recognised, and showed what to check and whom to ask. Only staff "
+    "see the reason."
 )
 TEST = _("The scan page said that this is a test code, not a product.")
 WARNINGS = {
@@ -98,7 +98,7 @@ def recalls_of(site: Any, request: HttpRequest, scan: Scan) -> Iterator[tuple[st
         withdrawn = withdrawn_recall(site.get_model_admin(WithdrawnRecall), request, scan)
         if withdrawn:
             address = reverse("admin:authcodes_withdrawnrecall_change", args=[withdrawn.pk])
-            yield gettext("Recall, withdrawn since"), str(withdrawn), address
+            yield gettext("Recall (now withdrawn)"), str(withdrawn), address
     if current and site.get_model_admin(Recall).has_view_permission(request, current):
         label = gettext("Recalled since this scan") if is_later else gettext("Recall")
         yield label, str(current), reverse("admin:authcodes_recall_change", args=[current.pk])

@@ -124,7 +124,7 @@ def objections(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> 
 def _complaints(brand: Brand, batch_settings: BatchSettings, at: datetime) -> Iterable[tuple[str, bool, str]]:
     yield "range_name", not batch_settings.range_name.strip(), _("Enter a name for the range.")
     taken = BatchRange.objects.filter(brand=brand, range_name=batch_settings.range_name).exists()
-    yield "range_name", taken, _("This brand already has a range of this name.")
+    yield "range_name", taken, _("This brand already has a range with this name. Choose a different name.")
     possible = 1 <= batch_settings.quantity <= MAX_CODES
     yield "quantity", not possible, _("The quantity must be between 1 and %(most)s.") % {"most": grouped(MAX_CODES)}
     yield "prefix", not prefixes.PREFIX.fullmatch(batch_settings.prefix), str(prefixes.INVALID_PREFIX)
@@ -135,10 +135,10 @@ def _complaints(brand: Brand, batch_settings: BatchSettings, at: datetime) -> It
     too_long = len(batch_settings.prefix) + batch_settings.number_width > MAX_CODE_LENGTH
     yield "prefix", too_long, _("A code has at most %(most)d characters.") % {"most": MAX_CODE_LENGTH}
     limit_too_low = batch_settings.scan_limit is not None and batch_settings.scan_limit < 1
-    yield "scan_limit", limit_too_low, _("Enter 1 or more, or leave it empty.")
+    yield "scan_limit", limit_too_low, _("Enter 1 or more, or leave the field empty.")
     today = at.astimezone(brand.zone).date()
     past = batch_settings.expiration_date is not None and batch_settings.expiration_date < today
-    yield "expiration_date", past, _("The expiration date is in the past.")
+    yield "expiration_date", past, _("The expiration date is in the past. Enter today or later.")
     foreign_product = batch_settings.product is not None and batch_settings.product.brand_id != brand.pk
     yield "product", foreign_product, _("This brand has no such product.")
     unsold = batch_settings.product is not None and not batch_settings.product.is_active
@@ -176,7 +176,7 @@ def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
     same_length = printed.annotate(length=Length("code")).filter(length=len(numbering.first_code))
     for code in same_length.order_by("code")[:1]:
         what = _("The code %(code)s was printed elsewhere and is in use.") % {"code": code}
-        yield f"{what} {_('Change prefix or starting number.')}"
+        yield f"{what} {_('Change the prefix or the starting number.')}"
     near = BatchRange.objects.filter(
         brand=brand, printed_elsewhere=False, first_code__lte=numbering.last_code, last_code__gte=numbering.first_code
     )
@@ -185,7 +185,7 @@ def overlaps(numbering: Numbering, brand: Brand) -> Iterator[str]:
         if both:
             values = {"first": both[0], "last": both[1], "range": batch.range_name}
             what = _("The codes %(first)s to %(last)s overlap with the range %(range)s.") % values
-            yield f"{what} {_('Change prefix or starting number.')}"
+            yield f"{what} {_('Change the prefix or the starting number.')}"
 
 
 def generate(*, batch_id: int, at: datetime, progress: Callable[[int, int], None] | None = None) -> int:
@@ -253,7 +253,9 @@ GENERATION = JobKind(
     name="generate",
     label=gettext_lazy("Generate codes"),
     run=run_generation,
-    on_cancel=gettext_lazy("Codes generated so far stay valid. The batch's page can generate the missing ones later."),
+    on_cancel=gettext_lazy(
+        "Codes generated so far stay valid. You can generate the missing ones later on the batch's page."
+    ),
     related_rows=batches_of,
 )
 

@@ -34,7 +34,7 @@ RANGE_IS_TAKEN = "SELECT range_is_taken(%s, %s, %s, %s)"
 
 INVALID_PREFIX = gettext_lazy("A prefix has at most 32 letters, digits, - or _.")
 PREFIX_TAKEN = gettext_lazy("This prefix is taken. Choose another one.")
-CODES_TAKEN = gettext_lazy("Some of these codes are taken. Change prefix or starting number.")
+CODES_TAKEN = gettext_lazy("Some of these codes are taken. Change the prefix or the starting number.")
 
 MAX_SUGGESTED = 500
 

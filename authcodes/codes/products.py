@@ -40,7 +40,7 @@ def check_points(product: Product) -> None:
     """Raises Invalid for points above the brand's ceiling: those need a second person."""
     most = product.brand.max_points_per_scan
     if (product.redeem_point_value or 0) > most:
-        message = _("At most %(most)s points per scan. More needs a second person's approval in the portal.")
+        message = _("At most %(most)s points per scan. Higher values need a second person's approval in the portal.")
         raise Invalid(message % {"most": grouped(most)}, details={"field": "points_per_scan"})
 
 

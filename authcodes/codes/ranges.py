@@ -96,8 +96,8 @@ def _whole(batch: BatchRange, first: str, last: str) -> CodeRange:
     if first == last and codes.codes.exists():
         return CodeRange(batch, first, last, 1)
     message = _(
-        "The codes of this batch were printed elsewhere and have no numbers. Choose all of them, from %(first)s to "
-        "%(last)s, one of them, or use a list."
+        "The codes of this batch were printed elsewhere and have no numbers. Choose all codes (%(first)s to "
+        "%(last)s) or a single code, or use a list."
     )
     details = {"first": batch.first_code, "last": batch.last_code}
     raise BatchRejected(message % details, details={"field": "first"})

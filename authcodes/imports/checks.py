@@ -55,7 +55,7 @@ NO_RANGES = gettext_noop("The codes of this batch were printed elsewhere and hav
 # For codes printed elsewhere. Nobody learns whether another brand has a code, could have it, or has its payload.
 NOT_USABLE = gettext_noop("This code or its payload cannot be used.")
 OWN_CODE = gettext_noop("The brand already has this code or payload.")
-PAYLOAD_TWICE = gettext_noop("This payload is already on line %(line)d, or says the code of that line.")
+PAYLOAD_TWICE = gettext_noop("This payload is already on line %(line)d, or contains the code of that line.")
 PRINTED_CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -88,7 +88,7 @@ def wrong_header(kind: str, header: list[str]) -> str:
         return ""
     for other, columns in COLUMNS.items():
         if other != kind and actual in (columns, [*columns, ERROR_COLUMN]):
-            message = _('this is the header of the other kind. Choose the kind "%(kind)s" and upload the file again.')
+            message = _('this is the header of another kind. Choose the kind "%(kind)s" and upload the file again.')
             return f"{FORMAT}: {message % {'kind': Import.Kind(other).label}}"
     twice = sorted({name for name in actual if name and actual.count(name) > 1})
     extra = [name or _("(without a name)") for name in dict.fromkeys(actual) if name not in [*expected, ERROR_COLUMN]]
@@ -130,7 +130,7 @@ def _understand_printed(row: ParsedRow, code: str, payload: str, location: str, 
         row.complain("auth_code", NO_CELL)
     elif not PRINTED_CODE.fullmatch(row.code):
         message = gettext_noop(
-            "A code has at most %(most)d letters, digits, - or _. Put what is printed into the column payload."
+            "A code has at most %(most)d letters, digits, - or _. Enter the printed content in the column payload."
         )
         row.complain("auth_code", message, most=MAX_CODE_LENGTH)
     row.code = row.code[:MAX_CODE_LENGTH]
@@ -138,7 +138,7 @@ def _understand_printed(row: ParsedRow, code: str, payload: str, location: str, 
     row.notes = notes.strip()
     text = payload.strip() or row.code
     if len(text) > MAX_INPUT_LENGTH or not text.isprintable():
-        message = gettext_noop("A payload has at most %(most)d characters that can be printed.")
+        message = gettext_noop("A payload has at most %(most)d characters, and all must be printable.")
         row.complain("payload", message, most=MAX_INPUT_LENGTH)
         return
     reading = read(text)

@@ -58,7 +58,7 @@ def commit(*, upload: Import, skip_bad: bool, by: User) -> Job:
 
 def _why_not_committed(upload: Import) -> str:
     if upload.status == Import.Status.CHECKED:
-        return _("Nothing was imported: no row is without errors.")
+        return _("Nothing was imported: every row has errors.")
     message = _("Import not committed. Its status is: %(status)s")
     return message % {"status": upload.get_status_display()}
 
@@ -146,7 +146,9 @@ def undo(*, upload: Import, by: User, at: datetime) -> Job:
     with transaction.atomic():
         recent = Q(status=Import.Status.COMMITTED, committed_at__gt=at - timedelta(hours=UNDO_HOURS))
         if not Import.objects.filter(recent, pk=upload.pk).update(status=Import.Status.UNDOING):
-            message = _("Only a committed import can be undone, within %(hours)d hours.") % {"hours": UNDO_HOURS}
+            message = _("Only a committed import can be undone, and only within %(hours)d hours.") % {
+                "hours": UNDO_HOURS
+            }
             raise ImportRejected(message)
         upload.refresh_from_db()
         return start(upload, UNDO.name, gettext_noop("Undo %(file)s") % {"file": upload.file_name}, by)

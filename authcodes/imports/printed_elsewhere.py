@@ -82,8 +82,8 @@ def check_not_usable(upload: Import) -> None:
         raise CodesNotUsable(_("Too many files with codes that cannot be used. Try again later.")) from limited
     if rows > MAX_NOT_USABLE:
         message = _(
-            "More than %(most)d of these codes or payloads cannot be used. Check the file; if these labels are yours, "
-            "ask whoever operates this service."
+            "More than %(most)d of these codes or payloads cannot be used. Check the file. If these labels are "
+            "yours, ask the operator of this service."
         )
         raise CodesNotUsable(message % {"most": MAX_NOT_USABLE})
     note_not_usable(upload)
@@ -139,7 +139,7 @@ def bring_in(*, upload: Import, by: User | None) -> int:
 
 
 def conflict() -> str:
-    return _("Nothing was imported: some of these codes cannot be used any more. The preview shows them.")
+    return _("Nothing was imported: some of these codes can no longer be used. The preview shows them.")
 
 
 def take_out(*, upload: Import, by: User | None, at: datetime) -> int:

@@ -22,7 +22,7 @@ class Recall(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="recalls", verbose_name=_("brand"))
     recall_id = models.CharField(
-        _("recall id"), max_length=64, help_text=_("The number customers and authorities know it by.")
+        _("recall number"), max_length=64, help_text=_("The number by which customers and authorities know the recall.")
     )
     contact = models.CharField(
         _("contact"), max_length=200, help_text=_("Phone, e-mail or page for affected customers.")
@@ -89,7 +89,7 @@ class BatchRange(models.Model):
         _("points per scan"),
         null=True,
         blank=True,
-        help_text=_("Leave empty for the product's points, else the member level's, else 1 point."),
+        help_text=_("Leave empty to use the product's points, else the member level's, else 1 point."),
     )
     scan_limit = models.PositiveIntegerField(
         _("scan limit"),
@@ -97,7 +97,7 @@ class BatchRange(models.Model):
         blank=True,
         default=1,
         validators=[MinValueValidator(1)],
-        help_text=_("Leave empty for unlimited scans."),
+        help_text=_("Leave empty to allow unlimited scans."),
     )
     expiration_date = DayField(
         _("expiration date"), null=True, blank=True, help_text=_("The last day, in the brand's time zone.")
@@ -125,7 +125,10 @@ class BatchRange(models.Model):
         max_length=1,
         choices=ErrorCorrection.choices,
         default=ErrorCorrection.M,
-        help_text=_("How much of a QR code can be damaged and still scan. A higher level makes its modules smaller."),
+        help_text=_(
+            "How much of a QR code can be damaged without making it unreadable. A higher level makes the code's "
+            "modules smaller."
+        ),
     )
     first_code = models.CharField(_("first code"), max_length=64, db_collation="C", editable=False)
     last_code = models.CharField(_("last code"), max_length=64, db_collation="C", editable=False)

@@ -55,7 +55,7 @@ class AuthCode(models.Model):
         verbose_name=_("product"),
     )
     points_per_scan = models.PositiveIntegerField(
-        _("points per scan"), null=True, blank=True, help_text=_("Leave empty for the batch's points.")
+        _("points per scan"), null=True, blank=True, help_text=_("Leave empty to use the batch's points.")
     )
     scan_count = models.PositiveIntegerField(_("scan count"), default=0, editable=False)
     slots_returned = models.PositiveIntegerField(

@@ -46,7 +46,10 @@ class Import(models.Model):
         verbose_name=_("product"),
     )
     batch_settings = models.JSONField(
-        default=dict, db_default={}, editable=False, help_text=_("Of the batch that codes printed elsewhere become.")
+        default=dict,
+        db_default={},
+        editable=False,
+        help_text=_("Settings of the batch that codes printed elsewhere become."),
     )
     batch = models.OneToOneField(
         BatchRange,

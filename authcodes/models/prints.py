@@ -72,7 +72,9 @@ class PrintRun(models.Model):
     done_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("marked as done by")
     )
-    request_key = models.UUIDField(null=True, editable=False, help_text=_("Of the page that asked for it, once."))
+    request_key = models.UUIDField(
+        null=True, editable=False, help_text=_("One-time key of the page that requested the print run.")
+    )
 
     class Meta:
         verbose_name = _("print run")

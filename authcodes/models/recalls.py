@@ -67,7 +67,7 @@ class WithdrawnRecall(models.Model):
         Brand, on_delete=models.PROTECT, related_name="withdrawn_recalls", verbose_name=_("brand")
     )
     former_id = models.BigIntegerField(null=True, editable=False)  # null: withdrawn by an older release
-    recall_id = models.CharField(_("recall id"), max_length=64)
+    recall_id = models.CharField(_("recall number"), max_length=64)
     contact = models.CharField(_("contact"), max_length=200)
     message = models.TextField(_("message"), max_length=5000)
     translations = TranslationsField(of=("message",))

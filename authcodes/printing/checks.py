@@ -69,10 +69,13 @@ def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough:
     for code in _checked_codes(selection, thorough=thorough):
         label = label_of(code, print_request, hostname)
         if needed := design.coarse_enough_mm(label_design, label):
-            message = _("Too small for what it contains: at least %(needed)s mm, or a lower error correction.")
+            message = _(
+                "The QR code is too small for its content. Make it at least %(needed)s mm, or choose a lower "
+                "error correction."
+            )
             raise design.wrong("qr_width", message % {"needed": needed})
         if place.code_line(label).size < MIN_CODE_PT:
-            raise design.wrong("code_width", _("Too small to be read: make it wider and higher."))
+            raise design.wrong("code_width", _("The code is too small to read. Make it wider and higher."))
 
 
 def _check_gs1(selection: Selection, codes: AuthCodeQuerySet, *, thorough: bool) -> None:
@@ -111,7 +114,10 @@ def warnings(selection: Selection, print_request: PrintRequest, *, thorough: boo
     across = images.module_mm(symbol(sample, print_request.level_of(densest.batch)), print_request.image_mm)
     if across < images.MIN_MODULE_MM:
         values = {"across": f"{across:.3f}", "least": images.MIN_MODULE_MM}
-        message = _("A module would be %(across)s mm wide. Codes below %(least)s mm may not scan. Print them larger.")
+        message = _(
+            "A module would be %(across)s mm wide. Codes with modules narrower than %(least)s mm may not scan. "
+            "Print them larger."
+        )
         result.append(message % values)
     return result
 

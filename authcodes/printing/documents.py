@@ -44,8 +44,9 @@ class LibrariesMissing(DomainError):
     code = "UNAVAILABLE"
     status = 503
     default_message: ClassVar[Any] = gettext_lazy(
-        "Documents cannot be made here: the server lacks Pango. Whoever runs it installs libpango-1.0-0, "
-        "libpangoft2-1.0-0 and libharfbuzz-subset0, then restarts it. Label sheets and QR images need none of them."
+        "Documents cannot be created here: the server lacks Pango. The operator must install libpango-1.0-0, "
+        "libpangoft2-1.0-0 and libharfbuzz-subset0, then restart the server. Label sheets and QR images do not need "
+        "them."
     )
 
 

@@ -122,7 +122,7 @@ def _lock(brand: Brand) -> None:
 
 def _check_name(brand: Brand, name: str) -> None:
     if LabelLayout.objects.filter(brand=brand, name=name).exists():
-        message = _("This brand has another layout of this name. Choose a different name.")
+        message = _("This brand has another layout with this name. Choose a different name.")
         raise Invalid(message, details={"field": "layout_name"})
 
 

@@ -133,7 +133,7 @@ def started_with(brand: Brand, key: UUID) -> PrintRun | None:
 def mark_done(*, run: PrintRun, by: User, at: datetime) -> bool:
     """Mark a run as printed; False if it already is. Raises Invalid without a file."""
     if run.job.status != Job.Status.DONE:
-        raise Invalid(_("Its file is not finished, so there is nothing to print yet."))
+        raise Invalid(_("The file is not finished, so there is nothing to print yet."))
     return bool(PrintRun.objects.filter(pk=run.pk, done_at__isnull=True).update(done_at=at, done_by=by))
 
 

@@ -153,8 +153,8 @@ def joined(known: Part, added: Part) -> Part:
     both = of_range(batch=added.batch, first=first, last=last).parts[0]
     if both.codes > known.codes + added.codes:
         message = _(
-            "Of this batch, %(first)s … %(last)s are recalled. Codes that you add must follow these, end before them "
-            "or overlap with them, without a gap."
+            "Codes %(first)s … %(last)s of this batch are recalled. Codes that you add must overlap with these, or "
+            "come directly before or after them."
         )
         raise BatchRejected(message % {"first": known.first, "last": known.last}, details={"field": "first"})
     return both
@@ -187,7 +187,7 @@ def reject_other_products(scope: Scope, changed: Scope) -> None:
             Product.objects.filter(pk__in=new_products).order_by("title", "pk").values_list("title", flat=True)
         )
         message = _(
-            "Not a product of this recall: %(products)s. Customers who have been notified already would not "
-            "hear of it. Start another recall for other products."
+            "Not part of this recall: %(products)s. Customers who have already been notified would not learn about "
+            "other products. Start another recall for those."
         )
         raise BatchRejected(message % {"products": shortened(titles)}, details={"field": "batch"})

@@ -38,11 +38,11 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
         return
     message = gettext_noop("Failed logins today: %(count)d") % {"count": attempt.number}
     if attempt.is_last:
-        message = gettext_noop("Failed logins today: %(count)d; new devices wait until tomorrow") % {
+        message = gettext_noop("Failed logins today: %(count)d; new devices are blocked until tomorrow") % {
             "count": attempt.number
         }
     context = AuditContext(
-        None, at, request_id, reason=gettext_noop("At the portal") if brand is None else gettext_noop("Through the API")
+        None, at, request_id, reason=gettext_noop("In the portal") if brand is None else gettext_noop("Through the API")
     )
     audit_log.record(audit_context=context, action=message, rows=[AuditedChange(user, brand_id) for brand_id in brands])
     if attempt.is_last:

@@ -34,7 +34,7 @@ class AuditLogEntry(models.Model):
         _("changes"),
         default=dict,
         encoder=DjangoJSONEncoder,
-        help_text=_("Of each changed field the value before and after."),
+        help_text=_("The value of each changed field before and after."),
     )
     reason = models.TextField(_("reason"), blank=True)
     request_id = models.CharField(_("request id"), max_length=64, blank=True)

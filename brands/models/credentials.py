@@ -25,7 +25,7 @@ class ApiKey(models.Model):
         MEMBERS = "members", _("Members: find, enrol, change, block")
         POINTS = "points", _("Points: adjust balances")
         TILL = "till", _("Till: check and use reward codes")
-        CODES = "codes", _("Codes: generate, assign, switch off")
+        CODES = "codes", _("Codes: generate, assign, deactivate")
         ADMIN = "admin", _("Admin: products, rewards, recalls")
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys", verbose_name=_("brand"))
@@ -39,7 +39,7 @@ class ApiKey(models.Model):
         default=list,
         db_default=[],
         blank=True,
-        help_text=_("What a hub key may do. An app key has none."),
+        help_text=_("What a hub key may do. App keys have no scopes."),
     )
     networks = ArrayField(
         models.CharField(max_length=43),
@@ -54,7 +54,7 @@ class ApiKey(models.Model):
     expires_at = MomentField(_("expires at"), null=True, blank=True)
     revoked_at = MomentField(_("revoked at"), null=True, blank=True, editable=False)
     of_scan_page = models.BooleanField(
-        _("of the scan page"),
+        _("scan page key"),
         default=False,
         editable=False,
         help_text=_("Created for the scan page. If it is revoked, the scan page creates another."),

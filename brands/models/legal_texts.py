@@ -39,14 +39,16 @@ class LegalText(models.Model):
         _("version"),
         default=1,
         validators=[MinValueValidator(1)],
-        help_text=_("The same number for the same text in other languages. A higher number replaces the lower ones."),
+        help_text=_(
+            "Use the same number for the same text in other languages. A higher number replaces the lower ones."
+        ),
     )
     language = models.CharField(_("language"), max_length=2, choices=Language.choices, default=Language.ENGLISH)
     text = models.TextField(_("text"), max_length=MAX_LENGTH, help_text=_("Leave an empty line between paragraphs."))
     valid_from = MomentField(
         _("in force from"),
         default=timezone.now,
-        help_text=_("Customers are shown it from then on, and it can no longer be changed."),
+        help_text=_("From then on, customers see the text, and it can no longer be changed."),
     )
 
     class Meta:
@@ -57,7 +59,7 @@ class LegalText(models.Model):
             models.UniqueConstraint(
                 fields=["brand", "kind", "version", "language"],
                 name="legal_text_once",
-                violation_error_message=_("There is such a text already. Enter a higher version for a new one."),
+                violation_error_message=_("This text already exists. Enter a higher version for a new one."),
             ),
             models.CheckConstraint(
                 condition=models.Q(kind__in=["terms", "privacy", "consent"]), name="legal_text_kind_known"

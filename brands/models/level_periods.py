@@ -32,7 +32,7 @@ class LevelPeriodModel(models.Model):
         choices=LevelPeriod.choices,
         default=LevelPeriod.LIFETIME,
         db_default=LevelPeriod.LIFETIME.value,
-        help_text=_("By a period: a level ends, and needs the points of a period again."),
+        help_text=_("By a period: a level ends, and members must earn the points of a period again."),
     )
     level_period_months = models.PositiveSmallIntegerField(
         _("number of months"),
@@ -45,13 +45,16 @@ class LevelPeriodModel(models.Model):
         _("grace days"),
         default=0,
         db_default=0,
-        help_text=_("So many days after the end, members keep the level and can still earn what is missing."),
+        help_text=_("For this many days after the end, members keep the level and can still earn what is missing."),
     )
     level_warning_days = models.PositiveSmallIntegerField(
         _("days of warning"),
         default=30,
         db_default=30,
-        help_text=_("Members who are about to lose a level hear so many days before what is missing. 0: they do not."),
+        help_text=_(
+            "This many days in advance, members who are about to lose a level are notified of what is missing. "
+            "Enter 0 to send no notification."
+        ),
     )
 
     class Meta:

@@ -44,7 +44,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     )
     is_staff = models.BooleanField(_("works for a brand"), default=False, help_text=_("May log in to the portal."))
     is_active = models.BooleanField(
-        _("active"), default=True, help_text=_("Untick to block this account from the next request on.")
+        _("active"), default=True, help_text=_("Untick to block this account, starting with its next request.")
     )
     last_login = MomentField(_("last login"), null=True, blank=True)
     date_joined = MomentField(_("date joined"), default=timezone.now, editable=False)

@@ -12,11 +12,11 @@ class StoppedAttempts(models.Model):
 
     class Kind(models.TextChoices):
         CODES = "codes", _("Codes: more than customers normally try")
-        LOGINS = "logins", _("Logins of customers: wrong passwords")
+        LOGINS = "logins", _("Customer logins: wrong passwords")
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+", verbose_name=_("brand"))
     kind = models.CharField(_("what was tried"), max_length=10, choices=Kind.choices)
-    hour = MomentField(_("in the hour from"))
+    hour = MomentField(_("hour starting at"))
     number = models.PositiveBigIntegerField(_("stopped attempts"))
 
     class Meta:
@@ -41,8 +41,8 @@ class QuotaMail(models.Model):
     day = DayField(_("day"))
 
     class Meta:
-        verbose_name = _("notice of a quota")
-        verbose_name_plural = _("notices of quotas")
+        verbose_name = _("quota notice")
+        verbose_name_plural = _("quota notices")
         ordering = ["brand", "resource", "day"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "resource", "percent", "day"], name="quota_notice_once_a_day")
@@ -63,7 +63,7 @@ class BrandQuota(models.Model):
         EVENTS = "events", _("Events a day")
         WEBHOOKS = "webhooks", _("Webhook deliveries a day")
         MAILS = "mails", _("E-mails a day")
-        BROADCASTS = "broadcasts", _("Messages of broadcasts a day")
+        BROADCASTS = "broadcasts", _("Broadcast messages a day")
 
     brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="quotas", verbose_name=_("brand"))
     resource = models.CharField(_("resource"), max_length=10, choices=Resource.choices)
@@ -71,7 +71,7 @@ class BrandQuota(models.Model):
         _("limit"),
         null=True,
         blank=True,
-        help_text=_("Leave empty for the installation's default. 0 means unlimited. Days are in UTC."),
+        help_text=_("Leave empty to use the installation's default. 0 means unlimited. Days are in UTC."),
     )
 
     class Meta:

@@ -64,7 +64,7 @@ class Brand(LevelPeriodModel):
 
     class AfterReturn(models.TextChoices):
         RETAIN = "retain", _("Level and progress stay as they are")
-        RECOMPUTE = "recompute", _("Both are computed again without the order")
+        RECOMPUTE = "recompute", _("Level and progress are computed again without the order")
 
     class BirthdayPoints(models.TextChoices):
         DAY = "day", _("On the birthday")
@@ -115,7 +115,7 @@ class Brand(LevelPeriodModel):
         default=1000,
         db_default=1000,
         validators=[MinValueValidator(1)],
-        help_text=_("More than this needs a second person's approval. Only operators can raise it."),
+        help_text=_("Higher values need a second person's approval. Only operators can raise this limit."),
     )
     protected_batches_only = models.BooleanField(
         _("protected batches only"),
@@ -156,13 +156,13 @@ class Brand(LevelPeriodModel):
         choices=OrderPoints.choices,
         default=OrderPoints.AT_ONCE,
         db_default=OrderPoints.AT_ONCE.value,
-        help_text=_("When customers can spend them. Until then they are shown as pending."),
+        help_text=_("When customers can spend the points. Until then the points are shown as pending."),
     )
     order_points_days = models.PositiveSmallIntegerField(
         _("days pending"),
         default=0,
         db_default=0,
-        help_text=_("With delivery: the most days to wait for the confirmation, 0 for no limit."),
+        help_text=_("With delivery: the maximum number of days to wait for the confirmation. Enter 0 for no limit."),
     )
     after_return = models.CharField(
         _("after a return"),
@@ -170,20 +170,20 @@ class Brand(LevelPeriodModel):
         choices=AfterReturn.choices,
         default=AfterReturn.RETAIN,
         db_default=AfterReturn.RETAIN.value,
-        help_text=_("What becomes of levels and campaign progress. The points of the order go back in any case."),
+        help_text=_("What happens to levels and campaign progress. The points of the order are reversed in any case."),
     )
     transfers_allowed = models.BooleanField(
         _("members can give points to each other"),
         default=False,
         db_default=False,
-        help_text=_("In the app, by the number that is on the receiver's wallet pass."),
+        help_text=_("Members enter the number on the receiver's wallet pass in the app."),
     )
     transfer_daily_limit = models.PositiveIntegerField(
         _("most points that a member can give in a day"),
         default=500,
         db_default=500,
         validators=[MinValueValidator(1), MaxValueValidator(1_000_000)],
-        help_text=_("To all other members together."),
+        help_text=_("The total for all other members together."),
     )
     birthday_points = models.CharField(
         _("birthday points"),
@@ -191,27 +191,30 @@ class Brand(LevelPeriodModel):
         choices=BirthdayPoints.choices,
         default=BirthdayPoints.DAY,
         db_default=BirthdayPoints.DAY.value,
-        help_text=_("When they come. How many, an earning rule for birthdays says."),
+        help_text=_("When birthday points are credited. An earning rule for birthdays sets how many."),
     )
     birthday_lead_days = models.PositiveSmallIntegerField(
         _("days before a birthday"),
         default=30,
         db_default=30,
         validators=[MaxValueValidator(365)],
-        help_text=_("A birthday entered or changed later than this earns from the next year on. Enter 0 for at once."),
+        help_text=_(
+            "A birthday entered or changed later than this earns points only from the next year. Enter 0 to give "
+            "points at once."
+        ),
     )
     till_works_offline = models.BooleanField(
-        _("till looks codes up without a connection"),
+        _("code lookup at the till without a connection"),
         default=True,
         db_default=True,
         help_text=_(
-            "Tills then keep digests of the newest codes with their rewards for up to 12 hours. They name no customer, "
-            "and nothing is handed over without a connection."
+            "If ticked, tills keep digests of the newest codes with their rewards for up to 12 hours. The digests "
+            "name no customer, and nothing is handed over without a connection."
         ),
     )
     colour_background = colour_field(_("background colour"), "#ffffff", _("Colour of the page background."))
     colour_text = colour_field(_("text colour"), "#1f2328", _("Must be easy to read on the background."))
-    colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Buttons, links and bars."))
+    colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Colour of buttons, links and bars."))
     terms_url = link_field(_("terms"), _("Customers accept them when they register on the scan page."))
     privacy_url = link_field(_("privacy notice"), _("Shown on the scan page, and to customers who register there."))
     logo = models.ForeignKey(
@@ -234,7 +237,7 @@ class Brand(LevelPeriodModel):
         default=False,
         db_default=False,
         help_text=_(
-            "For trying things out. Nothing is sent to customers, and its codes, prints and wallet passes are marked "
+            "For testing. Nothing is sent to customers, and the brand's codes, prints and wallet passes are marked "
             "as a test. Cannot be changed later."
         ),
     )
@@ -279,7 +282,7 @@ class Brand(LevelPeriodModel):
                 | models.Q(order_points="after_delivery", order_points_days__lte=365),
                 name="brand_order_points_make_sense",
                 violation_error_message=_(
-                    "Points of orders are pending for 1 to 365 days. Enter 0 days where they are credited at once."
+                    "Points of orders are pending for 1 to 365 days. Enter 0 days if they are credited at once."
                 ),
             ),
             models.CheckConstraint(

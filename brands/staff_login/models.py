@@ -36,7 +36,7 @@ class SignInSettings(models.Model):
         _("issuer"),
         max_length=500,
         blank=True,
-        help_text=_("As the provider states it, such as https://login.example.com/realms/staff"),
+        help_text=_("Enter the issuer as the provider states it, such as https://login.example.com/realms/staff"),
     )
     oidc_client_id = models.CharField(_("client id"), max_length=200, blank=True)
     oidc_client_secret = EncryptedTextField(_("client secret"), blank=True, default="")
@@ -115,9 +115,9 @@ class StaffSession(models.Model):
         on_delete=models.CASCADE,
         null=True,
         related_name="+",
-        help_text=_("The brand whose identity provider let the person in; they see no other."),
+        help_text=_("The brand whose identity provider logged the person in. They see no other brand."),
     )
-    network = models.CharField(_("network"), max_length=50, help_text=_("The address, of IPv6 its network."))
+    network = models.CharField(_("network"), max_length=50, help_text=_("The IP address or, for IPv6, its network."))
     device = models.CharField(max_length=120, blank=True)
     created_at = MomentField(default=timezone.now, editable=False)
     last_seen_at = MomentField(_("last seen at"), default=timezone.now)
@@ -213,13 +213,17 @@ class StaffMail(models.Model):
         on_delete=models.CASCADE,
         null=True,
         related_name="staff_mails",
-        help_text=_("None where the address that was typed is nobody's: the work is the same, and no mail is sent."),
+        help_text=_(
+            "Empty if the address that was typed belongs to nobody. The process is the same, but no mail is sent."
+        ),
     )
     invitation = models.ForeignKey(
         Invitation, on_delete=models.CASCADE, null=True, related_name="mails", verbose_name=_("invitation")
     )
     kind = models.CharField(max_length=20, choices=Kind.choices)
-    origin = models.CharField(_("origin"), max_length=300, help_text=_("Of the portal, as links begin."))
+    origin = models.CharField(
+        _("origin"), max_length=300, help_text=_("The origin of the portal, with which its links begin.")
+    )
     text = models.CharField(_("text"), max_length=1000, blank=True, help_text=_("In the receiver's language."))
     language = models.CharField(
         _("language"),
@@ -227,10 +231,14 @@ class StaffMail(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text=_("Of the text. Without one, the language is decided when the mail is sent."),
+        help_text=_("The language of the text. Without a text, the language is decided when the mail is sent."),
     )
     path = models.CharField(
-        _("path"), max_length=200, blank=True, db_default="", help_text=_("Of the portal's page that the link opens.")
+        _("path"),
+        max_length=200,
+        blank=True,
+        db_default="",
+        help_text=_("The path of the portal page that the link opens."),
     )
     created_at = MomentField(default=timezone.now, editable=False)
     sent_at = MomentField(_("sent at"), null=True, blank=True)

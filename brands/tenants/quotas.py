@@ -150,7 +150,7 @@ def rejection_text(resource: Resource, limit: int, used: int) -> str:
         Resource.STORAGE: _("Your brand can store %(limit)s bytes and uses %(used)s."),
         Resource.JOBS: _("Your brand can start %(limit)s jobs a day and has started %(used)s today."),
         Resource.BROADCASTS: _(
-            "Your brand can send broadcasts to %(limit)s members a day and has sent %(used)s today."
+            "Your brand can send broadcasts to %(limit)s members a day and has sent to %(used)s today."
         ),
     }
     message = messages[resource] % {"limit": grouped(limit), "used": grouped(used)}

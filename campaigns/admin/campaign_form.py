@@ -75,7 +75,7 @@ def _too_many(campaign: Campaign) -> dict[str, str]:
 def _without_bound(campaign: Campaign) -> dict[str, str]:
     """Returns keep finished rounds, so without a budget a customer could order and return for ever."""
     if campaign.is_repeatable and campaign.type == Campaign.Type.ORDER and campaign.budget is None:
-        return {"budget": _("Set a budget: members keep what they won in a round when they return the order.")}
+        return {"budget": _("Set a budget: members keep what they won in a round, even if they return the order.")}
     return {}
 
 

@@ -123,7 +123,7 @@ CAMPAIGN_TEMPLATES = {
         CampaignTemplate(
             "double",
             gettext_lazy("Double points week"),
-            gettext_lazy("Each scan earns twice the points for a week. An earning rule, ready to be changed."),
+            gettext_lazy("Each scan earns twice the points for a week. An earning rule that you can change."),
             "exposure_plus_2",
             _double,
             is_rule=True,
@@ -131,7 +131,7 @@ CAMPAIGN_TEMPLATES = {
         CampaignTemplate(
             "welcome",
             gettext_lazy("Welcome"),
-            gettext_lazy("Points for everybody who joins. An earning rule, ready to be changed."),
+            gettext_lazy("Points for everybody who joins. An earning rule that you can change."),
             "waving_hand",
             _welcome,
             is_rule=True,
@@ -139,7 +139,7 @@ CAMPAIGN_TEMPLATES = {
         CampaignTemplate(
             "win-back",
             gettext_lazy("Win back"),
-            gettext_lazy("A bonus for the first scan after two months away. An earning rule, ready to be changed."),
+            gettext_lazy("A bonus for the first scan after two months away. An earning rule that you can change."),
             "undo",
             _win_back,
             is_rule=True,
@@ -147,7 +147,7 @@ CAMPAIGN_TEMPLATES = {
         CampaignTemplate(
             "birthday",
             gettext_lazy("Birthday"),
-            gettext_lazy("Points on members' birthdays. An earning rule, ready to be changed."),
+            gettext_lazy("Points on members' birthdays. An earning rule that you can change."),
             "cake",
             _birthday,
             is_rule=True,

@@ -132,7 +132,7 @@ class CampaignAdmin(CampaignWizard, CampaignPages, CampaignCopies, CampaignRepla
         return (
             " ".join(linked_batches.terms_of(campaign))
             if campaign.pk
-            else _("None yet. You set the campaign in the batch's form.")
+            else _("No batches yet. Set the campaign in the batch's form.")
         )
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001 - Django's

@@ -29,7 +29,7 @@ class EventKindFieldForm(RowForm):
             if name in self.fields:
                 self.fields[name].disabled = True
         if isinstance(self.fields.get("options"), SimpleArrayField):
-            self.fields["options"].widget = TextWidget(attrs={"placeholder": _("Only of a list: small, large")})
+            self.fields["options"].widget = TextWidget(attrs={"placeholder": _("Only for a list: small, large")})
 
 
 class EventKindFieldForms(BoundedTable):
@@ -84,9 +84,9 @@ class EventKindAdmin(TranslationsAdmin):
     @display(description=gettext_lazy("earning rules for it"))
     def used_by(self, kind: EventKind) -> str:
         if not kind.pk:
-            return _("None yet. Without a rule its events earn nothing.")
+            return _("No rules yet. Without a rule, events of this kind earn nothing.")
         names = [str(rule) for rule in rules_of(kind)[:20]]
-        return ", ".join(names) or _("None yet. Without a rule its events earn nothing.")
+        return ", ".join(names) or _("No rules yet. Without a rule, events of this kind earn nothing.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A kind that ever had a rule or an event is switched off, not deleted."""

@@ -104,26 +104,29 @@ class CampaignResource(TenantResource):
     }
     notes: ClassVar[dict[str, Any]] = {
         "name": gettext_lazy(
-            "Required. Finds the campaign to change where the id is empty; a new name makes a new campaign."
+            "Required. If the id is empty, the name finds the campaign to change. A new name creates a new campaign."
         ),
         "type": gettext_lazy("authenticator_scan, order, profile or login."),
         "target_value": gettext_lazy("Required. The goal, for example a count of scans."),
-        "step_by": gettext_lazy("count, amount (money spent) or products (different ones). Left out: count."),
-        "repeatable": gettext_lazy("yes or no: whether whoever has reached the goal begins again."),
-        "budget": gettext_lazy("The points that its milestones pay at most in all. Leave empty for any number."),
+        "step_by": gettext_lazy("count, amount (money spent) or products (different ones). If left out: count."),
+        "repeatable": gettext_lazy("yes or no: whether members who have reached the goal begin again."),
+        "budget": gettext_lazy("The most points that all its milestones pay together. Leave empty for no limit."),
         "starts_at": MOMENT,
         "ends_at": MOMENT,
         "active": gettext_lazy("yes or no."),
         "milestone_1_threshold": gettext_lazy(
-            "The progress at which it is reached. Further milestones have columns that begin with milestone_2_ "
-            "and so on. With any of these columns, milestones that the file leaves out are removed."
+            "The progress at which the milestone is reached. Further milestones have columns that begin with "
+            "milestone_2_ and so on. If the file has any of these columns, milestones that it leaves out are removed."
         ),
         "milestone_1_catalogue_reward": gettext_lazy(
-            "The name of a reward of the catalogue. Leave empty for points, or for something that is not in there."
+            "The name of a reward of the catalogue. Leave empty for points, or for something that is not in "
+            "the catalogue."
         ),
-        "milestone_1_reward": gettext_lazy("The name of its reward. Leave empty where it is one of the catalogue."),
-        "milestone_1_points": gettext_lazy("Points that it pays."),
-        "milestone_1_auto_claim": gettext_lazy("yes or no: whether it is given without being claimed."),
+        "milestone_1_reward": gettext_lazy(
+            "The name of the milestone's reward. Leave empty if the reward is in the catalogue."
+        ),
+        "milestone_1_points": gettext_lazy("Points that the milestone pays."),
+        "milestone_1_auto_claim": gettext_lazy("yes or no: whether the reward is given without being claimed."),
     }
 
     class Meta:

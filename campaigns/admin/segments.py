@@ -184,7 +184,7 @@ class SegmentAdmin(TenantAdmin):
 
 def count_text(result: Preview) -> str:
     if result.count is None:
-        return _("Counting takes longer than a page may. The count appears once the segment is saved and evaluated.")
+        return _("Counting takes too long for this page. The count appears once the segment is saved and evaluated.")
     return ngettext("%(count)s member", "%(count)s members", result.count) % {"count": grouped(result.count)}
 
 

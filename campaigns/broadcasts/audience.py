@@ -6,7 +6,7 @@ from datetime import datetime
 
 from brands.models.tenants import Brand
 from core.db.statements import query
-from core.db.timeouts import given_up_on_timeout
+from core.db.timeouts import rollback_on_timeout
 from loyalty.models.notifications import Channel
 from loyalty.models.programme.segments import Segment
 from loyalty.notifications import delivery
@@ -31,7 +31,7 @@ COUNT_AUDIENCE = query("campaigns/broadcasts/sql/count_audience.sql", returns=Au
 
 def count(*, brand: Brand, segment: Segment | None, channels: Sequence[str]) -> Audience | None:
     """Count by the segment's last evaluation. None if counting exceeds a page's statement timeout."""
-    with given_up_on_timeout():
+    with rollback_on_timeout():
         return COUNT_AUDIENCE.first(
             brand_id=brand.pk, segment_id=segment.pk if segment else None, channels=usable(brand.pk, channels)
         )

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from campaigns.broadcasts.lifecycle import State
 from core.db.statements import query
-from core.db.timeouts import given_up_on_timeout
+from core.db.timeouts import rollback_on_timeout
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.notifications import delivery
 
@@ -37,7 +37,7 @@ def of(broadcast: Broadcast) -> Figures | None:
     """None if counting exceeds a page's statement timeout."""
     if broadcast.figures:
         return Figures(**broadcast.figures)
-    with given_up_on_timeout():
+    with rollback_on_timeout():
         return COUNT_OUTCOMES.first(
             brand_id=broadcast.brand_id,
             key=broadcast.key,

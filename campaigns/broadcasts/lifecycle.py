@@ -31,10 +31,10 @@ WAITING = (State.PLANNED, State.SENDING)
 STARTABLE = (State.DRAFT, State.FAILED)
 # Why a broadcast's state does not allow an action.
 STATE_MESSAGES = {
-    State.DRAFT: gettext_lazy("This broadcast is a draft by now."),
-    State.PLANNED: gettext_lazy("This broadcast is planned by now."),
-    State.SENDING: gettext_lazy("This broadcast is being sent by now."),
-    State.SENT: gettext_lazy("This broadcast was sent already."),
+    State.DRAFT: gettext_lazy("This broadcast is now a draft again."),
+    State.PLANNED: gettext_lazy("This broadcast is now planned."),
+    State.SENDING: gettext_lazy("This broadcast is now being sent."),
+    State.SENT: gettext_lazy("This broadcast has already been sent."),
     State.CANCELLED: gettext_lazy("This broadcast was cancelled."),
     State.FAILED: gettext_lazy("This broadcast was interrupted."),
 }
@@ -75,7 +75,8 @@ def send(*, broadcast: Broadcast, by: User | None, at: datetime) -> Broadcast:
 def check_moment(moment: datetime, *, at: datetime) -> None:
     if moment <= at:
         raise Invalid(
-            _("This moment is over. Choose a later one, or none to send it now."), details={"field": "send_at"}
+            _("This date and time is in the past. Choose a later one, or none to send the broadcast now."),
+            details={"field": "send_at"},
         )
     if moment > at + MAX_AHEAD:
         raise Invalid(_("Choose a moment within a year."), details={"field": "send_at"})

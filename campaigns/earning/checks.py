@@ -55,7 +55,7 @@ def _effect(rule: EarningRule) -> Problems:
     ):
         return {"per": _("Only points and bonuses of orders and scans are given for each item.")}
     if rule.stacking == Stacking.BEST and not rule.group:
-        return {"group": _("Name the group of which only the best rule counts.")}
+        return {"group": _("Name the group in which only the best rule counts.")}
     return {}
 
 
@@ -102,7 +102,7 @@ def _spent(rule: EarningRule, rule_limits: tuple[Limit, ...]) -> Problems:
         assert budget is not None  # noqa: S101 - without one the loop has no items
         spent: Any = budget.events if limit.what == EVENTS else budget.points
         if limit.amount < spent:
-            message = _("The rule has given %(spent)s already. Set the limit no lower, or end the rule.")
+            message = _("The rule has already given %(spent)s. Enter at least that amount, or end the rule.")
             return {"limits": message % {"spent": grouped(spent)}}
     return {}
 
@@ -125,7 +125,9 @@ def _with_other_rules(rule: EarningRule) -> Problems:
             and Stacking.BEST not in {rule.stacking, other.stacking}
         )
         if same:
-            message = _("“%(name)s” gives the same for the same at the same time. Change or end one of them.")
+            message = _(
+                "“%(name)s” gives the same for the same actions at the same time. Change or end one of the two rules."
+            )
             return {"conditions": message % {"name": other}}
     if rule.group == LEVEL_GROUP and stage(rule.reward_type) != "points":
         return {"group": _("Only points and percentages can replace the level's points.")}

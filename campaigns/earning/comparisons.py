@@ -271,7 +271,7 @@ def numeric(
 
 _EVERY = Operator(
     "every",
-    gettext_lazy("is every"),
+    gettext_lazy("is a multiple of"),
     _positive,
     _compared(lambda value, step: value > 0 and value % step == 0),
     "number",

@@ -113,7 +113,7 @@ def _group(data: Any, fields: Mapping[str, Field], path: str, depth: int, proble
         problems[here] = _("A group has a list of at most %(most)d conditions.") % {"most": MAX_ROWS}
         return None
     if depth > MAX_DEPTH:
-        problems[here] = _("Groups lie in groups at most %(most)d deep.") % {"most": MAX_DEPTH}
+        problems[here] = _("Groups can be nested at most %(most)d deep.") % {"most": MAX_DEPTH}
         return None
     result: list[Row | Group | None] = []
     for number, part in enumerate(parts):

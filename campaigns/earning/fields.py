@@ -201,14 +201,14 @@ register(
     ),
     Field(
         "nth",
-        _("how many times so far, with this one"),
+        _("how many times so far, including this one"),
         Type.COUNT,
         _nth,
         ABOUT_PRODUCTS,
         Needs.EARLIER,
         own_too=True,
     ),
-    Field("days_since_last", _("days since points were earned last"), Type.COUNT, _days_since, needs=Needs.LAST),
+    Field("days_since_last", _("days since points were last earned"), Type.COUNT, _days_since, needs=Needs.LAST),
     Field("subtotal", _("order's subtotal"), Type.NUMBER, lambda context: context.subtotal, frozenset({ORDER})),
     Field(
         "amount", _("order's amount after discounts"), Type.NUMBER, lambda context: context.amount, frozenset({ORDER})

@@ -57,7 +57,7 @@ def read(data: Any) -> tuple[Limit, ...]:
     kinds = [(limit.per, limit.what, limit.period) for limit in result]
     for at, kind in enumerate(kinds):
         if kind in kinds[:at]:
-            problems[f"[{at}]"] = _("There is such a limit already; keep the lower one.")
+            problems[f"[{at}]"] = _("A limit of this kind already exists. Keep the lower one.")
     if problems:
         raise LimitsError(problems)
     return tuple(result)
@@ -71,7 +71,7 @@ def _limit(data: Any, path: str, problems: dict[str, str]) -> Limit | None:
     if per not in {MEMBER, RULE}:
         problems[f"{path}.per"] = _("Write member or rule.")
     elif what not in ({POINTS, EVENTS} if per == MEMBER else {POINTS, EVENTS, MONEY}):
-        problems[f"{path}.what"] = _("Write points or events; or money, for the rule in all.")
+        problems[f"{path}.what"] = _("Write points or events, or money for the rule in all.")
     elif period not in (PERIODS if per == MEMBER else {EVER}) or (period == EVENT and what == EVENTS):
         problems[f"{path}.period"] = _("Write event, day, week, month or ever for a member, and ever for the rule.")
     else:
@@ -86,7 +86,7 @@ def _amount(
     try:
         most = number(data.get("most"))
         if not ZERO < most <= MAX_AMOUNT or (what == EVENTS and most != most.to_integral_value()):
-            raise WrongValueError(_("Write a number above 0; of events, a whole one."))
+            raise WrongValueError(_("Write a number above 0. For events, write a whole number."))
         if what != MONEY:
             return Limit(per, what, period, most, most.quantize(CENT, rounding=ROUND_DOWN))
         name = "point_cost"

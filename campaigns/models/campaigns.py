@@ -147,10 +147,14 @@ class Milestone(models.Model):
         blank=True,
         related_name="milestones",
         verbose_name=_("reward of the catalogue"),
-        help_text=_("What it gives. Stock and partner codes of the catalogue count for it, its cost does not."),
+        help_text=_(
+            "What the milestone gives. The stock and partner codes of the catalogue apply, but the cost does not."
+        ),
     )
     reward_name = models.CharField(
-        _("reward name"), max_length=120, help_text=_("What it gives. A reward of the catalogue brings its own name.")
+        _("reward name"),
+        max_length=120,
+        help_text=_("What the milestone gives. A reward of the catalogue has its own name."),
     )
     reward_points = models.DecimalField(
         _("reward points"),
@@ -158,7 +162,7 @@ class Milestone(models.Model):
         decimal_places=2,
         default=0,
         validators=[MinValueValidator(0)],
-        help_text=_("Points that it pays."),
+        help_text=_("Points that the milestone pays."),
     )
     auto_claim = models.BooleanField(
         _("given at once"),
@@ -180,7 +184,9 @@ class Milestone(models.Model):
             models.CheckConstraint(
                 condition=models.Q(reward__isnull=True) | models.Q(reward_points=0),
                 name="milestone_gives_points_or_a_reward",
-                violation_error_message=_("It gives either points or a reward of the catalogue: empty one of the two."),
+                violation_error_message=_(
+                    "A milestone gives either points or a reward of the catalogue. Clear one of the two."
+                ),
             ),
         ]
 

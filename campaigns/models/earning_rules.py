@@ -47,7 +47,7 @@ class EarningRule(models.Model):
 
         POINTS = "points", _("Fixed points")
         PERCENTAGE = "percentage", _("Percent of the amount")
-        MULTIPLIER = "multiplier", _("Times what other rules give")
+        MULTIPLIER = "multiplier", _("Multiple of what other rules give")
         BONUS = "bonus", _("Bonus on top, never multiplied")
 
     class Per(models.TextChoices):
@@ -85,7 +85,7 @@ class EarningRule(models.Model):
         max_digits=10,
         decimal_places=2,
         validators=[MinValueValidator(0)],
-        help_text=_("Points, percent, or how many times."),
+        help_text=_("The points, the percentage or the multiplier."),
     )
     per = models.CharField(_("given"), max_length=5, choices=Per.choices, default=Per.EVENT, db_default=Per.EVENT)
     basis = models.CharField(
@@ -113,7 +113,7 @@ class EarningRule(models.Model):
         _("runs until somebody ends it"),
         default=False,
         db_default=False,
-        help_text=_("Tick it where the rule has conditions or multiplies, and neither an end nor a limit."),
+        help_text=_("Tick this if the rule has conditions or multiplies, and has neither an end nor a limit."),
     )
     state = models.CharField(
         _("state"), max_length=8, choices=State.choices, default=State.ACTIVE, db_default=State.ACTIVE
@@ -160,7 +160,7 @@ class EarningRule(models.Model):
             models.CheckConstraint(
                 condition=~Q(stacking="best") | ~Q(group=""),
                 name="best_of_a_group",
-                violation_error_message=_("Name the group of which only the best rule counts."),
+                violation_error_message=_("Name the group in which only the best rule counts."),
             ),
             models.CheckConstraint(
                 condition=Q(starts_at__isnull=True) | Q(ends_at__isnull=True) | Q(ends_at__gt=F("starts_at")),

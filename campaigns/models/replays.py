@@ -60,7 +60,7 @@ class Replay(models.Model):
         verbose_name=_("campaign"),
     )
     name = models.CharField(_("draft"), max_length=120)
-    content = models.JSONField(help_text=_("What the draft said."))
+    content = models.JSONField(help_text=_("What the draft contained."))
     since = MomentField(_("from"))
     until = MomentField(_("until"))
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("job"))

@@ -84,7 +84,7 @@ def run_replay(run: runner.Run) -> None:
     """The job's handler. When run again, it starts over: until its end it writes nothing but its progress."""
     made = Replay.objects.select_related("brand").filter(pk=run.parameters["replay_id"], brand=run.job.brand).first()
     if made is None:
-        raise Invalid(_("What was tried was deleted."))
+        raise Invalid(_("The draft of this replay was deleted."))
     began = monotonic()
     with separate_connection(made.brand, replica.alias(patience_seconds=PATIENCE_SECONDS)) as raw:
         result = replay(
@@ -125,6 +125,6 @@ REPLAY = JobKind(
     name="replay-rule",
     label=gettext_lazy("Replay past actions with a draft"),
     run=run_replay,
-    on_cancel=gettext_lazy("Nothing is kept of it. You can start it again."),
+    on_cancel=gettext_lazy("Nothing of the replay is kept. You can start it again."),
     visible_with="campaigns.replay",
 )

@@ -192,7 +192,7 @@ MEMBER_FIELDS: dict[str, MemberField] = {
         field("level", _("level"), Type.LEVEL, _level, choices="levels"),
         field("balance", _("points on the balance"), Type.NUMBER, _number("m.points")),
         field("lifetime", _("points earned in all"), Type.NUMBER, _number(LIFETIME)),
-        field("days_since_last", _("days since points were earned last"), Type.AGE, _last),
+        field("days_since_last", _("days since points were last earned"), Type.AGE, _last),
         field("days_since_enrolled", _("days since joining"), Type.AGE, _enrolled),
         field("days_until_birthday", _("days until the birthday"), Type.AGE, _birthday),
         field("recency", _("RFM: recency, 1 to 5"), Type.SCORE, _score("recency")),
@@ -223,7 +223,7 @@ MEMBER_FIELDS: dict[str, MemberField] = {
             is_single=False,
         ),
         field("place", _("place of a scan"), Type.PLACE, _circle, is_single=False),
-        field("consent", _("wants to hear of"), Type.LABELLED, _consent, is_single=False, labels=CONSENTS),
+        field("consent", _("wants to hear about"), Type.LABELLED, _consent, is_single=False, labels=CONSENTS),
     )
 }
 OPERATORS.update({kind: {each.name: each for each in listed} for kind, listed in MEMBER_OPERATORS.items()})

@@ -82,7 +82,7 @@ def _too_much(rows: Sequence[Row]) -> dict[str, str]:
     """Limit the conditions: each one reads its own rows, and so does each value of `all_of`."""
     if sum(len(row.value) if row.operator == "all_of" else 1 for row in rows) <= MAX_CONDITIONS:
         return {}
-    return {"": _("Use at most %(most)d conditions, and values of which all must be true.") % {"most": MAX_CONDITIONS}}
+    return {"": _("Use at most %(most)d conditions and values that must all be true.") % {"most": MAX_CONDITIONS}}
 
 
 def _listed(value: Any) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def _score(value: Any) -> int:
 
 def _window(value: Any) -> tuple[int, int]:
     if not isinstance(value, Mapping) or set(value) != {"count", "days"}:
-        raise WrongValueError(_("Give how many times, and in how many days."))
+        raise WrongValueError(_("Give the number of times and the number of days."))
     times, days = count(value["count"]), _days(value["days"])
     if not days:
         raise WrongValueError(_("Write a whole number from 1."))

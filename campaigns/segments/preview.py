@@ -9,7 +9,7 @@ from campaigns.segments import member_conditions
 from campaigns.segments.plan import planned_for_sets
 from core.db import sql
 from core.db.statements import part
-from core.db.timeouts import given_up_on_timeout
+from core.db.timeouts import rollback_on_timeout
 from loyalty.models.accounts import UserPoints
 
 COUNT_MEMBERS = part("campaigns/segments/sql/count_members.sql")
@@ -27,7 +27,7 @@ def preview(conditions: Any, *, brand: Brand, at: datetime) -> Preview:
     """Raises ConditionsError."""
     plan = member_conditions.plan_of(conditions, brand=brand, at=at)
     statement = COUNT_MEMBERS.replace("{matching}", plan.text(among=False))
-    with given_up_on_timeout(), planned_for_sets():
+    with rollback_on_timeout(), planned_for_sets():
         [(count, account_ids)] = sql.rows(statement, plan.parameters)
         rows = UserPoints.objects.filter(brand=brand, pk__in=account_ids).select_related("user", "brand")
         return Preview(count, tuple(rows.order_by("pk")))

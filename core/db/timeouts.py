@@ -20,7 +20,7 @@ def add_session_options(options: str) -> None:
 
 
 @contextmanager
-def given_up_on_timeout() -> Iterator[None]:
+def rollback_on_timeout() -> Iterator[None]:
     """A transaction that ends without an error, and without effect, when a statement reaches statement_timeout.
 
     For figures that a page can do without. Other errors of the database are raised.

@@ -62,7 +62,7 @@ class PointsApprovalAdmin(TenantAdmin):
     def requested(self, approval: PointsApproval) -> str:
         return ", ".join(described(approval))
 
-    @display(description=gettext_lazy("total points at most"))
+    @display(description=gettext_lazy("max total points"))
     def total(self, approval: PointsApproval) -> str:
         return "-" if approval.max_total is None else format_number(approval.max_total)
 

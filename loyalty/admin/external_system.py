@@ -49,7 +49,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
         breaker = external_system.breaker_of(system)
         if breaker.is_open():
             return badge("danger", _("Not responding. Requests are paused and retried periodically."))
-        return badge("success", _("Asked"))
+        return badge("success", _("Receives requests"))
 
     @display(description=gettext_lazy("waiting events"))
     def postponed(self, system: ExternalSystem) -> SafeString | str:
@@ -87,7 +87,12 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             "sent now. The system has two seconds to answer."
         )
         action = ConfirmedAction(
-            page=self, request=request, row=row, title=_("Send a test request?"), paragraphs=[message], button=_("Ask")
+            page=self,
+            request=request,
+            row=row,
+            title=_("Send a test request?"),
+            paragraphs=[message],
+            button=_("Send request"),
         )
         return action.respond(partial(self.tried_out, request, row))
 

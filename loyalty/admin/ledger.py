@@ -107,7 +107,7 @@ class LedgerAdmin(ExportingAdmin):
     def note_text(self, line: LoyaltyTransaction) -> str:
         return note_of(line) or "-"
 
-    @display(description=_("why so many"))
+    @display(description=_("explanation of the points"))
     def why(self, line: LoyaltyTransaction) -> SafeString | str:
         """The share of each rule, as the customer sees it."""
         return format_html_join(SafeString("<br>"), "{}", ((text,) for text in why_of(line))) or "-"

@@ -37,7 +37,7 @@ class LevelResource(CeilingResource):
         "benefits": "Free shipping",
     }
     notes: ClassVar[dict[str, Any]] = {
-        "name": _("Required. Finds the level to change; a new name makes a new level."),
+        "name": _("Required. The name of the level to change. A new name creates a level."),
         "threshold": _("Required. Lifetime points needed to reach this level."),
         "scan_reward_type": REWARD_TYPES,
         "scan_reward_value": _("What a scan earns, such as 5."),
@@ -84,7 +84,7 @@ class RewardResource(TenantResource):
         "partner_codes": "no",
     }
     notes: ClassVar[dict[str, Any]] = {
-        "name": _("Required. Finds the reward to change where the id is empty; a new name makes a new reward."),
+        "name": _("Required. If the id is empty, the name of the reward to change. A new name creates a reward."),
         "cost": _("In points. Leave the cell empty for a reward that is only won in campaigns."),
         "stock": _("Leave empty for unlimited stock."),
         "limit_per_member": _("Leave empty for no limit."),
@@ -94,7 +94,7 @@ class RewardResource(TenantResource):
         "valid_until": MOMENT,
         "code_days": _("Days until an unused code expires. Leave empty for no expiry."),
         "active": _("yes or no."),
-        "partner_codes": _("yes or no. With yes leave the stock empty: it is what the pool of codes has left."),
+        "partner_codes": _("yes or no. For yes, leave the stock empty: the codes left in the pool are the stock."),
     }
 
     class Meta:

@@ -86,11 +86,11 @@ class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdmin
         ),
         (gettext_lazy("Picture"), {"fields": ("picture_now", ("picture_file", "picture_off"))}),
         (
-            gettext_lazy("Stock and codes, whether it is bought or won"),
+            gettext_lazy("Stock and codes for bought and won rewards"),
             {"fields": (("stock", "code_days"), ("uses_pool", "codes_left"))},
         ),
         (
-            gettext_lazy("Price, and terms of buying"),
+            gettext_lazy("Price and purchase terms"),
             {
                 "fields": (
                     ("cost", "limit_per_member"),
@@ -121,7 +121,7 @@ class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdmin
             return "—"
         rows = reward.milestones.select_related("campaign").order_by("-campaign_id", "threshold")[:MAX_MILESTONES]
         texts = ((_("%(campaign)s, at %(number)s") % {"campaign": it.campaign, "number": it.threshold},) for it in rows)
-        return format_html_join("; ", "{}", texts) or _("No campaign gives it yet.")
+        return format_html_join("; ", "{}", texts) or _("No campaign gives this reward yet.")
 
     @display(description=gettext_lazy("stock"), ordering="stock")
     def stock_left(self, reward: Any) -> SafeString | str:

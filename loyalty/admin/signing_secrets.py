@@ -38,7 +38,7 @@ class RotateSecretForm(RotateForm):
     hours = hours_field(
         label=gettext_lazy("How long the old secret stays valid"),
         more=[(0, gettext_lazy("No overlap (the old secret has leaked)"))],
-        help_text=gettext_lazy("Time for the receiver to change over. Until it ends, both secrets verify."),
+        help_text=gettext_lazy("Time to switch the receiver to the new secret. Until then, both secrets are valid."),
     )
 
 

@@ -214,7 +214,7 @@ class WalletIssuerAdmin(TenantAdmin):
             title=_("Update all passes: %(row)s") % {"row": row},
             paragraphs=[
                 message % {"count": count},
-                _("Each wallet receives one update within the next minutes. Removed passes do not change."),
+                _("Each wallet receives one update within the next few minutes. Removed passes do not change."),
             ],
             form=forms.Form,
             button=_("Update all passes"),

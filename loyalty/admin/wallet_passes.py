@@ -51,7 +51,7 @@ class WalletPassAdmin(TenantAdmin):
         (None, {"fields": (("customer", "brand"), ("platform", "condition"), "serial")}),
         (gettext_lazy("Versions"), {"fields": (("version", "current_version"), ("changed_at", "freshness"))}),
         (gettext_lazy("Contact"), {"fields": (("pushed_version", "devices"), ("pushed_at", "fetched_at"))}),
-        (gettext_lazy("Trouble"), {"fields": ("last_error", "failed_at")}),
+        (gettext_lazy("Failures"), {"fields": ("last_error", "failed_at")}),
     )
     actions = ("refresh",)
 

@@ -43,7 +43,7 @@ class EndpointForm(CalledForm):
         label=gettext_lazy("Events"),
         choices=WebhookType.choices,
         widget=CheckboxesWidget,
-        help_text=gettext_lazy("The events that it receives. Choose only those that the other system needs."),
+        help_text=gettext_lazy("The events that this webhook receives. Choose only those that the other system needs."),
     )
 
 
@@ -104,7 +104,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     def other_ways(self, request: HttpRequest, row: WebhookEndpoint) -> list[tuple[Any, str]]:
         if not self.has_ping_permission(request, row.pk):
             return []
-        return [(_("Copied, now send a test"), reverse("admin:loyalty_webhookendpoint_ping", args=[row.pk]))]
+        return [(_("I have copied it: send a test"), reverse("admin:loyalty_webhookendpoint_ping", args=[row.pk]))]
 
     def has_stop_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Also for an endpoint that the service stopped, so that staff can confirm the stop."""
@@ -224,7 +224,7 @@ class WebhookDeliveryAdmin(LiveAdmin):
     @display(description=gettext_lazy("body"))
     def content(self, message: WebhookDelivery) -> SafeString:
         if not message.body:
-            return format_html("<p>{}</p>", _("It concerned a customer whose data was erased."))
+            return format_html("<p>{}</p>", _("This delivery concerned a customer whose data was erased."))
         body = json.dumps(json.loads(message.body), indent=2, ensure_ascii=False)
         return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', body)
 

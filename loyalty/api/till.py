@@ -72,7 +72,7 @@ class CheckRedemption(APIView):
         responses=TillOutput,
         examples=[
             request_example("A code", {"code": CODE}),
-            answer_example("Good", {"success": True, "data": {**AT_THE_TILL, **GOOD}}),
+            answer_example("OK", {"success": True, "data": {**AT_THE_TILL, **GOOD}}),
         ],
     )
     @for_brand_of_hub(ApiKey.Scope.TILL)

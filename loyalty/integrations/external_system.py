@@ -100,7 +100,7 @@ def apply_decision(system: ExternalSystem, delivery: LeasedEvent, decision: Appr
         raise ExternallyRejected(details={"reason": decision.reason} if decision.reason else None)
     if chosen == ExternalSystem.WhenAway.HOLD:
         answer = f"{outcome}. {decision.reason}".strip()
-        why = _("Held: the external loyalty system said: %(answer)s") % {"answer": answer}
+        why = _("Held. External loyalty system: %(answer)s") % {"answer": answer}
         raise RetryLater(why, after=postponement(delivery, decision))
 
 

@@ -21,7 +21,7 @@ def account_error(account: UserPoints) -> str | None:
     if not user.is_active:
         return _("The data of member %(member)s was erased.") % named
     if account.status == UserPoints.Status.MERGED:
-        return _("Member %(member)s was merged into another account already. Choose that one.") % named
+        return _("Member %(member)s was already merged into another account. Choose that account.") % named
     if account.status == UserPoints.Status.BLOCKED:
         return _("Member %(member)s is blocked. Unblock the member first.") % named
     if user.is_staff or user.is_superuser or user.staff_roles.exists():
@@ -33,11 +33,12 @@ def source_error(source: UserPoints) -> str | None:
     """Why an account cannot be the source of a merge."""
     named = {"member": f"#{source.user_id}"}
     if source.merged_from:
-        message = _("Other accounts were merged into member %(member)s. Keep this account, and let the other one end.")
+        message = _("Other accounts were merged into member %(member)s. Keep this account and let the other one close.")
         return message % named
     if OpeningBalance.objects.filter(brand=source.brand_id, user=source.user_id).exists():
         message = _(
-            "Points that member %(member)s brought along wait for a confirmed address. Have it confirmed first."
+            "Points that member %(member)s brought along are waiting for a confirmed address. Have the "
+            "address confirmed first."
         )
         return message % named
     if not Totals.of(source).fit_in_ledger:

@@ -70,16 +70,18 @@ def undo_error(made: AccountMerge, target: UserPoints, source: UserPoints, at: d
     if not (target.user.is_active and source.user.is_active):
         return _("The data of one of the members has been erased since the merge.")
     if made.settled:
-        return _("The merge settled points that were owed, which cannot be owed again.")
+        return _("The merge settled points owed. Settled points cannot be owed again.")
     totals = Totals.from_json(made.carried)
     if target.points < totals.points:
         missing = f"{totals.points - target.points:,.2f}"
         message = _(
-            "Points have been spent since the merge: %(missing)s of those to go back are missing. Add them first."
+            "Points have been spent since the merge: %(missing)s points that would go back are missing. Add them first."
         )
         return message % {"missing": missing}
     return rows_error(made, source, totals) or (
-        None if totals.can_leave(target) else _("The kept account has changed too much since to be taken apart.")
+        None
+        if totals.can_leave(target)
+        else _("The kept account has changed too much since the merge to separate the accounts.")
     )
 
 

@@ -98,10 +98,13 @@ class UserPoints(models.Model):
         _("level until"), null=True, blank=True, help_text=_("The last day of the level, if it ends.")
     )
     level_warned_until = DayField(
-        _("warned of the end on"), null=True, blank=True, help_text=_("The end that the member was warned of.")
+        _("warned of the end on"),
+        null=True,
+        blank=True,
+        help_text=_("The end of the level that the member was warned about."),
     )
     level_due_at = MomentField(
-        _("level due at"), null=True, blank=True, help_text=_("When the level is looked at again.")
+        _("level due at"), null=True, blank=True, help_text=_("When the level is checked again.")
     )
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.ACTIVE)
     external_id = models.CharField(
@@ -125,7 +128,7 @@ class UserPoints(models.Model):
         editable=False,
         related_name="+",
         db_index=False,
-        help_text=_("The account of the same person that goes on, where this one was merged."),
+        help_text=_("The same person's account into which this one was merged, if any."),
         verbose_name=_("merged into"),
     )
     merged_from = ArrayField(
@@ -247,7 +250,7 @@ class OpeningBalance(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
-    reason_id = models.CharField(max_length=255, help_text=_("Of the ledger entry to come."))
+    reason_id = models.CharField(max_length=255, help_text=_("The reason id of the future ledger entry."))
     points = models.DecimalField(max_digits=10, decimal_places=2)
     note = models.TextField(blank=True)
     created_at = MomentField(default=timezone.now, editable=False)

@@ -28,7 +28,7 @@ class PointsApproval(models.Model):
         _("requested"), encoder=DjangoJSONEncoder, help_text=_("The value of each field once approved.")
     )
     max_total = models.DecimalField(
-        _("total points at most"),
+        _("max total points"),
         max_digits=40,
         decimal_places=0,
         null=True,

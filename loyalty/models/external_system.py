@@ -31,7 +31,9 @@ class ExternalSystem(SigningSecretModel):
         help_text=_("An https address. It receives POST requests with a signed JSON body."),
     )
     is_active = models.BooleanField(
-        _("active"), default=True, help_text=_("If unticked, points are credited without asking it.")
+        _("active"),
+        default=True,
+        help_text=_("If unticked, points are credited without asking the external loyalty system."),
     )
     when_rejected = models.CharField(
         _("when it rejects"), max_length=10, choices=WhenRejected.choices, default=WhenRejected.HOLD

@@ -75,7 +75,7 @@ class LoyaltyTransaction(models.Model):
     points_cleared = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO, db_default=ZERO)
     reason = models.CharField(_("reason"), max_length=50, choices=Reason.choices)
     reason_id = models.CharField(
-        _("reason id"), max_length=255, help_text=_("For scans the code, else a namespaced id.")
+        _("reason id"), max_length=255, help_text=_("The code for scans, otherwise a namespaced id.")
     )
     note = models.TextField(_("note"), blank=True, help_text=_("Shown to the customer."))
     details = models.JSONField(
@@ -152,7 +152,7 @@ class PointTransfer(models.Model):
     )
     points = models.DecimalField(_("points"), max_digits=10, decimal_places=2)
     balance_after = models.DecimalField(
-        _("balance after"), max_digits=14, decimal_places=2, help_text=_("What the sender had left.")
+        _("balance after"), max_digits=14, decimal_places=2, help_text=_("The sender's balance after the transfer.")
     )
     request_key = models.UUIDField(unique=True, editable=False)
     created_at = MomentField(_("given at"), default=timezone.now, editable=False)

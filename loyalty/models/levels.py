@@ -35,7 +35,7 @@ class BrandLevel(models.Model):
         decimal_places=2,
         default=ZERO,
         validators=[MinValueValidator(0)],
-        help_text=_("Points needed to reach this level: all ever earned, or those of a period where levels end."),
+        help_text=_("Points needed to reach this level: all points ever earned, or those of a period if levels end."),
     )
     scan_reward_type = models.CharField(
         _("scan reward type"), max_length=10, choices=RewardType.choices, default=RewardType.POINTS
@@ -91,7 +91,7 @@ class LevelChange(models.Model):
     level_after = models.CharField(pgettext_lazy("level after a change", "to"), max_length=60, blank=True)
     reason = models.CharField(_("reason"), max_length=8, choices=Reason.choices)
     points = models.DecimalField(
-        _("points"), max_digits=14, decimal_places=2, help_text=_("Those of the period that decided it.")
+        _("points"), max_digits=14, decimal_places=2, help_text=_("The points of the period that decided this change.")
     )
     level_until = DayField(
         _("kept until"), null=True, blank=True, help_text=_("The last day of the level. None for the lowest.")

@@ -48,7 +48,7 @@ class NotificationPreference(models.Model):
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
     language = models.CharField(max_length=5, choices=Language.choices, blank=True)
     phone = models.CharField(max_length=16, blank=True, validators=[PHONE])
-    opted_out = ArrayField(models.CharField(max_length=20), default=list, help_text=_("topic/channel, each."))
+    opted_out = ArrayField(models.CharField(max_length=20), default=list, help_text=_("Each entry is topic/channel."))
     updated_at = MomentField(default=timezone.now)
 
     class Meta:
@@ -79,7 +79,7 @@ class Device(models.Model):
     token = models.CharField(max_length=1024)
     platform = models.CharField(max_length=10, choices=Platform.choices)
     registered_at = MomentField(default=timezone.now)
-    died_at = MomentField(null=True, blank=True, help_text=_("When the push service reported it as gone."))
+    died_at = MomentField(null=True, blank=True, help_text=_("When the push service reported that the device is gone."))
 
     class Meta:
         ordering = ["-id"]
@@ -233,13 +233,15 @@ class Notification(models.Model):
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     key = models.CharField(
-        max_length=120, blank=True, help_text=_("What it is sent once for; blank while more is merged into it.")
+        max_length=120,
+        blank=True,
+        help_text=_("What the notification is sent once for. Blank while more events are merged into it."),
     )
     payload = models.JSONField(default=dict)
     covers = models.JSONField(default=list)
     is_test = models.BooleanField(default=False)
     opened_at = MomentField(default=timezone.now)
-    closed_at = MomentField(null=True, help_text=_("From then on nothing is merged into it."))
+    closed_at = MomentField(null=True, help_text=_("After this time, nothing is merged into the notification."))
     acknowledged_at = MomentField(null=True)
 
     class Meta:
@@ -293,7 +295,7 @@ class NotificationDelivery(models.Model):
     device = models.ForeignKey(Device, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("device"))
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.QUEUED)
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
-    event_id = models.UUIDField(_("event id"), help_text=_("The event that caused it."))
+    event_id = models.UUIDField(_("event id"), help_text=_("The event that caused the notification."))
     provider_id = models.CharField(
         _("provider id"), max_length=255, blank=True, help_text=_("The id at the mail, SMS or push service.")
     )

@@ -98,10 +98,10 @@ class OrderReturn(models.Model):
         max_digits=10,
         decimal_places=2,
         default=0,
-        help_text=_("Taken from the balance, or owed where it was too small."),
+        help_text=_("Taken from the balance, or owed if the balance was too small."),
     )
     points_cancelled = models.DecimalField(_("pending points cancelled"), max_digits=10, decimal_places=2, default=0)
-    event = models.BigIntegerField(_("event"), help_text=_("The event that reported it."))
+    event = models.BigIntegerField(_("event"), help_text=_("The event that reported the return."))
     created_at = MomentField(_("reported at"), default=timezone.now)
     applied_at = MomentField(_("applied at"), null=True)
 

@@ -131,7 +131,9 @@ class Reward(models.Model):
             models.CheckConstraint(
                 condition=Q(uses_pool=False) | Q(stock__isnull=True),
                 name="pool_is_the_stock",
-                violation_error_message=_("Leave the stock empty: a reward that hands out partner codes has its pool."),
+                violation_error_message=_(
+                    "Leave the stock empty: for a reward that hands out partner codes, the pool is the stock."
+                ),
             ),
         ]
 
@@ -163,7 +165,9 @@ class Redemption(models.Model):
     milestone_round = models.PositiveIntegerField(
         default=1, db_default=1, editable=False, help_text=_("The round of a repeatable campaign.")
     )
-    name = models.CharField(_("reward"), max_length=120, help_text=_("Its name at the time."))
+    name = models.CharField(
+        _("reward"), max_length=120, help_text=_("The reward's name at the time of the redemption.")
+    )
     cost = models.DecimalField(_("cost"), max_digits=10, decimal_places=2)
     balance_after = models.DecimalField(_("balance after"), max_digits=14, decimal_places=2, editable=False)
     code = models.CharField(_("code"), max_length=CODE_LENGTH, db_collation="C", editable=False)
@@ -251,7 +255,7 @@ class PoolCode(models.Model):
     code = EncryptedTextField(editable=False)
     # Finds the code without revealing it: a digest with the installation's secret.
     digest = models.CharField(max_length=64, db_collation="C", editable=False)
-    ending = models.CharField(_("code"), max_length=4, editable=False, help_text=_("Its last characters."))
+    ending = models.CharField(_("code"), max_length=4, editable=False, help_text=_("The last characters of the code."))
     expires_at = MomentField(_("expires"), null=True, blank=True)
     redemption = models.OneToOneField(
         Redemption,

@@ -35,7 +35,9 @@ class WalletIssuer(models.Model):
         _("account"), max_length=254, help_text=_("Apple: the team. Google: the service account.")
     )
     certificates = models.TextField(
-        _("certificates"), blank=True, help_text=_("Apple: the signing certificate and the one above, PEM.")
+        _("certificates"),
+        blank=True,
+        help_text=_("Apple: the signing certificate and the certificate above it, in PEM format."),
     )
     private_key = EncryptedTextField(_("private key"), blank=True)
     key_id = models.CharField(_("key id"), max_length=64, blank=True)
@@ -45,8 +47,10 @@ class WalletIssuer(models.Model):
         _("expires at"), null=True, blank=True, help_text=_("When the first of its certificates expires.")
     )
     uploaded_at = MomentField(_("uploaded at"), default=timezone.now)
-    design = models.PositiveIntegerField(default=1, help_text=_("Grows with each change of what all passes share."))
-    design_pushed = models.PositiveIntegerField(default=0, help_text=_("Google: the one that its class has."))
+    design = models.PositiveIntegerField(default=1, help_text=_("Increases with each change to what all passes share."))
+    design_pushed = models.PositiveIntegerField(
+        default=0, help_text=_("Google: the design that the issuer's class has.")
+    )
     last_error = models.TextField(_("last error"), blank=True)
     failed_at = MomentField(_("failed at"), null=True, blank=True)
 
@@ -58,7 +62,9 @@ class WalletIssuer(models.Model):
             models.UniqueConstraint(
                 fields=["brand", "platform"],
                 name="one_wallet_issuer_per_platform",
-                violation_error_message=_("The brand already has one for this platform. Replace its files."),
+                violation_error_message=_(
+                    "The brand already has a wallet certificate for this platform. Replace its files."
+                ),
             ),
             models.CheckConstraint(condition=Q(platform__in=Platform.values), name="wallet_issuer_platform_known"),
         ]
@@ -95,11 +101,11 @@ class WalletPass(models.Model):
     )
     platform = models.CharField(_("platform"), max_length=6, choices=Platform.choices)
     serial = models.UUIDField(_("serial number"), default=uuid.uuid4, unique=True, editable=False)
-    token = EncryptedTextField(help_text=_("What a device proves with that it holds the pass."))
+    token = EncryptedTextField(help_text=_("The token with which a device proves that it holds the pass."))
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.ISSUED)
     version = models.PositiveIntegerField(_("version"), default=1)
     changed_at = MomentField(
-        _("changed at"), default=timezone.now, help_text=_("In whole seconds; no two versions have the same.")
+        _("changed at"), default=timezone.now, help_text=_("In whole seconds. No two versions have the same time.")
     )
     queued_version = models.PositiveIntegerField(
         null=True, blank=True, help_text=_("The first version that the update under way brings.")

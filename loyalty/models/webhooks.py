@@ -130,7 +130,7 @@ class WebhookDelivery(models.Model):
         blank=True,
         related_name="+",
         db_index=False,
-        help_text=_("The customer that it concerns, if any."),
+        help_text=_("The customer whom the event concerns, if any."),
     )
     body = models.TextField(help_text=_("The body that is sent. Empty once the customer was erased."))
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.WAITING)

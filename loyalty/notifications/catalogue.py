@@ -78,7 +78,7 @@ KINDS: dict[str, Kind] = {
         {
             **COMMON,
             "level_name": (_("the level that ends"), "Gold"),
-            "points_missing": (_("how many points keep it for another period"), 380),
+            "points_missing": (_("how many more points keep the level for another period"), 380),
             "level_until": (_("the last day of the level"), "2027-12-31"),
         },
         {},
@@ -97,7 +97,7 @@ KINDS: dict[str, Kind] = {
         {
             **COMMON,
             "reward_name": (_("the reward"), "A mug"),
-            "campaign_name": (_("the campaign that gives it"), "Scan and win"),
+            "campaign_name": (_("the campaign that gives the reward"), "Scan and win"),
         },
         {},
     ),
@@ -156,7 +156,7 @@ KINDS: dict[str, Kind] = {
         {
             **COMMON,
             "confirmation_code": (_("a six-digit code, valid for 30 minutes"), "048 213"),
-            "confirm_link": (_("a link that does the same"), None),
+            "confirm_link": (_("a link that does the same as the code"), None),
         },
         {Channel.EMAIL: frozenset({"confirmation_code", "confirm_link"})},
         (Channel.EMAIL,),

@@ -50,7 +50,7 @@ def amount_returned(
     """
     left = (paid or ZERO) - before.amount
     if before.is_complete:
-        raise ReturnExceedsOrder(_("The whole order was returned before."), details={"left": 0})
+        raise ReturnExceedsOrder(_("The whole order has already been returned."), details={"left": 0})
     if request.is_whole:
         return left
     if paid is None:

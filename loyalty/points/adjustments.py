@@ -114,7 +114,7 @@ def check_limit(*, account: UserPoints, points: Decimal, audit_context: AuditCon
     before = added_today(brand_id=account.brand_id, by=audit_context.user, at=audit_context.at)
     if before + points <= most:
         return
-    message = _("At most %(most)s points a day. Ask the operator to add more.") % {"most": grouped(most)}
+    message = _("You can add at most %(most)s points a day. Ask the operator to add more.") % {"most": grouped(most)}
     if before:
         added = _("You have added %(points)s today.") % {"points": grouped(before)}
         message = f"{message} {added}"

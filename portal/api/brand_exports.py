@@ -61,7 +61,9 @@ class BrandExport(FileView):
         if requested["content"] == "template":
             result = downloads.template(resource, format=file_format)
         elif not resource.exports:
-            raise NotFound(_("These rows are only imported. Add content=template for the header with an example."))
+            raise NotFound(
+                _("These rows can only be imported. Add content=template to get the header with an example.")
+            )
         else:
             rows = resource(access.brand).rows()
             result = downloads.export(resource, rows, brand=access.brand, format=file_format)

@@ -158,7 +158,7 @@ def error_file(upload: StagedUpload, resource: type[TenantResource]) -> IO[bytes
             return opened
     except FileNotFoundError:
         pass
-    raise Invalid(_("There is no file of errors."))
+    raise Invalid(_("There is no error file."))
 
 
 class ErrorFile:

@@ -135,7 +135,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
 
     def columns_for_people(self) -> list[tuple[str, str]]:
         """Each column with its description."""
-        notes = {ID: _("Leave empty for a new row. Finds the row to change."), **self.notes}
+        notes = {ID: _("The id of the row to change. Leave empty for a new row."), **self.notes}
         required = self.required_columns()
         return [
             (name, str(notes.get(name, "")) or (_("Required.") if name in required else ""))
@@ -276,7 +276,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
             if row.before is None and not self.may_add:
                 row.add_error("", _("Your role may not add rows."))
             if row.before is not None and not self.may_change:
-                row.add_error("", _("Your role may not change rows."))
+                row.add_error("", _("Your role does not allow you to change rows."))
         for violation in checks.violations([row.instance for row in written], self.seen):
             written[violation.place].add_error("", violation.message)
         self.check_rows([row for row in written if not row.errors])

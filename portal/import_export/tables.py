@@ -105,6 +105,6 @@ def check_columns(columns: Sequence[str], *, known: Collection[str], required: I
     if missing := [name for name in required if name not in columns]:
         problems.append(_("Missing columns: %(names)s.") % {"names": ", ".join(missing)})
     if repeated := [name for name, times in Counter(columns).items() if times > 1 and name in known]:
-        problems.append(_("Columns that are there twice: %(names)s.") % {"names": ", ".join(repeated)})
+        problems.append(_("Duplicate columns: %(names)s.") % {"names": ", ".join(repeated)})
     if problems:
         raise Invalid(" ".join([*problems, _("Compare the first line with the template.")]))

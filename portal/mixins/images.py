@@ -26,8 +26,8 @@ class PictureForm(TenantForm):
         required=False,
         widget=FileWidget,
         help_text=_(
-            "PNG, JPEG or WebP, 5 MB and 12 million pixels at most. Only the picture itself is kept: what else "
-            "is in the file, such as where a photo was taken, is removed."
+            "PNG, JPEG or WebP, 5 MB and 12 million pixels at most. Only the picture itself is kept: other data in "
+            "the file, such as where a photo was taken, is removed."
         ),
     )
     picture_off = forms.BooleanField(label=_("Remove picture"), required=False, widget=SwitchWidget)

@@ -87,7 +87,10 @@ class TranslationsAdmin(TenantAdmin):
             for field, name, _language in names_of(self.model):
                 rows.setdefault(name, []).append(field)
             fields = [tuple(each) for each in rows.values()]
-        description = _("Customers with one of these languages see its text. If it is empty, they see the text above.")
+        description = _(
+            "Customers who use one of these languages see the text in that language. If that text is empty, they "
+            "see the text above."
+        )
         section = {"fields": tuple(fields), "classes": ("collapse",), "description": description if may else ""}
         return [*super().get_fieldsets(request, obj), (_("German / Arabic"), section)]
 

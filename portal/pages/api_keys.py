@@ -146,7 +146,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
             request=request,
             row=key,
             title=_("Rotate this key?"),
-            paragraphs=[_("A new key replaces it. Both keys work for the time that you choose.")],
+            paragraphs=[_("A new key replaces this one. Both keys work for the time that you choose.")],
             form=RotateKeyForm,
             button=_("Rotate and show the new key"),
         )
@@ -163,7 +163,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
             title=_("Revoke this key?"),
             paragraphs=[
                 _("Calls with this key will be rejected from now on. This cannot be undone."),
-                _("Last used: %(at)s") % {"at": used} if used else _("It was never used."),
+                _("Last used: %(at)s") % {"at": used} if used else _("This key was never used."),
             ],
             button=_("Revoke key"),
             dangerous=True,

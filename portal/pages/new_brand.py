@@ -66,10 +66,10 @@ class NewBrand(ImageAdminMixin):
     new_fieldsets: ClassVar[Any] = (
         (None, {"fields": (("name", "slug"), ("time_zone", "support_email"), "is_sandbox")}),
         (
-            gettext_lazy("How its pages look"),
+            gettext_lazy("Page appearance"),
             {"fields": (("colour_background", "colour_text", "colour_accent"), "picture_file")},
         ),
-        (gettext_lazy("Where it is reached, and who owns it"), {"fields": ("hostname", "owner_email")}),
+        (gettext_lazy("Address and owner"), {"fields": ("hostname", "owner_email")}),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

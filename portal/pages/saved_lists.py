@@ -152,7 +152,7 @@ class SavedListAdmin(TenantAdmin):
         names = queries.rejected(staff_user(request), page, values)
         if names:
             called = queries.filter_names(staff_user(request), page, names)
-            message = _("Left out of “%(list)s”, because it no longer works: %(filters)s.")
+            message = _("Filters left out of “%(list)s” because they no longer work: %(filters)s.")
             self.message_user(request, message % {"list": saved, "filters": called}, messages.WARNING)
         query = queries.address_query({name: each for name, each in values.items() if name not in names})
         if page.has_brand_column(request):
@@ -168,7 +168,7 @@ class SavedListAdmin(TenantAdmin):
     @display(description=gettext_lazy("filters"))
     def filters(self, saved: SavedList) -> SafeString | str:
         lines = getattr(saved, "filter_lines", ())
-        return format_html_join(SafeString("<br>"), "{}", ([line] for line in lines)) or _("None: all rows.")
+        return format_html_join(SafeString("<br>"), "{}", ([line] for line in lines)) or _("No filters: all rows.")
 
     @display(description=gettext_lazy("open"))
     def link(self, saved: SavedList) -> SafeString:

@@ -43,14 +43,14 @@ def read(page: TenantAdmin, address: str) -> Values:
     try:
         query = QueryDict(address)
     except SuspiciousOperation as error:
-        raise Invalid(_("These are too many filters to be saved.")) from error
+        raise Invalid(_("There are too many filters to save.")) from error
     saved = {
         name: values
         for name, values in query.lists()
         if name not in NOT_SAVED and name != brand_parameter(page) and any(values)
     }
     if len(saved) > MAX_PARAMETERS:
-        raise Invalid(_("These are too many filters to be saved."))
+        raise Invalid(_("There are too many filters to save."))
     if any("\0" in text for name, values in saved.items() for text in (name, *values)):
         raise Invalid(_("The filters must not contain control characters."))
     return saved

@@ -121,7 +121,7 @@ def link_to_form(label: str) -> SearchResult:
 
 def adjust_points() -> SearchResult:
     """Shown without a name; followed by one, the search finds the member."""
-    return link(_("Adjust points of …"), _("Type a name after it"), address_of(MEMBERS), "exposure")
+    return link(_("Adjust points of …"), _("Type a name after these words"), address_of(MEMBERS), "exposure")
 
 
 def may_adjust(request: HttpRequest) -> bool:

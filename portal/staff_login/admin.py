@@ -115,7 +115,7 @@ class SignInSettingsAdmin(TenantAdmin):
 
     def path_of(self, page: str, settings: SignInSettings) -> SafeString | str:
         if not settings.pk:
-            return _("Shown once this is saved.")
+            return _("Shown after you save.")
         path = reverse(page, args=[settings.brand.slug])
         return format_html(
             '<span class="once-shown">{}</span>', _("the portal's address, then %(path)s") % {"path": path}

@@ -77,7 +77,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     passkey_form = PasskeyForm(request.POST if by_passkey else None)
     used = passkey_form if by_passkey else form
     wrong = (
-        _("The passkey was not accepted. Use another way.")
+        _("The passkey was not accepted. Use another method.")
         if by_passkey
         else _("This code is wrong or has already been used.")
     )

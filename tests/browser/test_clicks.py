@@ -76,7 +76,7 @@ def test_a_product_becomes_a_thousand_printed_labels_in_six(window, brand):
     click(page.get_by_role("link", name="Create a product"))
     page.get_by_label("Sku").fill("BEANS")
     page.locator("#id_title").fill("Coffee beans")
-    click(page.get_by_role("button", name="Save and make codes"))
+    click(page.get_by_role("button", name="Save and generate codes"))
     page.get_by_label("Quantity").fill("1000")
     page.keyboard.press("Enter")
     click(page.get_by_label("Protected codes"))
@@ -168,7 +168,7 @@ def test_a_campaign_with_a_reward_of_its_own_takes_seven(window, brand):
     page.keyboard.press("Tab")  # to the budget
     page.keyboard.press("Enter")
     click(page.get_by_role("button", name="Launch campaign"))
-    manager.wait_for_text("Launched. Actions count in it from now on.")
+    manager.wait_for_text("Launched. Actions count towards the campaign from now on.")
 
     assert Campaign.objects.get().milestones.filter(reward__name="Enamel mug").exists()
     assert click.number == 7

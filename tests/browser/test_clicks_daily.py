@@ -91,7 +91,7 @@ def test_a_webhook_is_added_and_its_secret_kept_with_four_and_tried_with_one_mor
     click(page.locator("[name=_save]").first)
     page.locator("[data-copied-text]").wait_for()
     assert owner.audit() + owner.axe() == []
-    click(owner.link("Copied, now send a test"))
+    click(owner.link("I have copied it: send a test"))
     owner.wait_for_text("Send a test event?")
     assert (click.number, WebhookEndpoint.objects.count()) == (4, 1)
     click(owner.button("Send"))
@@ -108,7 +108,7 @@ def test_what_a_notification_says_takes_two(window, brand):
 
     ask_for(page, "notification templates")
     click(page.get_by_role("option", name="Notification templates"))
-    click(page.get_by_role("region", name="All notifications in their current text").get_by_role("link").first)
+    click(page.get_by_role("region", name="All notifications with their current text").get_by_role("link").first)
     page.wait_for_url("**/preview/**")
 
     assert click.number == 2

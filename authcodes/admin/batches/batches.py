@@ -97,9 +97,9 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
     )
     add_help_texts = {
         "prefix": gettext_lazy(
-            "The start of every code, such as NW- in NW-000001: letters, digits, - and _. It distinguishes the brand's "
-            "codes from those of other brands. Choose one of its prefixes or enter a new one, which is reserved when "
-            "you save."
+            "The start of every code, such as NW- in NW-000001: letters, digits, - and _. It distinguishes the "
+            "brand's codes from those of other brands. Choose one of the brand's prefixes or enter a new one, which "
+            "is reserved when you save."
         ),
         "quantity": gettext_lazy("Number of codes."),
         "starting_number": gettext_lazy("Number of the first code."),

@@ -32,13 +32,15 @@ Kind = CodeChange.Kind
 class DeliveryForm(CodeRangeForm):
     """The delivered codes, the day and the place."""
 
-    day = DayField(label=gettext_lazy("Day"), help_text=gettext_lazy("When the products left for the shops."))
+    day = DayField(
+        label=gettext_lazy("Day"), help_text=gettext_lazy("The day on which the products left for the shops.")
+    )
     place = forms.CharField(
         label=gettext_lazy("Shop or region"),
         required=False,
         max_length=MAX_PLACE_LENGTH,
         widget=TextWidget,
-        help_text=gettext_lazy("For example: Berlin Mitte. Staff read it in the codes' history."),
+        help_text=gettext_lazy("For example: Berlin Mitte. Shown to staff in the codes' history."),
     )
 
 

@@ -84,8 +84,8 @@ class NewBatchForm(PrintableForm):
             (
                 "plain",
                 gettext_lazy(
-                    "Plain numbers: anyone who has seen one code can guess the next. Only where codes earn nothing and "
-                    "are typed in by hand."
+                    "Plain numbers: anyone who has seen one code can guess the next. Use them only where codes earn "
+                    "nothing and are typed in by hand."
                 ),
             ),
         ],
@@ -177,7 +177,7 @@ class BatchForm(PrintableForm):
         day = self.cleaned_data["expiration_date"]
         today = timezone.now().astimezone(self.instance.brand.zone).date()
         if day and day < today and "expiration_date" in self.changed_data:
-            raise forms.ValidationError(_("The expiration date is in the past."))
+            raise forms.ValidationError(_("The expiration date is in the past. Enter today or later."))
         return day
 
     def clean_scan_limit(self) -> int | None:

@@ -125,7 +125,7 @@ def printed_note(batch: BatchRange) -> str:
         return ""
     if not batch.quantity:
         return _("The import of these codes was undone. The batch keeps their history.")
-    note = _("Another company printed these codes. They have no numbers: change all of them at once, or by a list.")
+    note = _("Another company printed these codes. They have no numbers: change all of them at once, or use a list.")
     sequential = Import.objects.filter(batch=batch, is_sequential=True).exists()
     return f"{note} {_('Anyone can guess the next code.')}" if sequential else note
 

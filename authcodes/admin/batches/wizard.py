@@ -170,7 +170,7 @@ class BatchWizard(TenantAdmin):
             text = _("Batch created. Print its codes here, or later from its page.")
             self.message_user(request, text)
             return redirect("admin:authcodes_printrun_batch", made.pk)
-        self.message_user(request, _("Batch created. Its codes are being generated: this page shows how far they are."))
+        self.message_user(request, _("Batch created. Its codes are being generated: this page shows the progress."))
         return redirect("admin:authcodes_batchrange_change", made.pk)
 
 

@@ -68,7 +68,7 @@ class Alerts:
             text = _("Recall %(name)s: customers who scanned its codes have not been notified.")
             return Alert(text % {"name": row.name}, link, _("Notify them"), is_urgent=True)
         text = _("Recall %(name)s: some customers could not be reached.")
-        return Alert(text % {"name": row.name}, link, _("See who"), is_urgent=True)
+        return Alert(text % {"name": row.name}, link, _("See these customers"), is_urgent=True)
 
     def of_event(self, row: Need, brand: Brand) -> Alert:
         text = ngettext(
@@ -103,8 +103,8 @@ class Alerts:
     def of_batch(self, row: Need, brand: Brand) -> Alert:
         at = timezone.localtime(row.at, brand.zone) - timedelta(seconds=1) if row.at else None
         text = ngettext(
-            "The last day of batch %(name)s with its %(number)s code is %(day)s.",
-            "The last day of batch %(name)s with its %(number)s codes is %(day)s.",
+            "Batch %(name)s with its %(number)s code expires at the end of %(day)s.",
+            "Batch %(name)s with its %(number)s codes expires at the end of %(day)s.",
             row.number,
         )
         values = {"name": row.name, "number": grouped(row.number), "day": day_text(at) if at else ""}
@@ -171,11 +171,11 @@ class Alerts:
         numbers = stopped_attempts.today([brand.pk for brand in brands])
         texts: dict[str, Any] = {
             stopped_attempts.CODES: _(
-                "%(brand)s: %(number)s attempts at codes were stopped today (UTC). "
-                "Someone is trying more codes than customers normally do."
+                "%(brand)s: %(number)s code attempts were stopped today (UTC). Someone is trying more codes than "
+                "customers normally do."
             ),
             stopped_attempts.LOGINS: _(
-                "%(brand)s: %(number)s logins of customers were stopped today (UTC). Someone is trying passwords."
+                "%(brand)s: %(number)s customer logins were stopped today (UTC). Someone is trying passwords."
             ),
         }
         stopped = [

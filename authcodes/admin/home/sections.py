@@ -106,7 +106,7 @@ def funnel(codes: Codes, counted: Funnel, links: dict[str, str | None], *, sees_
     customers = [
         (_("Known customers"), counted.unique_scanners, _("scanned"), "scanners"),
         (_("Came back"), counted.returned, _("scanned on several days"), "returned"),
-        (_("Took a reward"), counted.rewarded, _("redeemed at least one"), "rewarded"),
+        (_("Took a reward"), counted.rewarded, _("redeemed at least one reward"), "rewarded"),
     ]
     return [
         [

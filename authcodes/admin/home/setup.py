@@ -99,11 +99,11 @@ def steps_of(request: HttpRequest, brand: Brand, setup: Setup) -> tuple[Step, ..
     silent = _("Customers are notified only about recalls and their account.")
     scan = _("Scan a code with your phone and see what your customers will see.")
     appearance, worth, members = (
-        _("The scan page shows them."),
-        _("It sets what a scan earns."),
-        _("Members redeem points for it."),
+        _("The scan page shows your logo and colours."),
+        _("A level sets what a scan earns."),
+        _("Members redeem points for rewards."),
     )
-    codes, batch = _("Codes are printed for a product."), _("A batch makes a range of codes to print.")
+    codes, batch = _("Codes are printed for a product."), _("A batch creates a range of codes to print.")
     return (
         Step(_("Set logo and colours"), appearance, brand_page, setup.appearance),
         Step(_("Create the first level"), worth, added("loyalty.brandlevel"), setup.level),
@@ -111,7 +111,12 @@ def steps_of(request: HttpRequest, brand: Brand, setup: Setup) -> tuple[Step, ..
         Step(_("Create a batch"), batch, added(BATCHES), setup.batch),
         Step(_("Create the first reward"), members, added("loyalty.reward"), setup.reward),
         Step(_("Set up notifications"), silent, messages, setup.messages),
-        Step(_("Invite a colleague"), _("They get a mail with a link."), added(INVITATIONS), setup.colleague),
+        Step(
+            _("Invite a colleague"),
+            _("Your colleague receives an e-mail with a link."),
+            added(INVITATIONS),
+            setup.colleague,
+        ),
         Step(_("Make a test scan"), scan, "", setup.scan),
     )
 

@@ -75,7 +75,7 @@ class LayoutForm(DomainErrorForm):
         required=False,
         max_length=layouts.MAX_NAME_LENGTH,
         widget=TextWidget(attrs={"maxlength": layouts.MAX_NAME_LENGTH}),
-        help_text=gettext_lazy("Keep the name to change the layout, or enter a new one."),
+        help_text=gettext_lazy("Keep the name to change the layout, or enter a new name."),
     )
     layout_from = forms.CharField(required=False, max_length=60, widget=forms.HiddenInput)
 

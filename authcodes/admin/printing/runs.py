@@ -55,7 +55,7 @@ class QueueFilter(StateFilter):
     parameter_name = "state"
     states: ClassVar = {
         "todo": gettext_lazy("To print"),
-        "making": gettext_lazy("Being made"),
+        "making": gettext_lazy("Being created"),
         "done": gettext_lazy("Printed"),
         "failed": gettext_lazy("No file"),
     }
@@ -157,7 +157,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
     def state_badge(self, run: PrintRun) -> SafeString:
         job = run.job
         if job.status == Job.Status.RUNNING:
-            return badge(COLOURS[job.status], _("Being made: %(percent)s %%") % {"percent": job.percent})
+            return badge(COLOURS[job.status], _("Being created: %(percent)s %%") % {"percent": job.percent})
         if job.status != Job.Status.DONE:
             return badge(COLOURS[job.status], job.get_status_display())
         return badge("success", _("Printed")) if run.done_at else badge("warning", _("To print"))

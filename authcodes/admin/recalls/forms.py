@@ -58,7 +58,7 @@ def unconfirmed(preview: Preview, data: Mapping[str, Any]) -> str:
     if preview.fingerprint != data.get("previewed"):
         return _("Check the preview, then enter the number of customers.")
     if SEPARATORS.sub("", data.get("confirmation", "")) != str(preview.customers):
-        return _("Type %(customers)d to send it to that many customers.") % {"customers": preview.customers}
+        return _("Enter %(customers)d to send the message to that many customers.") % {"customers": preview.customers}
     return ""
 
 
@@ -95,7 +95,7 @@ class ReturnForm(AsciiDigits, forms.Form):
     returned_on = forms.DateField(
         label=gettext_lazy("Day"),
         widget=TextWidget(attrs={"type": "date"}),
-        help_text=gettext_lazy("The day they came back."),
+        help_text=gettext_lazy("The day on which the pieces came back."),
     )
     note = forms.CharField(
         label=gettext_lazy("Note"),

@@ -228,8 +228,8 @@ class RecallAdmin(AddCodesWizard):
             title=_("Remind customers of recall %(recall)s?") % {"recall": recall},
             paragraphs=[
                 ngettext(
-                    "%(customers)d customer was notified and has not confirmed that they read it.",
-                    "%(customers)d customers were notified and have not confirmed that they read it.",
+                    "%(customers)d customer was notified and has not confirmed that they read the message.",
+                    "%(customers)d customers were notified and have not confirmed that they read the message.",
                     unread,
                 )
                 % {"customers": unread},

@@ -24,7 +24,7 @@ from portal.unfold import RadioWidget, TextWidget
 
 PRODUCT, BATCHES, RANGE = "product", "batches", "range"
 KINDS = [
-    (PRODUCT, gettext_lazy("A product, in all its batches")),
+    (PRODUCT, gettext_lazy("All batches of a product")),
     (BATCHES, gettext_lazy("Some batches")),
     (RANGE, gettext_lazy("Some codes of one batch")),
 ]
@@ -148,8 +148,8 @@ class ScopeForm(AsciiDigits, forms.Form):
             return ""
         named = [f"{batch.range_name}: {batch.recalled_from} … {batch.recalled_to}" for batch in partly]
         message = _(
-            "Of these batches only a part is recalled, and their other codes still scan as genuine: %(batches)s. To "
-            "recall all of such a batch, add its codes on the page of its recall."
+            "Only a part of these batches is recalled, and their other codes still scan as genuine: %(batches)s. To "
+            "recall a whole batch, add its codes on the page of its recall."
         )
         return message % {"batches": shortened(named)}
 
@@ -175,6 +175,6 @@ class ScopeForm(AsciiDigits, forms.Form):
         if taken:
             self.already_recalled = taken
             known = self.are_all_in_recall(taken)
-            message = _("Already recalled: %(batches)s. Choose others. Codes are added to a recall on its page.")
+            message = _("Already recalled: %(batches)s. Choose others. To add codes to a recall, open its page.")
             details = {"field": field, "is_in_recall": known}
             raise BatchRejected(message % {"batches": scopes.recalled_text(taken)}, details=details)

@@ -22,7 +22,7 @@ class WithdrawnRecallAdmin(TenantAdmin):
     list_filter = (("withdrawn_at", DayFilter),)
     list_select_related = ("withdrawn_by",)
     search_fields = ("recall_id", "batches__batch__range_name")
-    search_help_text = _("A recall id, or part of the batch's name.")
+    search_help_text = _("A recall number, or part of the batch's name.")
     readonly_fields = ("its_batches", "returned")
     fieldsets = (
         (

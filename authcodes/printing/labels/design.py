@@ -58,7 +58,7 @@ class Design:
                 raise wrong(field, _("Enter a number."))
         self._check_places()
         if not 1 <= self.start <= self.sheet.per_page:
-            raise wrong("start", _("The sheet has the labels 1 to %(last)s.") % {"last": self.sheet.per_page})
+            raise wrong("start", _("Enter a label number from 1 to %(last)s.") % {"last": self.sheet.per_page})
         check_printer(offset_x=self.offset_x, offset_y=self.offset_y, scale=self.scale)
 
     def _check_places(self) -> None:
@@ -70,7 +70,7 @@ class Design:
             raise wrong("qr_mm", _("A QR code needs at least %(least)s mm.") % {"least": images.MIN_SIZE_MM})
         largest = min(self.sheet.label_width, self.sheet.label_height - TEXT_MM)
         if self.qr_mm > largest:
-            text = _("The QR code and the text below it are larger than the label: at most %(most)s mm fit.")
+            text = _("The QR code and the text below it do not fit the label. Choose a QR code of at most %(most)s mm.")
             raise wrong("qr_mm", text % {"most": largest})
 
 
@@ -81,7 +81,7 @@ def check_printer(*, offset_x: Decimal, offset_y: Decimal, scale: Decimal) -> No
         raise wrong("scale", _("The scale must be between %(least)s and %(most)s.") % limits)
     for field, offset in (("offset_x", offset_x), ("offset_y", offset_y)):
         if not abs(offset) <= MAX_OFFSET_MM:
-            raise wrong(field, _("Move the print by at most %(most)s mm.") % {"most": MAX_OFFSET_MM})
+            raise wrong(field, _("Shift the print by at most %(most)s mm.") % {"most": MAX_OFFSET_MM})
 
 
 def wrong(field: str, message: str) -> Invalid:
@@ -105,8 +105,8 @@ def module_warnings(design: Design, sample: Label) -> list[str]:
         return []
     needed = images.MIN_MODULE_MM * images.modules_across(drawn) / design.scale
     text = _(
-        "A module of the QR code is %(module).3f mm wide, less than %(least)s mm: cheap printers and cameras may fail. "
-        "Print it at %(needed).1f mm or more, or choose a lower error correction."
+        "A module of the QR code is %(module).3f mm wide. Below %(least)s mm, cheap printers and cameras may fail. "
+        "Print the QR code at %(needed).1f mm or more, or choose a lower error correction."
     )
     return [text % {"module": module, "least": images.MIN_MODULE_MM, "needed": needed}]
 

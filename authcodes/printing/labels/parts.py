@@ -93,8 +93,8 @@ def problems(parts: Parts, *, width: Decimal, height: Decimal) -> Iterator[Probl
 
 def overlap(covered: str) -> str:
     if covered == PartName.QR:
-        return _("It covers the QR code or the white margin that cameras need. Move it off.")
-    return _("It overlaps another part: %(part)s.") % {"part": PartName(covered).label}
+        return _("This part covers the QR code or the white margin that cameras need. Move it away.")
+    return _("This part overlaps another part: %(part)s.") % {"part": PartName(covered).label}
 
 
 def _alone(name: str, part: Part, width: Decimal, height: Decimal) -> Iterator[Problem]:
@@ -109,7 +109,7 @@ def _alone(name: str, part: Part, width: Decimal, height: Decimal) -> Iterator[P
     ):
         if over > SLACK:
             much = {"much": over.quantize(Decimal("0.1"), rounding=ROUND_UP)}
-            yield Problem(name, length, _("It reaches %(much)s mm beyond the label.") % much)
+            yield Problem(name, length, _("This part extends %(much)s mm beyond the label.") % much)
             break
 
 

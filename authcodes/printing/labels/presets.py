@@ -63,13 +63,13 @@ class Sheet:
                 raise _wrong(field.name, _("Enter a length between 0 and %(most)s mm.") % {"most": MAX_PAGE_MM})
         for name in ("label_width", "label_height"):
             if getattr(self, name) < MIN_LABEL_MM:
-                raise _wrong(name, _("A label needs at least %(least)s mm each way.") % {"least": MIN_LABEL_MM})
+                raise _wrong(name, _("A label must be at least %(least)s mm wide and high.") % {"least": MIN_LABEL_MM})
         if self.columns < 1 or self.rows < 1 or self.per_page > MAX_PER_PAGE:
-            raise _wrong("rows", _("Between 1 and %(most)s labels fit a page.") % {"most": MAX_PER_PAGE})
+            raise _wrong("rows", _("A page can have 1 to %(most)s labels.") % {"most": MAX_PER_PAGE})
         if self.columns > 1 and self.pitch_x < self.label_width:
-            raise _wrong("pitch_x", _("Labels would overlap: the pitch across must be at least the label's width."))
+            raise _wrong("pitch_x", _("Labels would overlap: the horizontal pitch must be at least the label's width."))
         if self.rows > 1 and self.pitch_y < self.label_height:
-            raise _wrong("pitch_y", _("Labels would overlap: the pitch down must be at least the label's height."))
+            raise _wrong("pitch_y", _("Labels would overlap: the vertical pitch must be at least the label's height."))
         self._check_page()
 
     def _check_page(self) -> None:
@@ -125,7 +125,7 @@ PRESETS = {
         ),
         Preset(
             "a4-30",
-            gettext_lazy("30 per page, A4 3 x 10, labels of 70 x 29.7 mm (as Avery 3489)"),
+            gettext_lazy("30 per page, A4 3 x 10, 70 x 29.7 mm labels (as Avery 3489)"),
             _grid(A4, (Decimal(70), Decimal("29.7")), 3, 10),
             Decimal("24.5"),
         ),
@@ -147,13 +147,13 @@ PRESETS = {
         ),
         Preset(
             "grid-30",
-            gettext_lazy("30 per page, US Letter 5 x 6, codes of 1.5 in"),
+            gettext_lazy("30 per page, US Letter 5 x 6, 1.5 in codes"),
             _grid(LETTER, (Decimal("39.1"), Decimal(43)), 5, 6),
             INCH * 3 / 2,
         ),
         Preset(
             "grid-20",
-            gettext_lazy("20 per page, US Letter 4 x 5, codes of 2 in"),
+            gettext_lazy("20 per page, US Letter 4 x 5, 2 in codes"),
             _grid(LETTER, (Decimal("51.8"), Decimal(55)), 4, 5),
             INCH * 2,
         ),

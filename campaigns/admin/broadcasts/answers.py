@@ -64,7 +64,7 @@ def audience_lines(
     counted = audience.count(brand=brand, segment=segment, channels=channels)
     if counted is None:
         return {
-            "total": _("Counting takes longer than a page may. The number is known once sending begins."),
+            "total": _("Counting takes too long for this page. The number is known once sending begins."),
             "lines": [],
         }
     return {
@@ -109,7 +109,7 @@ def send_button(broadcast: Broadcast, counted: Audience | None) -> str:
         return _("Resume sending")
     planned = broadcast.send_at is not None
     if counted is None:
-        return _("Plan it") if planned else _("Send it")
+        return _("Plan broadcast") if planned else _("Send broadcast")
     text = (
         ngettext("Plan for %(members)s member", "Plan for %(members)s members", counted.reachable)
         if planned
@@ -132,7 +132,7 @@ def before_sending(broadcast: Broadcast, counted: Audience | None, *, at: dateti
     if limit and counted is not None and counted.members > limit:
         text = _("Your brand may send to %(limit)s members a day. The remaining ones follow on the next days.")
         lines.append(text % {"limit": grouped(limit)})
-    lines.append(_("Sent messages cannot be called back."))
+    lines.append(_("Sent messages cannot be taken back."))
     return lines
 
 

@@ -62,7 +62,9 @@ class BroadcastForm(TenantForm):
         label=gettext_lazy("Channels"),
         choices=Channel.choices,
         widget=CheckboxesWidget,
-        help_text=gettext_lazy("A member gets it by each of these, as far as they have not opted out."),
+        help_text=gettext_lazy(
+            "Members get the broadcast through each of these channels, unless they have opted out of that channel."
+        ),
     )
     subject_en = subject_field("en")
     body_en = body_field("en")

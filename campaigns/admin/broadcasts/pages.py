@@ -234,7 +234,7 @@ class BroadcastAdmin(TenantAdmin):
         self.note(request, [made], gettext_noop("Planned") if planned else gettext_noop("Sent"))
         self.message_user(
             request,
-            _("Planned. Sending begins by itself.") if planned else _("Sending. This page shows how far it is."),
+            _("Planned. Sending begins automatically.") if planned else _("Sending. This page shows the progress."),
             messages.SUCCESS,
         )
 
@@ -244,16 +244,16 @@ class BroadcastAdmin(TenantAdmin):
             page=self,
             request=request,
             row=row,
-            title=_("Take “%(name)s” back?") % {"name": row},
+            title=_("Move “%(name)s” back to draft?") % {"name": row},
             paragraphs=[_("It becomes a draft again, and is not sent.")],
             form=forms.Form,
-            button=_("Back to draft"),
+            button=_("Move back to draft"),
             cancel=_("Go back"),
         )
 
         def taken_back(_answers: dict[str, Any]) -> None:
             lifecycle.back_to_draft(broadcast=row)
-            self.note(request, [row], gettext_noop("Back to draft"))
+            self.note(request, [row], gettext_noop("Move back to draft"))
 
         return action.respond(taken_back)
 
@@ -265,7 +265,10 @@ class BroadcastAdmin(TenantAdmin):
             row=row,
             title=_("Cancel “%(name)s”?") % {"name": row},
             paragraphs=[
-                _("What no channel has taken yet is not sent. Members who have received it keep it."),
+                _(
+                    "Messages that no channel has accepted yet are not sent. Members who have received the "
+                    "broadcast keep it."
+                ),
                 _("A broadcast that was cancelled cannot be sent again."),
             ],
             form=forms.Form,

@@ -136,7 +136,10 @@ def consequences_of(campaign: Campaign, name: str) -> list[str]:
             on_their_way,
         )
         resumed = [text % {"members": grouped(on_their_way)}] if on_their_way else []
-        return [_("Actions count in it from now on. What happened in the meantime is not counted later."), *resumed]
+        return [
+            _("Actions count towards the campaign from now on. Actions in the meantime are not counted later."),
+            *resumed,
+        ]
     text = ngettext(
         "%(members)s of %(every)s member who takes part has not reached the goal: they stop there.",
         "%(members)s of %(every)s members who take part have not reached the goal: they stop there.",
@@ -144,9 +147,11 @@ def consequences_of(campaign: Campaign, name: str) -> list[str]:
     )
     on_the_way = text % {"members": grouped(on_their_way), "every": grouped(every)}
     return [
-        _("No action counts in it from now on."),
+        _("No actions count towards the campaign from now on."),
         on_the_way if every else _("Nobody takes part in it yet."),
         *linked_batches.terms_of(campaign),
         _("Earned rewards remain: members can still claim them, and tills still accept their codes."),
-        _("You can resume it at any time.") if name == "pause" else _("To start it again, move its end in its form."),
+        _("You can resume it at any time.")
+        if name == "pause"
+        else _("To start the campaign again, change the end in its form."),
     ]

@@ -120,7 +120,7 @@ def stock_text(left: int | None) -> SafeString | str:
     if left is None:
         return ""
     if not left:
-        return badge("danger", _("None left: it waits to be claimed"))
+        return badge("danger", _("None left: the reward waits to be claimed"))
     return _("%(stock)s left") % {"stock": grouped(left)}
 
 

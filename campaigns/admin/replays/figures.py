@@ -313,7 +313,7 @@ def _source(source: str, name: str) -> str:
         DEFAULT: _("One point for a scan"),
         REWARD: _("Milestones"),
     }
-    return texts.get(source, _("Entries that do not say why"))
+    return texts.get(source, _("Entries without a reason"))
 
 
 def signed(number: Decimal, *, places: int | None = None) -> str:

@@ -36,9 +36,9 @@ class DaysForm(AsciiDigits, forms.Form):
         most, field = jobs.max_days(), self.fields["days"]
         field.initial = min(USUAL_DAYS, most)
         field.validators.append(MaxValueValidator(most))
-        field.help_text = _("The last days, today included; at most %(most)d, as long as actions are kept.") % {
-            "most": most
-        }
+        field.help_text = _(
+            "The number of past days, including today. Enter at most %(most)d, as long as actions are kept."
+        ) % {"most": most}
 
 
 class DraftForm(DaysForm):
@@ -65,7 +65,7 @@ class RuleChoice(DraftForm):
         field: Any = self.fields["rule"]
         field.queryset = EarningRule.objects.filter(brand=self.brand).order_by("name")
         field.initial = row
-        field.help_text = _("As it is saved now, and as if it had run all the time.")
+        field.help_text = _("Replays the rule as it is saved now, and as if it had run all the time.")
 
     def draft(self) -> Draft:
         return drafts.of_rule(self.cleaned_data["rule"])
@@ -76,7 +76,7 @@ class CampaignChoice(DraftForm):
         label=gettext_lazy("Campaign"), queryset=Campaign.objects.none(), widget=SelectWidget
     )
     instead_of = forms.ModelChoiceField(
-        label=gettext_lazy("In place of"), queryset=Campaign.objects.none(), required=False, widget=SelectWidget
+        label=gettext_lazy("Replaced campaign"), queryset=Campaign.objects.none(), required=False, widget=SelectWidget
     )
 
     def offer(self, row: str) -> None:
@@ -86,12 +86,12 @@ class CampaignChoice(DraftForm):
             field.queryset = rows
         self.fields["campaign"].initial = row
         self.fields["campaign"].help_text = _(
-            "As it is saved now, from the first of these days on. To replay with a change, duplicate a campaign and "
-            "change the copy: it stays switched off."
+            "Replays the campaign as it is saved now, from the first of these days. To replay with a change, "
+            "duplicate a campaign and change the copy, which stays switched off."
         )
         self.fields["instead_of"].help_text = _(
-            "What this campaign really paid is left out, as if the other one had run instead. What the campaign above "
-            "really paid is always left out."
+            "What this campaign really paid is left out, as if the campaign above had run instead. What the campaign "
+            "above really paid is always left out."
         )
 
     def draft(self) -> Draft:

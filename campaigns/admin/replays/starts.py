@@ -44,8 +44,8 @@ TEXTS: dict[str, Any] = {
         "level that their lifetime points reach, and climb as they earn. Nobody gets or loses points."
     ),
     Kind.CAMPAIGN: gettext_lazy(
-        "A job counts each action of these days in the campaign, for everybody from the first day on: who would have "
-        "reached what, and what that would have given. Nobody gets or loses points."
+        "A job counts each action of these days towards the campaign, for everybody from the first day on. It shows "
+        "who would have reached what, and what that would have given. Nobody gets or loses points."
     ),
 }
 

@@ -68,22 +68,22 @@ class EarningRuleResource(CeilingResource):
         "state": "active",
     }
     notes: ClassVar[dict[str, Any]] = {
-        "name": gettext_lazy("Finds the rule to change. Left out or empty: what the rule is for."),
+        "name": gettext_lazy("Finds the rule to change. If left out or empty, the name is what the rule is for."),
         "kind": gettext_lazy(
             "Required. scan-auth, order-complete, log-user-profile-update, log-user-login, milestone, "
             "member-welcome, member-birthday or your own kind."
         ),
         "reward_type": gettext_lazy("points, percentage (orders and scans), multiplier or bonus."),
-        "reward_value": gettext_lazy("Required. Points, percent of the amount, or how many times."),
+        "reward_value": gettext_lazy("Required. The points, the percentage of the amount, or the multiplier."),
         "per": gettext_lazy("event or item."),
         "basis": gettext_lazy("whole, or matching for the items that match the conditions."),
         "stacking": gettext_lazy("add, multiply (multipliers) or best (of the rule's group)."),
-        "group": gettext_lazy("The group of which only the best rule counts."),
+        "group": gettext_lazy("The group in which only the best rule counts."),
         "priority": gettext_lazy("Higher ones count first."),
         "starts_at": MOMENT,
         "ends_at": MOMENT,
         "without_end": gettext_lazy("yes or no."),
-        "state": gettext_lazy("draft, active, paused or ended. The column active with yes or no does as well."),
+        "state": gettext_lazy("draft, active, paused or ended. A column active with yes or no also works."),
     }
 
     class Meta:

@@ -78,7 +78,11 @@ class RuleStates(TenantAdmin):
     def ask(self, request: HttpRequest, object_id: str, name: str, button: str) -> HttpResponse:
         """Confirm on a page that shows the rule and the effect and asks for a reason, then act."""
         rule = self.get_object(request, object_id)
-        what = NEXT[name][2] if name in NEXT else _("A draft of the same rule is made, which counts for nothing yet.")
+        what = (
+            NEXT[name][2]
+            if name in NEXT
+            else _("This creates a draft of the same rule. The draft does not count for any action yet.")
+        )
         requested = ConfirmedAction(
             page=self,
             request=request,

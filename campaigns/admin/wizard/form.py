@@ -100,7 +100,7 @@ class WizardForm(AsciiDigits, forms.Form):
         ),
     )
     name = forms.CharField(
-        label=gettext_lazy("Name"), max_length=120, widget=TextWidget, help_text=gettext_lazy("Members read it.")
+        label=gettext_lazy("Name"), max_length=120, widget=TextWidget, help_text=gettext_lazy("Members see this name.")
     )
 
     def __init__(self, data: Any = None, *, brand: Brand, may_add_rewards: bool, **options: Any) -> None:
@@ -195,7 +195,7 @@ class WizardForm(AsciiDigits, forms.Form):
         kind = cleaned.get("type")
         if kind and kind != Campaign.Type.SCAN:
             for name, text in (
-                ("places", _("Only scans have a place. Empty this, or count scans.")),
+                ("places", _("Only scans have a place. Clear this field, or count scans.")),
                 ("batches", _("Only scans have a batch. Tick none, or count scans.")),
             ):
                 if cleaned.get(name):

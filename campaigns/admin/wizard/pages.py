@@ -132,10 +132,16 @@ class CampaignWizard(CampaignActs):
         campaign = self.changeable(request, pk)
         initial = initial_of(campaign)
         if initial is None:
-            self.message_user(request, _("This campaign has more than the wizard asks. Change it here."), messages.INFO)
+            self.message_user(
+                request,
+                _("This campaign has more settings than the wizard asks for. Change the campaign here."),
+                messages.INFO,
+            )
             return redirect("admin:campaigns_campaign_change", pk)
         if not may_be_planned(campaign):
-            self.message_user(request, _("This campaign was launched already. Change it in its form."), messages.INFO)
+            self.message_user(
+                request, _("This campaign has already been launched. Change it in its form."), messages.INFO
+            )
             return redirect(page_address(pk))
         return self.answered(request, campaign, initial, kind=_("Plan of %(campaign)s") % {"campaign": campaign})
 
@@ -185,7 +191,7 @@ class CampaignWizard(CampaignActs):
                 if twin is not None and not campaign.pk and twin.created_at > timezone.now() - TWICE:
                     return redirect(page_address(twin.pk))  # the button was pressed twice
                 if twin is not None:
-                    form.add_error("name", _("Another campaign has this name. Choose a name of its own."))
+                    form.add_error("name", _("Another campaign has this name. Choose a different name."))
                     return None
                 made = self.stored(request, form, campaign, launches=launches)
         except ValidationError as error:
@@ -247,11 +253,11 @@ class CampaignWizard(CampaignActs):
             self.start_replay(request, made)
             return redirect(f"{plan_address(made.pk)}#limits")
         if not launches:
-            text = _("Saved for later. Nothing counts in it until you launch it.")
+            text = _("Saved for later. Nothing counts towards the campaign until you launch it.")
         elif lifecycle.state_of(made, at=timezone.now()) is lifecycle.State.PLANNED:
-            text = _("Scheduled. It begins by itself on its first day.")
+            text = _("Scheduled. The campaign begins automatically on its first day.")
         else:
-            text = _("Launched. Actions count in it from now on.")
+            text = _("Launched. Actions count towards the campaign from now on.")
         self.message_user(request, text, messages.SUCCESS)
         return redirect(page_address(made.pk))
 

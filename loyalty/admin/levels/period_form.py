@@ -51,7 +51,7 @@ class LevelPeriodForm(forms.Form):
         ),
     )
     level_warning_days = forms.IntegerField(
-        label=gettext_lazy("Warn members this many days before"),
+        label=gettext_lazy("Warn members this many days before the end"),
         min_value=0,
         max_value=365,
         widget=NumberWidget,

@@ -102,8 +102,8 @@ def sentences_of(rule: LevelRule | None, result: PeriodPreview | None) -> list[s
     today = rule.today(timezone.now())
     if result.members:
         count_sentence = _(
-            "Members above the lowest level: %(members)s. With too few points from %(first)s to %(last)s to keep it: "
-            "%(falling)s. These would have fallen."
+            "Members above the lowest level: %(members)s. With too few points from %(first)s to %(last)s to keep "
+            "their level: %(falling)s. These members would have fallen."
         ) % {
             "members": format_number(result.members),
             "falling": format_number(result.falling),

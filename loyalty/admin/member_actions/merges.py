@@ -93,7 +93,7 @@ class Merging(TenantAdmin):
     def line_of(self, request: HttpRequest, made: AccountMerge, member: UserPoints) -> MergeLine:
         is_target = made.target_id == member.pk
         other = made.source if is_target else made.target
-        text = _("Merged: the account of %(member)s went into this one.") if is_target else _("Merged into %(member)s.")
+        text = _("The account of %(member)s was merged into this one.") if is_target else _("Merged into %(member)s.")
         may = self.may(request, ACT, member)
         until = undo.undo_until(made, timezone.now()) if may else None
         return MergeLine(
@@ -178,7 +178,7 @@ class Merging(TenantAdmin):
         made = merge.merge(
             target=target, source=source, key=answers["key"], audit_context=audit_context(request, answers["reason"])
         )
-        text = _("Merged: %(points)s went over. The balance is now %(balance)s.")
+        text = _("Merged: %(points)s moved to this account. The balance is now %(balance)s.")
         target.refresh_from_db()
         places = {"points": format_points(made.points), "balance": format_number(target.points)}
         self.message_user(request, text % places, messages.SUCCESS)
@@ -196,7 +196,7 @@ class Merging(TenantAdmin):
             row=source,
             title=_("Undo the merge of %(member)s") % {"member": source.display_name},
             paragraphs=[
-                _("Both accounts get back what they had. What came since stays with %(member)s.")
+                _("Both accounts get back what they had. Anything added since then stays with %(member)s.")
                 % {"member": made.target.display_name}
             ],
             consequences=[_("Goes back: %(points)s") % {"points": format_points(made.points)}],

@@ -14,13 +14,13 @@ def level_end_text(member: UserPoints) -> str:
     brand = member.brand
     end = level_end(brand=brand, account=member, ladder=levels_of(brand), at=timezone.now())
     if end is None:
-        return _("For good")
+        return _("Permanently")
     counted = _("%(points)s since %(day)s") % {
         "points": format_points(end.points),
         "day": day_text(end.first),
     }
     if end.level_until is None:
-        return _("For good, as the lowest level; %(counted)s") % {"counted": counted}
+        return _("Permanently, as the lowest level; %(counted)s") % {"counted": counted}
     until = day_text(end.level_until)
     if not end.missing:
         return _("%(until)s; %(counted)s") % {"until": until, "counted": counted}

@@ -58,7 +58,9 @@ class Notes(TenantAdmin):
             if write(member, author=staff_user(request), text=form.cleaned_data["text"]):
                 self.message_user(request, _("The note is saved."), messages.SUCCESS)
             else:
-                self.message_user(request, _("The member's data was erased, so nothing is noted."), messages.ERROR)
+                self.message_user(
+                    request, _("The note is not saved, because the member's data was erased."), messages.ERROR
+                )
             return redirect("admin:loyalty_userpoints_change", member.pk)
         context = {
             **self.admin_site.each_context(request),
@@ -76,7 +78,7 @@ class Notes(TenantAdmin):
         own = MemberNote.objects.filter(account__in=member.ledger_accounts, author=staff_user(request))
         note = own.filter(pk=number).first() if is_id(number) else None
         if note is None or not own.filter(pk=note.pk).delete()[0]:
-            self.message_user(request, _("Only its author can delete a note."), messages.ERROR)
+            self.message_user(request, _("Only the author of a note can delete it."), messages.ERROR)
             return
         was = {"account": note.account_id, "text": note.text, "created_at": note.created_at.isoformat()}
         offers.done(

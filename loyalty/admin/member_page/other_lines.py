@@ -94,7 +94,7 @@ def merges(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
 def merge_line(subject: Subject, row: AccountMerge) -> Line:
     is_target = row.target_id == subject.accounts[0]
     other = row.source if is_target else row.target
-    text = _("Merged: the account of %(member)s went into this one.") if is_target else _("Merged into %(member)s.")
+    text = _("The account of %(member)s was merged into this one.") if is_target else _("Merged into %(member)s.")
     details = [format_points(row.points), *([row.note] if row.note else [])]
     if row.undone_at:
         details.append(_("undone %(when)s") % {"when": local_time.moment_text(row.undone_at, subject.brand.zone)})

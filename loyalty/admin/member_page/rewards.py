@@ -113,7 +113,7 @@ class RewardsOfMember(TenantAdmin):
             changes = {"reward": (None, redemption.name)}
             rows = [AuditedChange(member, member.brand_id, changes)]
             audit_log.record(audit_context=context, action=gettext_noop("Reward given"), rows=rows)
-        text = _("%(reward)s is the member's. It is under “Rewards to hand over”.")
+        text = _("%(reward)s now belongs to the member. It is under “Rewards to hand over”.")
         self.message_user(request, text % {"reward": redemption.name}, messages.SUCCESS)
 
     def use_view(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -23,7 +23,7 @@ def restore_note(request: HttpRequest, offer: UndoOffer) -> None:
     member = UserPoints.objects.get(pk=note["account"], brand=offer.brand_id)
     at = datetime.fromisoformat(note["created_at"])
     if not notes.write(member, author=staff_user(request), text=note["text"], at=at):
-        raise Invalid(_("The member's data was erased, so nothing is noted."))
+        raise Invalid(_("The note is not saved, because the member's data was erased."))
 
 
 def restore_used_code(request: HttpRequest, offer: UndoOffer) -> None:

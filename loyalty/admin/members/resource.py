@@ -72,8 +72,8 @@ class MemberResource(TenantResource):
     read_scope = write_scope = ApiKey.Scope.MEMBERS.value
     exports = False  # members have their own export
     note = gettext_lazy(
-        "Nobody is notified: no mail, message or push is sent. Opening balances count as points that you add by hand, "
-        "which have a daily limit; the operator imports more. Where points are for confirmed addresses, a balance "
+        "Nobody is notified: no mail, message or push is sent. Opening balances count towards the daily limit for "
+        "points that you add by hand. The operator can import more. Where points need a confirmed address, a balance "
         "waits until the member confirms the address or logs in."
     )
     example: ClassVar[dict[str, str]] = {
@@ -90,18 +90,19 @@ class MemberResource(TenantResource):
     }
     notes: ClassVar[dict[str, Any]] = {
         "email": gettext_lazy("Required. Finds the member; any other address makes a new member."),
-        "first_name": gettext_lazy("What you call the member. Of new members only."),
-        "last_name": gettext_lazy("What you call the member. Of new members only."),
-        "external_id": gettext_lazy("The member's number in your own systems. Noted where there is none yet."),
-        "phone": gettext_lazy("With country code, such as +4930123456. Of new members only."),
-        "language": gettext_lazy("en, de or ar; leave empty for the brand's. Of new members only."),
-        "birthday": gettext_lazy("Month and day, such as 12-31; a year is not kept. Of new members only."),
+        "first_name": gettext_lazy("The name that you call the member by. For new members only."),
+        "last_name": gettext_lazy("The name that you call the member by. For new members only."),
+        "external_id": gettext_lazy("The member's number in your own systems. Saved if the member has none yet."),
+        "phone": gettext_lazy("With country code, such as +4930123456. For new members only."),
+        "language": gettext_lazy("en, de or ar. Leave empty for the brand's language. For new members only."),
+        "birthday": gettext_lazy("Month and day, such as 12-31. The year is not kept. For new members only."),
         "wants_notifications": gettext_lazy(
-            "yes or no. Write no for who unsubscribed: only recalls are sent then. Of new members only."
+            "yes or no. Enter no for members who unsubscribed: they then get only recalls. For new members only."
         ),
         "opening_balance": gettext_lazy("Points, such as 120 or 12.5. Credited once for each opening_source."),
         "opening_source": gettext_lazy(
-            "Where the points come from: small letters, digits, hyphens; the same in all lines. Leave empty for import."
+            "Where the points come from, in lower-case letters, digits and hyphens. Use the same source in "
+            "all lines. Leave empty to use import."
         ),
     }
 
@@ -149,7 +150,7 @@ class MemberResource(TenantResource):
         first: str = self.seen.of_file.setdefault("opening_source", named[0])
         for row, name in zip(planned, named, strict=True):
             if not SOURCE.fullmatch(name):
-                row.add_error("opening_source", _("Use 1 to 40 small letters, digits and hyphens."))
+                row.add_error("opening_source", _("Use 1 to 40 lower-case letters, digits and hyphens."))
             elif name != first:
                 row.add_error("opening_source", _("Write the same in every line, or split the file."))
         return first
@@ -280,7 +281,7 @@ def _boolean_fault(cell: str) -> str:
 def _amount_fault(cell: str) -> str:
     if AMOUNT.fullmatch(cell):
         return ""
-    return _("Enter 0 or more with the digits 0 to 9, a point for decimals and at most two of them, such as 12.5.")
+    return _("Enter 0 or more, such as 12.5. Use the digits 0 to 9, and a point before at most two decimals.")
 
 
 FAULTS = {

@@ -94,7 +94,7 @@ class NotificationDeliveryAdmin(TenantAdmin):
         """The system's own reasons are stored in English and translated here. A server's answer is shown unchanged."""
         return languages.translated(row.last_error) or "-"
 
-    @display(description=_("tells of"))
+    @display(description=_("covered entries or events"))
     def covered(self, row: NotificationDelivery) -> str:
         """The ledger entries that the notification sums up, or the keys of the events that it is about."""
         lines = [

@@ -62,8 +62,13 @@ class PoolCodeResource(TenantResource):
     }
     notes: ClassVar[dict[str, Any]] = {
         "reward": gettext_lazy("Required. The name of a reward that hands out partner codes, or # and its id: #12."),
-        "code": gettext_lazy("Required. As the member shows it to the partner; letters, digits and signs, up to 200."),
-        "expires_at": gettext_lazy("Not handed out after this. A day alone means its end, in the brand's time zone."),
+        "code": gettext_lazy(
+            "Required. The code as the member shows it to the partner: up to 200 letters, digits and signs."
+        ),
+        "expires_at": gettext_lazy(
+            "The code is not handed out after this time. A date alone means the end of that day, in the brand's "
+            "time zone."
+        ),
     }
     note = gettext_lazy("Codes are stored encrypted. Neither this list nor an export shows them again.")
 
@@ -106,12 +111,15 @@ class PoolCodeResource(TenantResource):
     ) -> None:
         named, code, expires_at = rewards.get(cells["reward"], []), cells["code"], None
         if not named:
-            message = _("There is no “%(name)s” in this brand.") % {"name": cells["reward"][:80]}
+            message = _("This brand has no reward “%(name)s”.") % {"name": cells["reward"][:80]}
             row.add_error("reward", message)
         elif len(named) > 1:
             row.add_error("reward", _("Several rewards have this name. Write # and the id."))
         elif not named[0].uses_pool:
-            row.add_error("reward", _("This reward hands out its own codes. Switch its page to partner codes first."))
+            row.add_error(
+                "reward",
+                _("This reward hands out its own codes. Switch the reward to partner codes on its page first."),
+            )
         if not CODE.fullmatch(code) or len(code) > MAX_PARTNER_CODE_LENGTH:
             row.add_error(
                 "code", _("Enter 1 to %(most)d letters, digits and signs.") % {"most": MAX_PARTNER_CODE_LENGTH}

@@ -141,7 +141,7 @@ class Programme:
             Card(_("Redemption rate"), percent(figures.redemption_rate), _("of the points earned in this period"),
                  link=self.of_period(REDEEMED)),
             Card(_("Breakage"), percent(figures.breakage),
-                 _("of the points redeemed or expired, the share that expired"), link=self.of_period(EXPIRED)),
+                 _("the share that expired, of the points redeemed or expired"), link=self.of_period(EXPIRED)),
         ]  # fmt: skip
 
     @property

@@ -129,5 +129,5 @@ def points_of(row: Referral) -> str:
 def line_of(row: Referral, accounts: Sequence[int]) -> str:
     """The line on the page of one side, for the member who has these accounts."""
     if row.referrer_id in accounts:
-        return _("Brought %(friend)s") % {"friend": row.friend.user}
-    return _("Brought by %(member)s") % {"member": row.referrer.user}
+        return _("Referred %(friend)s") % {"friend": row.friend.user}
+    return _("Referred by %(member)s") % {"member": row.referrer.user}

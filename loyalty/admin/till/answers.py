@@ -23,7 +23,7 @@ from portal.lists.number_columns import format_points
 
 COLOURS = {"good": "success", "used": "info", "expired": "warning", "cancelled": "", "blocked": "danger"}
 LABELS = {
-    "good": gettext_lazy("Good"),
+    "good": gettext_lazy("OK"),
     "used": gettext_lazy("Used"),
     "expired": gettext_lazy("Expired"),
     "cancelled": gettext_lazy("Cancelled"),

@@ -41,7 +41,7 @@ class Broadcast(models.Model):
         blank=True,
         related_name="broadcasts",
         verbose_name=_("segment"),
-        help_text=_("Its members get the message. Leave empty for all members."),
+        help_text=_("The members of this segment get the message. Leave empty for all members."),
     )
     segment_name = models.CharField(_("segment name"), max_length=80, blank=True, default="", editable=False)
     channels = ArrayField(
@@ -55,12 +55,10 @@ class Broadcast(models.Model):
         blank=True,
         help_text=_("In the brand's time zone. Leave empty to send it as soon as you confirm."),
     )
-    next_at = MomentField(null=True, editable=False, help_text=_("When sending begins, or goes on."))
+    next_at = MomentField(null=True, editable=False, help_text=_("When sending begins or continues."))
     started_at = MomentField(_("started"), null=True, editable=False)
     finished_at = MomentField(_("finished"), null=True, editable=False)
-    evaluated_at = MomentField(
-        null=True, editable=False, help_text=_("When the segment was evaluated that it goes to.")
-    )
+    evaluated_at = MomentField(null=True, editable=False, help_text=_("When the broadcast's segment was evaluated."))
     members = models.PositiveIntegerField(_("members"), null=True, editable=False)
     is_gathered = models.BooleanField(default=False, editable=False, help_text=_("Every member has a notification."))
     gathered_to = models.BigIntegerField(default=0, editable=False, help_text=_("The last account that was gathered."))
@@ -68,10 +66,14 @@ class Broadcast(models.Model):
     last_notification = models.BigIntegerField(default=0, editable=False)
     published = models.PositiveIntegerField(default=0, editable=False)
     counted_on = DayField(null=True, editable=False)
-    counted = models.PositiveIntegerField(default=0, editable=False, help_text=_("How many of them on that day (UTC)."))
-    figures = models.JSONField(null=True, editable=False, help_text=_("What came of it, once nothing is on its way."))
+    counted = models.PositiveIntegerField(
+        default=0, editable=False, help_text=_("How many notifications were published on that day (UTC).")
+    )
+    figures = models.JSONField(
+        null=True, editable=False, help_text=_("The result of the broadcast, once no notification is on its way.")
+    )
     problem = models.TextField(
-        _("problem"), blank=True, default="", editable=False, help_text=_("Why it was interrupted.")
+        _("problem"), blank=True, default="", editable=False, help_text=_("Why the broadcast was interrupted.")
     )
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, db_index=False)
     created_by = models.ForeignKey(

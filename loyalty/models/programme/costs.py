@@ -17,7 +17,10 @@ class PointCost(models.Model):
 
     brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="point_costs", verbose_name=_("brand"))
     valid_from = DayField(
-        _("valid from"), help_text=_("The first day, in the brand's time zone. It holds until the next one begins.")
+        _("valid from"),
+        help_text=_(
+            "The first day of this cost, in the brand's time zone. The cost applies until the next one begins."
+        ),
     )
     cost = models.DecimalField(
         _("cost per point"),
@@ -35,7 +38,7 @@ class PointCost(models.Model):
             models.UniqueConstraint(
                 fields=["brand", "valid_from"],
                 name="one_point_cost_a_day",
-                violation_error_message=_("Another cost begins on this day already. Change that one."),
+                violation_error_message=_("Another cost already begins on this day. Change that cost."),
             ),
             models.CheckConstraint(condition=Q(cost__gte=0), name="point_cost_not_negative"),
         ]

@@ -22,13 +22,15 @@ class ReferralProgramme(models.Model):
     class Action(models.TextChoices):
         SCAN = "scan", _("The friend's first scan that earns points")
         ORDER = "order", _("The friend's first order that earns points")
-        EITHER = "either", _("Either of them")
+        EITHER = "either", _("The friend's first scan or order that earns points")
 
     brand = models.OneToOneField(
         Brand, on_delete=models.CASCADE, related_name="referral_programme", verbose_name=_("brand")
     )
     is_active = models.BooleanField(
-        _("active"), default=False, help_text=_("Members can refer friends. What waits is kept while this is off.")
+        _("active"),
+        default=False,
+        help_text=_("Members can refer friends. Waiting referrals are kept while this is off."),
     )
     referrer_points = models.DecimalField(
         _("points for the member"),
@@ -47,13 +49,15 @@ class ReferralProgramme(models.Model):
         _("friends in a month"),
         default=5,
         validators=[MinValueValidator(1), MaxValueValidator(10_000)],
-        help_text=_("For how many a member gets points at most, by the brand's clock."),
+        help_text=_(
+            "The maximum number of friends in a month for whom a member gets points, in the brand's time zone."
+        ),
     )
     total_limit = models.PositiveIntegerField(
         _("friends in all"),
         default=50,
         validators=[MinValueValidator(1), MaxValueValidator(100_000)],
-        help_text=_("For how many a member gets points at most."),
+        help_text=_("The maximum number of friends for whom a member gets points."),
     )
     budget = models.DecimalField(
         _("budget"),
@@ -71,13 +75,15 @@ class ReferralProgramme(models.Model):
         _("days for the code"),
         default=14,
         validators=[MaxValueValidator(90)],
-        help_text=_("So long after joining a friend can still enter a code. Enter 0 for at registration only."),
+        help_text=_(
+            "How many days after joining a friend can still enter a code. Enter 0 to allow it at registration only."
+        ),
     )
     days_for_action = models.PositiveSmallIntegerField(
         _("days for the first action"),
         default=90,
         validators=[MinValueValidator(1), MaxValueValidator(365)],
-        help_text=_("After so many days without it a referral lapses."),
+        help_text=_("The number of days after which a referral without the first action lapses."),
     )
 
     class Meta:
@@ -144,7 +150,7 @@ class Referral(models.Model):
         PHONE = "phone", _("Same phone number")
         DEVICE = "device", _("Same device")
         BLOCKED = "blocked", _("A blocked member")
-        MONTH = "month", _("The member's limit of the month")
+        MONTH = "month", _("The member's monthly limit")
         TOTAL = "total", _("The member's limit")
         BUDGET = "budget", _("The programme's budget")
         RETURN = "return", _("The order was returned")
@@ -163,7 +169,11 @@ class Referral(models.Model):
     referrer_points = models.DecimalField(_("points for the member"), max_digits=10, decimal_places=2, default=ZERO)
     friend_points = models.DecimalField(_("points for the friend"), max_digits=10, decimal_places=2, default=ZERO)
     action = models.CharField(
-        _("first action"), max_length=255, blank=True, default="", help_text=_("Of its ledger entry.")
+        _("first action"),
+        max_length=255,
+        blank=True,
+        default="",
+        help_text=_("The reason id of the action's ledger entry."),
     )
     created_at = MomentField(_("joined at"), default=timezone.now, editable=False)
     rewarded_at = MomentField(_("rewarded at"), null=True, editable=False)

@@ -106,7 +106,7 @@ def _check(certificate: x509.Certificate, key: RSAPrivateKey, authority: x509.Ce
     try:
         certificate.verify_directly_issued_by(authority)
     except (ValueError, TypeError, InvalidSignature):
-        message = _("This certificate did not sign the other one. Take the WWDR certificate of the same generation.")
+        message = _("This certificate did not sign the other one. Upload the WWDR certificate of the same generation.")
         raise _wrong("authority", message) from None
 
 

@@ -173,7 +173,7 @@ def test_a_printer_makes_a_batch_of_a_prefix_that_is_there(brand):
 def test_a_product_is_saved_and_leads_on_to_its_codes(client, brand):
     sent = {"brand": brand.pk, "title": "Honey", "sku": "HON", "is_active": "on", "authcodes_product_make_codes": ""}
     page = client.get(address("authcodes.product", "add"))
-    assert "Save and make codes" in text(page)
+    assert "Save and generate codes" in text(page)
 
     answer = client.post(address("authcodes.product", "add"), {**form_of(page), **sent})
 
@@ -190,4 +190,4 @@ def test_who_makes_no_batches_is_not_led_there(brand):
     client = browser(staff(brand, role="support"))
     product = factories.product(brand)
 
-    assert "Save and make codes" not in text(client.get(address("authcodes.product", "change", product.pk)))
+    assert "Save and generate codes" not in text(client.get(address("authcodes.product", "change", product.pk)))

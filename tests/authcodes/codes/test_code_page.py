@@ -198,7 +198,11 @@ def test_page_costs_the_same_however_long_the_life(client, code, many):
 
     assert len(queries) == 14
     timeline = answer.context["timeline"]
-    assert (len(timeline["entries"]), timeline["scan_count"], timeline["is_cut"]) == (min(many + 1, 30), many, many > 30)
+    assert (len(timeline["entries"]), timeline["scan_count"], timeline["is_cut"]) == (
+        min(many + 1, 30),
+        many,
+        many > 30,
+    )
 
 
 def test_editing_a_code_is_told(client, owner, code):

@@ -29,7 +29,7 @@ def test_a_calm_brand_needs_nobody(brand: Brand) -> None:
     response = opened(brand)
 
     assert response.context["home"].alerts == []
-    assert "Nothing needs you." in portal.text(response)
+    assert "Nothing needs your attention." in portal.text(response)
 
 
 def expiring(brand: Brand) -> str:

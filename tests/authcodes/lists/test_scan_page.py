@@ -153,7 +153,7 @@ def test_scan_leads_to_the_recall_that_was_withdrawn_since_and_to_the_next_one(b
     address_of_first = address("authcodes.withdrawnrecall", "change", withdrawn.pk)
 
     shown = page_of(brand, row)
-    assert "Recall, withdrawn since: <a" in shown
+    assert "Recall (now withdrawn): <a" in shown
     assert recall_links(shown) == {address_of_first}
 
     code.batch.refresh_from_db()

@@ -76,7 +76,7 @@ def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, 
 def test_a_new_recall_asks_first_what_is_recalled(client):
     shown = text(client.get(address("authcodes.recall", "add")))
 
-    assert "A product, in all its batches" in shown
+    assert "All batches of a product" in shown
     assert 'name="message"' not in shown
 
 

@@ -190,7 +190,7 @@ def test_pieces_that_are_sent_again_after_the_withdrawal_were_entered_before_it(
     client.post(where, sent)
     recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(recall.brand))
 
-    assert "The pieces were entered before that." in text(client.post(where, sent))
+    assert "The pieces were entered before it was withdrawn." in text(client.post(where, sent))
     assert "The pieces were not entered." in text(client.post(where, {**sent, "form_id": uuid.uuid4()}))
 
 

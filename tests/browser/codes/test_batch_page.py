@@ -29,7 +29,7 @@ def test_a_product_becomes_a_thousand_printed_labels(window, brand, size):
     click(page.get_by_role("link", name="Create a product"))
     page.get_by_label("Sku").fill("BEANS")
     page.locator("#id_title").fill("Coffee beans")
-    click(page.get_by_role("button", name="Save and make codes"))
+    click(page.get_by_role("button", name="Save and generate codes"))
     expect(page.get_by_role("heading", name="2. How many codes")).to_be_visible()
     complaints = owner.audit() + owner.axe()
     pictured(owner, f"batch-wizard-{size[0]}")

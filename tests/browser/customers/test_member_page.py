@@ -50,7 +50,7 @@ def test_a_code_is_handed_over_and_a_note_written_on_a_phone(window, brand):
 
     support.page.get_by_role("button", name="Hand over Coffee mug").click()
     support.wait_for_text("Used. Hand over: Coffee mug")
-    support.wait_for_text("No reward waits to be handed over.")
+    support.wait_for_text("No reward is waiting to be handed over.")
     support.page.locator("#id_text").fill("Called about the mug.")
     support.page.get_by_role("button", name="Save note").click()
     support.wait_for_text("Called about the mug.")

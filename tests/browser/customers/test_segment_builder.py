@@ -45,7 +45,7 @@ def test_a_segment_is_made_counted_and_listed(window, brand, size):
     third.get_by_label("Rewards and reminders (E-mail)").check()
     expect(sentence).to_have_text(
         "Members for whom this is true: points on the balance is at least 100 and accepted scans is at most 0 in 60 "
-        "days and wants to hear of is one of Rewards and reminders (E-mail)."
+        "days and wants to hear about is one of Rewards and reminders (E-mail)."
     )
     expect(count).to_have_text("1 member")
     shot(staff, f"segment-builder-{size[0]}")

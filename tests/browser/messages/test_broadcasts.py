@@ -65,7 +65,7 @@ def test_a_broadcast_is_written_previewed_sent_and_counted(window, brand, box, s
     shot(staff, f"broadcast-question-{size[0]}")
     assert staff.audit() == []
     page.get_by_role("button", name="Send to 1 member").click()
-    staff.wait_for_text("Sending. This page shows how far it is.")
+    staff.wait_for_text("Sending. This page shows the progress.")
 
     wait_until(lambda: Broadcast.objects.filter(state="sent").exists(), seconds=60)
     expect(page.locator("[data-job]")).to_have_count(0, timeout=60_000)  # the page has loaded itself again

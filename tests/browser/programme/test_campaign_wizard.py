@@ -70,7 +70,7 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     complaints += manager.audit() + manager.axe()
     pictured(manager, f"wizard-launch-{size[0]}")
     click(page.get_by_role("button", name="Launch campaign"))
-    manager.wait_for_text("Launched. Actions count in it from now on.")
+    manager.wait_for_text("Launched. Actions count towards the campaign from now on.")
     assert click.number == 6
 
     made = Campaign.objects.get()
@@ -88,7 +88,7 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     complaints += manager.audit() + manager.axe()
     pictured(manager, f"campaign-page-{size[0]}")
     click(page.get_by_role("link", name="Pause campaign"))
-    manager.wait_for_text("No action counts in it from now on.")
+    manager.wait_for_text("No actions count towards the campaign from now on.")
     page.locator("[name=reason]").fill("Cups are out")
     click(page.get_by_role("button", name="Pause campaign"))
     manager.wait_for_text("Two cups: Paused")
@@ -146,7 +146,7 @@ def test_milestones_are_added_and_removed_and_keep_counting_from_one(window, bra
 
     page.get_by_role("button", name="6. Launch").click()
     page.get_by_role("button", name="Launch campaign").click()
-    manager.wait_for_text("Launched. Actions count in it from now on.")
+    manager.wait_for_text("Launched. Actions count towards the campaign from now on.")
     assert list(Campaign.objects.get().milestones.order_by("threshold").values_list("threshold", flat=True)) == [4, 10]
 
 
@@ -196,7 +196,7 @@ def test_a_campaign_of_some_members_and_products_is_scheduled(window, brand):
     expect_summary(page, answers)
     pictured(manager, "wizard-schedule")
     page.get_by_role("button", name="Schedule campaign").click()
-    manager.wait_for_text("Scheduled. It begins by itself on its first day.")
+    manager.wait_for_text("Scheduled. The campaign begins automatically on its first day.")
 
 
 def test_a_replay_is_shown_without_losing_what_was_typed(window, brand):
@@ -204,7 +204,7 @@ def test_a_replay_is_shown_without_losing_what_was_typed(window, brand):
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
     page.get_by_role("button", name="5. Limits and cost").click()
-    page.get_by_role("button", name="Save, and replay the last 30 days").click()
+    page.get_by_role("button", name="Save and replay the last 30 days").click()
     expect(page.get_by_role("heading", name="5. Limits and cost")).to_be_visible()
     page.locator("[name=budget]").fill("777")
 
@@ -229,7 +229,7 @@ def test_without_scripts_all_steps_stand_below_each_other(portal, browser, brand
     page.locator("[name=name]").fill("By hand")
     page.get_by_role("button", name="Launch or schedule").click()
 
-    expect(page.get_by_text("Launched. Actions count in it from now on.")).to_be_visible()
+    expect(page.get_by_text("Launched. Actions count towards the campaign from now on.")).to_be_visible()
     assert Campaign.objects.get().campaign_name == "By hand"
     context.close()
 

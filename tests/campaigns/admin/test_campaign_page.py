@@ -246,7 +246,7 @@ def test_the_time_line_says_what_is_left(brand, fields, expected_text):
 
 
 @pytest.mark.parametrize(
-    ("stock", "expected_text"), [(0, "None left: it waits to be claimed"), (3, "3 left"), (None, "")]
+    ("stock", "expected_text"), [(0, "None left: the reward waits to be claimed"), (3, "3 left"), (None, "")]
 )
 def test_a_milestone_says_what_the_catalogue_has_left(brand, stock, expected_text):
     campaign = factories.campaign(brand, target_value=1)

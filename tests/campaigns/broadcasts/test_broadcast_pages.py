@@ -106,7 +106,7 @@ def test_a_moment_is_in_the_brands_time_zone(sender, manager, customer):
     assert actions() == ["Added", "Planned"]
     manager.post(address(LABEL, "back_to_draft", broadcast.pk))
     broadcast.refresh_from_db()
-    assert (broadcast.state, actions()[-1]) == ("draft", "Back to draft")
+    assert (broadcast.state, actions()[-1]) == ("draft", "Move back to draft")
 
 
 REFUSED = {
@@ -188,7 +188,7 @@ def test_sending_twice_says_that_it_was_sent(sender, manager, customer):
 
     answer = manager.post(address(LABEL, "send", broadcast.pk))
 
-    assert "This broadcast is being sent by now." in text_of(answer)
+    assert "This broadcast is now being sent." in text_of(answer)
     assert Job.objects.count() == 1
 
 

@@ -86,7 +86,7 @@ def test_a_replay_of_a_rule_that_was_deleted_fails_with_a_reason(made):
     runner.run(made.job_id)
 
     job = Job.objects.get(pk=made.job_id)
-    assert (job.status, "What was tried was deleted." in job.log) == ("failed", True)
+    assert (job.status, "The draft of this replay was deleted." in job.log) == ("failed", True)
 
 
 @pytest.mark.parametrize("days", [0, -1, 91, 10**9])

@@ -57,7 +57,7 @@ def test_nobody_deletes_a_colleagues_note(brand, member):
 
     assert "Delete your note" not in text(owner.get(act(member, "change")))
     for number in (note.pk, "x", "9" * 30, ""):
-        assert "Only its author can delete a note." in text(
+        assert "Only the author of a note can delete it." in text(
             owner.post(act(member, "note"), {"delete": number}, follow=True)
         )
     assert MemberNote.objects.count() == 1

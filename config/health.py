@@ -36,13 +36,13 @@ class AliveOutput(Output):
 
 
 class EventsOutput(AliveOutput):
-    oldest_seconds = serializers.IntegerField(help_text="How long the oldest event that is due has waited.")
-    limit_seconds = serializers.IntegerField(help_text="How long it may.")
+    oldest_seconds = serializers.IntegerField(help_text="How long the oldest due event has waited.")
+    limit_seconds = serializers.IntegerField(help_text="How long it may wait.")
 
 
 class JobsOutput(AliveOutput):
     waiting_seconds = serializers.IntegerField(help_text="How long the oldest job that a worker could take has waited.")
-    limit_seconds = serializers.IntegerField(help_text="How long it may.")
+    limit_seconds = serializers.IntegerField(help_text="How long it may wait.")
 
 
 class ChecksOutput(Output):
@@ -79,13 +79,13 @@ class Alive(Probe):
     @endpoint(
         "check_alive",
         tag="Service",
-        summary="Is it alive?",
+        summary="Check that the process is alive",
         needs=[PUBLIC],
         responses=AliveOutput,
         examples=[answer_example("Alive", {"status": "ok"})],
     )
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
-        """This process answers. Nothing else is asked, so restarting it would not help against anything else."""
+        """Check that this process answers. Nothing else is checked, because a restart would fix nothing else."""
         return Response(AliveOutput.serialize({"status": "ok"}))
 
 
@@ -112,16 +112,16 @@ class Ready(Probe):
     @endpoint(
         "check_ready",
         tag="Service",
-        summary="Is it ready?",
+        summary="Check that the service is ready",
         needs=[PUBLIC],
         error_examples={"UNAVAILABLE": {"details": NOT_READY}},
         responses=ReadyOutput,
         examples=CHECK_READY_EXAMPLES,
     )
     def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
-        """It can do its work: database, Redis and broker answer, and neither an event nor a job waits for too long.
+        """Check that it can do its work: database, Redis and broker answer, and no event or job waits for too long.
 
-        When it cannot, the answer is 503, with the state of each part in `details.checks`.
+        If it cannot, the answer is 503, with the state of each part in `details.checks`.
         """
         parts = check_parts(timezone.now())
         failing = [name for name, state in parts.items() if state["status"] != "ok"]

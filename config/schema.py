@@ -24,8 +24,8 @@ WITH_A_BODY = ["PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
 WITH_A_PATH = ["NOT_FOUND"]
 SCANS = {"verify_product", "scan_code"}
 MAY_COME_WITHOUT_A_BODY = {"verify_product"}
-SUCCESS = {"200": "Done.", "201": "Made.", "202": "Taken in.", "204": "Done; there is no more to say."}
-SUCCESS["304"] = "The caller has it already: its `ETag` came back as `If-None-Match`."
+SUCCESS = {"200": "Done.", "201": "Created.", "202": "Accepted.", "204": "Done. The answer has no body."}
+SUCCESS["304"] = "Not modified: `If-None-Match` has the current `ETag`."
 # Endpoints that do not answer with JSON, and accept every Accept header.
 FILES = {"read_qr_image", "read_qr_image_svg", "read_apple_pass", "export_resource", "download_import_errors"}
 
@@ -33,7 +33,7 @@ FILES = {"read_qr_image", "read_qr_image_svg", "read_apple_pass", "export_resour
 ACCEPT_LANGUAGE: dict[str, Any] = {
     "name": "Accept-Language",
     "in": "header",
-    "description": "The customer's language: en, de or ar; else that of the profile, else of the brand.",
+    "description": "The customer's language: en, de or ar. Defaults to the profile's language, then to the brand's.",
     "schema": {"type": "string"},
 }
 LANGUAGE_TAGS = {"Tokens", "Scanning", "Account", "Rewards"}
@@ -48,44 +48,44 @@ SECURITY_SCHEMES = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
-        "description": "The access token of `log_in`: it speaks for a user at one brand, and not for long.",
+        "description": "The access token from `log_in`, which identifies a user at one brand for a short time.",
     },
     "apiKey": {
         "type": "apiKey",
         "in": "header",
         "name": "api-key",
-        "description": "A key of the brand: a hub key is secret and believed, an app key is published with an app.",
+        "description": "The brand's API key. A hub key is secret and trusted; an app key is published with an app.",
     },
     "session": {
         "type": "apiKey",
         "in": "cookie",
         "name": settings.SESSION_COOKIE_NAME,
-        "description": "The cookie of staff who are logged in to the portal.",
+        "description": "The session cookie of staff who are logged in to the portal.",
     },
 }
 TAGS = [
-    {"name": "Tokens", "description": "Logging in and out, and becoming a customer."},
-    {"name": "Scanning", "description": "Whether a product is genuine, and what its scan earns."},
-    {"name": "Account", "description": "What a customer holds."},
-    {"name": "Brand", "description": "What the brand's own systems and staff read and change."},
-    {"name": "Rewards", "description": "What points buy, and the codes that a till takes for it."},
+    {"name": "Tokens", "description": "Registration, login and logout."},
+    {"name": "Scanning", "description": "Check whether a product is genuine, and earn points with its scan."},
+    {"name": "Account", "description": "A customer's points, campaigns, profile and data."},
+    {"name": "Brand", "description": "Data that the brand's own systems and staff read and change."},
+    {"name": "Rewards", "description": "What points buy, and the redemption codes that a till accepts."},
     {"name": "Wallets", "description": "A customer's card in Apple's and Google's wallets."},
-    {"name": "Points", "description": "Actions that earn, reported by apps and hubs."},
+    {"name": "Points", "description": "Actions that earn points, referrals and transfers."},
     {"name": "Codes", "description": "Codes and their scans, for the brand."},
-    {"name": "Service", "description": "For whoever runs the service."},
+    {"name": "Service", "description": "Health checks for the operator of the service."},
 ]
 HEADERS = {
     "X-Request-ID": {
-        "description": "The request's id in our logs, made by us. The caller's own `X-Request-ID` is logged beside it.",
+        "description": "The request's id in our logs, made by us. The caller's own `X-Request-ID` is logged with it.",
         "required": True,
         "schema": {"type": "string"},
     },
     "Content-Language": {
-        "description": "The language of the texts in it, where it has any: as `Accept-Language` asks.",
+        "description": "The language of the answer's texts, if it has any, as requested by `Accept-Language`.",
         "schema": {"type": "string", "enum": [code for code, _name in settings.LANGUAGES]},
     },
     "Retry-After": {
-        "description": "Seconds until the request may pass.",
+        "description": "Seconds to wait before sending the request again.",
         "required": True,
         "schema": {"type": "integer", "minimum": 1},
     },
@@ -97,31 +97,31 @@ WEBHOOK_HEADERS = {
         "name": "webhook-id",
         "in": "header",
         "required": True,
-        "description": "The event's id, the same at each attempt and resend.",
+        "description": "The event's id, the same for each attempt and resend.",
         "schema": {"type": "string"},
     },
     "WebhookTimestamp": {
         "name": "webhook-timestamp",
         "in": "header",
         "required": True,
-        "description": "When this attempt was made, in seconds since 1970.",
+        "description": "When this attempt was made, as a Unix timestamp in seconds.",
         "schema": {"type": "integer"},
     },
     "WebhookSignature": {
         "name": "webhook-signature",
         "in": "header",
         "required": True,
-        "description": "`v1,` and the base64 of the HMAC-SHA256; two of them, with a space between, after a rotation.",
+        "description": "`v1,` and the base64-encoded HMAC-SHA256; after a rotation, two of them, separated by a space.",
         "schema": {"type": "string"},
     },
 }
 # Named, because generators of clients would create a new type for each inline copy.
 ERROR_DETAILS: Schema = {
     "type": "object",
-    "description": "More about it; `fields` has a body's complaints by field.",
+    "description": "More about the error; `fields` has the messages about a body, by field.",
 }
 INVALID_CODE: Schema = {
-    "description": "The error of a scan, in the shape of errors and in that of scans.",
+    "description": "The error of a scan, with the members of an error and of a scan's answer.",
     "allOf": [
         {"$ref": "#/components/schemas/ErrorAnswer"},
         {
@@ -145,7 +145,10 @@ HERE: Schema = {
 }
 WITH_A_LATITUDE: Schema = {"properties": {"latitude": {"type": "number"}}, "required": ["latitude"]}
 NOWHERE: Schema = {"properties": {"latitude": {"type": "null"}, "longitude": {"type": "null"}}}
-OTHER_PAYLOAD: Schema = {"type": "object", "description": "Of any other kind of event: kept, and credits nothing."}
+OTHER_PAYLOAD: Schema = {
+    "type": "object",
+    "description": "The payload of any other kind of event, which is stored; only the brand's own kinds earn.",
+}
 
 
 def complete(result: Schema, generator: Any, **_: Any) -> Schema:
@@ -174,15 +177,15 @@ def error_answer() -> Schema:
     """The error envelope with all codes."""
     return {
         "type": "object",
-        "description": "Every error, whatever its status.",
+        "description": "The body of every error, whatever its status.",
         "properties": {
             "success": {"type": "boolean", "const": False},
             "error": {
                 "type": "string",
                 "enum": list(error_table()),
-                "description": "For programs; it will not change.",
+                "description": "The error code, for programs; it does not change.",
             },
-            "message": {"type": "string", "description": "For people; it may change."},
+            "message": {"type": "string", "description": "The error message, for people; it may change."},
             "request_id": {"type": "string"},
             "details": {"$ref": "#/components/schemas/ErrorDetails"},
         },
@@ -237,7 +240,7 @@ def describe_webhook(operation: Schema) -> None:
     """Add the headers of each call. Receivers need no login."""
     operation["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in WEBHOOK_HEADERS]
     operation["requestBody"]["required"] = True
-    operation["responses"] = {"204": {"description": "Received. Any other status from 200 to 299 says the same."}}
+    operation["responses"] = {"204": {"description": "Received. Any other status from 200 to 299 means the same."}}
     operation["security"] = []
 
 
@@ -253,7 +256,7 @@ def describe_needs(needs: Sequence[Sequence[str]]) -> str:
     if not always and all(needs):
         return f"one of {', '.join(sometimes)}"
     text = " and ".join(NEEDS[name] for name in always) or "nothing"
-    return f"{text}; may come with {', '.join(sometimes)}" if sometimes else text
+    return f"{text}; optionally {', '.join(sometimes)}" if sometimes else text
 
 
 def all_errors(operation: Schema, needs: Sequence[Sequence[str]], own: Iterable[str]) -> list[type[DomainError]]:

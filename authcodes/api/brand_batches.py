@@ -72,12 +72,16 @@ class BrandBatchOutput(Output):
     quantity = serializers.IntegerField()
     generated = serializers.IntegerField(source="generated_count", help_text="How many of its codes exist so far.")
     printed_elsewhere = serializers.BooleanField(
-        help_text="Another company printed its codes, which are in no order: `prefix` is empty and means nothing."
+        help_text="Whether another company printed its codes, which are in no order; `prefix` is empty then."
     )
-    is_signed = serializers.BooleanField(help_text="Its QR codes carry a secret tag that cannot be guessed.")
+    is_signed = serializers.BooleanField(help_text="Whether its QR codes carry a secret tag that cannot be guessed.")
     points_per_scan = serializers.IntegerField(allow_null=True)
-    scan_limit = serializers.IntegerField(allow_null=True, help_text="Scans of each code; null: as many as wanted.")
-    expiration_date = serializers.DateField(allow_null=True, help_text="The last day, by the brand's clock.")
+    scan_limit = serializers.IntegerField(
+        allow_null=True, help_text="How many scans each code allows; null for no limit."
+    )
+    expiration_date = serializers.DateField(
+        allow_null=True, help_text="The last day of validity, in the brand's time zone."
+    )
     recall_id = serializers.CharField(source="recall.recall_id", default=None, allow_null=True)
     created_at = TimestampField()
 
@@ -102,7 +106,7 @@ class BatchInput(Input):
     points_per_scan = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=MAX_INTEGER)
     scan_limit = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MAX_INTEGER)
     expiration_date = serializers.DateField(required=False, allow_null=True)
-    signed = SwitchField(required=False, help_text="False: codes that follow each other can be guessed.", default=True)
+    signed = SwitchField(required=False, help_text="If false, consecutive codes can be guessed.", default=True)
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
         day = data.get("expiration_date")
@@ -148,10 +152,10 @@ class BrandBatches(BrandList):
     )
     @for_brand(ApiKey.Scope.CODES, LABEL, ADD, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
-        """Create a batch and have its codes generated in the background. Needs the scope `codes`.
+        """Create a batch and generate its codes in the background. Needs the scope `codes`.
 
-        Follow the job of `job_id` with `GET brand/jobs/{job_id}`. Left out, the settings are those that the portal
-        proposes: protected codes of ten digits, each scanned once.
+        Follow the job with `GET /brand/jobs/{job_id}`. Settings left out have the portal's defaults: protected codes of
+        ten digits that allow one scan each.
         """
         data: dict[str, Any] = BatchInput.parse(request.data)
         if access.user and not scan_value.may_set(access.user, access.brand_id) and SCAN_VALUE & data.keys():
@@ -191,19 +195,19 @@ class BrandBatch(BrandView):
     @row_endpoint("read_batch", "Read a batch", BrandBatchRowOutput, EXAMPLE)
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
-        """A batch as it is now, and how many of its codes have been generated. Needs the scope `read`."""
+        """Return a batch, including how many of its codes have been generated. Needs the scope `read`."""
         rows = BatchRange.objects.select_related("recall").filter(brand=access.brand_id)
         return Response(BrandBatchRowOutput.serialize(row_of(rows, pk=batch_id)))
 
 
 class RecallInput(Input):
     recall_id = serializers.CharField(
-        max_length=64, validators=[one_line], help_text="The number that customers and authorities know it by."
+        max_length=64, validators=[one_line], help_text="The number by which customers and authorities know the recall."
     )
     contact = serializers.CharField(max_length=200, help_text="Phone, e-mail or page for affected customers.")
     message = serializers.CharField(max_length=5000, help_text="What the customer should do.")
     reason = serializers.CharField(max_length=5000, help_text="For staff only.")
-    notify_customers = SwitchField(help_text="True: everybody who scanned the batch gets an e-mail, now.")
+    notify_customers = SwitchField(help_text="If true, everyone who scanned the batch is sent an e-mail now.")
 
 
 class BrandRecallOutput(Output):
@@ -215,10 +219,10 @@ class BrandRecallOutput(Output):
     first_code = serializers.CharField(
         source="recalled_from",
         allow_blank=True,
-        help_text="The first recalled code; empty: all codes of the batch are recalled.",
+        help_text="The first recalled code; empty if all codes of the batch are recalled.",
     )
     last_code = serializers.CharField(
-        source="recalled_to", allow_blank=True, help_text="The last one; empty as `first_code` is."
+        source="recalled_to", allow_blank=True, help_text="The last recalled code; empty if `first_code` is."
     )
     recalled_at = TimestampField()
 
@@ -243,20 +247,20 @@ class BrandRecalls(BrandList):
     @list_endpoint("list_recalls", "List recalls", BrandRecallListOutput, RECALLED, filters=NoFilter)
     @for_brand(ApiKey.Scope.READ, "authcodes.recall")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List the batches that are recalled now, the latest first. Needs the scope `read`.
+        """List the batches that are recalled now, the latest recall first. Needs the scope `read`.
 
-        A recall of several batches has a row for each of them, with the same `recall_id`.
+        A recall of several batches has one row per batch, with the same `recall_id`.
         """
         return self.listed(recalled_batches(access))
 
 
 class BatchRecall(BrandView):
-    """Calls a batch back."""
+    """The recall of a batch."""
 
     @row_endpoint("read_recall", "Read a batch's recall", BrandRecallRowOutput, RECALLED)
     @for_brand(ApiKey.Scope.READ, "authcodes.recall")
     def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
-        """The recall of a batch; 404 while it has none. Needs the scope `read`."""
+        """Return the recall of a batch, or 404 if it is not recalled. Needs the scope `read`."""
         return Response(BrandRecallRowOutput.serialize(row_of(recalled_batches(access), pk=batch_id)))
 
     @write_endpoint(
@@ -267,7 +271,7 @@ class BatchRecall(BrandView):
         raises=[NotFound],
         examples=[
             request_example(
-                "Without mails",
+                "Without e-mails",
                 {
                     "recall_id": "R-2026-4",
                     "contact": "+41 31 000 00 00",
@@ -281,7 +285,7 @@ class BatchRecall(BrandView):
     )
     @for_brand(ApiKey.Scope.ADMIN, "authcodes.recall", ADD, writes=True)
     def post(self, request: Request, access: BrandAccess, batch_id: int) -> Response:
-        """Recall a batch: from now on every scan of its codes says so and earns nothing. Needs the scope `admin`.
+        """Recall a batch: every later scan of its codes reports the recall and earns nothing. Needs the scope `admin`.
 
         Only an owner can withdraw a recall, in the portal.
         """

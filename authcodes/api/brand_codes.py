@@ -70,13 +70,15 @@ KINDS = {
 
 
 class BrandCodeOutput(Output):
-    code = serializers.CharField(help_text="Without the secret tag of a protected code.")
+    code = serializers.CharField(help_text="The code, without the secret tag of a signed code.")
     batch_id = serializers.IntegerField()
     product_id = serializers.IntegerField(allow_null=True)
-    points_per_scan = serializers.IntegerField(allow_null=True, help_text="Null: those of its batch.")
+    points_per_scan = serializers.IntegerField(allow_null=True, help_text="Null if those of its batch apply.")
     scan_count = serializers.IntegerField(help_text="Accepted scans.")
     first_scan_at = TimestampField(allow_null=True)
-    is_active = serializers.SerializerMethodField(help_text="False: switched off, so that scans of it are refused.")
+    is_active = serializers.SerializerMethodField(
+        help_text="False if the code is deactivated; its scans are then rejected."
+    )
     inventory_location = serializers.CharField(allow_blank=True)
     created_at = TimestampField()
 
@@ -102,9 +104,9 @@ class BrandCodes(BrandList):
     @list_endpoint("list_codes", "List codes", BrandCodeListOutput, CODE_EXAMPLE, filters=BrandCodeFilter)
     @for_brand(ApiKey.Scope.READ, "authcodes.authcode")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List the brand's codes, the latest made first. Needs the scope `read`.
+        """List the brand's codes, newest first. Needs the scope `read`.
 
-        What was scanned is in `GET brand/scans`; the addresses of QR images, which hold the secret tags, are those of
+        For scans, use `GET /brand/scans`. For the addresses of QR images, which contain the secret tags, use
         `list_qr_codes`.
         """
         return self.listed(AuthCode.objects.filter(brand=access.brand_id))
@@ -116,19 +118,19 @@ class BrandCode(BrandView):
     @row_endpoint("read_code", "Read a code", BrandCodeRowOutput, CODE_EXAMPLE)
     @for_brand(ApiKey.Scope.READ, "authcodes.authcode")
     def get(self, _request: Request, access: BrandAccess, code: str) -> Response:
-        """A code as it is now. Needs the scope `read`."""
+        """Return a code. Needs the scope `read`."""
         row = row_of(AuthCode.objects.filter(brand=access.brand_id), code=code)
         return Response(BrandCodeRowOutput.serialize(row))
 
 
 class BrandScanOutput(Output):
     scan_id = serializers.UUIDField()
-    code = serializers.CharField(help_text="As it was scanned, shortened; without a secret tag.")
+    code = serializers.CharField(help_text="The code as it was scanned, shortened and without its secret tag.")
     batch_id = serializers.IntegerField(allow_null=True)
     product_id = serializers.IntegerField(allow_null=True)
     user_id = serializers.IntegerField(allow_null=True, help_text="The customer; null for a guest.")
     outcome = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="success: the scan was accepted.")
-    reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The true reason of the outcome.")
+    reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The actual reason for the outcome.")
     points_awarded = PointsField()
     location = LocationField(allow_null=True)
     scanned_at = TimestampField()
@@ -141,11 +143,13 @@ BrandScanRowOutput = row_output(BrandScanOutput)
 class BrandScanFilter(TenantFilterSet):
     """Filters by outcome, batch, product and days. Days are inclusive and in the brand's time zone."""
 
-    outcome = ChoiceFilter(values=Scan.Outcome.values, description="Only scans of this outcome.")
+    outcome = ChoiceFilter(values=Scan.Outcome.values, description="Only scans with this outcome.")
     batch_id = IdFilter(field_name="batch_id", description="Only scans of this batch's codes.")
-    product_id = IdFilter(field_name="product_id", description="Only scans of codes of this product at the time.")
-    from_ = DayFilter(description="The first day, by the brand's clock.")
-    to = DayFilter(description="The last day, included.")
+    product_id = IdFilter(
+        field_name="product_id", description="Only scans of codes that belonged to this product at the time."
+    )
+    from_ = DayFilter(description="The first day, in the brand's time zone.")
+    to = DayFilter(description="The last day, inclusive.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         cleaned = self.form.cleaned_data
@@ -166,9 +170,9 @@ class BrandScans(BrandList):
     @list_endpoint("list_scans", "List scans", BrandScanListOutput, SCAN_EXAMPLE, filters=BrandScanFilter)
     @for_brand(ApiKey.Scope.READ, "authcodes.scan")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List every recorded attempt to scan one of the brand's codes, the latest first. Needs the scope `read`.
+        """List every recorded attempt to scan one of the brand's codes, newest first. Needs the scope `read`.
 
-        Refused attempts are listed too: of recalled, expired, used-up and switched-off codes, and with a wrong tag.
+        Rejected attempts are included: those of recalled, expired, used-up and deactivated codes, and with a wrong tag.
         """
         return self.listed(Scan.objects.filter(brand=access.brand_id))
 
@@ -179,22 +183,22 @@ class BrandScan(BrandView):
     @row_endpoint("read_brand_scan", "Read a scan", BrandScanRowOutput, SCAN_EXAMPLE)
     @for_brand(ApiKey.Scope.READ, "authcodes.scan")
     def get(self, _request: Request, access: BrandAccess, scan_id: UUID) -> Response:
-        """An attempt to scan a code, and what it earned. Needs the scope `read`."""
+        """Return an attempt to scan a code, and what it earned. Needs the scope `read`."""
         row = row_of(Scan.objects.filter(brand=access.brand_id), pk=scan_id)
         return Response(BrandScanRowOutput.serialize(row))
 
 
 class CodeChangeInput(Input):
-    """Without `first` and `last`, all codes of the batch."""
+    """Without `first` and `last`, the change applies to all codes of the batch."""
 
     action = serializers.ChoiceField(choices=list(KINDS))
     batch_id = serializers.IntegerField(**ID)
     first = serializers.CharField(required=False, max_length=64, help_text="The first code, in full or as its number.")
-    last = serializers.CharField(required=False, max_length=64, help_text="The last code, included.")
+    last = serializers.CharField(required=False, max_length=64, help_text="The last code, inclusive.")
     product_id = serializers.IntegerField(required=False, **ID)
     points_per_scan = serializers.IntegerField(required=False, min_value=0, max_value=MAX_POINTS)
     inventory_location = serializers.CharField(required=False, max_length=MAX_LOCATION_LENGTH, allow_blank=True)
-    reason = serializers.CharField(max_length=500, help_text="For the history of the codes.")
+    reason = serializers.CharField(max_length=500, help_text="Recorded in the history of the codes.")
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
         if ("first" in data) != ("last" in data):
@@ -206,8 +210,10 @@ class CodeChangeInput(Input):
 
 class ChangedCodesOutput(Output):
     codes = serializers.IntegerField(help_text="How many codes the range has.")
-    changed = serializers.IntegerField(allow_null=True, help_text="How many changed; null while the job is to do it.")
-    job_id = serializers.IntegerField(allow_null=True, help_text="The job that changes them; null: it is done.")
+    changed = serializers.IntegerField(allow_null=True, help_text="How many codes changed; null if a job changes them.")
+    job_id = serializers.IntegerField(
+        allow_null=True, help_text="The job that changes the codes; null if the change is done."
+    )
 
 
 ChangedCodesRowOutput = row_output(ChangedCodesOutput)
@@ -218,7 +224,7 @@ class CodeChanges(BrandView):
 
     @write_endpoint(
         "change_codes",
-        "Assign codes, or switch them off and on",
+        "Assign, unassign, deactivate or reactivate codes",
         request=CodeChangeInput,
         responses={200: ChangedCodesRowOutput, 202: ChangedCodesRowOutput},
         raises=[NotFound],
@@ -240,9 +246,9 @@ class CodeChanges(BrandView):
     )
     @for_brand(ApiKey.Scope.CODES, "authcodes.authcode", ACT, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
-        """Assign codes to a product, take that back, or switch codes off or on. Needs the scope `codes`.
+        """Assign codes to a product, unassign them, or deactivate or reactivate codes. Needs the scope `codes`.
 
-        Assigning is all or nothing: codes of another product are refused. More than 50,000 codes are changed by a job,
+        Assigning is all or nothing: codes of another product are rejected. More than 50,000 codes are changed by a job,
         and the answer is 202.
         """
         data = CodeChangeInput.parse(request.data)

@@ -44,7 +44,7 @@ EXAMPLE = {
     "updated_at": WHEN,
 }
 WRITTEN = {"sku": "ALP-311", "title": "Alpine Jacket", "retail_price": 249.9}
-POINTS_TEXT = "Points of a scan; null for those of the customer's level."
+POINTS_TEXT = "Points per scan; null for those of the customer's level."
 
 
 class BrandProductOutput(Output):
@@ -54,9 +54,11 @@ class BrandProductOutput(Output):
     gtin = serializers.CharField(allow_blank=True)
     retail_price = PointsField(allow_null=True)
     points_per_scan = serializers.IntegerField(source="redeem_point_value", allow_null=True, help_text=POINTS_TEXT)
-    category = serializers.CharField(allow_blank=True, help_text="What earning rules call the product.")
-    tags = serializers.ListField(child=serializers.CharField(), help_text="Words that earning rules ask for.")
-    is_active = serializers.BooleanField(help_text="False: no longer sold. Its codes stay genuine and earn nothing.")
+    category = serializers.CharField(allow_blank=True, help_text="The category that earning rules can refer to.")
+    tags = serializers.ListField(child=serializers.CharField(), help_text="Tags that earning rules can refer to.")
+    is_active = serializers.BooleanField(
+        help_text="False if it is no longer sold. Its codes remain genuine and earn nothing."
+    )
     created_at = TimestampField()
     updated_at = TimestampField()
 
@@ -66,7 +68,7 @@ BrandProductRowOutput = row_output(BrandProductOutput)
 
 
 class ProductChangeInput(ChangeInput):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     sku = serializers.CharField(required=False, max_length=64)
     title = serializers.CharField(required=False, max_length=200)
@@ -88,19 +90,19 @@ class ProductChangeInput(ChangeInput):
 
 
 class NewProductInput(ProductChangeInput):
-    """`sku` is unique in the brand."""
+    """`sku` must be unique within the brand."""
 
     sku = serializers.CharField(max_length=64)
     title = serializers.CharField(max_length=200)
 
 
 class ProductFilter(TenantFilterSet):
-    id = IdsFilter(description="Only these products: at most 100 numbers, with commas between them.")
+    id = IdsFilter(description="Only these products: at most 100 ids, separated by commas.")
     sku = TextFilter(max_length=64, description="Only the product with this SKU.")
     gtin = TextFilter(max_length=14, description="Only products with this GTIN.")
     is_active = SwitchFilter(description="Only products that are sold, or only those that are not.")
     updated_since = SinceFilter(
-        field_name="updated_at", description="Only products changed at this moment or later, to synchronise."
+        field_name="updated_at", description="Only products changed at this time or later, for synchronisation."
     )
 
 
@@ -115,8 +117,8 @@ class BrandProducts(BrandList):
     def get(self, _request: Request, access: BrandAccess) -> Response:
         """List the brand's products, newest first. Needs the scope `read`.
 
-        To keep a copy up to date, note the time, ask for what changed with `updated_since`, and next time use the time
-        that you noted.
+        To synchronise a copy, note the time, request what changed with `updated_since`, and use the noted time for the
+        next request.
         """
         return self.listed(Product.objects.filter(brand=access.brand_id))
 
@@ -134,7 +136,7 @@ class BrandProducts(BrandList):
     def post(self, request: Request, access: BrandAccess) -> Response:
         """Create a product. Needs the scope `admin`.
 
-        `points_per_scan` may not exceed the brand's most points per scan: more needs a second person in the portal.
+        `points_per_scan` must not exceed the brand's maximum per scan; more needs a second person in the portal.
         """
         values: dict[str, Any] = NewProductInput.parse(request.data)
         made = products.create(brand=access.brand, values=values, audit_context=access.audit_context())
@@ -147,7 +149,7 @@ class BrandProduct(BrandView):
     @row_endpoint("read_product", "Read a product", BrandProductRowOutput, EXAMPLE)
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess, product_id: int) -> Response:
-        """A product as it is now. Needs the scope `read`."""
+        """Return a product. Needs the scope `read`."""
         row = row_of(Product.objects.filter(brand=access.brand_id), pk=product_id)
         return Response(BrandProductRowOutput.serialize(row))
 
@@ -164,7 +166,7 @@ class BrandProduct(BrandView):
     )
     @for_brand(ApiKey.Scope.ADMIN, LABEL, CHANGE, writes=True)
     def patch(self, request: Request, access: BrandAccess, product_id: int) -> Response:
-        """Change what is given and keep the rest. Needs the scope `admin`."""
+        """Change the fields that are sent; others stay unchanged. Needs the scope `admin`."""
         values: dict[str, Any] = ProductChangeInput.parse(request.data)
         changed = products.change(
             brand=access.brand, product_id=product_id, values=values, audit_context=access.audit_context()

@@ -47,20 +47,20 @@ class ScanRecordOutput(Output):
     customer_email = serializers.CharField(allow_null=True)
     timestamp = TimestampField(source="scanned_at")
     location = LocationField(allow_null=True)
-    points_awarded = PointsField(help_text="Whole where whole; 0 until they are credited.")
+    points_awarded = PointsField(help_text="Without a fraction if whole; 0 until they are credited.")
     outcome = serializers.ChoiceField(choices=Scan.Outcome.values, help_text="success: the scan was accepted.")
-    reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The true reason of the outcome.")
+    reason = serializers.ChoiceField(choices=Scan.Reason.values, help_text="The actual reason for the outcome.")
 
 
 class CodeScanFilter(TenantFilterSet):
-    outcome = ChoiceFilter(values=Scan.Outcome.values, description="List scans of this outcome only.")
+    outcome = ChoiceFilter(values=Scan.Outcome.values, description="Only scans with this outcome.")
 
 
 class CodeScansOutput(Output):
     code = serializers.CharField()
     product = serializers.CharField(allow_null=True)
     total_scans = serializers.IntegerField(help_text="All recorded attempts to scan the code, whatever the filter.")
-    accepted_scans = serializers.IntegerField(help_text="Of these, the accepted ones.")
+    accepted_scans = serializers.IntegerField(help_text="How many of these were accepted.")
     scans = ScanRecordOutput(many=True, source="rows")
     pagination = PaginationOutput()
 
@@ -140,12 +140,12 @@ class CodeScans(ListView):
     def get(self, request: Request, code: str) -> Response:
         """List every recorded attempt to scan a code, newest first, with its `outcome` and `reason`.
 
-        For the brand's hub key, or a member of its staff. Attempts that were refused are listed too: of recalled,
-        expired and used-up codes, and with a wrong tag. `total_scans` counts all of them, `accepted_scans` the accepted
-        ones; `outcome` narrows the list and neither count. `customer_email` is null for guests and for other brands'
+        For the brand's hub key, or a member of its staff. Rejected attempts are included: those of recalled, expired
+        and used-up codes, and those with a wrong tag. `total_scans` counts all attempts, `accepted_scans` the accepted
+        ones; the filter `outcome` affects neither count. `customer_email` is null for guests and for other brands'
         customers.
 
-        A signed code may be given without its tag, as events name it; with a wrong one it is not found.
+        A signed code may be sent without its tag, as events name it; with a wrong tag, it is not found.
         """
         reader = BrandReader(request, ApiKey.Scope.READ)
         with reader.guard():
@@ -179,7 +179,7 @@ class ListQuery(ImageQuery):
     """How images are drawn, and in which format."""
 
     image = serializers.ChoiceField(
-        choices=list(KINDS), default="png", help_text="PNG of 300 DPI, or SVG, which is lines and of any resolution."
+        choices=list(KINDS), default="png", help_text="PNG at 300 DPI, or SVG, which scales to any resolution."
     )
 
 
@@ -219,12 +219,12 @@ class BatchQrCodes(APIView):
     )
     @row_guard.marked(row_guard.OF_BRAND)
     def get(self, request: Request, batch_id: int) -> Response:
-        """The addresses of a batch's QR images, in the order of its codes.
+        """List the addresses of a batch's QR images, in the order of its codes.
 
-        For the brand's hub key, or a member of its staff who prints: owner, manager or printer. Each address can be
-        fetched without either, for 7 days at least, and gives an image of the size and kind that were asked for here.
-        It is the same all day (UTC), so images can be kept by their addresses. The `Link` header has the address of the
-        next page (`rel="next"`); the last page has none.
+        For the brand's hub key, or a member of its staff who prints: owner, manager or printer. Each address works
+        without credentials for at least 7 days, and returns an image of the size and kind requested here. It stays the
+        same all day (UTC), so images can be cached by their addresses. The `Link` header has the address of the next
+        page (`rel="next"`); the last page has none.
         """
         reader = BrandReader(request, ApiKey.Scope.CODES)
         with reader.guard():

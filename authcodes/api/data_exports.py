@@ -58,7 +58,7 @@ class DataExportOutput(Output):
 
 class DataOutput(Output):
     success = SuccessField()
-    data = serializers.DictField(help_text="By topic, such as loyalty, scans and notices.")  # type: ignore[assignment]
+    data = serializers.DictField(help_text="The data by topic, such as loyalty, scans and notices.")  # type: ignore[assignment]
 
 
 EXPORT = {
@@ -143,7 +143,9 @@ class DataExportFile(APIView):
             )
         ],
         responses=DataOutput,
-        examples=[answer_example("A customer's", {"success": True, "data": {"profile": {"email": "ada@example.com"}}})],
+        examples=[
+            answer_example("A customer's data", {"success": True, "data": {"profile": {"email": "ada@example.com"}}})
+        ],
     )
     @for_own_brand
     def get(self, request: Request) -> FileResponse:

@@ -70,8 +70,8 @@ class FakeReports(APIView):
         """Report a product that may be a fake to the brand of the API key or access token.
 
         The answer is the same for every code, even if the code does not exist or belongs to another brand. Reports can
-        be anonymous. A report sent with an access token is erased with the customer's data. A customer and a network
-        can send a limited number of reports.
+        be anonymous. A report sent with an access token is erased with the customer's data. The number of reports
+        per customer and per network is limited.
         """
         caller = ScanCaller(request)
         if caller.brand_id is None:

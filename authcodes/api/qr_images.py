@@ -28,7 +28,7 @@ from core.redis import rate_limits
 from core.web import client_address
 
 KINDS: dict[str, tuple[str, Any]] = {"png": ("image/png", images.png), "svg": ("image/svg+xml", images.svg)}
-UNCHANGED = OpenApiResponse(description="The caller has it: its `ETag` was sent as `If-None-Match`.")
+UNCHANGED = OpenApiResponse(description="Not modified: `If-None-Match` has the current `ETag`.")
 DAY = 24 * 3600
 ADDRESS_LASTS = 7 * DAY  # seconds at least, and less than a day longer
 
@@ -42,10 +42,12 @@ class ImageQuery(serializers.Serializer[Any]):
         min_value=int(images.MIN_SIZE_MM),
         max_value=int(images.MAX_SIZE_MM),
         required=False,
-        help_text="How wide it is printed, with its white edge: 2 inches unless told.",
+        help_text="The printed width, including the white margin; 2 inches by default.",
     )
     level = serializers.ChoiceField(
-        choices=[level.name for level in Level], required=False, help_text="Error correction: the batch's unless told."
+        choices=[level.name for level in Level],
+        required=False,
+        help_text="The error correction level; the batch's by default.",
     )
 
     @classmethod
@@ -75,7 +77,9 @@ def image_address(code: AuthCode, parameters: dict[str, str] | None = None, kind
     return reverse(f"qr-image-{kind}", args=[code.code]) + f"?{query}"
 
 
-PERMISSION = OpenApiParameter("permission", str, required=True, description="As the address came with it.")
+PERMISSION = OpenApiParameter(
+    "permission", str, required=True, description="The permission in the address from `list_qr_codes`."
+)
 
 
 class Image(FileView):
@@ -125,10 +129,10 @@ class PngImage(Image):
         responses={(200, "image/png"): OpenApiTypes.BINARY, 304: UNCHANGED},
     )
     def get(self, request: Request, code: str) -> HttpResponseBase:
-        """A PNG of 300 DPI as it is printed, at least 2 by 2 inches unless told otherwise.
+        """Return a QR image as a PNG at 300 DPI, as it is printed; at least 2 by 2 inches unless `size_mm` is sent.
 
-        Take the address from `list_qr_codes`: it is its own permission, and lasts 7 days at least. Send the `ETag` back
-        as `If-None-Match`, and an image that has not changed is not sent again.
+        Take the address from `list_qr_codes`: it contains its own permission, and is valid for at least 7 days. Send
+        the `ETag` back as `If-None-Match`, and an image that has not changed is not sent again.
         """
         return self.answer(request, code)
 
@@ -145,7 +149,7 @@ class SvgImage(Image):
         responses={(200, "image/svg+xml"): OpenApiTypes.BINARY, 304: UNCHANGED},
     )
     def get(self, request: Request, code: str) -> HttpResponseBase:
-        """The same image as lines, exactly 2 by 2 inches unless told otherwise.
+        """Return the same image as an SVG, exactly 2 by 2 inches unless `size_mm` is sent.
 
         Take the address from `list_qr_codes` with `image=svg`.
         """

@@ -53,11 +53,11 @@ STATE = {
 }
 
 VERIFY_PRODUCT = [
-    request_example("With the place", PLACE),
-    request_example("With its name", {**PLACE, "city": "Bern", "region": "Canton of Bern"}),
-    request_example("Without", {}),
+    request_example("With a place", PLACE),
+    request_example("With the place's name", {**PLACE, "city": "Bern", "region": "Canton of Bern"}),
+    request_example("Without a place", {}),
     answer_example("Genuine", GENUINE),
-    answer_example("Scanned as often as it may be", SEEN_BEFORE),
+    answer_example("Scan limit reached", SEEN_BEFORE),
     answer_example("Recalled", {**SEEN_BEFORE, "reason": "recalled", "message": RECALL["message"], "recall": RECALL}),
 ]
 SCAN_CODE = [
@@ -73,7 +73,7 @@ SCAN_CODE = [
     request_example("A scanned address", {"code": "https://alpine.example.com/s/ALP0000004711"}),
     request_example("By a hub, for a customer", {"code": "ALP0000004711", "customer_id": "42"}),
     answer_example("Genuine", GENUINE),
-    answer_example("Scanned as often as it may be", SEEN_BEFORE),
+    answer_example("Scan limit reached", SEEN_BEFORE),
     answer_example("Recalled", {**SEEN_BEFORE, "reason": "recalled", "message": RECALL["message"], "recall": RECALL}),
     answer_example("Genuine, scanned by a guest", BY_A_GUEST),
 ]
@@ -81,7 +81,7 @@ VALIDATE_CODE = [
     request_example("A code", {"code": "ALP0000004711"}),
     request_example("By a hub, for a customer", {"code": "ALP0000004711", "customer_id": "42"}),
     answer_example(
-        "A good code",
+        "A valid code",
         {
             "valid": True,
             "product": PRODUCT,
@@ -94,7 +94,7 @@ VALIDATE_CODE = [
         },
     ),
     answer_example(
-        "No good code",
+        "An invalid code",
         {
             "valid": False,
             "product": None,
@@ -113,12 +113,12 @@ READ_SCAN = [
 ]
 ADOPT_SCAN = [
     request_example("A guest's scan", {"scan_token": PROOF}),
-    answer_example("Its points follow", {**STATE, "points_status": "pending", "points_awarded": 0}),
+    answer_example("Points pending", {**STATE, "points_status": "pending", "points_awarded": 0}),
 ]
 PLACE_SCAN = [
     request_example("By the customer", PLACE),
     request_example("By the guest", {**PLACE, "scan_token": PROOF}),
-    answer_example("Noted", STATE),
+    answer_example("Saved", STATE),
 ]
 
 # Members of an error besides or instead of the usual ones, in both of the spec's shapes.

@@ -45,11 +45,11 @@ INVALID_MESSAGE = _("This code is not valid. Check it and try again, or ask the 
 
 
 WAITS = (
-    "Only of pending points: they follow when the customer confirms their e-mail address (send_email_verification), "
-    "within 30 days."
+    "Only for pending points: they are credited when the customer confirms their e-mail address "
+    "(`send_email_verification`) within 30 days."
 )
-ABOUT_TESTS = "Only of a sandbox brand's code, which is no sign of a genuine product. Say so to whoever scans it."
-ABOUT_PROOF = "Of a guest's scan: shows for some minutes that it was theirs, to adopt_scan and place_scan."
+ABOUT_TESTS = "Only for a sandbox brand's code, which does not prove a genuine product. Make this clear to the user."
+ABOUT_PROOF = "Only for a guest's scan: proves for 30 minutes that it was theirs, for `adopt_scan` and `place_scan`."
 
 
 class ProductOutput(Output):
@@ -57,7 +57,8 @@ class ProductOutput(Output):
     name = serializers.CharField()
     sku = serializers.CharField()
     picture = serializers.CharField(
-        required=False, help_text="Where on this host its picture is, if it has one: WebP of 480 x 360 pixels at most."
+        required=False,
+        help_text="The path of its picture on this host, if it has one: WebP of at most 480 x 360 pixels.",
     )
 
 
@@ -76,17 +77,17 @@ class ScanSuccess(Output):
     reason = serializers.ChoiceField(choices=["accepted", "campaign_inactive", "product_inactive"])
     points_status = serializers.ChoiceField(
         choices=types.PUBLIC_STATUSES,
-        help_text="What becomes of the points; pending: they follow in a moment, or when what they wait for is done.",
+        help_text="The state of the points. pending: credited in a moment, or when `waits_for` is fulfilled.",
     )
     waits_for = serializers.ChoiceField(choices=["confirmed_email"], required=False, help_text=WAITS)
     product = ProductOutput()
-    points_awarded = PointsField(help_text="What the scan earns; credited when points_status is awarded.")
-    points_available = PointsField(required=False, help_text="What a guest would earn by logging in.")
-    message = serializers.CharField(help_text="For the customer.")
-    scan_count = serializers.IntegerField(help_text="Accepted scans of this code, this one included.")
-    first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
+    points_awarded = PointsField(help_text="Points that the scan earns; credited once `points_status` is `awarded`.")
+    points_available = PointsField(required=False, help_text="Points that a guest would earn by logging in.")
+    message = serializers.CharField(help_text="A message for the customer.")
+    scan_count = serializers.IntegerField(help_text="Accepted scans of this code, including this one.")
+    first_scan = serializers.BooleanField(help_text="Whether nobody has scanned this code before.")
     first_scan_date = TimestampField(
-        required=False, allow_null=True, help_text="Where it was scanned before: when first."
+        required=False, allow_null=True, help_text="If it was scanned before: when it was first scanned."
     )
     first_scan_location = serializers.CharField(required=False, allow_null=True, help_text="City and region.")
     is_test = serializers.ChoiceField(choices=[True], required=False, help_text=ABOUT_TESTS)
@@ -94,11 +95,11 @@ class ScanSuccess(Output):
 
 
 class ScanWarning(Output):
-    """The code is real, but has been scanned as often as it may be, or is reserved, or its product is recalled.
+    """The code is genuine, but its scan limit is reached, it is reserved, or its product is recalled.
 
-    Reserved: a guest has scanned it, and may still log in and claim it; or a customer has, whose e-mail address the
-    brand wants confirmed first. A customer who scans it gets it at once; a guest, or a customer with an unconfirmed
-    address at such a brand, when that time is over.
+    Reserved: a guest has scanned it and may still log in and claim it, or a customer has, whose e-mail address the
+    brand requires to be confirmed first. Another customer who scans it gets it at once. A guest, or a customer with an
+    unconfirmed address at such a brand, gets it when that time is over.
     """
 
     success = serializers.ChoiceField(choices=[True])
@@ -108,15 +109,16 @@ class ScanWarning(Output):
     points_status = serializers.ChoiceField(choices=["already_claimed", "not_eligible"])
     product = ProductOutput(allow_null=True)
     points_awarded = serializers.ChoiceField(choices=[0])
-    message = serializers.CharField(help_text="For the customer; the recall's own words when it is recalled.")
+    message = serializers.CharField(help_text="A message for the customer; the recall's own message if it is recalled.")
     scan_count = serializers.IntegerField(help_text="Accepted scans of this code.")
     first_scan = serializers.ChoiceField(choices=[False])
     first_scan_date = TimestampField(allow_null=True)
     first_scan_location = serializers.CharField(allow_null=True, help_text="City and region.")
     reserved_until = TimestampField(
-        required=False, help_text="Only when it is reserved: until when the guest who scanned it may claim it."
+        required=False,
+        help_text="Only if it is reserved: until when the guest or customer who scanned it can claim it.",
     )
-    recall = RecallOutput(required=False, help_text="Only when it is recalled.")
+    recall = RecallOutput(required=False, help_text="Only if it is recalled.")
     is_test = serializers.ChoiceField(choices=[True], required=False, help_text=ABOUT_TESTS)
     scan_token = serializers.CharField(required=False, help_text=ABOUT_PROOF)
 

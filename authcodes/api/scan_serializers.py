@@ -12,13 +12,13 @@ from campaigns.intake.payloads import LocationInput
 from core.api.inputs import Input
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
 
-WHAT_IS_A_CODE = "The code, `code.tag` of a signed batch, or the whole address that was scanned."
+WHAT_IS_A_CODE = "The code, `code.tag` for a signed batch, or the full address that was scanned."
 
 
 class ScanInput(Input):
     code = serializers.CharField(max_length=MAX_INPUT_LENGTH, help_text=WHAT_IS_A_CODE)
     customer_id = serializers.CharField(
-        required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who scans."
+        required=False, max_length=20, allow_blank=True, help_text="The `user_id` of the customer who scans."
     )
     location = LocationInput(required=False, allow_null=True)
     device = serializers.CharField(required=False, max_length=120, allow_blank=True)
@@ -28,7 +28,10 @@ class ScanInput(Input):
 class ValidateInput(Input):
     code = serializers.CharField(max_length=MAX_INPUT_LENGTH, help_text=WHAT_IS_A_CODE)
     customer_id = serializers.CharField(
-        required=False, max_length=20, allow_blank=True, help_text="The user_id of the customer who asks."
+        required=False,
+        max_length=20,
+        allow_blank=True,
+        help_text="The `user_id` of the customer who looks up the code.",
     )
 
 
@@ -57,23 +60,24 @@ class ValidateOutput(Output):
     valid = serializers.BooleanField()
     is_test = serializers.ChoiceField(choices=[True], required=False, help_text=ABOUT_TESTS)
     product = ProductOutput(allow_null=True)
-    points_awarded = PointsField(help_text="What a scan now would earn whoever asks; 0 for a guest.")
-    points_available = PointsField(required=False, help_text="What a guest would earn by logging in.")
+    points_awarded = PointsField(help_text="Points that a scan would earn the customer now; 0 for a guest.")
+    points_available = PointsField(required=False, help_text="Points that a guest would earn by logging in.")
     scan_count = serializers.IntegerField()
-    first_scan = serializers.BooleanField(help_text="Nobody has scanned this code before.")
+    first_scan = serializers.BooleanField(help_text="Whether nobody has scanned this code before.")
     status = serializers.ChoiceField(
-        source="result.outcome", choices=Scan.Outcome.values, help_text="What a scan now would answer."
+        source="result.outcome", choices=Scan.Outcome.values, help_text="The `status` that a scan would return now."
     )
     reason = serializers.ChoiceField(
         choices=[reason.value for reason in evaluate.OUTCOMES],
         allow_null=True,
-        help_text="Why; null for a code that is not valid.",
+        help_text="The reason for `status`; null for an invalid code.",
     )
     points_status = PointsStatusField(
-        choices=["pending", "guest", "already_claimed", "not_eligible"], help_text="What would become of the points."
+        choices=["pending", "guest", "already_claimed", "not_eligible"],
+        help_text="The state that the points would have.",
     )
     waits_for = WaitsForField(source="points_status", choices=["confirmed_email"], required=False, help_text=WAITS)
-    recall = RecallOutput(required=False, help_text="Only when the product is recalled.")
+    recall = RecallOutput(required=False, help_text="Only if the product is recalled.")
 
 
 class ScanStateOutput(Output):
@@ -88,13 +92,13 @@ class ScanStateOutput(Output):
     recall = RecallOutput(
         source="current_recall",
         required=False,
-        help_text="Only while its code is recalled, also where it was not then.",
+        help_text="Only while its code is recalled, even if it was not at the time of the scan.",
     )
 
 
 class AdoptInput(Input):
     scan_token = serializers.CharField(
-        max_length=guest_tokens.MAX_LENGTH, help_text="As it came with the guest's scan."
+        max_length=guest_tokens.MAX_LENGTH, help_text="The `scan_token` from the answer to the guest's scan."
     )
 
 
@@ -102,5 +106,7 @@ class PlaceInput(Input):
     latitude = serializers.FloatField(min_value=-90, max_value=90)
     longitude = serializers.FloatField(min_value=-180, max_value=180)
     scan_token = serializers.CharField(
-        required=False, max_length=guest_tokens.MAX_LENGTH, help_text="As it came with a guest's scan."
+        required=False,
+        max_length=guest_tokens.MAX_LENGTH,
+        help_text="The `scan_token` from the answer to a guest's scan.",
     )

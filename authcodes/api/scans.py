@@ -77,13 +77,12 @@ class VerifyProduct(APIView):
         error_examples=scan_examples.INVALID,
     )
     def post(self, request: Request, auth_code: str) -> HttpResponse:
-        """Tell a customer whether a product is genuine, record the scan, and let its points follow.
+        """Check whether a product is genuine, record the customer's scan, and credit its points.
 
-        The answer comes at once; the points a moment later. `GET /api/v1/scans/{scan_id}` tells when they are there.
-        Every accepted scan counts, also a customer's own second one, which earns nothing more. A used-up code whose
-        points a daily or monthly limit held back stays its customer's: scanned again it is answered with the
-        `scan_id` of their accepted scan, and the points are tried again. Only POST records a scan. The body may be
-        left out.
+        The answer comes at once, the points a moment later; `GET /api/v1/scans/{scan_id}` returns their state. Every
+        accepted scan counts, including a customer's second one, which earns nothing more. If a daily or monthly point
+        limit withheld the points of a used-up code, its customer can scan it again. The answer then has the `scan_id`
+        of their accepted scan, and the points are retried. Only POST records a scan. The body may be left out.
         """
         caller = ScanCaller(request)
         caller.check_limits(auth_code)
@@ -113,10 +112,11 @@ class ScanCode(APIView):
         error_examples=scan_examples.INVALID,
     )
     def post(self, request: Request) -> HttpResponse:
-        """The same as verify, for guests and hubs too.
+        """Scan a code as `verify_product` does, for guests and hubs too.
 
-        With a token the customer is its user; without one a guest scans, who earns nothing and is told what there
-        would be to earn. `customer_id` is believed from a hub key, or when it is the token's own user.
+        With a token, the customer is its user. Without one, it is a guest's scan: it earns nothing, and
+        `points_available` is what it would earn. `customer_id` is accepted from a hub key, or if it is the token's own
+        user.
         """
         data = ScanInput.parse(request.data)
         caller = ScanCaller(request)
@@ -135,7 +135,7 @@ class ScanCode(APIView):
 
 
 class ValidateCode(APIView):
-    """4.6: what a scan would say. The code stays as it is."""
+    """4.6: what a scan would return; the code does not change."""
 
     authentication_classes = (UnseenBearer,)
     permission_classes = (AllowAny,)
@@ -143,7 +143,7 @@ class ValidateCode(APIView):
     @endpoint(
         "validate_code",
         tag="Scanning",
-        summary="Look a code up",
+        summary="Look up a code",
         needs=EVERYBODY,
         calls=[ScanCaller.scanning_for],
         request=ValidateInput,
@@ -151,10 +151,10 @@ class ValidateCode(APIView):
         examples=scan_examples.VALIDATE_CODE,
     )
     def post(self, request: Request) -> Response:
-        """Tell what a scan would say now. The code and its scan count stay as they are.
+        """Return what a scan would return now. The code and its scan count do not change.
 
-        It is recorded as a lookup, and counts against the same limits as a scan: codes can be guessed by either.
-        Of a code that is not valid no more is told than of one that does not exist.
+        The call is recorded as a lookup, and counts towards the same limits as a scan, because codes can be guessed by
+        either. The answer for an invalid code reveals no more than that for one that does not exist.
         """
         data = ValidateInput.parse(request.data)
         caller = ScanCaller(request, scope=ApiKey.Scope.READ)
@@ -171,22 +171,23 @@ class ValidateCode(APIView):
 
 
 class ScanState(APIView):
-    """The final state of a scan, for its customer, the brand's hub and staff, and holders of a guest scan's id."""
+    """The final state of a scan, for its customer, the brand's hub and staff, and anyone who has a guest scan's id."""
 
     permission_classes = (AllowAny,)
 
     @endpoint(
         "read_scan",
         tag="Scanning",
-        summary="Read what became of a scan",
+        summary="Read the state of a scan",
         needs=EVERYBODY,
         responses=ScanStateOutput,
         examples=scan_examples.READ_SCAN,
     )
     def get(self, request: Request, scan_id: UUID) -> Response:
-        """The final state of a scan: whether its points were credited, how many, and whether its code is recalled now.
+        """Return the state of a scan: whether its points were credited, how many, and whether its code is recalled now.
 
-        For the customer who scanned, for the brand's hub and staff, and of a guest's scan for whoever has its id.
+        For the customer who scanned, and for the brand's hub and staff. Anyone who has the id of a guest's scan can
+        read it.
         """
         caller = ScanCaller(request, counted_as="", scope=ApiKey.Scope.READ)
         rate_limits.hit("read", caller.identity)
@@ -229,12 +230,12 @@ class AdoptScan(APIView):
         examples=scan_examples.ADOPT_SCAN,
     )
     def post(self, request: Request, scan_id: UUID) -> Response:
-        """Make the scan of a guest, who has logged in or registered since, the scan of the token's user.
+        """Assign a guest's scan to the token's user, after the guest has logged in or registered.
 
-        A guest's scan earns nothing and keeps the code for the guest for some minutes. With the `scan_token` that came
-        with its answer, and within that time, the guest gets the points after all: the scan is then their own, as if
-        they had been logged in, and its points follow a moment later. A scan can be taken over once; the same customer
-        may repeat the call. Not claimed in time the code is free for the next scan.
+        A guest's scan earns nothing, and reserves the code for the guest for 30 minutes. Within that time, send the
+        `scan_token` from its answer. The scan then belongs to the customer as if they had been logged in, and its
+        points follow a moment later. A scan can be taken over once; the same customer may repeat the call. If it is not
+        claimed in time, the code is free for the next scan.
         """
         caller = ScanCaller(request)
         caller.check_limits()
@@ -256,17 +257,18 @@ class PlaceScan(APIView):
     @endpoint(
         "place_scan",
         tag="Scanning",
-        summary="Say where a scan happened",
+        summary="Add the place of a scan",
         needs=EVERYBODY,
         request=PlaceInput,
         responses=ScanStateOutput,
         examples=scan_examples.PLACE_SCAN,
     )
     def post(self, request: Request, scan_id: UUID) -> Response:
-        """Add a place to a scan that has none, some minutes after it at most.
+        """Add a place to a scan that has none, at most 30 minutes after the scan.
 
-        For the customer who scanned; of a guest's scan for whoever has its `scan_token`. People can be asked for their
-        place when they have seen what it is for. A scan that has a place keeps it. City and region are found from it.
+        For the customer who scanned; a guest's scan needs its `scan_token`. An app can thus request the place after it
+        has shown what it is for. A place that the scan already has is not changed. City and region are derived from the
+        coordinates.
         """
         caller = ScanCaller(request)
         caller.check_limits()

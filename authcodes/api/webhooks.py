@@ -32,13 +32,15 @@ class CodeRangeData(Output):
     batch_id = serializers.IntegerField()
     first_code = serializers.CharField()
     last_code = serializers.CharField()
-    codes = serializers.IntegerField(help_text="How many of them changed.")
+    codes = serializers.IntegerField(help_text="How many of these codes changed.")
 
 
 class CodesChangedData(Output):
-    action_id = serializers.UUIDField(help_text="The same as in the codes' history.")
-    codes = serializers.IntegerField(help_text="How many changed in all.")
-    ranges = CodeRangeData(many=True, help_text="1000 at most; of more, one for each batch from its first to its last.")
+    action_id = serializers.UUIDField(help_text="The id of the change in the codes' history.")
+    codes = serializers.IntegerField(help_text="How many codes changed in total.")
+    ranges = CodeRangeData(
+        many=True, help_text="At most 1000. If there are more: one per batch, from its first to its last."
+    )
 
 
 class RecalledBatchData(Output):
@@ -58,7 +60,7 @@ class BatchRecalledData(Output):
     contact = serializers.CharField()
     message = serializers.CharField()
     batch = RecalledBatchData()
-    codes = RecalledCodesData(allow_null=True, help_text="Null: all codes of the batch are recalled.")
+    codes = RecalledCodesData(allow_null=True, help_text="Null if all codes of the batch are recalled.")
     product = ProductOutput(allow_null=True)
 
 

@@ -27,10 +27,13 @@ from core.errors import DomainError, NotFound
 R = TypeVar("R", bound=Model)
 F = TypeVar("F", bound=Callable[..., Any])
 
-UNCHANGED = OpenApiResponse(description="The caller has it already: its ETag came back as If-None-Match.")
+UNCHANGED = OpenApiResponse(description="Not modified: `If-None-Match` has the current `ETag`.")
 HUB_OR_STAFF = [KEY, BEARER]
 IF_NONE_MATCH = OpenApiParameter(
-    "If-None-Match", str, OpenApiParameter.HEADER, description="The `ETag` of an earlier answer: 304 if it is the same."
+    "If-None-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="The `ETag` of an earlier answer; if it still matches, the answer is 304.",
 )
 
 
@@ -125,7 +128,7 @@ def row_endpoint(
         raises=[missing],
         parameters=[IF_NONE_MATCH],
         responses={200: output, 304: UNCHANGED},
-        examples=[answer_example("As it is now", {"success": True, "data": example})],
+        examples=[answer_example("Current state", {"success": True, "data": example})],
     )
 
 

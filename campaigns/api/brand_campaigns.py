@@ -60,9 +60,9 @@ RULE = {
 
 class BrandMilestoneOutput(Output):
     id = serializers.IntegerField(source="milestone_id")
-    threshold = serializers.IntegerField(help_text="The progress at which it is reached.")
+    threshold = serializers.IntegerField(help_text="The progress at which the milestone is reached.")
     reward_id = serializers.IntegerField(
-        allow_null=True, help_text="Of the catalogue; null: points, or a thing that has a name alone."
+        allow_null=True, help_text="The reward in the catalogue; null for points, or for a reward that has only a name."
     )
     reward_name = serializers.CharField()
     reward_points = PointsField()
@@ -77,9 +77,13 @@ class BrandCampaignOutput(Output):
     step_by = serializers.ChoiceField(
         choices=Campaign.StepBy.values, help_text="What is counted: actions, money spent, or different products."
     )
-    is_repeatable = serializers.BooleanField(help_text="Whoever has reached the goal begins again.")
-    conditions = serializers.DictField(help_text="Which actions count, as in earning rules; empty: all of the type.")
-    budget = PointsField(allow_null=True, help_text="The points that its milestones pay at most in all.")
+    is_repeatable = serializers.BooleanField(help_text="Whether members who reach the goal start a new round.")
+    conditions = serializers.DictField(
+        help_text="Which actions count, as in earning rules; empty if all of the type count."
+    )
+    budget = PointsField(
+        allow_null=True, help_text="The most points that all its milestones may pay; null for no limit."
+    )
     starts_at = TimestampField(allow_null=True)
     ends_at = TimestampField(allow_null=True)
     is_active = serializers.BooleanField()
@@ -93,7 +97,7 @@ BrandCampaignRowOutput = row_output(BrandCampaignOutput)
 
 class BrandCampaignFilter(TenantFilterSet):
     type = ChoiceFilter(values=Campaign.Type.values, description="Only campaigns of this type.")
-    is_active = SwitchFilter(description="Only campaigns that are switched on, or only those that are not.")
+    is_active = SwitchFilter(description="Only active campaigns, or only inactive ones.")
 
 
 class BrandCampaigns(BrandList):
@@ -118,24 +122,24 @@ class BrandCampaign(BrandView):
     @row_endpoint("read_brand_campaign", "Read a campaign", BrandCampaignRowOutput, EXAMPLE)
     @for_brand(ApiKey.Scope.READ, "campaigns.campaign")
     def get(self, _request: Request, access: BrandAccess, campaign_id: int) -> Response:
-        """A campaign with its milestones as it is now. Needs the scope `read`."""
+        """Return a campaign with its milestones. Needs the scope `read`."""
         return Response(
             BrandCampaignRowOutput.serialize(row_of(Campaign.objects.filter(brand=access.brand_id), pk=campaign_id))
         )
 
 
-KIND_TEXT = f"The event that earns: {', '.join(EarningRule.Kind.values)}, or a kind of the brand's own."
+KIND_TEXT = f"The kind of event that earns: {', '.join(EarningRule.Kind.values)}, or one of the brand's own kinds."
 
 
 class BrandRuleOutput(Output):
     id = serializers.IntegerField()
     name = serializers.CharField()
     kind = serializers.CharField(help_text=KIND_TEXT)
-    conditions = serializers.DictField(help_text="Groups of conditions: all, any or none of them must hold.")
+    conditions = serializers.DictField(help_text="Groups of conditions, of which `all`, `any` or `none` must be true.")
     reward_type = serializers.ChoiceField(choices=EarningRule.Effect.values)
-    reward_value = PointsField(help_text="Points, percent of the amount, or how many times.")
+    reward_value = PointsField(help_text="Points, a percentage of the amount, or a multiplier; see `reward_type`.")
     per = serializers.ChoiceField(choices=EarningRule.Per.values)
-    basis = serializers.ChoiceField(choices=EarningRule.Basis.values, help_text="What a percentage is taken of.")
+    basis = serializers.ChoiceField(choices=EarningRule.Basis.values, help_text="What a percentage is calculated from.")
     limits = serializers.ListField(child=serializers.DictField())
     stacking = serializers.ChoiceField(choices=EarningRule.Stacking.values)
     group = serializers.CharField(allow_blank=True)
@@ -143,7 +147,7 @@ class BrandRuleOutput(Output):
     starts_at = TimestampField(allow_null=True)
     ends_at = TimestampField(allow_null=True)
     state = serializers.ChoiceField(choices=EarningRule.State.values)
-    is_active = serializers.BooleanField(help_text="Whether the state is active.")
+    is_active = serializers.BooleanField(help_text="Whether `state` is `active`.")
 
 
 BrandRuleListOutput = list_output(BrandRuleOutput)
@@ -151,11 +155,11 @@ BrandRuleRowOutput = row_output(BrandRuleOutput)
 
 
 class BrandRuleFilter(TenantFilterSet):
-    kind = TextFilter(max_length=64, description="Only rules for this event.")
+    kind = TextFilter(max_length=64, description="Only rules for this kind of event.")
 
 
 class BrandRules(BrandList):
-    """What the brand's actions earn."""
+    """The brand's earning rules."""
 
     filterset_class = BrandRuleFilter
     output = BrandRuleListOutput
@@ -163,7 +167,7 @@ class BrandRules(BrandList):
     @list_endpoint("list_earning_rules", "List earning rules", BrandRuleListOutput, RULE, filters=BrandRuleFilter)
     @for_brand(ApiKey.Scope.READ, "campaigns.earningrule")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List the earning rules. Needs the scope `read`. Scans earn by level as well."""
+        """List the brand's earning rules. Needs the scope `read`. Scans also earn points by the member's level."""
         return self.listed(EarningRule.objects.filter(brand=access.brand_id))
 
 
@@ -173,6 +177,6 @@ class BrandRule(BrandView):
     @row_endpoint("read_earning_rule", "Read an earning rule", BrandRuleRowOutput, RULE)
     @for_brand(ApiKey.Scope.READ, "campaigns.earningrule")
     def get(self, _request: Request, access: BrandAccess, rule_id: int) -> Response:
-        """What one kind of event earns. Needs the scope `read`."""
+        """Return an earning rule. Needs the scope `read`."""
         row = row_of(EarningRule.objects.filter(brand=access.brand_id), pk=rule_id)
         return Response(BrandRuleRowOutput.serialize(row))

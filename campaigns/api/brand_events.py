@@ -1,4 +1,4 @@
-"""The brand's events over HTTP, for its own systems and staff: what they sent, and what became of it."""
+"""The brand's events over HTTP, for its own systems and staff: what they sent, and the results."""
 
 from typing import Any
 
@@ -45,24 +45,26 @@ WHOLE = {
     "outcome": {"points_awarded": 50, "new_balance": 320},
 }
 STATUS_TEXT = (
-    "pending: waits or is tried again. done: worked on. refused: a rule refused it, `error` says which. "
-    "ignored: nobody handles this kind. dead: given up after many failures; staff can retry it in the portal."
+    "pending: queued or being retried. done: processed. refused: rejected by a rule; see `error`. "
+    "ignored: no handler for this kind. dead: given up after many failures; staff can retry it in the portal."
 )
 
 
 class BrandEventOutput(Output):
-    id = serializers.IntegerField(help_text="The event's number at this service.")
-    event_id = serializers.UUIDField(help_text="The envelope's `id`; unique per source.")
+    id = serializers.IntegerField(help_text="The number of the event in this service.")
+    event_id = serializers.UUIDField(help_text="The envelope's `id`, which is unique per source.")
     source = serializers.CharField(  # type: ignore[assignment]
-        help_text="hub.customer-app and app.customer-app: credited by a request."
+        help_text="hub.customer-app and app.customer-app: an action sent to `credit_action`."
     )
     kind = serializers.CharField(source="detail_type", help_text="The envelope's `detail-type`.")
-    user_id = serializers.SerializerMethodField(help_text="Whom it is about.")
+    user_id = serializers.SerializerMethodField(help_text="The customer the event is about.")
     status = serializers.ChoiceField(choices=Event.Status.values, help_text=STATUS_TEXT)
     attempts = serializers.IntegerField()
-    error = serializers.SerializerMethodField(allow_null=True, help_text="The error code of a refusal.")
-    time = TimestampField(help_text="When it happened, as the sender says.")
-    created_at = TimestampField(help_text="When it was taken in.")
+    error = serializers.SerializerMethodField(
+        allow_null=True, help_text="The error code of a rejected event; otherwise null."
+    )
+    time = TimestampField(help_text="When it happened, according to the sender.")
+    created_at = TimestampField(help_text="When we received it.")
     finished_at = TimestampField(allow_null=True)
 
     def get_user_id(self, event: Event) -> int:
@@ -75,8 +77,10 @@ class BrandEventOutput(Output):
 
 
 class WholeEventOutput(BrandEventOutput):
-    payload = serializers.SerializerMethodField(help_text="As it was handed in, without tokens.")
-    outcome = serializers.SerializerMethodField(allow_null=True, help_text="What it credited, or the whole error.")
+    payload = serializers.SerializerMethodField(
+        help_text="The payload as received, without tokens; of registered kinds only the registered fields."
+    )
+    outcome = serializers.SerializerMethodField(allow_null=True, help_text="What it credited, or the full error.")
 
     def get_payload(self, event: Event) -> dict[str, Any]:
         return dict(event.detail.get("payload") or {})
@@ -93,9 +97,9 @@ class BrandEventFilter(TenantFilterSet):
     """Filters by kind, status, and the sender's own ID."""
 
     kind = TextFilter(field_name="detail_type", max_length=64, description="Only events of this kind.")
-    status = ChoiceFilter(values=Event.Status.values, description="Only events of this status.")
-    source = TextFilter(max_length=120, description="With `event_id`: the source of the event.")
-    event_id = UuidFilter(description="Only the event with this id; `source` says from whom.")
+    status = ChoiceFilter(values=Event.Status.values, description="Only events with this status.")
+    source = TextFilter(max_length=120, description="The source of the event. Send it together with `event_id`.")
+    event_id = UuidFilter(description="Only the event with this id. Send it together with `source`.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         cleaned = self.form.cleaned_data
@@ -112,7 +116,7 @@ def events_of(access: BrandAccess) -> QuerySet[Event]:
 
 
 class BrandEvents(BrandList):
-    """What the brand's systems handed in."""
+    """The events that the brand's systems sent."""
 
     filterset_class = BrandEventFilter
     output = BrandEventListOutput
@@ -120,19 +124,19 @@ class BrandEvents(BrandList):
     @list_endpoint("list_events", "List events", BrandEventListOutput, EXAMPLE, filters=BrandEventFilter)
     @for_brand(ApiKey.Scope.EVENTS, LABEL)
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List what was handed in and what became of it, the latest first. Needs the scope `events`.
+        """List the events that were sent and their results, newest first. Needs the scope `events`.
 
-        All kinds are listed, those that earn and the brand's own. Events that are over are kept for a time that the
-        operator sets.
+        All kinds are listed: those that earn, and the brand's own. Finished events are retained for as long as the
+        operator configures.
         """
         return self.listed(events_of(access))
 
 
 class BrandEvent(BrandView):
-    """One of the events that the brand's systems handed in."""
+    """One of the events that the brand's systems sent."""
 
     @row_endpoint("read_event", "Read an event", WholeEventRowOutput, WHOLE)
     @for_brand(ApiKey.Scope.EVENTS, LABEL)
     def get(self, _request: Request, access: BrandAccess, event_number: int) -> Response:
-        """An event with its payload, and what it credited or why not. Needs the scope `events`."""
+        """Return an event with its payload, and what it credited or why it failed. Needs the scope `events`."""
         return Response(WholeEventRowOutput.serialize(row_of(events_of(access), pk=event_number)))

@@ -1,4 +1,4 @@
-"""Replays over HTTP: the brand's own systems replay past actions with a draft, and read what a job found."""
+"""Replays over HTTP: the brand's own systems replay past actions with a draft, and read the results."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -74,12 +74,12 @@ FINISHED = {**EXAMPLE, "state": "done", "finished_at": WHEN, "result": RESULT}
 
 
 class ReplayFiguresOutput(Output):
-    """Points as they were paid, and as they would have been; and what both cost in the brand's currency."""
+    """The points paid, those the draft would have paid, and the cost of both in the brand's currency."""
 
-    name = serializers.CharField(allow_blank=True, help_text="Of a day, as YYYY-MM-DD; of a level; of a rule.")
+    name = serializers.CharField(allow_blank=True, help_text="A day as YYYY-MM-DD, or the name of a level or rule.")
     points_paid = PointsField()
     points_tried = PointsField()
-    cost_paid = PointsField(help_text="At the brand's cost of a point on each day; 0 where it has set none.")
+    cost_paid = PointsField(help_text="At the brand's cost per point on each day; 0 if none was set.")
     cost_tried = PointsField()
 
 
@@ -91,7 +91,7 @@ class ReplayRuleOutput(ReplayFiguresOutput):
 
 
 class ReplayLevelOutput(Output):
-    """How many of the members who did anything were in a level at the end."""
+    """How many of the members with actions had a level at the end, actually and with the draft."""
 
     name = serializers.CharField(allow_blank=True)
     actual = serializers.IntegerField()
@@ -109,27 +109,27 @@ class ReplayMilestoneOutput(Output):
     name = serializers.CharField()
     threshold = serializers.IntegerField()
     reached = serializers.IntegerField(help_text="How often it would have been reached.")
-    withheld = serializers.IntegerField(help_text="How often the budget had too little left for it.")
-    points = PointsField(help_text="What it would have paid in all, with the rules for milestones.")
-    things = serializers.IntegerField(help_text="How many rewards that are no points it would have given.")
+    withheld = serializers.IntegerField(help_text="How often the remaining budget was too small for it.")
+    points = PointsField(help_text="The points it would have paid in total, after the earning rules for milestones.")
+    things = serializers.IntegerField(help_text="How many rewards other than points it would have given.")
     actual_rewards = serializers.IntegerField()
     actual_points = PointsField()
 
 
 class ReplayCampaignOutput(Output):
-    participants = serializers.IntegerField(help_text="Members who would have counted anything.")
-    finishers = serializers.IntegerField(help_text="Members who would have come to the goal at least once.")
-    rounds = serializers.IntegerField(help_text="How often all of them would have.")
+    participants = serializers.IntegerField(help_text="Members who would have made any progress.")
+    finishers = serializers.IntegerField(help_text="Members who would have reached the goal at least once.")
+    rounds = serializers.IntegerField(help_text="How often they would have reached it in total.")
     milestones = ReplayMilestoneOutput(many=True)
 
 
 class ReplayResultOutput(Output):
-    """What a replay found."""
+    """The result of a replay."""
 
     actions = serializers.IntegerField()
     differences = serializers.IntegerField(
-        help_text="Actions that the rules as they stood decide otherwise than the ledger has it: 0 if nothing that "
-        "counts as it is today, such as a product's category, has changed since."
+        help_text="Actions for which the rules in force at the time give other points than the ledger has. 0 unless "
+        "data that are read as they are today, such as a product's category, have changed since."
     )
     members = serializers.IntegerField()
     gainers = serializers.IntegerField()
@@ -138,9 +138,9 @@ class ReplayResultOutput(Output):
     levels = ReplayFiguresOutput(many=True)
     rules = ReplayRuleOutput(many=True)
     members_by_level = ReplayLevelOutput(many=True)
-    most = ReplayMemberOutput(many=True, help_text="The members who would gain most, at most 20.")
-    least = ReplayMemberOutput(many=True, help_text="The members who would lose most, at most 20.")
-    campaign = ReplayCampaignOutput(allow_null=True, help_text="Where the draft was a campaign.")
+    most = ReplayMemberOutput(many=True, help_text="The members who would gain the most; at most 20.")
+    least = ReplayMemberOutput(many=True, help_text="The members who would lose the most; at most 20.")
+    campaign = ReplayCampaignOutput(allow_null=True, help_text="Only for a draft of a campaign; otherwise null.")
 
     def get_attribute(self, replay: Replay) -> dict[str, Any] | None:
         return None if replay.result is None else result_of(replay.result)
@@ -149,16 +149,16 @@ class ReplayResultOutput(Output):
 class BrandReplayOutput(Output):
     id = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=Replay.Kind.values)
-    name = serializers.CharField(help_text="Of the rule or campaign as it was called then.")
+    name = serializers.CharField(help_text="The name of the draft when the replay started.")
     rule_id = serializers.IntegerField(allow_null=True)
     campaign_id = serializers.IntegerField(allow_null=True)
     state = serializers.SerializerMethodField()
     since = TimestampField()
     until = TimestampField()
-    job_id = serializers.IntegerField(allow_null=True, help_text="Of `GET /brand/jobs`.")
+    job_id = serializers.IntegerField(allow_null=True, help_text="The job that runs the replay; see `GET /brand/jobs`.")
     created_at = TimestampField()
     finished_at = TimestampField(allow_null=True)
-    expires_at = TimestampField(help_text="Kept until then.")
+    expires_at = TimestampField(help_text="When the replay will be deleted.")
 
     def get_state(self, replay: Replay) -> str:
         """One of queued, running, done, failed and cancelled."""
@@ -168,7 +168,7 @@ class BrandReplayOutput(Output):
 
 
 class FinishedReplayOutput(BrandReplayOutput):
-    """A replay with what it found."""
+    """A replay with its result."""
 
     result = ReplayResultOutput(allow_null=True, help_text="Null until the replay is done.")
 
@@ -219,16 +219,22 @@ class LevelInput(Input):
 
 
 class ReplayInput(Input):
-    """One of `rule`, `levels` and `campaign`."""
+    """Send exactly one of `rule`, `levels` and `campaign`."""
 
-    days = serializers.IntegerField(help_text="On the actions of the last days, today included.")
-    rule = serializers.IntegerField(**ID, required=False, help_text="The id of a rule: as it is now, a draft too.")
-    levels = LevelInput(many=True, required=False, help_text="In place of all levels of the brand, at most 50.")
+    days = serializers.IntegerField(
+        help_text="How many days to replay, up to today; at most 366, and no more than events are stored."
+    )
+    rule = serializers.IntegerField(
+        **ID, required=False, help_text="The id of a rule, used as it is now; may be a draft."
+    )
+    levels = LevelInput(many=True, required=False, help_text="Levels that replace all levels of the brand; at most 50.")
     campaign = serializers.IntegerField(
-        **ID, required=False, help_text="The id of a campaign: as it is now, switched off too."
+        **ID, required=False, help_text="The id of a campaign, used as it is now; may be inactive."
     )
     instead_of = serializers.IntegerField(
-        **ID, required=False, help_text="The id of a campaign whose payments are left out, as if `campaign` had run."
+        **ID,
+        required=False,
+        help_text="The id of a campaign whose payments are left out, as if `campaign` had run instead.",
     )
 
 
@@ -276,14 +282,15 @@ class BrandReplays(BrandList):
         raises=[NotFound, Invalid],
         examples=[
             request_example("A draft of a rule", {"days": 30, "rule": 3}),
-            answer_example("It waits for a worker", {"success": True, "data": EXAMPLE}),
+            answer_example("Queued", {"success": True, "data": EXAMPLE}),
         ],
     )
     @for_brand(ApiKey.Scope.ADMIN, LABEL, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
-        """Have a job replay the last days' actions with a draft. Nobody gets or loses points. Needs the scope `admin`.
+        """Start a job that replays recent actions with a draft. It changes no points. Needs the scope `admin`.
 
-        A brand has one replay at a time. Ask for the replay until its `state` is `done`.
+        A brand can run one replay at a time. Poll `GET /brand/replays/{replay_id}` until `state` is `done`, `failed`
+        or `cancelled`.
         """
         data = ReplayInput.parse(request.data)
         draft = draft_of(access, data)
@@ -300,6 +307,6 @@ class BrandReplay(BrandView):
     @row_endpoint("read_replay", "Read a replay", FinishedReplayRowOutput, FINISHED)
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess, replay_id: int) -> Response:
-        """How far a replay is and, once it is done, what it found. Needs the scope `read`."""
+        """Return a replay and, once it is done, its result. Needs the scope `read`."""
         rows = Replay.objects.filter(brand=access.brand_id).select_related("job")
         return Response(FinishedReplayRowOutput.serialize(row_of(rows, pk=replay_id)))

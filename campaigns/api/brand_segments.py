@@ -38,12 +38,13 @@ EXAMPLE = {
 class BrandSegmentOutput(Output):
     id = serializers.IntegerField()
     name = serializers.CharField()
-    conditions = serializers.DictField(help_text="Groups of conditions: all, any or none of them must hold.")
+    conditions = serializers.DictField(help_text="Groups of conditions, of which `all`, `any` or `none` must be true.")
     members = serializers.IntegerField(
-        source="member_count", allow_null=True, help_text="How many there were at `evaluated_at`."
+        source="member_count", allow_null=True, help_text="The number of members at `evaluated_at`."
     )
     evaluated_at = TimestampField(
-        allow_null=True, help_text="How old the count is. Null where it is new, and evaluated within a minute."
+        allow_null=True,
+        help_text="When the members were last counted. Null for a new segment, which is evaluated within a minute.",
     )
 
 
@@ -60,9 +61,9 @@ class BrandSegments(BrandList):
     @list_endpoint("list_segments", "List segments", BrandSegmentListOutput, EXAMPLE, filters=NoFilter)
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List the segments with how many members they have. Needs the scope `read`.
+        """List the brand's segments with their numbers of members. Needs the scope `read`.
 
-        Their members are listed by `GET /brand/members?segment=`.
+        To list the members of a segment, use `GET /brand/members?segment=`.
         """
         return self.listed(Segment.objects.filter(brand=access.brand_id))
 
@@ -73,6 +74,6 @@ class BrandSegment(BrandView):
     @row_endpoint("read_segment", "Read a segment", BrandSegmentRowOutput, EXAMPLE)
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess, segment_id: int) -> Response:
-        """A segment, how many members it has, and when they were counted. Needs the scope `read`."""
+        """Return a segment, its number of members, and when they were counted. Needs the scope `read`."""
         row = row_of(Segment.objects.filter(brand=access.brand_id), pk=segment_id)
         return Response(BrandSegmentRowOutput.serialize(row))

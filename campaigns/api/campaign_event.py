@@ -37,7 +37,7 @@ ORIGIN_HEADER = OpenApiParameter(
     str,
     OpenApiParameter.HEADER,
     required=True,
-    description="A hostname of the key's brand, bare or as an origin. Browsers send theirs by themselves.",
+    description="A hostname of the key's brand, bare or as an origin, or one of its web origins. Browsers send it.",
 )
 
 
@@ -118,15 +118,17 @@ class ProgressOutput(Output):
     next_reward = serializers.CharField(allow_blank=True)
     exact_progress = PointsField(
         required=False,
-        help_text="Progress with its fraction. Only of campaigns that count more than actions.",
+        help_text="`progress` with its fraction. Only for campaigns that count money or products, or are repeatable.",
     )
     step = PointsField(
         required=False,
-        help_text="How much this action counted. Only of campaigns that count more than actions.",
+        help_text="How much this action added. Only for the same campaigns as `exact_progress`.",
     )
-    round = serializers.IntegerField(required=False, help_text="Of a campaign that can be repeated.")
+    round = serializers.IntegerField(
+        required=False, help_text="The current round. Only for the same campaigns as `exact_progress`."
+    )
     products = serializers.ListField(
-        child=serializers.IntegerField(), required=False, help_text="The products that were counted for the first time."
+        child=serializers.IntegerField(), required=False, help_text="Products that were counted for the first time."
     )
 
 
@@ -169,7 +171,7 @@ def bearer_of(request: Request, caller: Caller) -> Principal:
 CREDIT_ACTION_EXAMPLES = [
     request_example("A scan", example_action("authenticator_scan", product={"authCode": "ALP0000004711"})),
     request_example(
-        "A scan with the hub's facts",
+        "A scan with product data (hub)",
         example_action("authenticator_scan", product={**SCANNED_PRODUCT, "redeem_point_value": 50}),
     ),
     request_example("An order (hub)", example_action("order", order=ORDER)),
@@ -179,7 +181,7 @@ CREDIT_ACTION_EXAMPLES = [
     request_example("A login (hub)", example_action("login", sessionId="b2f3", channel="web")),
     answer_example("Credited", {"success": True, "message": "50 points credited.", "data": CREDITED}),
     answer_example(
-        "Cut by a limit",
+        "Reduced by a point limit",
         {
             "success": True,
             "message": "The point limit of this day is reached; 20 points credited.",
@@ -209,24 +211,26 @@ class CampaignEvent(APIView):
         examples=CREDIT_ACTION_EXAMPLES,
     )
     def post(self, request: Request) -> Response:
-        """Credit the points of an action, advance the campaigns it counts for, and answer with what came of it.
+        """Credit the points of an action, advance the campaigns it counts for, and return the result.
 
-        With a **hub key** that has the scope `events` the caller may state prices, points and every type of action, for
-        any customer of the brand. With an **app key**, which anybody can take out of the app, only a scan by the
-        token's own user is credited, and everything about the product comes from the catalogue.
+        With a **hub key** that has the scope `events`, the caller may send prices, points and every type of action, for
+        any customer of the brand. With an **app key**, which anyone can extract from the app, only a scan by the
+        token's own user is credited, and all product data come from the catalogue.
 
-        An auth code earns once per customer, and only with a scan that was accepted. Without one this call is the
-        scan: it takes a free slot of the code, or is refused with SCAN_LIMIT_REACHED. A new request for a code that
-        has earned is POINTS_ALREADY_CLAIMED; to repeat a request safely, send an Idempotency-Key with it.
+        An auth code earns points once per customer, and only with an accepted scan. Without one, this call is the scan:
+        it uses one of the code's remaining scans, or fails with SCAN_LIMIT_REACHED. A new request for a code that has
+        already earned fails with POINTS_ALREADY_CLAIMED. To repeat a request safely, send an Idempotency-Key with it.
 
-        An order is credited to one customer of the brand: to another it is ORDER_ALREADY_CREDITED. It counts in the
-        brand's currency; in another for which the brand has stated no rate it is CURRENCY_NOT_ACCEPTED.
+        An order is credited to one customer of the brand; for another it fails with ORDER_ALREADY_CREDITED. It counts
+        in the brand's currency. A currency for which the brand has set no rate fails with CURRENCY_NOT_ACCEPTED.
 
-        `campaign_progress` is the code's own campaign, else the first that matched; it and `campaigns` are missing
-        where none did. Over the brand's daily or monthly limit `points_earned` is cut, and `limit` says why.
+        `campaign_progress` is for the code's own campaign, otherwise for the first that matched. Without a match, it
+        and `campaigns` are absent. Above the brand's daily or monthly point limit, `points_earned` is reduced, and
+        `limit` gives the reason.
 
-        A brand may have a loyalty system of its own asked first. Its final no is EXTERNALLY_REFUSED. Where the brand
-        would rather wait the answer is UNAVAILABLE: the request is kept and tried again without being sent again.
+        A brand's external loyalty system may have to approve the points first. If it rejects them for good, the error
+        is EXTERNALLY_REFUSED. If the brand prefers to wait, the error is UNAVAILABLE: the request is stored and
+        retried, without being sent again.
         """
         caller = required_caller(request)
         origins.check(origin=request.headers.get("origin"), brand_id=caller.brand_id)

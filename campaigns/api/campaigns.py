@@ -82,20 +82,24 @@ class MilestonePictureField(PictureField):
 
 class MilestoneOutput(Output):
     milestone_id = serializers.IntegerField(source="milestone.pk")
-    threshold = serializers.IntegerField(source="milestone.threshold", help_text="The progress at which it is reached.")
+    threshold = serializers.IntegerField(
+        source="milestone.threshold", help_text="The progress at which the milestone is reached."
+    )
     reward_name = TranslatedField(source="milestone.reward_name")
     reward_description = DescriptionField(
-        allow_blank=True, help_text="What the brand's catalogue says of it; empty where it is not in there."
+        allow_blank=True, help_text="The description in the brand's catalogue; empty if the reward is not in it."
     )
     reward_id = serializers.IntegerField(
-        source="milestone.reward_id", allow_null=True, help_text="Of the brand's catalogue; null: it is not in there."
+        source="milestone.reward_id",
+        allow_null=True,
+        help_text="The reward in the brand's catalogue; null if it is not in it.",
     )
     picture = MilestonePictureField(
-        allow_null=True, help_text="Where on this host its picture is, if the catalogue has one."
+        allow_null=True, help_text="The path of its picture on this host, if the catalogue has one."
     )
     achieved = serializers.BooleanField()
-    claimed = serializers.BooleanField(help_text="The customer has its reward.")
-    claimable = serializers.BooleanField(help_text="Its reward waits to be claimed.")
+    claimed = serializers.BooleanField(help_text="Whether the customer has its reward.")
+    claimable = serializers.BooleanField(help_text="Whether its reward can be claimed now.")
 
 
 class CampaignOutput(Output):
@@ -103,7 +107,7 @@ class CampaignOutput(Output):
     campaign_name = TranslatedField(source="campaign.campaign_name")
     type = serializers.ChoiceField(source="campaign.type", choices=Campaign.Type.choices)
     progress = serializers.IntegerField(help_text="In whole steps, or whole units of the currency, rounded down.")
-    exact_progress = PointsField(help_text="As `progress`; of money with its fraction.")
+    exact_progress = PointsField(help_text="Like `progress`, but with the fraction of an amount of money.")
     target = serializers.IntegerField(source="campaign.target_value")
     step_by = serializers.ChoiceField(
         source="campaign.step_by",
@@ -111,12 +115,14 @@ class CampaignOutput(Output):
         help_text="What is counted: actions, money spent, or different products.",
     )
     is_repeatable = serializers.BooleanField(
-        source="campaign.is_repeatable", help_text="Whoever has reached the goal begins again."
+        source="campaign.is_repeatable", help_text="Whether customers who reach the goal start a new round."
     )
     round = serializers.IntegerField(help_text="The current round, starting at 1.")
     ends_at = TimestampField(source="campaign.ends_at", allow_null=True)
     milestones = MilestoneOutput(many=True, source="steps")
-    next_reward = NextRewardField(allow_blank=True, help_text="Empty where none is left.")
+    next_reward = NextRewardField(
+        allow_blank=True, help_text="The reward of the next milestone; empty if none is left."
+    )
 
 
 class CampaignsOutput(Output):
@@ -125,7 +131,7 @@ class CampaignsOutput(Output):
 
 
 class Campaigns(APIView):
-    """The campaigns of the token's brand, as the customer finds them."""
+    """The campaigns of the token's brand, with the customer's progress."""
 
     @endpoint(
         "list_campaigns",
@@ -139,9 +145,9 @@ class Campaigns(APIView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """The running campaigns with the customer's progress, and ended ones that left a reward to claim.
+        """List the running campaigns with the customer's progress, and ended ones with a reward left to claim.
 
-        A reward that is `claimable` is claimed with `claim_reward`; the others are given when they are reached.
+        Claim a `claimable` reward with `claim_reward`. Other rewards are given when their milestone is reached.
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)

@@ -34,7 +34,7 @@ EXAMPLE = {
 }
 TYPE_TEXT = (
     "text: up to 500 characters. whole, decimal: JSON numbers. switch: true or false. date: YYYY-MM-DD. time: HH:MM. "
-    "product: a product's id as a number, or its SKU as a text. option: one of `options`."
+    "product: a product's id as a number, or its SKU as text. option: one of `options`."
 )
 
 
@@ -43,14 +43,18 @@ class EventKindFieldOutput(Output):
     label = serializers.CharField()  # type: ignore[assignment]
     type = serializers.ChoiceField(choices=EventKindField.Type.values, help_text=TYPE_TEXT)
     required = serializers.BooleanField()  # type: ignore[assignment]
-    options = serializers.ListField(child=serializers.CharField(), help_text="Of the type option: what it may be.")
+    options = serializers.ListField(
+        child=serializers.CharField(), help_text="Allowed values, for fields of the type `option`."
+    )
 
 
 class EventKindOutput(Output):
     id = serializers.IntegerField()
     name = serializers.CharField(help_text="The event's `detail-type`.")
     title = serializers.CharField()
-    is_active = serializers.BooleanField(help_text="Whether its events are checked and can earn.")
+    is_active = serializers.BooleanField(
+        help_text="If false, events of this kind are stored unchecked and earn nothing."
+    )
     fields = EventKindFieldOutput(many=True, source="fields.all")  # type: ignore[assignment]
     created_at = TimestampField()
 
@@ -60,7 +64,7 @@ EventKindRowOutput = row_output(EventKindOutput)
 
 
 class EventKindFilter(TenantFilterSet):
-    is_active = SwitchFilter(description="Only kinds that accept events, or only those that do not.")
+    is_active = SwitchFilter(description="Only active kinds, or only inactive ones.")
 
 
 class EventKinds(BrandList):
@@ -70,13 +74,17 @@ class EventKinds(BrandList):
     output = EventKindListOutput
 
     @list_endpoint(
-        "list_event_kinds", "List own kinds of events", EventKindListOutput, EXAMPLE, filters=EventKindFilter
+        "list_event_kinds",
+        "List the brand's own kinds of events",
+        EventKindListOutput,
+        EXAMPLE,
+        filters=EventKindFilter,
     )
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess) -> Response:
         """List the kinds that the brand has registered, with the fields of their payloads. Needs the scope `read`.
 
-        `POST /events` takes events of these kinds, checks their payloads, and rules reward them.
+        `POST /events` accepts events of these kinds and validates their payloads; earning rules can reward them.
         """
         return self.listed(EventKind.objects.filter(brand=access.brand_id).prefetch_related("fields"))
 
@@ -84,10 +92,10 @@ class EventKinds(BrandList):
 class EventKindRow(BrandView):
     """One of the brand's own kinds of events."""
 
-    @row_endpoint("read_event_kind", "Read an own kind of event", EventKindRowOutput, EXAMPLE)
+    @row_endpoint("read_event_kind", "Read one of the brand's own kinds of events", EventKindRowOutput, EXAMPLE)
     @for_brand(ApiKey.Scope.READ, LABEL)
     def get(self, _request: Request, access: BrandAccess, kind_id: int) -> Response:
-        """A kind with the fields of its payload as it is now. Needs the scope `read`."""
+        """Return a kind with the fields of its payload. Needs the scope `read`."""
         return Response(
             EventKindRowOutput.serialize(row_of(EventKind.objects.filter(brand=access.brand_id), pk=kind_id))
         )

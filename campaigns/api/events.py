@@ -71,11 +71,11 @@ INGEST_EVENT_EXAMPLES = [
         "log-user-login", example_envelope("log-user-login", {"type": "login", "sessionId": "b2f3", "channel": "web"})
     ),
     request_example(
-        "A kind of the brand's own",
+        "One of the brand's own kinds",
         example_envelope("store-visit", {"store": "Bern", "minutes": 25}),
     ),
-    answer_example("Taken in", {"event_id": EVENT_ID, "status": "accepted"}),
-    answer_example("Known already", {"event_id": EVENT_ID, "status": "duplicate"}),
+    answer_example("Accepted", {"event_id": EVENT_ID, "status": "accepted"}),
+    answer_example("Duplicate", {"event_id": EVENT_ID, "status": "duplicate"}),
 ]
 
 
@@ -88,7 +88,7 @@ class Ingest(APIView):
     @endpoint(
         "ingest_event",
         tag="Points",
-        summary="Hand in an event",
+        summary="Send an event",
         needs=[KEY],
         calls=[Caller.require, store_event],
         raises=[BrandMismatch],
@@ -98,13 +98,15 @@ class Ingest(APIView):
     )
     @for_brand_of_hub(ApiKey.Scope.EVENTS)
     def post(self, request: Request, caller: Caller) -> Response:
-        """Store an event, to be worked on a moment later. Needs a hub key with the scope `events`.
+        """Store an event, which is processed a moment later. Needs a hub key with the scope `events`.
 
-        Kinds that earn: `scan-auth`, `order-complete`, `log-user-profile-update` and `log-user-login`, each with its
-        payload, and the kinds that the brand has registered (`GET /brand/event-kinds`), whose payloads are checked by
-        their fields; what has no field is dropped. Any other kind is kept and credits nothing. An `id` is taken in once
-        per source: again, the answer is `duplicate`. `detail.arguments.authorization` is verified and then dropped; it
-        is stored nowhere.
+        These kinds earn points: `scan-auth`, `order-complete`, `log-user-profile-update`, `log-user-login`, and those
+        that the brand has registered (`GET /brand/event-kinds`). `order-returned`, `order-cancelled` and
+        `order-delivered` reverse or release the points of an order. The payloads of all these kinds are validated, and
+        unknown fields are dropped. Any other kind is stored and credits nothing.
+
+        An `id` is accepted once per source; if it is sent again, `status` is `duplicate`.
+        `detail.arguments.authorization` is verified and then dropped; it is never stored.
         """
         envelope = EnvelopeInput.parse(request.data)
         if envelope["detail"]["arguments"]["brand_id"] != caller.brand_id:

@@ -29,10 +29,10 @@ CLAIMED = {
 class ClaimedData(Output):
     milestone_id = serializers.IntegerField(source="milestone.pk")
     reward_name = TranslatedField(source="milestone.reward_name")
-    picture = MilestonePictureField(allow_null=True, help_text="Where on this host its picture is, if it has one.")
-    points = PointsField(help_text="Points that it pays; they come as all points do. 0 for a thing.")
+    picture = MilestonePictureField(allow_null=True, help_text="The path of its picture on this host, if it has one.")
+    points = PointsField(help_text="Points that it pays, credited a moment later. 0 for any other reward.")
     redemption_id = serializers.IntegerField(allow_null=True)
-    code = serializers.CharField(allow_null=True, help_text="For the till, where the reward is a thing.")
+    code = serializers.CharField(allow_null=True, help_text="The code for the till; null if the reward is points.")
 
 
 class ClaimedOutput(Output):
@@ -41,7 +41,7 @@ class ClaimedOutput(Output):
 
 
 class Claim(APIView):
-    """Take the reward of a milestone that waits to be claimed."""
+    """Claim a milestone's reward."""
 
     @endpoint(
         "claim_reward",
@@ -52,7 +52,7 @@ class Claim(APIView):
         request=None,
         responses=ClaimedOutput,
         examples=[
-            answer_example("A thing", {"success": True, "data": CLAIMED}),
+            answer_example("A reward with a code", {"success": True, "data": CLAIMED}),
             answer_example(
                 "Points", {"success": True, "data": {**CLAIMED, "points": 100, "redemption_id": None, "code": None}}
             ),
@@ -60,10 +60,10 @@ class Claim(APIView):
     )
     @changing_own_brand
     def post(self, request: Request, milestone_id: int) -> Response:
-        """Take the reward of a milestone that is `claimable` in `list_campaigns`; `milestone_id` names it.
+        """Claim the reward of a milestone that is `claimable` in `list_campaigns`, by its `milestone_id`.
 
-        Points come as all points do, a moment later; a thing gets a code for the till. It is given once: asked again,
-        this answers the same.
+        Points are credited a moment later; any other reward gets a code for the till. A reward is given once:
+        repeating the call returns the same answer.
         """
         return claim(request, milestone_id)
 
@@ -81,14 +81,14 @@ class ClaimAsReward(APIView):
         responses=ClaimedOutput,
         deprecated=True,
         examples=[
-            answer_example("A thing", {"success": True, "data": CLAIMED}),
+            answer_example("A reward with a code", {"success": True, "data": CLAIMED}),
         ],
     )
     @changing_own_brand
     def post(self, request: Request, milestone_id: int) -> Response:
-        """As `claim_reward`, which has a path of its own now: the number in this one names a milestone, not a reward.
+        """Claim a reward as `claim_reward` does, under its former path, whose number is a milestone's, not a reward's.
 
-        It goes on answering the same.
+        The answers are the same. Use `claim_reward` instead.
         """
         return claim(request, milestone_id)
 

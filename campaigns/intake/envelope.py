@@ -50,7 +50,7 @@ def from_outside(source: str) -> None:
 
 
 class EnvelopeInput(Input):
-    """An event as the bus carries it."""
+    """An event in the format of the event bus."""
 
     version = serializers.CharField(max_length=16, validators=[one_line])
     id = serializers.UUIDField()

@@ -17,9 +17,9 @@ class ProductInput(Input):
 
 
 class LocationInput(Input):
-    """Latitude and longitude in degrees come together or not at all.
+    """Send latitude and longitude, in degrees, together or not at all.
 
-    City and region are taken from a hub key alone; for others they follow from the coordinates.
+    City and region are accepted only from a hub key; for other callers they are derived from the coordinates.
     """
 
     latitude = serializers.FloatField(required=False, allow_null=True, min_value=-90, max_value=90)
@@ -69,7 +69,7 @@ class OrderIdInput(Input):
 
 
 class ReturnedItemInput(Input):
-    """So many of an item of the order, which is named as the order named it."""
+    """A quantity of an item of the order, identified as in the order."""
 
     productId = serializers.IntegerField(required=False, **ID)  # noqa: N815
     sku = serializers.CharField(required=False, max_length=64)
@@ -82,7 +82,7 @@ class ReturnedItemInput(Input):
 
 
 class OrderReturnPayload(Input):
-    """An order that comes back: by `amount`, in the order's currency, by `items`, or with neither all that is left."""
+    """A returned order: by `amount`, in the order's currency, by `items`, or with neither, everything that is left."""
 
     type = serializers.ChoiceField(choices=["order-return"])
     order = OrderIdInput()
@@ -118,7 +118,7 @@ class OrderDeliveryPayload(Input):
 
 
 class ProfilePayload(Input):
-    """Names of fields only: what a customer wrote in them is nobody's business here."""
+    """The names of the fields only, without what the customer entered."""
 
     type = serializers.ChoiceField(choices=["profile"])
     changedFields = serializers.ListField(  # noqa: N815

@@ -23,7 +23,7 @@ IDEMPOTENCY_HEADER = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
     OpenApiParameter.HEADER,
-    description="The same key with the same request gets the same answer again and does nothing twice.",
+    description="Repeating a request with the same key returns the same answer and does nothing twice.",
 )
 
 

@@ -82,7 +82,7 @@ def page_parameters(page: type[Page] = Page) -> list[OpenApiParameter]:
     limit = {"type": "integer", "minimum": 1, "maximum": page.max_page_size, "default": page.page_size}
     return [
         OpenApiParameter("limit", limit, description="Rows per page."),
-        OpenApiParameter("cursor", str, description="What the page before named as the next; opaque."),
+        OpenApiParameter("cursor", str, description="`pagination.next` of the previous page; opaque."),
     ]
 
 

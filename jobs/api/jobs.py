@@ -41,9 +41,9 @@ class BrandJobOutput(Output):
     kind = serializers.CharField()
     title = serializers.CharField()
     status = serializers.ChoiceField(choices=Job.Status.values)
-    done = serializers.IntegerField(help_text="Of `total`.")
+    done = serializers.IntegerField(help_text="How many of `total` are done.")
     total = serializers.IntegerField()
-    log = serializers.SerializerMethodField(help_text="What the job said, a line each.")
+    log = serializers.SerializerMethodField(help_text="The messages of the job, one per line.")
     created_at = TimestampField()
     started_at = TimestampField(allow_null=True)
     finished_at = TimestampField(allow_null=True)
@@ -57,7 +57,7 @@ BrandJobRowOutput = row_output(BrandJobOutput)
 
 
 class BrandJobFilter(TenantFilterSet):
-    status = ChoiceFilter(values=Job.Status.values, description="Only jobs of this status.")
+    status = ChoiceFilter(values=Job.Status.values, description="Only jobs with this status.")
 
 
 def jobs_of(access: BrandAccess) -> QuerySet[Job]:
@@ -74,7 +74,7 @@ class BrandJobs(BrandList):
     @list_endpoint("list_jobs", "List jobs", BrandJobListOutput, EXAMPLE, filters=BrandJobFilter)
     @for_brand(ApiKey.Scope.READ, "jobs.job")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List the brand's jobs, the latest first. Needs the scope `read`."""
+        """List the brand's jobs, newest first. Needs the scope `read`."""
         return self.listed(jobs_of(access))
 
 
@@ -84,5 +84,5 @@ class BrandJob(BrandView):
     @row_endpoint("read_job", "Read a job", BrandJobRowOutput, EXAMPLE)
     @for_brand(ApiKey.Scope.READ, "jobs.job")
     def get(self, _request: Request, access: BrandAccess, job_id: int) -> Response:
-        """How far a job is, and what it said. Needs the scope `read`."""
+        """Return a job with its progress and log. Needs the scope `read`."""
         return Response(BrandJobRowOutput.serialize(row_of(jobs_of(access), pk=job_id)))

@@ -65,9 +65,9 @@ class BrandRedemptionOutput(Output):
     id = serializers.IntegerField()
     user_id = serializers.IntegerField(source="user_point.user_id")
     reward_id = serializers.IntegerField(
-        allow_null=True, help_text="Null: a milestone gave something that is not in the catalogue."
+        allow_null=True, help_text="Null if a milestone gave something that is not in the catalogue."
     )
-    name = serializers.CharField(help_text="Of the reward, at the time.")
+    name = serializers.CharField(help_text="The reward's name at the time.")
     cost = PointsField()
     status = serializers.ChoiceField(choices=Redemption.Status.values)
     created_at = TimestampField()
@@ -81,7 +81,7 @@ BrandRedemptionRowOutput = row_output(BrandRedemptionOutput)
 
 
 class BrandRedemptionFilter(TenantFilterSet):
-    status = ChoiceFilter(values=Redemption.Status.values, description="Only redemptions of this status.")
+    status = ChoiceFilter(values=Redemption.Status.values, description="Only redemptions with this status.")
     reward_id = IdFilter(field_name="reward_id", description="Only redemptions of this reward.")
     user_id = IdFilter(field_name="user_point__user_id", description="Only redemptions by this member.")
 
@@ -105,7 +105,7 @@ class BrandRedemptions(BrandList):
     )
     @for_brand(ApiKey.Scope.READ, "loyalty.redemption")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List what members took, newest first, without the codes. Needs the scope `read`."""
+        """List the rewards that members redeemed or won, newest first, without their codes. Needs the scope `read`."""
         return self.listed(redemptions_of(access))
 
 
@@ -115,7 +115,7 @@ class BrandRedemption(BrandView):
     @row_endpoint("read_brand_redemption", "Read a redemption", BrandRedemptionRowOutput, REDEMPTION)
     @for_brand(ApiKey.Scope.READ, "loyalty.redemption")
     def get(self, _request: Request, access: BrandAccess, redemption_id: int) -> Response:
-        """What a member took and whether it was handed out, without the code. Needs the scope `read`."""
+        """Return a redemption and whether it was used, without its code. Needs the scope `read`."""
         return Response(BrandRedemptionRowOutput.serialize(row_of(redemptions_of(access), pk=redemption_id)))
 
 
@@ -135,10 +135,10 @@ class UseBrandRedemption(BrandView):
     )
     @for_brand(ApiKey.Scope.TILL, "loyalty.redemption", USE, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
-        """Mark a customer's code as used, once. Needs the scope `till`.
+        """Mark a customer's redemption code as used, once. Needs the scope `till`.
 
-        The code may be typed with or without separators; a slip in it is noticed. With an Idempotency-Key the same
-        request again is answered the same; otherwise a second one is REDEMPTION_USED.
+        The code may be sent with or without separators; a typing error is detected. With an Idempotency-Key, repeating
+        the request returns the same answer; without one, it fails with REDEMPTION_USED.
         """
         result = till.find(brand_ids=[access.brand_id], text=TillInput.parse(request.data)["code"])
         access.customer_id = result.user_point.user_id
@@ -157,9 +157,11 @@ class BrandTransactionOutput(Output):
     points_earned = PointsField()
     points_redeemed = PointsField()
     points_expired = PointsField()
-    points_reversed = PointsField(help_text="Taken back because an order was returned.")
-    points_pending = PointsField(help_text="Not yet part of the balance.")
-    points_cleared = PointsField(help_text="No longer pending: earned with `released`, gone with `cancelled`.")
+    points_reversed = PointsField(help_text="Points taken back because an order was returned.")
+    points_pending = PointsField(help_text="Points that are not part of the balance yet.")
+    points_cleared = PointsField(
+        help_text="Points that are no longer pending: credited with `released`, lost with `cancelled`."
+    )
     note = serializers.CharField(allow_blank=True)
     created_at = TimestampField()
 
@@ -169,12 +171,12 @@ BrandTransactionRowOutput = row_output(BrandTransactionOutput)
 
 
 class BrandTransactionFilter(TenantFilterSet):
-    """By member, by reason, and by first and last day, both inclusive and by the brand's clock."""
+    """By member, by reason, and by first and last day, both inclusive and in the brand's time zone."""
 
-    user_id = IdFilter(description="Only lines of this member.")
-    reason = ChoiceFilter(values=LoyaltyTransaction.Reason.values, description="Only lines of this reason.")
-    from_ = DayFilter(description="The first day, by the brand's clock.")
-    to = DayFilter(description="The last day, included.")
+    user_id = IdFilter(description="Only entries of this member.")
+    reason = ChoiceFilter(values=LoyaltyTransaction.Reason.values, description="Only entries with this reason.")
+    from_ = DayFilter(description="The first day, in the brand's time zone.")
+    to = DayFilter(description="The last day, inclusive.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         cleaned = self.form.cleaned_data
@@ -200,23 +202,23 @@ class BrandTransactions(BrandList):
 
     @list_endpoint(
         "list_brand_transactions",
-        "List ledger lines",
+        "List ledger entries",
         BrandTransactionListOutput,
         ENTRY,
         filters=BrandTransactionFilter,
     )
     @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")
     def get(self, _request: Request, access: BrandAccess) -> Response:
-        """List what changed balances, the latest first. Needs the scope `read`. Lines never change."""
+        """List the ledger entries, newest first. Needs the scope `read`. Entries never change."""
         return self.listed(lines_of(access))
 
 
 class BrandTransaction(BrandView):
     """One entry of the brand's ledger."""
 
-    @row_endpoint("read_brand_transaction", "Read a ledger line", BrandTransactionRowOutput, ENTRY)
+    @row_endpoint("read_brand_transaction", "Read a ledger entry", BrandTransactionRowOutput, ENTRY)
     @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")
     def get(self, _request: Request, access: BrandAccess, transaction_id: int) -> Response:
-        """What changed a balance, and why. Needs the scope `read`."""
+        """Return a ledger entry. Needs the scope `read`."""
         result = row_of(lines_of(access), pk=transaction_id)
         return Response(BrandTransactionRowOutput.serialize(result))

@@ -53,58 +53,62 @@ MovementsOutput = type(
     "MovementsOutput",
     (Output,),
     {
-        "__doc__": "Points, never negative: what each movement added or took, and the two of pending points.",
+        "__doc__": "Points that each movement added or took, including the two of pending points; never negative.",
         **{each.name: PointsField(help_text=str(each.label)) for each in MOVEMENTS},
     },
 )
 
 
 class ProgrammeMonthOutput(Output):
-    """A line of the roll-forward: `opening` and what the movements of the balance add and take make `closing`."""
+    """A month of the roll-forward: `opening` with the movements of the balance added or deducted gives `closing`."""
 
-    month = serializers.DateField(help_text="Its first day, by the brand's clock.")
-    last_day = serializers.DateField(help_text="Today, while the month lasts.")
+    month = serializers.DateField(help_text="The month's first day, in the brand's time zone.")
+    last_day = serializers.DateField(help_text="The month's last day; today for the current month.")
     opening = PointsField()
     movements = MovementsOutput(source="points")
     closing = PointsField()
-    pending = PointsField(help_text="At the end, and no part of the balance.")
-    liability = PointsField(allow_null=True, help_text="What `closing` costs; null where no cost per point is set.")
+    pending = PointsField(help_text="Pending points at the end, which are not part of the balance.")
+    liability = PointsField(allow_null=True, help_text="The cost of `closing`; null if no cost per point is set.")
 
 
 class ExpiringOutput(Output):
-    month = serializers.DateField(help_text="Its first day.")
-    points = PointsField(help_text="That expire in it if nobody spends them before.")
+    month = serializers.DateField(help_text="The month's first day.")
+    points = PointsField(help_text="Points that expire in the month unless they are spent before.")
 
 
 class ProgrammeMembersOutput(Output):
-    month = serializers.DateField(help_text="Its first day.")
+    month = serializers.DateField(help_text="The month's first day.")
     enrolled = serializers.IntegerField()
-    active = serializers.IntegerField(help_text="Earned or redeemed points.")
-    lapsed = serializers.IntegerField(help_text="Did neither for six months.")
+    active = serializers.IntegerField(help_text="Members who earned or redeemed points.")
+    lapsed = serializers.IntegerField(help_text="Members who did neither for six months.")
 
 
 class LevelMembersOutput(Output):
-    level = serializers.CharField(allow_blank=True, help_text="Empty: members without a level.")
+    level = serializers.CharField(allow_blank=True, help_text="Empty for members without a level.")
     members = serializers.IntegerField()
 
 
 class ProgrammeOutput(Output):
-    """What the portal's programme page shows."""
+    """The figures of the portal's programme page."""
 
-    currency = serializers.CharField(source="last.currency", help_text="Of `liability`.")
-    outstanding = PointsField(source="last.closing", help_text="On members' balances at the end of the last month.")
-    pending = PointsField(source="last.pending", help_text="Of orders, not yet on balances.")
-    owed = PointsField(help_text="Points of returned orders that members had spent before.")
-    liability = PointsField(source="last.liability", allow_null=True, help_text="What the outstanding points cost.")
-    redemption_rate = serializers.FloatField(allow_null=True, help_text="Percent of the points earned in these months.")
-    breakage = serializers.FloatField(
-        allow_null=True, help_text="Percent of the points redeemed or expired in these months that expired."
+    currency = serializers.CharField(source="last.currency", help_text="The currency of `liability`.")
+    outstanding = PointsField(
+        source="last.closing", help_text="Points on members' balances at the end of the last month."
     )
-    months = ProgrammeMonthOutput(many=True, help_text="The earliest first.")
+    pending = PointsField(source="last.pending", help_text="Points of orders that are not on balances yet.")
+    owed = PointsField(help_text="Points of returned orders that members had spent before.")
+    liability = PointsField(source="last.liability", allow_null=True, help_text="The cost of the outstanding points.")
+    redemption_rate = serializers.FloatField(
+        allow_null=True, help_text="Points redeemed, in percent of those earned in these months."
+    )
+    breakage = serializers.FloatField(
+        allow_null=True, help_text="Points expired, in percent of those redeemed or expired in these months."
+    )
+    months = ProgrammeMonthOutput(many=True, help_text="The earliest month first.")
     expiring = serializers.SerializerMethodField()
     members = ProgrammeMembersOutput(many=True, help_text="By month; up to yesterday.")
-    levels = LevelMembersOutput(many=True, help_text="The lowest first.")
-    counted_at = TimestampField(allow_null=True, help_text="When levels and owed points were counted; null: not yet.")
+    levels = LevelMembersOutput(many=True, help_text="The lowest level first.")
+    counted_at = TimestampField(allow_null=True, help_text="When levels and owed points were counted; null if not yet.")
 
     def get_expiring(self, result: Figures) -> list[dict[str, Any]]:
         rows = [{"month": month, "points": points} for month, points in result.expiring.items()]
@@ -115,8 +119,10 @@ ProgrammeRowOutput = row_output(ProgrammeOutput)
 
 
 class ProgrammeFilter(TenantFilterSet):
-    from_ = DayFilter(description="A day of the first month, by the brand's clock. Left out: the last twelve months.")
-    to = DayFilter(description="A day of the last month, at most five years after the first.")
+    from_ = DayFilter(
+        description="A day in the first month, in the brand's time zone. Defaults to the last twelve months."
+    )
+    to = DayFilter(description="A day in the last month, at most five years after the first.")
 
     @classmethod
     def months(cls, request: Request, access: BrandAccess) -> tuple[date, date]:
@@ -139,7 +145,7 @@ class BrandProgramme(BrandView):
     @endpoint(
         "read_programme",
         tag="Brand",
-        summary="Read the programme's books",
+        summary="Read the programme's figures",
         needs=HUB_OR_STAFF,
         calls=[access_of],
         raises=[Invalid],
@@ -149,7 +155,7 @@ class BrandProgramme(BrandView):
     )
     @for_brand(ApiKey.Scope.READ, "loyalty.pointsrollup")
     def get(self, request: Request, access: BrandAccess) -> Response:
-        """Points outstanding, pending and owed, their cost, and each month's roll-forward. Needs the scope `read`."""
+        """Return outstanding, pending and owed points, costs, and each month's roll-forward. Needs the scope `read`."""
         first, last = ProgrammeFilter.months(request, access)
         result = figures(brand=access.brand, first=first, last=last, at=timezone.now())
         return Response(ProgrammeRowOutput.serialize(result))

@@ -54,9 +54,11 @@ WRITTEN = {"name": "Enamel mug", "cost": 250, "stock": 17}
 class BrandLevelOutput(Output):
     id = serializers.IntegerField()
     name = serializers.CharField()
-    threshold = PointsField(help_text="Lifetime points from which a member is in it.")
+    threshold = PointsField(
+        help_text="Points from which a member has this level: lifetime points, or those of the level period."
+    )
     scan_reward_type = serializers.ChoiceField(choices=RewardType.values)
-    scan_reward_value = PointsField(help_text="Points of a scan, or percent of the product's price.")
+    scan_reward_value = PointsField(help_text="Points per scan, or a percentage of the product's price.")
 
 
 BrandLevelListOutput = list_output(BrandLevelOutput)
@@ -83,7 +85,7 @@ class BrandLevelView(BrandView):
     @row_endpoint("read_level", "Read a level", BrandLevelRowOutput, LEVEL)
     @for_brand(ApiKey.Scope.READ, "loyalty.brandlevel")
     def get(self, _request: Request, access: BrandAccess, level_id: int) -> Response:
-        """From how many points a member is in it, and what its scans earn. Needs the scope `read`."""
+        """Return a level: its threshold, and what its members' scans earn. Needs the scope `read`."""
         row = row_of(BrandLevel.objects.filter(brand=access.brand_id), pk=level_id)
         return Response(BrandLevelRowOutput.serialize(row))
 
@@ -92,21 +94,23 @@ class BrandRewardOutput(Output):
     id = serializers.IntegerField()
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
-    cost = PointsField(allow_null=True, help_text="Points; null: it is not for sale, and only won in campaigns.")
+    cost = PointsField(allow_null=True, help_text="In points; null for a reward that is only won in campaigns.")
     picture = PictureField(
         source="picture_id",
         allow_null=True,
-        help_text="Where on this host its picture is: WebP of 480 x 360 pixels at most. Staff upload it on its page.",
+        help_text="The path of its picture on this host: WebP of at most 480 x 360 pixels, uploaded by staff.",
     )
     stock = serializers.IntegerField(
-        allow_null=True, help_text="How many are left, to buy and to win; null: without a limit."
+        allow_null=True, help_text="How many are left, to redeem and to win; null for no limit."
     )
     limit_per_member = serializers.IntegerField(allow_null=True)
     valid_from = TimestampField(allow_null=True)
     valid_until = TimestampField(allow_null=True)
     minimum_level_id = serializers.IntegerField(allow_null=True, help_text="Only for members of this level and above.")
     segment_id = serializers.IntegerField(allow_null=True, help_text="Only for members of this segment.")
-    code_days = serializers.IntegerField(allow_null=True, help_text="Days until an unused code expires; null: never.")
+    code_days = serializers.IntegerField(
+        allow_null=True, help_text="Days until an unused code expires; null if it never does."
+    )
     is_active = serializers.BooleanField()
     created_at = TimestampField()
 
@@ -116,7 +120,7 @@ BrandRewardRowOutput = row_output(BrandRewardOutput)
 
 
 class RewardChangeInput(ChangeInput):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     name = serializers.CharField(required=False, max_length=120)
     description = serializers.CharField(required=False, max_length=2000, allow_blank=True)
@@ -139,7 +143,7 @@ class RewardInput(RewardChangeInput):
 
 
 class BrandRewardFilter(TenantFilterSet):
-    is_active = SwitchFilter(description="Only rewards that are switched on, or only those that are not.")
+    is_active = SwitchFilter(description="Only active rewards, or only inactive ones.")
 
 
 class BrandRewards(BrandList):
@@ -163,7 +167,7 @@ class BrandRewards(BrandList):
     )
     @for_brand(ApiKey.Scope.ADMIN, "loyalty.reward", ADD, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
-        """Create a reward that members can take for points or win in campaigns. Needs the scope `admin`."""
+        """Create a reward that members can redeem for points or win in campaigns. Needs the scope `admin`."""
         values = RewardInput.parse(request.data)
         check_references(access.brand_id, values)
         made = rows.create(
@@ -180,7 +184,7 @@ class BrandReward(BrandView):
     @row_endpoint("read_brand_reward", "Read a reward", BrandRewardRowOutput, REWARD)
     @for_brand(ApiKey.Scope.READ, "loyalty.reward")
     def get(self, _request: Request, access: BrandAccess, reward_id: int) -> Response:
-        """A reward as it is now. Needs the scope `read`."""
+        """Return a reward. Needs the scope `read`."""
         row = row_of(Reward.objects.filter(brand=access.brand_id), pk=reward_id)
         return Response(BrandRewardRowOutput.serialize(row))
 
@@ -191,13 +195,13 @@ class BrandReward(BrandView):
         responses=BrandRewardRowOutput,
         raises=[NotFound],
         examples=[
-            request_example("A delivery came", {"stock": 40}),
+            request_example("New stock", {"stock": 40}),
             answer_example("Changed", {"success": True, "data": {**REWARD, "stock": 40}}),
         ],
     )
     @for_brand(ApiKey.Scope.ADMIN, "loyalty.reward", CHANGE, writes=True)
     def patch(self, request: Request, access: BrandAccess, reward_id: int) -> Response:
-        """Change what is given and keep the rest. Needs the scope `admin`. Codes that were issued stay as they are."""
+        """Change the fields that are sent. Needs the scope `admin`. Other fields and issued codes stay unchanged."""
         values = RewardChangeInput.parse(request.data)
         check_references(access.brand_id, values)
         changed = rows.change(

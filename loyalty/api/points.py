@@ -36,28 +36,30 @@ PERIODS = [value for value in Brand.LevelPeriod.values if value != Brand.LevelPe
 
 class NextLevelOutput(Output):
     name = TranslatedField(source="level.name")
-    threshold = PointsField(help_text="Points from which a customer is in it.")
-    missing = PointsField(help_text="Points to earn until then.")
-    points = PointsField(help_text="Those that count: all ever earned, or those of the period.")
+    threshold = PointsField(help_text="Points from which a customer has the level.")
+    missing = PointsField(help_text="Points still to earn for the level.")
+    points = PointsField(help_text="The points that count: all ever earned, or those of the level period.")
 
 
 class LevelEndOutput(Output):
-    """Until when the level is kept, where the brand's levels have periods."""
+    """When the customer's level ends, if the brand's levels have periods."""
 
-    period = serializers.ChoiceField(source="kind", choices=PERIODS, help_text="What points must be earned in.")
-    months = serializers.IntegerField(help_text="Of the period; for `rolling` the last so many count.")
+    period = serializers.ChoiceField(
+        source="kind", choices=PERIODS, help_text="The kind of period in which points must be earned."
+    )
+    months = serializers.IntegerField(help_text="The length of the period; for `rolling`, the last months that count.")
     points = PointsField(help_text="Points that count now.")
-    first = serializers.DateField(help_text="The first day whose points count, by the brand's clock.")
-    last = serializers.DateField(allow_null=True, help_text="The last one; null for `rolling`.")
+    first = serializers.DateField(help_text="The first day whose points count, in the brand's time zone.")
+    last = serializers.DateField(allow_null=True, help_text="The last day whose points count; null for `rolling`.")
     level_until = serializers.DateField(
-        allow_null=True, help_text="The last day of the customer's level; null for the lowest, which stays."
+        allow_null=True, help_text="The last day of the customer's level; null for the lowest, which never ends."
     )
     grace_until = serializers.DateField(
-        allow_null=True, help_text="The last day on which what is missing can still be earned."
+        allow_null=True, help_text="The last day on which the missing points can still be earned."
     )
     missing = PointsField(
         allow_null=True,
-        help_text="Points to earn to keep the level; 0 if it is kept already, null before these points count.",
+        help_text="Points to earn to renew the level; 0 if it is already renewed, null before these points count.",
     )
 
 
@@ -72,13 +74,13 @@ class BenefitsField(serializers.ListField):
 
 class LevelOutput(Output):
     name = TranslatedField()
-    threshold = PointsField(help_text="Points from which a customer is in it.")
-    benefits = BenefitsField(help_text="What its members get, as the brand wrote it.")
+    threshold = PointsField(help_text="Points from which a customer has the level.")
+    benefits = BenefitsField(help_text="What its members get, in the brand's own wording.")
 
 
 class ExpiringOutput(Output):
     points = PointsField()
-    on = serializers.DateField(help_text="The first day on which they are gone, by the brand's clock.")
+    on = serializers.DateField(help_text="The first day on which they are no longer valid, in the brand's time zone.")
 
 
 class LevelField(serializers.CharField):
@@ -91,16 +93,18 @@ class LevelField(serializers.CharField):
 class PointsData(Output):
     points = PointsField(help_text="Current balance.")
     pending = PointsField(help_text="Earned by orders, but not yet part of the balance.")
-    owed = PointsField(help_text="Of returned orders, and spent before: the next points settle them.")
-    lifetime = PointsField(help_text="Earned in all; what levels count where they stay for good.")
-    redeemed = PointsField(help_text="Spent in all, without what came back.")
-    expired = PointsField(help_text="Expired in all.")
+    owed = PointsField(help_text="Points of returned orders that were already spent; the next points settle them.")
+    lifetime = PointsField(help_text="Points earned in total, which count for levels without periods.")
+    redeemed = PointsField(help_text="Points spent in total, without those that were returned.")
+    expired = PointsField(help_text="Points expired in total.")
     level = LevelField(allow_blank=True)
-    next_level = NextLevelOutput(allow_null=True, help_text="Null at the top.")
+    next_level = NextLevelOutput(allow_null=True, help_text="Null at the highest level.")
     expiring_soon = ExpiringOutput(allow_null=True, help_text="The next points to expire, if that is soon.")
     enrolled = serializers.BooleanField()
-    level_end = LevelEndOutput(allow_null=True, help_text="Null where levels stay for good.")
-    levels = LevelOutput(many=True, help_text="All of the brand's, lowest first.")
+    level_end = LevelEndOutput(
+        allow_null=True, help_text="Null if levels have no periods, or the customer is not enrolled."
+    )
+    levels = LevelOutput(many=True, help_text="All of the brand's levels, lowest first.")
 
 
 class PointsOutput(Output):
@@ -137,12 +141,14 @@ class TransactionOutput(Output):
     points_earned = PointsField()
     points_redeemed = PointsField()
     points_expired = PointsField()
-    points_reversed = PointsField(help_text="Taken back because an order was returned.")
-    points_pending = PointsField(help_text="Not yet part of the balance.")
-    points_cleared = PointsField(help_text="No longer pending: earned with `released`, gone with `cancelled`.")
+    points_reversed = PointsField(help_text="Points taken back because an order was returned.")
+    points_pending = PointsField(help_text="Points that are not part of the balance yet.")
+    points_cleared = PointsField(
+        help_text="Points that are no longer pending: credited with `released`, lost with `cancelled`."
+    )
     note = NoteField(allow_blank=True)
     explanation = ExplanationField(
-        help_text="Which rules gave the points, on what basis and which limit cut them; empty for other lines."
+        help_text="Which rules gave the points, on what basis, and which limit reduced them; empty for other entries."
     )
     createdAt = TimestampField(source="created_at")  # noqa: N815 - the spec's name
 
@@ -204,7 +210,7 @@ class Points(APIView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """The customer's balance and level at the token's brand; zeros for one who is not enrolled yet."""
+        """Return the customer's balance and level at the token's brand; zeros if they are not enrolled yet."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         brand = get_object_or_404(Brand, pk=principal.brand_id)
@@ -213,11 +219,11 @@ class Points(APIView):
 
 
 class TransactionFilter(TenantFilterSet):
-    """By reason, and by first and last day, both inclusive and by the brand's clock."""
+    """By reason, and by first and last day, both inclusive and in the brand's time zone."""
 
-    reason = ChoiceFilter(values=LoyaltyTransaction.Reason.values, description="Only lines of this reason.")
-    from_ = DayFilter(description="The first day, by the brand's clock.")
-    to = DayFilter(description="The last day, included.")
+    reason = ChoiceFilter(values=LoyaltyTransaction.Reason.values, description="Only entries with this reason.")
+    from_ = DayFilter(description="The first day, in the brand's time zone.")
+    to = DayFilter(description="The last day, inclusive.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         cleaned = self.form.cleaned_data
@@ -273,7 +279,7 @@ class Transactions(ListView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """Every change of the customer's balance at the token's brand, newest first."""
+        """List the customer's ledger entries at the token's brand, newest first."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         rows = LoyaltyTransaction.objects.filter(

@@ -20,7 +20,7 @@ from core.redis import rate_limits
 from loyalty.models.notifications import Device
 from loyalty.notifications import devices
 
-TOKEN: dict[str, Any] = {"max_length": 1024, "help_text": "The device's token of Firebase Cloud Messaging."}
+TOKEN: dict[str, Any] = {"max_length": 1024, "help_text": "The device's Firebase Cloud Messaging token."}
 
 PRINTABLE = r"^[\x21-\x7e]{1,1024}$"
 TOKEN_PARAMETER = OpenApiParameter(
@@ -66,10 +66,10 @@ class Devices(APIView):
     )
     @changing_own_brand
     def put(self, request: Request) -> Response:
-        """Send the customer's push messages of the token's brand to this device, too.
+        """Register a device for the customer's push messages from the token's brand.
 
-        Call it when the app starts and whenever the device gets a new token. A device that somebody else used before
-        is theirs no more.
+        Call it when the app starts and whenever the device gets a new token. A device that another customer used before
+        is no longer theirs.
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
@@ -95,7 +95,7 @@ class Devices(APIView):
     )
     @changing_own_brand
     def delete(self, request: Request) -> Response:
-        """Send no more push messages to this device. Call it when the customer logs out."""
+        """Stop sending push messages to this device. Call it when the customer logs out."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         data = DeviceTokenInput.parse({"token": request.query_params.get("token", "")})

@@ -32,11 +32,11 @@ NEEDED_KEY = OpenApiParameter(
     {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
     OpenApiParameter.HEADER,
     required=True,
-    description="New for each wish. The same key for the same reward is answered with what it got the first time.",
+    description="Send a new key for each new request. Repeating a request with the same key returns the first answer.",
 )
 
 
-PARTNER = "The code is a partner's: it is used there, and unknown to the brand's own till."
+PARTNER = "Whether the code is a partner's: it is used there, and unknown to the brand's own till."
 STATES = ["good", "used", "expired", "cancelled", "blocked"]
 
 
@@ -85,12 +85,14 @@ class UndoUntilField(TimestampField):
 
 class RedeemedData(Output):
     redemption_id = serializers.IntegerField(source="pk")
-    code = CodeField(help_text="For the till; also as a QR code, exactly like this.")
+    code = CodeField(help_text="The code for the till; for a QR code, use exactly this text.")
     is_partner_code = PartnerCodeField(help_text=PARTNER)
-    cost = PointsField(help_text="Points.")
-    new_balance = PointsField(source="balance_after", help_text="The balance after it.")
-    expires_at = TimestampField(allow_null=True, help_text="When the code is worth nothing; null: never.")
-    undo_until = UndoUntilField(allow_null=True, help_text="Until when it can be given back; null: never.")
+    cost = PointsField(help_text="In points.")
+    new_balance = PointsField(source="balance_after", help_text="The balance after the redemption.")
+    expires_at = TimestampField(allow_null=True, help_text="When the code expires; null if it never does.")
+    undo_until = UndoUntilField(
+        allow_null=True, help_text="Until when the redemption can be undone; null if it cannot be."
+    )
 
 
 class RedeemedOutput(Output):
@@ -110,7 +112,7 @@ class RedemptionOutput(Output):
     redemption_id = serializers.IntegerField(source="pk")
     reward_id = serializers.IntegerField(allow_null=True)
     milestone_id = serializers.IntegerField(allow_null=True)
-    name = NameField(help_text="Of the reward, as it was called at the time.")
+    name = NameField(help_text="The reward's name at the time.")
     cost = PointsField()
     code = CodeField()
     is_partner_code = PartnerCodeField(help_text=PARTNER)
@@ -118,7 +120,9 @@ class RedemptionOutput(Output):
     created_at = TimestampField()
     expires_at = TimestampField(allow_null=True)
     used_at = TimestampField(allow_null=True)
-    undo_until = UndoUntilField(allow_null=True, help_text="Until when it can be given back; null: never.")
+    undo_until = UndoUntilField(
+        allow_null=True, help_text="Until when the redemption can be undone; null if it cannot be."
+    )
 
 
 class RedemptionsOutput(Output):
@@ -145,10 +149,10 @@ class Redeem(APIView):
     )
     @changing_own_brand
     def post(self, request: Request, reward_id: int) -> Response:
-        """Take a reward for points, and get the code that the till takes for it.
+        """Redeem a reward for points, and get a code for the till.
 
-        Points, stock and code change together or not at all; a refusal changes nothing, and the same key may be tried
-        again. The key is required because a request whose answer was lost would otherwise cost twice.
+        Points, stock and code change together or not at all. An error changes nothing, and the same key may be used
+        again. The key is required, because repeating a request whose answer was lost would otherwise cost points twice.
         """
         principal = principal_of(request)
         rate_limits.hit("redeem", principal.brand_id, principal.user_id)
@@ -170,7 +174,7 @@ class Redeem(APIView):
 
 class UndoneData(Output):
     redemption_id = serializers.IntegerField(source="redemption.pk")
-    points = PointsField(source="redemption.cost", help_text="Points that came back.")
+    points = PointsField(source="redemption.cost", help_text="Points that were returned.")
     new_balance = PointsField(source="balance", help_text="The balance now.")
 
 
@@ -191,15 +195,15 @@ class Undo(APIView):
         request=None,
         responses=UndoneOutput,
         examples=[
-            answer_example("Given back", {"success": True, "data": UNDONE}),
+            answer_example("Undone", {"success": True, "data": UNDONE}),
         ],
     )
     @changing_own_brand
     def post(self, request: Request, redemption_id: int) -> Response:
-        """Give back a reward that was redeemed for points at most five minutes ago (`undo_until`) and is not used yet.
+        """Undo a redemption for points that is at most five minutes old (`undo_until`) and not used yet.
 
-        Its points and stock come back, once, and its code is worth nothing: asked again, this answers the same. What a
-        milestone gave cannot be given back.
+        Its points and stock are returned once, and its code becomes invalid; repeating the call returns the same
+        answer. Rewards of milestones and partner codes cannot be returned.
         """
         principal = principal_of(request)
         rate_limits.hit("redeem", principal.brand_id, principal.user_id)
@@ -234,7 +238,7 @@ LIST_REDEMPTIONS_EXAMPLES = [
 
 
 class RedemptionFilter(TenantFilterSet):
-    status = ChoiceFilter(values=Redemption.Status.values, description="Only redemptions of this status.")
+    status = ChoiceFilter(values=Redemption.Status.values, description="Only redemptions with this status.")
 
 
 class Redemptions(ListView):
@@ -254,7 +258,7 @@ class Redemptions(ListView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """The rewards that the customer took or won at the token's brand, newest first, with their codes."""
+        """List the rewards that the customer redeemed or won at the token's brand, newest first, with their codes."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         rows = Redemption.objects.select_related("user_point", "reward", "pool_code")

@@ -34,25 +34,27 @@ OF_FRIEND = {"state": "waiting", "friend_points": 50, "action": "either", "creat
 
 
 class ReferralData(Output):
-    code = serializers.CharField(help_text="The customer's own. Says nothing about them.")
+    code = serializers.CharField(help_text="The customer's own code, which reveals nothing about them.")
     link = serializers.CharField(
-        allow_blank=True, help_text="Where friends register with it; empty for a brand without a hostname."
+        allow_blank=True, help_text="Where friends register with the code; empty for a brand without a hostname."
     )
-    referrer_points = PointsField(help_text="What the customer gets for each friend.")
-    friend_points = PointsField(help_text="What the friend gets.")
+    referrer_points = PointsField(help_text="Points that the customer gets for each friend.")
+    friend_points = PointsField(help_text="Points that the friend gets.")
     action = serializers.ChoiceField(
-        choices=ReferralProgramme.Action.values, help_text="What the friend has to do first, and earn points with."
+        choices=ReferralProgramme.Action.values, help_text="What the friend must do first, and earn points with."
     )
-    waiting = serializers.IntegerField(help_text="Friends who joined, and for whom no points came yet.")
-    rewarded = serializers.IntegerField(help_text="Friends for whom points came.")
-    points_earned = PointsField(help_text="The customer's, for all of them.")
-    may_give_code = serializers.BooleanField(help_text="Whether the customer can still give the code of a friend.")
+    waiting = serializers.IntegerField(help_text="Friends who joined, but for whom no points were credited yet.")
+    rewarded = serializers.IntegerField(help_text="Friends for whom points were credited.")
+    points_earned = PointsField(help_text="Points that the customer earned for all of them.")
+    may_give_code = serializers.BooleanField(help_text="Whether the customer can still enter a friend's code.")
 
 
 class ReferralOutput(Output):
     success = SuccessField()
     data = ReferralData(  # type: ignore[assignment]
-        source="own", allow_null=True, help_text="Null where the brand gives nothing for friends."
+        source="own",
+        allow_null=True,
+        help_text="Null if the brand offers no referrals, or the customer is not a member.",
     )
 
 
@@ -62,12 +64,12 @@ class ReferralCodeInput(Input):
 
 class FriendReferralData(Output):
     state = serializers.SerializerMethodField()
-    friend_points = PointsField(help_text="What the customer gets once they have done it.")
+    friend_points = PointsField(help_text="Points that the customer gets after the first action.")
     action = serializers.ChoiceField(choices=ReferralProgramme.Action.values)
     created_at = TimestampField()
 
     def get_state(self, row: dict[str, Any]) -> str:
-        """One person's second account waits like any other."""
+        """The state of the referral; a rejected one is returned as `waiting`."""
         state = row["state"]
         return Referral.State.WAITING.value if state == Referral.State.REJECTED else str(state)
 
@@ -83,20 +85,20 @@ class Referrals(APIView):
     @endpoint(
         "read_referral",
         tag="Points",
-        summary="Read my code for friends",
+        summary="Read my referral code",
         needs=[BEARER],
         calls=[overview.of_member],
         responses=ReferralOutput,
         examples=[
             answer_example("A customer", {"success": True, "data": OWN}),
-            answer_example("Where friends bring nothing", {"success": True, "data": None}),
+            answer_example("No referral programme", {"success": True, "data": None}),
         ],
     )
     @changing_own_brand
     def get(self, request: Request) -> Response:
-        """The customer's code at the token's brand and its link, what friends and they get, and what came of it.
+        """Return the customer's code at the token's brand, its link, what both sides get, and the results so far.
 
-        The code is drawn at random when it is first asked for, and stays.
+        The code is generated at random on the first call, and does not change.
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
@@ -106,22 +108,22 @@ class Referrals(APIView):
     @endpoint(
         "give_referral_code",
         tag="Points",
-        summary="Give the code of a friend",
+        summary="Enter a friend's referral code",
         needs=[BEARER],
         calls=[referrals.begin],
         request=ReferralCodeInput,
         responses={201: FriendReferralOutput},
         examples=[
             request_example("A friend's code", {"code": "K7QM-3WXD"}),
-            answer_example("Noted", {"success": True, "data": OF_FRIEND}),
+            answer_example("Recorded", {"success": True, "data": OF_FRIEND}),
         ],
     )
     @changing_own_brand
     def post(self, request: Request) -> Response:
-        """Say who brought the customer here, by that member's code: once, in the brand's days after joining, and
-        before the customer's first scan or order. The same code again gets the same answer.
+        """Record who referred the customer, by that member's code. The same code again returns the same answer.
 
-        Both get their points after the customer's first action. The answer says nothing about whose code it is.
+        It is possible once, within the days after joining that the brand allows, and before the customer's first scan
+        or order. Both get their points after the customer's first action. The answer does not reveal whose code it is.
         """
         principal = principal_of(request)
         rate_limits.hit("referral_code", client_address.client_address(request))

@@ -58,28 +58,30 @@ class RewardOutput(Output):
     id = serializers.IntegerField(source="reward.pk")
     name = TranslatedField(source="reward.name")
     description = TranslatedField(source="reward.description", allow_blank=True)
-    cost = PointsField(source="reward.cost", help_text="Points.")
+    cost = PointsField(source="reward.cost", help_text="In points.")
     picture = PictureField(
         source="reward.picture_id",
         allow_null=True,
-        help_text="Where on this host its picture is, if it has one: WebP of 480 x 360 pixels at most.",
+        help_text="The path of its picture on this host, if it has one: WebP of at most 480 x 360 pixels.",
     )
     stock = serializers.IntegerField(
-        source="reward.stock", allow_null=True, help_text="How many are left; null: as many as are asked for."
+        source="reward.stock", allow_null=True, help_text="How many are left; null for no limit."
     )
     limit_per_member = serializers.IntegerField(source="reward.limit_per_member", allow_null=True)
-    taken = serializers.IntegerField(source="member.taken", help_text="How many of it the customer took.")
+    taken = serializers.IntegerField(source="member.taken", help_text="How many the customer has redeemed.")
     valid_from = TimestampField(source="reward.valid_from", allow_null=True)
     valid_until = TimestampField(source="reward.valid_until", allow_null=True)
-    level = TranslatedField(source="reward.minimum_level.name", allow_null=True, help_text="The level that it needs.")
-    available = serializers.BooleanField(help_text="The customer can take it now.")
+    level = TranslatedField(
+        source="reward.minimum_level.name", allow_null=True, help_text="The level that it requires."
+    )
+    available = serializers.BooleanField(help_text="Whether the customer can redeem it now.")
     reason = serializers.ChoiceField(
         choices=INELIGIBILITIES,
         allow_null=True,
-        help_text="What stands in the way: the error that redeeming it would give.",
+        help_text="Why it cannot be redeemed: the error code that redeeming it would return.",
     )
     missing = PointsField(
-        allow_null=True, help_text="Points that the balance lacks; null unless reason is NOT_ENOUGH_POINTS."
+        allow_null=True, help_text="Points that the balance lacks; null unless `reason` is NOT_ENOUGH_POINTS."
     )
 
 
@@ -109,10 +111,10 @@ class Rewards(ListView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """What the brand offers for points, newest first, and for each whether the customer can take it now.
+        """List the brand's rewards for points, newest first, and whether the customer can redeem each now.
 
-        An offer that is still to begin is listed too; one that ended, was switched off, is only won in campaigns, or is
-        for a segment that the customer is not in, is not.
+        Rewards that are not valid yet are included. Not included are those that ended, are inactive, can only be won in
+        campaigns, or are for a segment that the customer is not in.
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)

@@ -30,7 +30,9 @@ AT_THE_TILL = {
 
 
 class TillInput(Input):
-    code = serializers.CharField(max_length=100, help_text="With or without separators, in any case.")
+    code = serializers.CharField(
+        max_length=100, help_text="The code, with or without separators, in upper or lower case."
+    )
 
 
 class MaskedMemberField(serializers.CharField):
@@ -42,9 +44,9 @@ class MaskedMemberField(serializers.CharField):
 
 class TillData(Output):
     redemption_id = serializers.IntegerField(source="pk")
-    name = serializers.CharField(help_text="Of the reward.")
+    name = serializers.CharField(help_text="The reward's name.")
     cost = PointsField()
-    member = MaskedMemberField(source="user_point", help_text="Masked.")
+    member = MaskedMemberField(source="user_point", help_text="The member's name and address, masked.")
     state = StateField()
     created_at = TimestampField()
     expires_at = TimestampField(allow_null=True)
@@ -72,15 +74,15 @@ class CheckRedemption(APIView):
         responses=TillOutput,
         examples=[
             request_example("A code", {"code": CODE}),
-            answer_example("OK", {"success": True, "data": {**AT_THE_TILL, **GOOD}}),
+            answer_example("Valid", {"success": True, "data": {**AT_THE_TILL, **GOOD}}),
         ],
     )
     @for_brand_of_hub(ApiKey.Scope.TILL)
     def post(self, request: Request, caller: Caller) -> Response:
-        """For a till: what a customer's code is for, and whether it is still good.
+        """Check at a till what a customer's redemption code is for, and whether it is still valid.
 
-        Needs a hub key with the scope `till`. A member who is blocked gets nothing for a code that is otherwise good;
-        its `state` is `blocked` then. The code may be typed with or without separators; a slip in it is noticed.
+        Needs a hub key with the scope `till`. The `state` of a blocked member's otherwise valid code is `blocked`, and
+        the code cannot be used. It may be sent with or without separators; a typing error is detected.
         """
         data = TillInput.parse(request.data)
         redemption = till.find(brand_ids=[caller.brand_id], text=data["code"])
@@ -111,9 +113,10 @@ class UseRedemption(APIView):
     )
     @for_brand_of_hub(ApiKey.Scope.TILL)
     def post(self, request: Request, caller: Caller) -> Response:
-        """For a till: mark a customer's code as used, once. Needs a hub key with the scope `till`.
+        """Mark a customer's redemption code as used at a till, once. Needs a hub key with the scope `till`.
 
-        With an Idempotency-Key the same request again is answered the same; otherwise a second one is REDEMPTION_USED.
+        With an Idempotency-Key, repeating the request returns the same answer; without one, it fails with
+        REDEMPTION_USED.
         """
         data = TillInput.parse(request.data)
         at = timezone.now()

@@ -32,10 +32,10 @@ class TransferInput(Input):
     receiver = serializers.CharField(
         max_length=120,
         validators=[one_line],
-        help_text="The receiver's number, as their wallet pass's barcode or `GET /customer/loyalty/number` has it.",
+        help_text="The receiver's number, from their wallet pass's barcode or `GET /customer/loyalty/number`.",
     )
     points = serializers.DecimalField(
-        max_digits=10, decimal_places=2, min_value=0, help_text="Above 0, with at most 2 decimal places."
+        max_digits=10, decimal_places=2, min_value=0, help_text="More than 0, with at most 2 decimal places."
     )
 
     def validate_points(self, value: Decimal) -> Decimal:
@@ -47,7 +47,7 @@ class TransferInput(Input):
 class TransferData(Output):
     transfer_id = serializers.IntegerField(source="pk")
     points = PointsField(help_text="Points that were given.")
-    new_balance = PointsField(source="balance_after", help_text="The sender's balance after it.")
+    new_balance = PointsField(source="balance_after", help_text="The sender's balance after the transfer.")
     created_at = TimestampField()
 
 
@@ -77,10 +77,10 @@ class Transfers(APIView):
     def post(self, request: Request) -> Response:
         """Give points to another member of the token's brand, if the brand allows it.
 
-        Both balances change together or not at all; the same key with the same request gets the same answer. What a
-        member gives in a day is limited, and points that somebody was given cannot be given on. The receiver is
-        notified, without the sender's name, and gets no higher level by it. RECEIVER_NOT_FOUND says nothing about
-        why: a number may be nobody's, or its member may not receive points.
+        Both balances change together or not at all. Repeating a request with the same key returns the same answer. The
+        points that a member can give per day are limited, and points received from others cannot be passed on. The
+        receiver is notified without the sender's name, and does not reach a higher level. RECEIVER_NOT_FOUND does not
+        reveal the reason: the number may not exist, or its member may not receive points.
         """
         principal = principal_of(request)
         rate_limits.hit("transfer", principal.brand_id, principal.user_id)
@@ -105,7 +105,7 @@ class Transfers(APIView):
 
 
 class NumberData(Output):
-    number = serializers.CharField(help_text="Nobody can make one up: it is signed. Show it as text or as a QR code.")
+    number = serializers.CharField(help_text="Signed, so it cannot be forged. Show it as text or as a QR code.")
 
 
 class NumberOutput(Output):
@@ -127,7 +127,7 @@ class Number(APIView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """The customer's number at the token's brand, as their wallet pass's barcode has it, for givers of points."""
+        """Return the customer's number at the token's brand, the barcode of their wallet pass, for receiving points."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         account = accounts.account_of(brand_id=principal.brand_id, user_id=principal.user_id)

@@ -68,7 +68,7 @@ class Wallets(APIView):
     @endpoint(
         "list_wallets",
         tag="Wallets",
-        summary="Ask which wallets there are cards for",
+        summary="List the available wallets",
         needs=[BEARER],
         responses=WalletsOutput,
         examples=[
@@ -77,7 +77,7 @@ class Wallets(APIView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """For which wallets the token's brand makes cards at the moment: what buttons to show. Makes no card."""
+        """Return for which wallets the token's brand issues cards now, to show the right buttons. Issues no card."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         now = timezone.now()
@@ -107,10 +107,10 @@ class ApplePass(FileView):
     )
     @changing_own_brand
     def get(self, request: Request) -> HttpResponse:
-        """The customer's card at the token's brand as a signed `.pkpass`. In a wallet it keeps itself up to date.
+        """Return the customer's card at the token's brand as a signed `.pkpass`, which a wallet updates automatically.
 
-        A customer has one card per brand: asked again, the same one comes as it is now. `WALLET_UNAVAILABLE` means
-        that the brand makes no passes at the moment; `details.reason` says why.
+        A customer has one card per brand: repeating the call returns the same card with its current content.
+        `WALLET_UNAVAILABLE` means that the brand issues no passes now; `details.reason` says why.
         """
         account, now = member_of(request), timezone.now()
         issuers.usable(brand_id=account.brand_id, platform=Platform.APPLE, at=now)
@@ -123,7 +123,7 @@ class ApplePass(FileView):
 
 
 class SaveLinkData(Output):
-    save_url = serializers.URLField(help_text="Behind the button; opening it puts the card into Google Wallet.")
+    save_url = serializers.URLField(help_text="The link for the button; opening it adds the card to Google Wallet.")
 
 
 class SaveLinkOutput(Output):
@@ -156,10 +156,10 @@ class GooglePass(APIView):
     )
     @changing_own_brand
     def get(self, request: Request) -> Response:
-        """A signed link that puts the customer's card at the token's brand into Google Wallet.
+        """Return a signed link that adds the customer's card at the token's brand to Google Wallet.
 
-        The card itself is kept at Google from then on and changes there. `WALLET_UNAVAILABLE` means that the brand
-        makes no passes at the moment; `details.reason` says why.
+        Google stores the card from then on, and it is updated there. `WALLET_UNAVAILABLE` means that the brand issues
+        no passes now; `details.reason` says why.
         """
         account, now = member_of(request), timezone.now()
         issuer = issuers.usable(brand_id=account.brand_id, platform=Platform.GOOGLE, at=now)

@@ -23,7 +23,11 @@ CONTENTS = ("rows", "template")
 CHOICES = {"file_format": tuple(Format.values), "content": CONTENTS}
 FILE_FORMAT = OpenApiParameter("file_format", str, enum=list(Format.values), default="csv", description="CSV or XLSX.")
 CONTENT = OpenApiParameter(
-    "content", str, enum=list(CONTENTS), default="rows", description="The rows, or the header with an example."
+    "content",
+    str,
+    enum=list(CONTENTS),
+    default="rows",
+    description="The rows, or a template: the header with an example.",
 )
 
 
@@ -48,10 +52,10 @@ class BrandExport(FileView):
     )
     @resource_access.exports
     def get(self, request: Request, access: BrandAccess, resource: Resource) -> HttpResponseBase:
-        """All rows of a resource, at most 20,000, or a template to fill in. Needs the scope `read`.
+        """Export all rows of a resource, at most 20,000, or a template to fill in. Needs the scope `read`.
 
-        The columns are those of an import: what was exported and is imported again changes nothing. `members`, for
-        which the scope is `members`, and `partner-codes` are only imported: of them there is the template alone.
+        The columns are those of an import: importing an unchanged export changes nothing. `members`, which needs the
+        scope `members`, and `partner-codes` can only be imported; for them, only the template is available.
         """
         requested = {name: request.query_params.get(name, options[0]) for name, options in CHOICES.items()}
         for name in request.query_params:

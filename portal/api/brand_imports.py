@@ -50,9 +50,9 @@ EXAMPLE = {
     "job_id": None,
     "expires_at": WHEN,
 }
-RESOURCE = OpenApiParameter("resource", str, OpenApiParameter.PATH, description="Such as `products`.")
+RESOURCE = OpenApiParameter("resource", str, OpenApiParameter.PATH, description="The resource, such as `products`.")
 NAME_PARAMETER = OpenApiParameter(
-    "name", {"type": "string", "maxLength": 200}, description="The file's name, where the body is the file itself."
+    "name", {"type": "string", "maxLength": 200}, description="The file's name, if the body is the file itself."
 )
 
 
@@ -70,7 +70,7 @@ class ImportRowOutput(Output):
 
 class ImportErrorOutput(Output):
     line = serializers.IntegerField()
-    column = serializers.CharField(allow_blank=True, help_text="Empty: the whole row.")
+    column = serializers.CharField(allow_blank=True, help_text="Empty for an error of the whole row.")
     message = serializers.CharField()
 
 
@@ -87,12 +87,14 @@ class BrandImportOutput(Output):
     id = serializers.IntegerField(source="upload.pk")
     file_name = serializers.CharField(source="upload.file_name")
     status = serializers.ChoiceField(choices=Status.values, source="upload.status")
-    problem = serializers.CharField(source="upload.problem", allow_blank=True, help_text="Why it was rejected.")
+    problem = serializers.CharField(source="upload.problem", allow_blank=True, help_text="Why the file was rejected.")
     counts = ImportCountsOutput(allow_null=True, help_text="Null until the file is checked.")
-    rows = ImportRowOutput(many=True, help_text="The first 100 that are new or changed.")
-    line_errors = ImportErrorOutput(many=True, help_text="Of the first 100 lines with errors.")
-    digest = serializers.CharField(allow_null=True, help_text="What you confirm: all that the file would do now.")
-    job_id = serializers.IntegerField(source="upload.job_id", allow_null=True, help_text="Of a file that takes longer.")
+    rows = ImportRowOutput(many=True, help_text="The first 100 new or changed rows.")
+    line_errors = ImportErrorOutput(many=True, help_text="The errors of the first 100 lines that have any.")
+    digest = serializers.CharField(allow_null=True, help_text="Stands for everything that the file would change now.")
+    job_id = serializers.IntegerField(
+        source="upload.job_id", allow_null=True, help_text="The job that checks or imports a large file."
+    )
     expires_at = TimestampField(source="upload.expires_at")
 
 
@@ -101,7 +103,7 @@ BrandImportRowOutput = row_output(BrandImportOutput)
 
 class ConfirmInput(Input):
     digest = serializers.CharField(
-        max_length=64, validators=[one_line], help_text="From the preview that you agree to."
+        max_length=64, validators=[one_line], help_text="The `digest` of the preview that you confirm."
     )
 
 
@@ -163,10 +165,10 @@ class BrandImports(BrandView):
     )
     @resource_access.imports()
     def post(self, request: Request, access: BrandAccess, resource: Resource) -> Response:
-        """Upload a CSV or XLSX of at most 50 MB and 200,000 rows. Nothing changes yet. Needs the scope of the resource.
+        """Upload a CSV or XLSX file of at most 50 MB and 200,000 rows. Needs the scope of the resource.
 
-        Up to 2,000 rows are checked at once (201); of a larger file `job_id` is the job that checks it (202). It
-        takes the place of an earlier upload of the same caller and resource that was not confirmed.
+        Nothing changes yet. Up to 2,000 rows are checked at once (201); a larger file is checked by the job `job_id`
+        (202). The upload replaces the caller's earlier unconfirmed upload of the same resource.
         """
         file, size, name = file_bodies.file_of(request)
         upload = large_files.receive(
@@ -188,7 +190,7 @@ class BrandImport(BrandView):
     @row_endpoint("read_import", "Read an import", BrandImportRowOutput, EXAMPLE)
     @resource_access.imports()
     def get(self, _request: Request, access: BrandAccess, resource: Resource, import_id: int) -> Response:
-        """What an uploaded file would change now, for who uploaded it. Needs the scope of the resource."""
+        """Return what a file that the caller uploaded would change now. Needs the scope of the resource."""
         upload = upload_of(access, resource, import_id)
         return Response(BrandImportRowOutput.serialize(described(upload, preview_of(upload, resource))))
 
@@ -211,7 +213,7 @@ class BrandImportErrors(FileView):
     )
     @resource_access.imports()
     def get(self, _request: Request, access: BrandAccess, resource: Resource, import_id: int) -> HttpResponseBase:
-        """All lines with errors as a CSV, with the column `error` at its end. Correct it and upload it as it is."""
+        """Download all lines with errors as a CSV with a last column `error`. Correct them and upload the file."""
         upload = upload_of(access, resource, import_id)
         return downloads.file(imports.error_file(upload, resource), name=ErrorFile.name, content_type="text/csv")
 
@@ -232,10 +234,10 @@ class BrandImportConfirmation(BrandView):
     )
     @resource_access.imports(writes=True)
     def post(self, request: Request, access: BrandAccess, resource: Resource, import_id: int) -> Response:
-        """Import what the preview showed, all of it or nothing. Needs the scope of the resource.
+        """Import what the preview showed, all or nothing. Needs the scope of the resource.
 
-        Up to 2,000 rows are there when the answer comes (200); of a larger file `job_id` is the job that imports it
-        (202). If a row has changed since the preview, nothing is imported: look at it again.
+        Up to 2,000 rows are imported before the answer (200); a larger file is imported by the job `job_id` (202). If a
+        row has changed since the preview, nothing is imported: read the import again and confirm its new `digest`.
         """
         digest = ConfirmInput.parse(request.data)["digest"]
         upload = upload_of(access, resource, import_id, lock=True)

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
 
-TIME = "When it happened."
+TIME = "When the event happened."
 
 
 def webhook(kind: str, summary: str, data: type[Output], example: Mapping[str, Any]) -> OpenApiWebhook:
@@ -20,7 +20,7 @@ def webhook(kind: str, summary: str, data: type[Output], example: Mapping[str, A
     schema = extend_schema(
         operation_id=f"receive_{kind.replace('.', '_')}",
         summary=summary,
-        description=f"Sent to each webhook of the brand that subscribes to `{kind}`.",
+        description=f"Sent to each webhook endpoint of the brand that subscribes to `{kind}`.",
         request=body,
         responses={204: None},
         examples=[OpenApiExample(summary, {"type": kind, "timestamp": WHEN, "data": dict(example)})],

@@ -57,13 +57,13 @@ EXAMPLE = {
     "enrolled_at": WHEN,
     "updated_at": WHEN,
 }
-BIRTHDAY_TEXT = "`MM-DD`. Of a whole date, `YYYY-MM-DD`, the year is not stored. Empty takes it away."
+BIRTHDAY_TEXT = "`MM-DD`. Of a full date, `YYYY-MM-DD`, the year is not stored. Leave empty to remove it."
 ADJUSTED = {"user_id": 42, "points": -50, "new_balance": 270, "transaction_id": 90211, "level": "Silver"}
 
 
 class BrandMemberOutput(Output):
     user_id = serializers.IntegerField()
-    external_id = serializers.CharField(allow_blank=True, help_text="The member's number in the brand's own systems.")
+    external_id = serializers.CharField(allow_blank=True, help_text="The member's id in the brand's own systems.")
     email = serializers.EmailField(source="user.email")
     first_name = serializers.SerializerMethodField()
     last_name = serializers.SerializerMethodField()
@@ -71,19 +71,19 @@ class BrandMemberOutput(Output):
     birthday = serializers.CharField(allow_blank=True, help_text="`MM-DD`, without a year.")
     status = serializers.ChoiceField(choices=UserPoints.Status.values)
     points = PointsField(help_text="Current balance.")
-    lifetime = PointsField(help_text="Earned in all; what levels count where they stay for good.")
+    lifetime = PointsField(help_text="Points earned in total, which count for levels without periods.")
     level = serializers.CharField(source="current_level", allow_blank=True)
     merged_into = serializers.IntegerField(
         source="merged_into_user",
         allow_null=True,
-        help_text="The user_id of the member into whose account this one was merged; null for most.",
+        help_text="The `user_id` of the member into whose account this one was merged; otherwise null.",
     )
     level_until = serializers.DateField(
-        allow_null=True, help_text="The last day of the level, where the brand's levels have periods; else null."
+        allow_null=True, help_text="The last day of the level, if the brand's levels have periods; otherwise null."
     )
-    period_points = PointsField(help_text="What levels count where they have periods; else as `lifetime`.")
+    period_points = PointsField(help_text="The points that count for levels with periods; otherwise like `lifetime`.")
     enrolled_at = TimestampField()
-    updated_at = TimestampField(help_text="When anything of this last changed at this brand.")
+    updated_at = TimestampField(help_text="When any of these fields last changed at this brand.")
 
     def get_first_name(self, member: UserPoints) -> str:
         return member.names[0]
@@ -99,14 +99,14 @@ BrandMemberRowOutput = row_output(BrandMemberOutput)
 class MemberFilter(TenantFilterSet):
     """By one of the four identifiers of a member, by status, by segment, and by the time of the last change."""
 
-    user_id = IdsFilter(description="Only these members: at most 100 numbers, with commas between them.")
+    user_id = IdsFilter(description="Only these members: at most 100 ids, separated by commas.")
     email = TextFilter(max_length=254, description="Only the member with this e-mail address.")
     phone = TextFilter(max_length=16, description="Only members with this phone number, such as +4930123456.")
     external_id = TextFilter(max_length=64, description="Only the member with this external id.")
     barcode = TextFilter(max_length=100, description="Only the member whose wallet pass shows this barcode.")
-    status = ChoiceFilter(values=UserPoints.Status.values, description="Only members of this status.")
-    segment = IdFilter(description="Only members of this segment, as it was evaluated last.")
-    updated_since = SinceFilter(description="Only members changed at this moment or later, to synchronise.")
+    status = ChoiceFilter(values=UserPoints.Status.values, description="Only members with this status.")
+    segment = IdFilter(description="Only members of this segment, as of its last evaluation.")
+    updated_since = SinceFilter(description="Only members changed at this time or later, for synchronisation.")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
         cleaned = self.form.cleaned_data
@@ -179,9 +179,9 @@ class BrandMembers(BrandList):
     def get(self, _request: Request, access: BrandAccess) -> Response:
         """List the brand's members, the latest enrolled first. Needs the scope `members`.
 
-        A member is found by `email`, `phone`, `external_id` or the `barcode` of a wallet pass; of several, all have to
-        fit. To keep a copy up to date, note the time, ask for what changed with `updated_since`, and next time use the
-        time that you noted.
+        Find a member by `email`, `phone`, `external_id` or the `barcode` of a wallet pass; several filters must all
+        match. To synchronise a copy, note the time, request what changed with `updated_since`, and use the noted time
+        for the next request.
         """
         return self.listed(members_of(access.brand_id))
 
@@ -192,15 +192,15 @@ class BrandMembers(BrandList):
         responses={200: BrandMemberRowOutput, 201: BrandMemberRowOutput},
         calls=[enrolment.enrol_one],
         examples=[
-            request_example("By their address", {"email": "ada@example.com", "external_id": "CRM-1007"}),
+            request_example("By e-mail address", {"email": "ada@example.com", "external_id": "CRM-1007"}),
             answer_example("Enrolled", {"success": True, "data": EXAMPLE}),
         ],
     )
     @for_brand(ApiKey.Scope.MEMBERS, LABEL, ACT, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
-        """Make a customer who registered with the brand a member. Needs the scope `members`.
+        """Enrol a customer who registered with the brand as a member. Needs the scope `members`.
 
-        Who is a member already is answered with 200; an `external_id` and a `birthday` are noted in both cases.
+        The answer for an existing member is 200. An `external_id` and a `birthday` are saved in both cases.
         """
         data = EnrolInput.parse(request.data)
         context = access.audit_context()
@@ -217,7 +217,7 @@ class BrandMembers(BrandList):
 
 
 class MemberChangeInput(ChangeInput):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
@@ -230,7 +230,7 @@ class MemberChangeInput(ChangeInput):
     external_id = serializers.CharField(required=False, max_length=64, allow_blank=True, validators=[one_line])
     birthday = serializers.CharField(required=False, max_length=10, allow_blank=True, help_text=BIRTHDAY_TEXT)
     status = serializers.ChoiceField(required=False, choices=[UserPoints.Status.ACTIVE, UserPoints.Status.BLOCKED])
-    reason = serializers.CharField(max_length=500, help_text="For the audit log.")
+    reason = serializers.CharField(max_length=500, help_text="Recorded in the audit log.")
 
     accompanying = frozenset({"reason"})
 
@@ -241,7 +241,7 @@ class BrandMember(BrandView):
     @row_endpoint("read_member", "Read a member", BrandMemberRowOutput, EXAMPLE, missing=UserNotFound)
     @for_brand(ApiKey.Scope.MEMBERS, LABEL)
     def get(self, _request: Request, access: BrandAccess, user_id: int) -> Response:
-        """A member as they are now. Needs the scope `members`."""
+        """Return a member. Needs the scope `members`."""
         return Response(BrandMemberRowOutput.serialize(member_of(access.brand_id, user_id)))
 
     @write_endpoint(
@@ -260,8 +260,9 @@ class BrandMember(BrandView):
     def patch(self, request: Request, access: BrandAccess, user_id: int) -> Response:
         """Change a member's names, address, external id, birthday or status. Needs the scope `members`.
 
-        Names change at once, at this brand only. A new address receives a link and the current one a notice; it takes
-        effect when the customer opens the link and enters their password. Who is `blocked` earns and redeems nothing.
+        Names change at once, at this brand only. A new address receives a link, and the current one a notification; it
+        takes effect when the customer opens the link and enters their password. A `blocked` member earns and redeems
+        nothing.
         """
         data = MemberChangeInput.parse(request.data)
         if "status" in data and not access.may(ApiKey.Scope.MEMBERS, LABEL, ACT):
@@ -282,16 +283,16 @@ class BrandMember(BrandView):
 
 class AdjustmentInput(Input):
     points = serializers.DecimalField(
-        max_digits=10, decimal_places=2, help_text="To add; to take, if negative. At most 2 decimal places."
+        max_digits=10, decimal_places=2, help_text="Points to add, or to deduct if negative. At most 2 decimal places."
     )
-    reason = serializers.CharField(max_length=500, help_text="The customer reads it, and so does the audit log.")
+    reason = serializers.CharField(max_length=500, help_text="Shown to the customer, and recorded in the audit log.")
 
 
 class AdjustmentOutput(Output):
     user_id = serializers.IntegerField()
     points = PointsField()
     new_balance = PointsField()
-    transaction_id = serializers.IntegerField(help_text="The ledger line.")
+    transaction_id = serializers.IntegerField(help_text="The id of the ledger entry.")
     level = serializers.CharField(source="current_level", allow_blank=True)
 
 
@@ -308,16 +309,16 @@ class MemberAdjustments(BrandView):
         responses={201: AdjustmentRowOutput},
         raises=[UserNotFound, MemberBlocked, PointsAlreadyClaimed],
         examples=[
-            request_example("Take", {"points": -50, "reason": "Returned order SO-17"}),
+            request_example("Deduct", {"points": -50, "reason": "Returned order SO-17"}),
             answer_example("Adjusted", {"success": True, "data": ADJUSTED}),
         ],
     )
     @for_brand(ApiKey.Scope.POINTS, LABEL, ACT, writes=True)
     def post(self, request: Request, access: BrandAccess, user_id: int) -> Response:
-        """Add points to a member, or take some. Needs the scope `points`. Send an Idempotency-Key.
+        """Add points to a member's balance, or deduct points. Needs the scope `points`. Send an Idempotency-Key.
 
-        The reason stands in the customer's history. All hub keys of the brand together may add as many points a day as
-        100 scans at the brand's most points per scan earn.
+        The `reason` is shown in the customer's history. All hub keys of the brand together may add at most 100 times
+        the brand's maximum points per scan in a day.
         """
         data = AdjustmentInput.parse(request.data)
         member = member_of(access.brand_id, user_id)

@@ -64,7 +64,7 @@ class EmailChange(APIView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """Send a link to the new address and a notice to the current one.
+        """Send a link to the new address and a notification to the current one.
 
         The answer is the same if another account already uses the new address. The address changes only when the link
         is opened and the password entered (`confirm_email_change`).

@@ -31,10 +31,12 @@ MAX_TEXTS = len(LegalText.Kind.values)
 
 class LegalTextData(Output):
     id = serializers.IntegerField(source="pk")
-    kind = serializers.ChoiceField(choices=LegalText.Kind.values, help_text="`consent`: the sentence next to the box.")
-    version = serializers.IntegerField(help_text="The same in every language; a new one is higher.")
+    kind = serializers.ChoiceField(
+        choices=LegalText.Kind.values, help_text="`consent`: the sentence next to the checkbox."
+    )
+    version = serializers.IntegerField(help_text="The same in every language; a newer version has a higher number.")
     language = serializers.ChoiceField(
-        choices=LegalText.Language.values, help_text="The one asked for, if the brand has it."
+        choices=LegalText.Language.values, help_text="The requested language, if the brand has the text in it."
     )
     text = serializers.CharField(help_text="Plain text; an empty line separates paragraphs.")
     valid_from = TimestampField()
@@ -47,7 +49,7 @@ class LegalTextsOutput(Output):
 
 class AgreementData(Output):
     text = LegalTextData()
-    agreed_at = TimestampField(allow_null=True, help_text="Null: the customer has not agreed to this version yet.")
+    agreed_at = TimestampField(allow_null=True, help_text="Null if the customer has not agreed to this version yet.")
 
 
 class ConsentsOutput(Output):
@@ -73,7 +75,7 @@ class LegalTexts(APIView):
     @endpoint(
         "read_legal_texts",
         tag="Tokens",
-        summary="Read what customers agree to",
+        summary="Read the legal texts in force",
         needs=[PUBLIC, KEY],
         calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
@@ -81,9 +83,10 @@ class LegalTexts(APIView):
         examples=[answer_example("Terms", {"success": True, "data": [TEXT]})],
     )
     def get(self, request: Request) -> Response:
-        """The brand's terms, privacy notice and consent in force, each in the language of `Accept-Language`, else in
-        English, else in any: to show before a customer registers. The brand is that of the api-key, else the one whose
-        hostname was called. Empty where the brand keeps its texts elsewhere, or has none.
+        """Return the brand's terms, privacy notice and consent in force, to show before a customer registers.
+
+        Each text is in the language of `Accept-Language`, else in English, else in any. The brand is that of the
+        `api-key`, else the one whose hostname was called. The list is empty if the brand has no texts here.
         """
         rate_limits.hit("read", client_address.client_address(request))
         brand = brand_of(request, named=named_brand(request, stated=None))
@@ -97,7 +100,7 @@ class Consents(APIView):
     @endpoint(
         "read_consents",
         tag="Account",
-        summary="Read what I agreed to",
+        summary="Read my consents",
         needs=[BEARER],
         responses=ConsentsOutput,
         examples=[
@@ -106,7 +109,7 @@ class Consents(APIView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """Each text in force at the token's brand, and when the customer agreed to this version of it."""
+        """List the texts in force at the token's brand, and when the customer agreed to their current versions."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         return Response(ConsentsOutput.serialize(self.agreements(request)))
@@ -125,8 +128,10 @@ class Consents(APIView):
     )
     @changing_own_brand
     def post(self, request: Request) -> Response:
-        """For a customer who has an account already, when a text has a new version or the brand is new to them. Which
-        texts and when is kept with the customer.
+        """Record that a customer with an account agrees to the texts in force, and when.
+
+        Use it when a text has a new version, or the brand is new to the customer. If the customer has agreed to all of
+        them already, nothing changes.
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)

@@ -34,7 +34,7 @@ class EnrolmentData(Output):
     user_id = serializers.IntegerField(source="member.user_id")
     user_point_id = serializers.IntegerField(source="member.pk", help_text="The member's account.")
     enrolled_at = TimestampField(source="member.enrolled_at")
-    created = serializers.BooleanField(help_text="False: the customer was a member before.")
+    created = serializers.BooleanField(help_text="False if the customer was already a member.")
 
 
 class EnrolmentOutput(Output):
@@ -43,8 +43,8 @@ class EnrolmentOutput(Output):
 
 
 ENROL_MEMBER_EXAMPLES = [
-    request_example("By their number", {"user_id": 42}),
-    request_example("By their address", {"email": "ada@example.com"}),
+    request_example("By user id", {"user_id": 42}),
+    request_example("By e-mail address", {"email": "ada@example.com"}),
     answer_example(
         "Enrolled",
         {
@@ -73,10 +73,11 @@ class Members(APIView):
     )
     @for_brand_of_hub(ApiKey.Scope.MEMBERS)
     def post(self, request: Request, caller: Caller) -> Response:
-        """Make a customer who registered with the brand a member of its programme.
+        """Enrol a customer who registered with the brand as a member of its programme.
 
-        Needs a hub key with the scope `members`. For brands that do not enrol automatically. Asked again, this answers
-        the same with 200. Who did not register with the brand is unknown to it, customers of other brands too.
+        Needs a hub key with the scope `members`. For brands that do not enrol customers automatically. Repeating the
+        call returns 200, with `created` false. Anyone who did not register with the brand gets USER_NOT_FOUND, even a
+        customer of another brand.
         """
         data = EnrolmentInput.parse(request.data)
         user_id, email = data.get("user_id"), data.get("email")
@@ -90,7 +91,7 @@ class Members(APIView):
 
 
 class CorrectionInput(Input):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
@@ -100,7 +101,7 @@ class CorrectionInput(Input):
         validators=[mail.validate_address],
         help_text="Takes effect once the customer confirms it.",
     )
-    reason = serializers.CharField(max_length=500, help_text="For the audit log.")
+    reason = serializers.CharField(max_length=500, help_text="Recorded in the audit log.")
 
     def validate(self, data: dict[str, Any]) -> dict[str, Any]:
         if not {"first_name", "last_name", "email"} & data.keys():
@@ -164,9 +165,9 @@ class MemberView(APIView):
     def patch(self, request: Request, caller: Caller, user_id: int) -> Response:
         """Correct a member's name or e-mail address. Needs a hub key with the scope `members`.
 
-        The name changes at once, at this brand only, and 20 times a day at most (`RATE_LIMITED`). The new address
-        receives a link and the current one a notice. The address changes once the customer opens the link and enters
-        their password, within 30 minutes.
+        The name changes at once, at this brand only, and at most 20 times a day (`RATE_LIMITED`). The new address
+        receives a link, and the current one a notification. The address changes once the customer opens the link and
+        enters their password, within 30 minutes.
         """
         data = CorrectionInput.parse(request.data)
         at = timezone.now()

@@ -36,12 +36,12 @@ EXAMPLE = {
 
 
 class MergeInput(Input):
-    into = serializers.IntegerField(**ID, help_text="The member whose account is kept.")
-    reason = serializers.CharField(max_length=500, help_text="For the audit log.")
+    into = serializers.IntegerField(**ID, help_text="The `user_id` of the member whose account remains.")
+    reason = serializers.CharField(max_length=500, help_text="Recorded in the audit log.")
 
 
 class UndoMergeInput(Input):
-    reason = serializers.CharField(max_length=500, help_text="For the audit log.")
+    reason = serializers.CharField(max_length=500, help_text="Recorded in the audit log.")
 
 
 class MergeOutput(Output):
@@ -49,8 +49,8 @@ class MergeOutput(Output):
     target_user_id = serializers.IntegerField(source="target.user_id")
     source_user_id = serializers.IntegerField(source="source.user_id")
     points_moved = PointsField(source="points", help_text="The balance of the account that ended.")
-    points_settled = PointsField(source="settled", help_text="Points that one account owed and the other had.")
-    new_balance = PointsField(source="target.points", help_text="Of the member who is kept.")
+    points_settled = PointsField(source="settled", help_text="Points that one account owed, settled from the other.")
+    new_balance = PointsField(source="target.points", help_text="The balance of the account that remains.")
     level = serializers.CharField(source="target.current_level", allow_blank=True)
     merged_at = TimestampField(source="created_at")
     undo_until = TimestampField(source="undo_ends_at")
@@ -82,11 +82,11 @@ class MergeMember(BrandView):
     )
     @for_brand(ApiKey.Scope.POINTS, LABEL, ACT, writes=True)
     def post(self, request: Request, access: BrandAccess, user_id: int) -> Response:
-        """End a member's account and carry all that it has over to the account `into` of the same person.
+        """End a member's account, and move everything it has to the account `into` of the same person.
 
-        Needs the scope `points`. Send an Idempotency-Key. Points, lifetime points, pending and owed
-        points, redemption codes and campaign progress go over at once or not at all; events that still name the ended
-        member count for the kept one. It can be undone for a day.
+        Needs the scope `points`. Send an Idempotency-Key. Points, lifetime points, pending and owed points, redemption
+        codes and campaign progress move together or not at all. Events that still name the ended member count for the
+        one that remains. A merge can be undone for a day.
         """
         data = MergeInput.parse(request.data)
         if data["into"] == user_id:
@@ -114,10 +114,10 @@ class UndoMerge(BrandView):
     )
     @for_brand(ApiKey.Scope.POINTS, LABEL, ACT, writes=True)
     def post(self, request: Request, access: BrandAccess, user_id: int) -> Response:
-        """Give both members of a merge back what they had; `user_id` is the member whose account had ended.
+        """Undo a merge and restore both accounts; `user_id` is the member whose account ended.
 
-        Needs the scope `points`. Send an Idempotency-Key. Within a day, and not where points were spent
-        since that would have to go back: the answer says what is missing, and nothing changes.
+        Needs the scope `points`. Send an Idempotency-Key. It is possible for a day. If points that have to go back were
+        spent since, the answer says how many are missing, and nothing changes.
         """
         data = UndoMergeInput.parse(request.data)
         source = member_of(access.brand_id, user_id)

@@ -36,7 +36,7 @@ class ForgotPassword(APIView):
     @endpoint(
         "forgot_password",
         tag="Tokens",
-        summary="Ask for a new password",
+        summary="Request a link to set a new password",
         needs=[PUBLIC, KEY],
         calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
@@ -48,12 +48,12 @@ class ForgotPassword(APIView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """Have a link sent to a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname
-        was called.
+        """Send a link to a customer of a brand: that of the `api-key`, else `brand_id`, else the one whose hostname was
+        called.
 
-        The answer is the same for every address: which are known is not told. The link is good for 30 minutes, and
-        once; it opens the brand's page. One mail in five minutes is sent, however often it is asked for. Staff get
-        none: an owner or the operator gives them a password.
+        The answer is the same for every address, so it does not reveal which are known. The link opens the brand's
+        page; it works once, within 30 minutes. At most one e-mail is sent in five minutes, however often this is
+        called. Staff get none: an owner or the operator gives them a password.
         """
         network = client_address.client_address(request)
         rate_limits.hit("login", "address", network)
@@ -83,9 +83,9 @@ class ResetPassword(APIView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """Set a new password with the token of a link that was sent. It ends every session of the customer's.
+        """Set a new password with the token from a link. It ends all sessions of the customer.
 
-        `password` has at least 10 characters, and is neither common nor like the name or address.
+        `password` must have at least 10 characters, and must not be common, all digits, or like the name or address.
         """
         rate_limits.hit("login", "address", client_address.client_address(request))
         data = NewPasswordInput.parse(request.data)

@@ -51,7 +51,7 @@ NotificationsInput = type("NotificationsInput", (Input,), {topic.value: switches
 
 
 class ProfileInput(Input):
-    """What is left out stays as it is; an empty text takes away."""
+    """Fields that are left out stay unchanged; an empty text removes a value."""
 
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
@@ -61,7 +61,7 @@ class ProfileInput(Input):
         required=False,
         max_length=10,
         allow_blank=True,
-        help_text="`MM-DD`. Of a whole date, `YYYY-MM-DD`, the year is not stored.",
+        help_text="`MM-DD`. Of a full date, `YYYY-MM-DD`, the year is not stored.",
     )
     notifications = NotificationsInput(required=False)
 
@@ -73,13 +73,13 @@ class ProfileData(Output):
     last_name = serializers.CharField(source="fields.last_name", allow_blank=True)
     phone = serializers.CharField(source="fields.phone", allow_blank=True)
     language = serializers.CharField(
-        source="fields.language", allow_blank=True, help_text="Leave empty for the brand's language."
+        source="fields.language", allow_blank=True, help_text="Empty for the brand's language."
     )
     birthday = serializers.CharField(source="fields.birthday", allow_blank=True, help_text="`MM-DD`, without a year.")
     notifications = serializers.DictField(
         source="preferences.switches",
         child=serializers.DictField(child=serializers.BooleanField()),
-        help_text="Topic, channel, wanted.",
+        help_text="Whether the customer gets notifications, by topic and channel.",
     )
 
 
@@ -103,7 +103,7 @@ class ProfileView(APIView):
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
-        """The customer's name, phone, language, birthday, and what they want to hear from the token's brand."""
+        """Return the customer's name, phone, language, birthday and notification preferences at the token's brand."""
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
         result = profile.read(user_id=principal.user_id, brand_id=principal.brand_id)
@@ -118,19 +118,19 @@ class ProfileView(APIView):
         responses=ProfileOutput,
         examples=[
             request_example(
-                "Some of it", {"first_name": "Ada", "language": "de", "notifications": {"offers": {"push": False}}}
+                "Some fields", {"first_name": "Ada", "language": "de", "notifications": {"offers": {"push": False}}}
             ),
             answer_example("Changed", {"success": True, "data": PROFILE}),
         ],
     )
     @changing_own_brand
     def patch(self, request: Request) -> Response:
-        """Change what is given and keep the rest. A field that is filled in for the first time may earn points.
+        """Change the fields that are sent; others stay unchanged. Filling in an empty field may earn points.
 
-        A birthday that is entered or changed too shortly before earns its points from the next year on.
+        A birthday that is entered or changed too shortly before the day earns points from the next year on.
 
-        A name counts at every brand once it differs from what this brand shows. Recalls always come by e-mail, so that
-        one switch cannot be turned off.
+        A name that differs from the one that this brand shows changes at every brand. Recalls are always sent by
+        e-mail, so that switch cannot be turned off.
         """
         principal = principal_of(request)
         rate_limits.hit("read", principal.brand_id, principal.user_id)
@@ -165,10 +165,10 @@ class Me(APIView):
     )
     @changing_own_brand
     def delete(self, request: Request) -> Response:
-        """Leave the token's brand: name, addresses, devices, passes and places go, for good.
+        """Leave the token's brand: name, addresses, devices, passes and places are erased for good.
 
-        The ledger keeps its amounts under a pseudonym. Points are lost, and every session ends. Who is a customer of
-        other brands stays so. A wrong password counts as a failed login.
+        The ledger retains its amounts under a pseudonym. Points are lost, and every session ends. A customer of other
+        brands remains one. A wrong password counts as a failed login.
         """
         principal = principal_of(request)
         network, throttle = client_address.client_address(request), login_throttle.at_brand(principal.brand_id)

@@ -37,30 +37,31 @@ from loyalty.api.members.sessions import (
 )
 from loyalty.members import confirmations, consents, sessions
 
-CODE_TEXT = "The six digits of the e-mail; spaces do not matter."
+CODE_TEXT = "The six digits from the e-mail; spaces do not matter."
 LINK_TEXT = "The last part of the link's address."
 
 
 class RegisterInput(CredentialsInput):
-    """`password` has at least 10 characters, and is neither common nor like the name or address."""
+    """`password` must have at least 10 characters, and must not be common, all digits, or like the name or address."""
 
     first_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     last_name = serializers.CharField(required=False, max_length=150, allow_blank=True)
     consented = SwitchField(
-        required=False, help_text="The customer accepted the brand's terms and saw its privacy notice: this is kept."
+        required=False,
+        help_text="Whether the customer accepted the brand's terms and saw its privacy notice. This is recorded.",
     )
     legal_texts = serializers.ListField(
         child=serializers.IntegerField(**ID),
         required=False,
         max_length=MAX_TEXTS,
         help_text="With `consented`: the ids of the texts that the customer was shown, from `read_legal_texts`. "
-        "Left out: those that are in force in the language of the request.",
+        "Defaults to those in force in the language of the request.",
     )
     referral_code = serializers.CharField(
         required=False,
         max_length=40,
         allow_blank=True,
-        help_text="Of the member who brought the customer here. Spaces, hyphens and case do not matter.",
+        help_text="The code of the member who referred the customer. Spaces, hyphens and case do not matter.",
     )
 
     def validate_email(self, email: str) -> str:
@@ -70,20 +71,20 @@ class RegisterInput(CredentialsInput):
 
 class RegisteredOutput(Output):
     success = SuccessField()
-    user_id = serializers.IntegerField(help_text="Of the account, once its address is confirmed.")
+    user_id = serializers.IntegerField(help_text="The id of the account, once its address is confirmed.")
     registration_id = serializers.UUIDField(
         source="confirmation_id",
         allow_null=True,
-        help_text="Goes with the code that was mailed; null where no code is needed.",
+        help_text="Send it with the code from the e-mail; null if no code is needed.",
     )
-    expires_at = TimestampField(allow_null=True, help_text="Until when the code is good.")
+    expires_at = TimestampField(allow_null=True, help_text="When the code expires.")
     legal_texts = serializers.ListField(
-        child=serializers.IntegerField(), help_text="The ids of the brand's texts whose acceptance is kept."
+        child=serializers.IntegerField(), help_text="The ids of the brand's texts whose acceptance is recorded."
     )
 
 
 class ProofInput(Input):
-    """What came by mail: the code, or the link's token."""
+    """What the e-mail contains: the code, or the link's token."""
 
     code = serializers.CharField(required=False, max_length=20, help_text=CODE_TEXT)
     token = serializers.CharField(required=False, max_length=500, help_text=LINK_TEXT)
@@ -137,7 +138,7 @@ def consent_of(brand: Brand, data: dict[str, Any], at: datetime) -> dict[str, An
 
 REGISTER_EXAMPLES = [
     request_example("A new customer", {**LOG_IN, "first_name": "Ada", "last_name": "Lovelace"}),
-    request_example("Brought by a member", {**LOG_IN, "referral_code": "K7QM-3WXD"}),
+    request_example("Referred by a member", {**LOG_IN, "referral_code": "K7QM-3WXD"}),
     answer_example(
         "Whether the address is known or not",
         {
@@ -149,7 +150,7 @@ REGISTER_EXAMPLES = [
         },
     ),
     answer_example(
-        "Where no address is confirmed",
+        "Without confirmation of addresses",
         {
             "success": True,
             "user_id": 42,
@@ -179,19 +180,19 @@ class Register(APIView):
         examples=REGISTER_EXAMPLES,
     )
     def post(self, request: Request) -> Response:
-        """Become a customer of a brand: that of the api-key, else `brand_id`, else the one whose hostname was called.
+        """Register with a brand: that of the `api-key`, else `brand_id`, else the one whose hostname was called.
 
-        A code goes to the address; the account begins, and where the brand enrols its customers by itself is
-        enrolled, when the code comes back with `registration_id` (`confirm_registration`), which logs in too. The
-        answer is the same for every address: whoever has an account already is told so by mail.
+        A code is sent to the e-mail address. `confirm_registration`, with the code and `registration_id`, creates the
+        account, enrols it if the brand enrols customers automatically, and logs in. The answer is the same for every
+        address: anyone who already has an account is informed by e-mail.
 
-        Where the customer `consented`, which of the brand's texts they accepted is kept, with the moment: those in
-        `legal_texts`, or without it those in force.
+        If the customer `consented`, the texts of the brand that they accepted are recorded with the time: those in
+        `legal_texts`, or by default those in force.
 
-        A `referral_code` that is nobody's is an error, and nothing is registered. Whether a good one brings points is
-        not decided here.
+        An unknown `referral_code` is an error, and nothing is registered. Whether a valid one earns points is decided
+        later.
 
-        Where the installation confirms no addresses, `registration_id` is null and the account is there at once.
+        If the installation does not confirm addresses, `registration_id` is null, and the account is created at once.
         """
         rate_limits.hit("register", client_address.client_address(request))
         data = RegisterInput.parse(request.data)
@@ -227,14 +228,14 @@ class ConfirmRegistration(APIView):
         examples=[
             request_example("By the code", {"registration_id": SCAN_ID, "code": "048 213"}),
             request_example("By the link", {"token": LINK_TOKEN, "password": "a long pass phrase"}),
-            answer_example("Begun", TOKENS),
+            answer_example("Account created", TOKENS),
         ],
     )
     def post(self, request: Request) -> Response:
-        """Begin the account of a registration and log in: by the mailed code with `registration_id`, or by the mailed
+        """Create the account of a registration and log in: by the mailed code with `registration_id`, or by the mailed
         link's token with the password that was registered.
 
-        A registration takes five tries and lasts 30 minutes.
+        A registration allows five attempts, and expires after 30 minutes.
         """
         rate_limits.hit("login", "address", client_address.client_address(request))
         data = ConfirmRegistrationInput.parse(request.data)
@@ -257,7 +258,7 @@ class SendVerification(APIView):
     @endpoint(
         "send_email_verification",
         tag="Tokens",
-        summary="Ask for a code that proves the e-mail address",
+        summary="Request a code to confirm the e-mail address",
         needs=[BEARER],
         raises=[NotFound],
         request=None,
@@ -267,7 +268,7 @@ class SendVerification(APIView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """Have a code and a link sent to the customer's address. None is sent where the address is verified."""
+        """Send a code and a link to the customer's address. Nothing is sent if the address is already confirmed."""
         principal = principal_of(request)
         user = User.objects.get(pk=principal.user_id)
         if user.email_verified_at is None:
@@ -278,7 +279,7 @@ class SendVerification(APIView):
 
 
 class ConfirmVerification(APIView):
-    """Prove that the address is the customer's own."""
+    """Confirm that the address is the customer's own."""
 
     authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)
@@ -286,7 +287,7 @@ class ConfirmVerification(APIView):
     @endpoint(
         "confirm_email",
         tag="Tokens",
-        summary="Prove the e-mail address",
+        summary="Confirm the e-mail address",
         needs=[BEARER, PUBLIC],
         raises=[AuthenticationRequired],
         request=ProofInput,
@@ -294,13 +295,13 @@ class ConfirmVerification(APIView):
         examples=[
             request_example("By the code", {"code": "048 213"}),
             request_example("By the link", {"token": LINK_TOKEN}),
-            answer_example("Proved", {"success": True, "email_verified_at": WHEN}),
+            answer_example("Confirmed", {"success": True, "email_verified_at": WHEN}),
         ],
     )
     def post(self, request: Request) -> Response:
-        """Say that the address is the customer's: by the code, with their access token, or by the link's token alone.
+        """Confirm that the address is the customer's, by the code and their access token, or by the link's token alone.
 
-        A code takes five tries and lasts 30 minutes.
+        A code allows five attempts, and expires after 30 minutes.
         """
         rate_limits.hit("login", "address", client_address.client_address(request))
         data = ProofInput.parse(request.data)

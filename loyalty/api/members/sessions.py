@@ -34,7 +34,7 @@ from loyalty.members import sessions
 
 MAX_EMAIL_LENGTH = 254
 ORIGIN_PARAMETER = OpenApiParameter(
-    "origin", str, OpenApiParameter.HEADER, description="A hostname of the brand; browsers send it by themselves."
+    "origin", str, OpenApiParameter.HEADER, description="A hostname of the brand. Browsers send it automatically."
 )
 
 
@@ -56,7 +56,7 @@ class LoginInput(CredentialsInput):
         required=False,
         max_length=login_throttle.MAX_DEVICE_TOKEN_LENGTH,
         allow_blank=True,
-        help_text="Of this device's last login: with it, others' wrong passwords keep nobody out.",
+        help_text="From this device's last login. With it, wrong passwords from other devices do not block the login.",
     )
 
 
@@ -79,7 +79,7 @@ class TokensOutput(Output):
     user_id = serializers.IntegerField()
     brand_id = serializers.IntegerField()
     device_token = serializers.CharField(
-        required=False, help_text="Of a login: keep it, and send it with the next login on this device."
+        required=False, help_text="Only from a login. Store it, and send it with the next login on this device."
     )
 
 
@@ -154,16 +154,16 @@ class Login(APIView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """Change an e-mail address and a password for an access token and a refresh token.
+        """Exchange an e-mail address and a password for an access token and a refresh token.
 
-        The tokens speak for the user at one brand: that of the api-key, else `brand_id`, else the one whose hostname
-        is the request's origin or host, else the only one where the user is a customer. Which e-mail addresses are
-        known is not told; who works in the portal logs in there alone. A customer's first login of the day may earn
+        The tokens are for the user at one brand: that of the `api-key`, else `brand_id`, else the one whose hostname is
+        the request's origin or host, else the only one where the user is a customer. The answer does not reveal which
+        e-mail addresses are known. Staff can log in only to the portal. A customer's first login of the day may earn
         points.
 
-        After five wrong passwords for an address from one network each try waits, twice as long as the last, an hour
-        at most; after 50 a day from all networks only devices that send the `device_token` of an earlier login may
-        try, until tomorrow or a new password.
+        After five wrong passwords for an address from one network, each attempt must wait, twice as long as the last
+        and at most an hour. After 50 in a day from all networks, only devices that send the `device_token` of an
+        earlier login may try, until a day has passed or a new password is set.
         """
         network = client_address.client_address(request)
         data = LoginInput.parse(request.data)
@@ -208,11 +208,10 @@ class Refresh(APIView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """Change a refresh token for a new pair of tokens.
+        """Exchange a refresh token for a new pair of tokens.
 
-        A refresh token is good for this once. If the answer was lost, the same token gets the same successor again for
-        30 seconds. When it comes a second time later, somebody has copied it: the whole session ends, and the user
-        logs in again.
+        A refresh token works once. If the answer was lost, the same token returns the same successor for 30 seconds. If
+        it is used again later, it must have been copied: the whole session ends, and the user must log in again.
         """
         rate_limits.hit("scan", "refresh", client_address.client_address(request))
         data = RefreshInput.parse(request.data)
@@ -238,7 +237,7 @@ class Revoke(APIView):
         ],
     )
     def post(self, request: Request) -> Response:
-        """End the session of a refresh token, and its access tokens with it."""
+        """End the session of a refresh token, including its access tokens."""
         rate_limits.hit("scan", "refresh", client_address.client_address(request))
         data = RefreshInput.parse(request.data)
         tokens.revoke(refresh=data["refresh"], at=timezone.now())

@@ -155,7 +155,7 @@ LEVEL_REACHED = webhook(
 )
 LEVEL_RENEWED = webhook(
     "level.renewed",
-    "A member keeps a level for another period",
+    "A member's level was renewed for another period",
     LevelEndedData,
     {
         "user_id": 42,
@@ -230,4 +230,4 @@ JOB_FINISHED = webhook(
         "finished_at": WHEN,
     },
 )
-WEBHOOK_TEST = webhook("webhook.test", "Somebody sent a test", WebhookTestData, {"webhook": 5, "message": "Hello."})
+WEBHOOK_TEST = webhook("webhook.test", "A test was sent", WebhookTestData, {"webhook": 5, "message": "Hello."})

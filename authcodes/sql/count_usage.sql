@@ -1,7 +1,7 @@
--- set: Home, and each upload, job, batch and broadcast. What the brands `brands` use of those of the quotas `resources` that
--- are counted in tables: codes from their batch's first moment, files until they are deleted, uploads, jobs other than
--- `uncounted_kind` and messages of broadcasts of the day `today`, which began at `since`. Returns TableUsage, several of
--- a brand's storage. Locks nothing.
+-- set: Home, and each upload, job, batch and broadcast. How much the brands `brands` use of those quotas in `resources`
+-- that are counted in tables: codes from the moment their batch is created, files until they are deleted, uploads, jobs
+-- other than `uncounted_kind` since `since`, and messages of broadcasts of the day `today`, which began at `since`.
+-- Returns TableUsage, several rows for a brand's storage. Locks nothing.
 SELECT brand_id, 'codes' AS resource, sum(quantity)::bigint AS used FROM authcodes_batchrange
  WHERE 'codes' = ANY (%(resources)s::text[]) AND brand_id = ANY (%(brands)s::bigint[]) GROUP BY brand_id
  UNION ALL

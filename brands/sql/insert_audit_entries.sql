@@ -1,5 +1,5 @@
--- set: actions that concern many rows of one kind, such as an import of 100,000 members. An entry for each of the rows, which
--- are parallel arrays. Locks nothing.
+-- set: actions on many rows of one kind, such as an import of 100,000 members. Inserts one entry per row from parallel
+-- arrays. Locks nothing.
 INSERT INTO brands_auditlogentry
        (at, user_id, api_key_id, brand_id, kind, row_id, row_name, action, changes, reason, request_id)
 SELECT %(at)s::timestamptz, %(user_id)s::bigint, %(key_id)s::bigint, %(brand_id)s::bigint, %(kind)s::text, r.id, r.name,

@@ -1,4 +1,4 @@
-/* The API guide shows each call in several languages: one at a time here, the reader's choice kept. Without scripts, all. */
+/* The API guide has each call in several languages: shows one at a time and saves the reader's choice. Without scripts, all show. */
 (() => {
   const NAMES = { sh: "curl", python: "Python", ts: "TypeScript" };
   const KEY = "language-of-examples";
@@ -19,7 +19,7 @@
       button.addEventListener("click", () => {
         const before = bar.getBoundingClientRect().top;
         choose(name);
-        window.scrollBy(0, bar.getBoundingClientRect().top - before); // other examples above change their heights
+        window.scrollBy(0, bar.getBoundingClientRect().top - before); // other examples above change their height
       });
       return { name, button, block };
     });
@@ -37,7 +37,7 @@
     }
     try {
       localStorage.setItem(KEY, wanted);
-    } catch {} // a browser that keeps nothing shows the first
+    } catch {} // without storage the first language shows
   }
 
   document.addEventListener("DOMContentLoaded", () => {

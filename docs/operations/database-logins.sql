@@ -1,8 +1,8 @@
--- The logins of compose.yaml, made when the database is new; run it again after a password or an address changed:
+-- Creates the logins of compose.yaml when the database is new. Run it again after changing a password or an address:
 --   docker compose exec postgres psql -U postgres -d loyalty -f /docker-entrypoint-initdb.d/database-logins.sql
 --
--- Nobody but this script works as a superuser. The owner migrates. Web and workers may take on the application's role
--- and the tenants', own nothing and may bypass nothing. Names and passwords stand in the addresses under /run/secrets.
+-- Only this script works as a superuser. The owner migrates. Web and workers may take on the application's role and the
+-- tenants' role, own nothing and bypass nothing. Names and passwords are in the addresses under /run/secrets.
 DO $$
 DECLARE
     address text;
@@ -33,7 +33,7 @@ BEGIN
             EXECUTE format('GRANT loyalty_app, loyalty_tenant TO %I', login[1]);
         END IF;
     END LOOP;
-    -- Who has no login of these may not even connect.
+    -- No other login may even connect.
     EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
     EXECUTE format('GRANT CONNECT ON DATABASE %I TO loyalty_app, loyalty_tenant', current_database());
 END

@@ -1,5 +1,5 @@
--- hot: each call of a worker. Takes up to `limit` due events of `lane` for `lease_seconds`; a worker that dies gives them
--- back by that. Returns LeasedEvent. Locks the rows that it takes and skips those that others hold.
+-- hot: each call of a worker. Claims up to `limit` due events of `lane` for `lease_seconds`; after that the events of a
+-- worker that died are due again. Returns LeasedEvent. Locks the rows that it claims and skips locked ones.
 UPDATE events_event
    SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s::float)
  WHERE id = ANY (ARRAY(

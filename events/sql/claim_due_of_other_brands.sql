@@ -1,4 +1,5 @@
--- hot: claim_due.sql without the brands `brand_ids`, while these have most of what is due. Reads past their waiting events.
+-- hot: claim_due.sql without the brands `brand_ids`, while these have most of the due events. Reads past their waiting
+-- events.
 UPDATE events_event
    SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => %(lease_seconds)s::float)
  WHERE id = ANY (ARRAY(

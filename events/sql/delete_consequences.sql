@@ -1,6 +1,7 @@
--- set: each chunk of the hourly deletion. Of the next `limit` events after the id `after`, deletes those that were over
--- before the moment `before` and whose row nothing needs: what earns nothing itself, of the `kinds` given, and what nobody
--- handles. What is dead stays, for staff. Returns Purged. Locks the events that it deletes.
+-- set: each chunk of the hourly deletion. From the next `limit` events after the id `after`, deletes those that were
+-- over before the moment `before` and whose row is no longer needed: events of the `kinds`, which earn nothing
+-- themselves, and events without a handler. Dead events stay, for staff. Returns Purged. Locks the events that it
+-- deletes.
 WITH stretch AS MATERIALIZED (
     {next_events}
 ), gone AS (

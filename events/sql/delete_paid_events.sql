@@ -1,7 +1,8 @@
--- set: each chunk of the deletion of events about points. Of the next `limit` events after the id `after`, deletes those
--- that were over before the moment `before` and whose row nothing needs. What earned points, of the `kinds` given, has a
--- line in the ledger, whose unique reason pays nothing twice; a refusal, of `refused_kinds`, paid nothing. What is done
--- without a line stays: only the row says that it was answered. Returns Purged. Locks the events that it deletes.
+-- set: each chunk of the deletion of events about points. From the next `limit` events after the id `after`, deletes
+-- those that were over before the moment `before` and whose row is no longer needed. An event of the `kinds` that
+-- earned points has a ledger line, whose unique reason prevents a second payment; a rejected one, of `refused_kinds`,
+-- paid nothing. A done event without a line stays: only its row says that it was answered. Returns Purged. Locks the
+-- events that it deletes.
 WITH stretch AS MATERIALIZED (
     {next_events}
 ), gone AS (

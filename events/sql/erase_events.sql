@@ -1,7 +1,7 @@
--- set: the erasure of a person. Part of the statements that erase the person `user_id` from the events of a brand: each is
--- from then on of the pseudonym `to`, and what waits is refused. `type` says what kind of action it was, `campaigns` what it
--- advanced, which progress is compared with; everything else may say who, where or what. The erasure's own events are left
--- out. Locks the events.
+-- set: the erasure of a customer. Part of the statements that erase the user `user_id` from a brand's events: assigns
+-- each event to the pseudonym `to`, and rejects those that wait. Keeps `type`, the type of the action, and `campaigns`,
+-- what it advanced, which progress is checked against; everything else may identify the user or the place. Leaves out
+-- the erasure's own events. Locks the events.
 UPDATE events_event e
    SET detail = jsonb_build_object(
            'arguments', jsonb_build_object('brand_id', e.brand_id, 'user_id', %(to)s::bigint),

@@ -1,3 +1,3 @@
--- set: the erasure of a person. Of their events those that wait for a worker, or are with one. Locks the events.
+-- set: the erasure of a customer. Their events that wait for a worker, or that a worker has leased. Locks the events.
 {erase_events}
    AND e.status = 'pending'

@@ -1,5 +1,5 @@
--- hot: each turn of a worker in a slow lane. The brands that have something due in `lane`: from one to the next along the
--- index, however much each has. Returns their ids. Locks nothing.
+-- hot: each turn of a worker in a slow lane. The brands with due events in `lane`: steps from brand to brand along the
+-- index, however many events each has. Returns their ids. Locks nothing.
 WITH RECURSIVE waiting AS (
     (SELECT brand_id FROM events_event
       WHERE status = 'pending' AND lane <> 'points' AND lane = %(lane)s::text ORDER BY brand_id LIMIT 1)

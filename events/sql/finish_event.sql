@@ -1,6 +1,6 @@
--- hot: each delivery. Writes an event's final answer and the events that follow from it, where the attempt still holds
--- the lease: otherwise no row. Asked for status = 'pending', PostgreSQL would rather walk the short index of all that is
--- due than look the one id up, and a backlog would slow itself down. Locks the event.
+-- hot: each delivery. Stores an event's final answer and the events that follow from it, if the attempt still holds the
+-- lease: otherwise no row. The condition is not status = 'pending': PostgreSQL would read the short index of all due
+-- events instead of looking up the id, and a backlog would slow itself down. Locks the event.
 WITH finished AS (
     UPDATE events_event e
        SET status = %(event_status)s::text, outcome = %(event_outcome)s::jsonb,

@@ -1,6 +1,6 @@
--- hot: each scan, accrual and redemption. Part of the statements that publish: as many events as `origin` has rows. An
--- event is a JSON array of id, kind, status, detail, lane, seconds to wait, hours to try, brand, the number of the item
--- that it follows from, and the request that it came of.
+-- hot: each scan, accrual and redemption. Part of the statements that publish: inserts as many events as `origin` has
+-- rows. An event is a JSON array of id, kind, status, detail, lane, seconds to wait, hours to try, brand, the number of
+-- the item that it follows from, and the request that caused it.
 INSERT INTO events_event (
     event_id, source, detail_type, brand_id, account, region, time, detail, lane, request_id, status, attempts, due_at,
     give_up_at, last_error, created_at

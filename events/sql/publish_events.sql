@@ -1,3 +1,3 @@
--- hot: each change that publishes. Stores events beside the changes that they tell of, in their transaction.
+-- hot: each change that publishes. Stores events in the transaction of the changes that they report.
 {insert_events}
 RETURNING id

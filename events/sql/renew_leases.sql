@@ -1,5 +1,5 @@
--- hot: every two seconds in each process, for what it still works on. Whatever is being written just now is nobody's to
--- take either, and is skipped.
+-- hot: every two seconds in each process, for the events that it still works on. Skips locked rows: nobody else can
+-- claim those either.
 UPDATE events_event e
    SET due_at = greatest(e.due_at, statement_timestamp() + make_interval(secs => held.lease_seconds))
   FROM unnest(%(ids)s::bigint[], %(attempts)s::int[], %(lease_seconds)s::float[]) AS held (id, attempts, lease_seconds)

@@ -1,5 +1,5 @@
--- set: as return_leases.sql, for what was delivered alone and may be what ended the connection. The beginning of its
--- attempt has counted that, as it counts the end of a process; it waits `pauses` seconds before it is tried again.
+-- set: as return_leases.sql, for an event that was delivered alone and may have ended the connection. The beginning of
+-- its attempt has already counted this as a crash; it waits `pauses` seconds before the next attempt.
 UPDATE events_event e
    SET due_at = statement_timestamp() + make_interval(secs => held.pause),
        last_error = 'The connection to the database ended during it.'

@@ -1,4 +1,4 @@
-// What a customer holds: whatever of it the API answers.
+// A customer's account, as far as the API returns it.
 import { call, isCustomer } from "./api.js";
 import { copy } from "./fill.js";
 
@@ -21,7 +21,7 @@ export async function show(place) {
   place.replaceChildren(copy("account-parts", data));
 }
 
-/** What the ring fills up to; account.py has the same rule. */
+/** The value at which the ring is full; account.py has the same rule. */
 function goalOf(points, rewards) {
   const percent = (part, whole) => Math.max(0, Math.min(100, Math.floor((100 * part) / whole || 0)));
   if (points?.next_level) return { percent: percent(points.next_level.points, points.next_level.threshold) };
@@ -34,7 +34,7 @@ function withStamps(campaign) {
   return { ...campaign, stamps: isFew ? Array.from({ length: target }, (_, step) => ({ full: step < progress })) : [] };
 }
 
-// Of each reward: pressed again after a lost answer, or before the account is shown anew, it is the same redemption.
+// By reward: pressed again after a lost answer, or before the account is shown again, it is the same redemption.
 const keys = new Map();
 
 export async function redeem(rewardId, shown) {
@@ -47,16 +47,16 @@ export async function redeem(rewardId, shown) {
 export const claim = (milestoneId) => call("POST", `customer/loyalty/milestones/${milestoneId}/claim`);
 export const refer = (form) => call("POST", "customer/loyalty/referral", { code: form.elements.referral_code.value });
 
-/** By whatever the device shares with, else into its clipboard; the name of what to say of it. */
+/** Uses the device's share dialog, else its clipboard; returns the name of the message to show. */
 export async function share(url) {
   if (!navigator.share) return navigator.clipboard.writeText(url).then(() => "copied", () => "trouble");
-  return navigator.share({ url }).then(() => "", () => ""); // closed again, or shared
+  return navigator.share({ url }).then(() => "", () => ""); // shared, or the dialog was closed
 }
 export const undo = (redemptionId) => call("POST", `customer/loyalty/redemptions/${redemptionId}/undo`);
 
-// Whether somebody has logged in on this phone before.
+// Whether a customer has logged in on this phone before.
 export function rememberAccount() {
-  try { localStorage.setItem("account", "1"); } catch { /* then the page offers to register, as to anybody */ }
+  try { localStorage.setItem("account", "1"); } catch { /* without storage the page offers to register */ }
 }
 
 export function hadAccount() {

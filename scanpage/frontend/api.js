@@ -1,12 +1,12 @@
-// The public API, as any app would call it. Access tokens live here, for a minute; the refresh token is in a cookie
-// that no script can read, and the page's own server changes it for access tokens.
+// Calls the public API as any app would. Access tokens are held here, for a minute; the refresh token is in a cookie
+// that no script can read, and the page's own server exchanges it for access tokens.
 export class Offline extends Error {}
 
 const KEY = document.body.dataset.key;
 const FRESH_MS = 60_000;
 let access = "", asked = 0, customer = "customer" in document.body.dataset || hinted();
 
-// A page that was kept for times without a connection does not know who has logged in since.
+// A page stored for offline use does not know who has logged in since.
 function hinted() {
   try { return Boolean(localStorage.getItem("customer")); } catch { return false; }
 }
@@ -15,7 +15,7 @@ function hint() {
   try {
     if (customer) localStorage.setItem("customer", "1");
     else localStorage.removeItem("customer");
-  } catch { /* a browser that keeps nothing: the page knows it mostly */ }
+  } catch { /* without storage: usually the page itself knows it */ }
 }
 
 export const isCustomer = () => customer;
@@ -30,7 +30,7 @@ async function send(address, options) {
   }
 }
 
-/** What the page's own server does with the session: log_in, register, log_out, access, rejected. */
+/** The session actions of the page's own server: log_in, register, log_out, access, rejected. */
 export async function session(act, more = {}) {
   const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1] || "";
   // One window at a time: a refresh token that is used twice ends the session.
@@ -45,9 +45,9 @@ export async function session(act, more = {}) {
   return answer;
 }
 
-let renewal = null; // all calls of one moment wait for the same token
+let renewal = null; // concurrent calls wait for the same token
 
-/** Why there is no fresh access token, if this may be a customer without one: a call would go out as a guest's. */
+/** The failed answer if a customer may be logged in but gets no fresh access token: the call would go out as a guest's. */
 async function rejection() {
   if (!customer || (access && Date.now() - asked <= FRESH_MS)) return undefined;
   renewal ||= session("access").finally(() => { renewal = null; });
@@ -65,10 +65,10 @@ async function once(method, path, body, idempotencyKey) {
   return send(`/api/v1/${path}`, { method, headers, body: body && JSON.stringify(body) });
 }
 
-/** { status, ok, body } of a call. Raises Offline where no answer came. */
+/** { status, ok, body } of a call. Throws Offline if no answer came. */
 export async function call(method, path, body, idempotencyKey) {
   const answer = await once(method, path, body, idempotencyKey);
   if (answer.body.error !== "TOKEN_INVALID" || !customer) return answer;
-  await session("rejected"); // the access token ended early: perhaps there is a new one, else this is a guest
+  await session("rejected"); // the access token was revoked: there may be a new one, else this is a guest
   return once(method, path, body, idempotencyKey);
 }

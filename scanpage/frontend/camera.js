@@ -23,13 +23,13 @@ async function decoder() {
   };
 }
 
-/** Where a scanned text leads: always to this page. An address of ours by its path, anything else as a code. */
+/** The address for a scanned text, always on this page: one of our addresses keeps its path, any other text is a code. */
 export function wayOf(text) {
   const address = text.match(/^https?:\/\/[^/]+\/(s\/[^?#]+|01\/\d{8,14}\/21\/[^?#]+)/i);
   return address ? `/${address[1]}` : `/s/${encodeURIComponent(text.trim().slice(0, 500))}`;
 }
 
-/** Shows the camera in `place` and calls `found` with each text that it reads, until `isOver` says that it is enough. */
+/** Shows the camera in `place` and calls `found` with each text that it reads, until `isOver` returns true. */
 export async function watch(place, found, isOver) {
   const video = place.querySelector("video"), status = place.querySelector("[role=status]");
   place.hidden = false;
@@ -52,7 +52,7 @@ export async function watch(place, found, isOver) {
   }
 }
 
-/** Shows the camera in `place` until a code is read or `stop` is pressed; the text that was read, if any. */
+/** Shows the camera in `place` until a code is read or `stop` is pressed; returns the text, if any. */
 export async function read(place, stop) {
   let text, running = true;
   stop.onclick = () => { running = false; };

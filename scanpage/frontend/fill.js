@@ -12,7 +12,7 @@ export const message = (name) =>
   (document.getElementById("messages").content.querySelector(`[data-message="${CSS.escape(name)}"]`) ||
     document.getElementById("messages").content.querySelector('[data-message="other"]')).textContent;
 
-// The link to a contact, by the rules of brands/tenants/contacts.py; none for words that name no address and no number.
+// The link to a contact, by the rules of brands/tenants/contacts.py; none for a text without an address or number.
 const ADDRESS = /[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+/;
 const PHONE = /\+?[0-9(][0-9 ()./\u2010-\u2015-]{4,28}[0-9]/g;
 function reach(text) {
@@ -45,7 +45,7 @@ const WAYS = {
   // Only the service's own pictures.
   src: (element, value) => { if (/^\/pictures\/[0-9a-f-]{36}\/small$/.test(value)) element.src = value; },
   qr: (element, value) => { if (/^\d+$/.test(value)) element.src = `/page/reward/${value}.svg`; },
-  // The question before points are spent; `left` is what remains of the balance.
+  // The question before points are spent; `left` is the remaining balance.
   ask: (element, _value, { name, cost, left }) => {
     const values = { name, cost: number(cost), left: number(left) };
     element.dataset.question = message("ask").replace(/\{(\w+)\}/g, (_all, part) => values[part] ?? "");
@@ -73,7 +73,7 @@ function fill(root, data) {
   return root;
 }
 
-/** A filled copy of the template with this id, and nothing where there is none. */
+/** A filled copy of the template with this id, or nothing if there is none. */
 export function copy(id, data = {}) {
   const template = document.getElementById(id);
   return template ? fill(template.content.cloneNode(true), data) : "";

@@ -1,4 +1,4 @@
-// Codes that were scanned without a connection: on this phone only, and sent when the person says so.
+// Codes scanned without a connection: stored on this phone only, and sent when the user says so.
 const NAME = "kept codes", MOST = 50;
 
 export function all() {
@@ -14,7 +14,7 @@ function store(codes) {
   try {
     if (codes.length) localStorage.setItem(NAME, JSON.stringify(codes.slice(-MOST)));
     else localStorage.removeItem(NAME);
-  } catch { /* a browser that keeps nothing: the person still has the code on the product */ }
+  } catch { /* without storage the user still has the code on the product */ }
 }
 
 export const keep = (code) => store([...all().filter((each) => each.code !== code), { code, at: new Date().toISOString() }]);

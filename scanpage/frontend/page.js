@@ -1,4 +1,4 @@
-// The page with scripts: scans when somebody says so, and keeps everything on one page.
+// The page with scripts: scans when the user asks for it, and keeps everything on one page.
 import { Offline, call, isCustomer, session } from "./api.js";
 import { copy, message } from "./fill.js";
 import * as account from "./account.js";
@@ -7,7 +7,7 @@ import * as scans from "./scan.js";
 
 const part = (id) => document.getElementById(id);
 const pageData = document.body.dataset;
-// From the address, not from the page: offline this may be the page that was kept without a code.
+// From the address, not from the page: offline this may be the stored page without a code.
 function codeIn(pathname) {
   const path = pathname.match(/^\/(?:s|01\/\d{8,14}\/21)\/(.+)$/);
   try { return path ? decodeURIComponent(path[1]) : ""; } catch { return path[1]; }
@@ -23,7 +23,7 @@ function points(state, data) {
   part("points").replaceChildren(copy(`points-${state}`, data));
 }
 
-/** Without a connection nothing is known now: what this tab knows is said with its moment. */
+/** Without a connection the current state is unknown: shows this tab's last answer with its time. */
 function showOffline() {
   const last = scans.earlier(code);
   if (!last) return show("offline");
@@ -40,10 +40,10 @@ async function check() {
   scan = answer.ok ? answer.body : null;
   show(state, { support_email: document.querySelector("footer a").textContent, ...answer.body });
   if (!["waiting", "trouble"].includes(state)) {
-    offlineQueue.drop(code); // only what was answered
+    offlineQueue.drop(code); // only codes with an answer
     showKept();
   }
-  // A recalled product stays where it is: the brand knows the place.
+  // A recalled product stays where it is and the brand knows the place: no location is requested.
   part("place").hidden = !scan || !navigator.geolocation || !isSecureContext || state === "recalled";
   part("sign-in").hidden = isCustomer();
   if (scan?.waits_for || state === "reserved_for_other") points("unconfirmed", { waits_for: scan.waits_for, points_awarded: scan.points_awarded || "" });
@@ -56,7 +56,7 @@ async function check() {
 
 async function sendConfirmation() {
   const answer = await call("POST", "auth/email/verification");
-  if (answer.ok && answer.body.email_verified_at) return check(); // in another window, meanwhile
+  if (answer.ok && answer.body.email_verified_at) return check(); // confirmed in another window in the meantime
   part("points").textContent = message(answer.ok ? "mail-sent" : answer.status === 429 ? "mail-wait" : "trouble");
 }
 
@@ -78,19 +78,19 @@ async function logIn(form) {
   part("sign-in").hidden = true;
   const waits = answer.body.registration_id;
   part("confirm").hidden = !waits;
-  if (waits) { // the address is to be confirmed first, by the code that was mailed
+  if (waits) { // the address must be confirmed first, with the code that was mailed
     part("confirm").querySelector("[name=registration_id]").value = waits;
     part("confirm").querySelector("[name=code]").focus();
     return;
   }
   form.reset();
-  account.rememberAccount(); // next time here is somebody who logs in
+  account.rememberAccount(); // next time the page offers to log in
   if (scan?.scan_token && scan.points_available) {
     const adopted = await scans.adopt(code, scan);
     if (adopted.body.waits_for) points("unconfirmed", { points_awarded: scan.points_available, waits_for: adopted.body.waits_for });
     else if (adopted.ok) await follow();
     else if (adopted.status === 409) points("none");
-    else part("points").textContent = message("trouble"); // loaded again, the page takes the scan over
+    else part("points").textContent = message("trouble"); // a reload of the page takes the scan over
   }
   if (scan?.reason === "reserved") await check(); // for guests only
   await showAccount();
@@ -108,7 +108,7 @@ async function showAccount() {
   part("sign-in").hidden = isCustomer() || !part("confirm").hidden || (!scan && Boolean(code));
 }
 
-/** Most who come are new; whoever logged in on this phone before is not. */
+/** Most visitors are new; a customer who has logged in on this phone before is not. */
 function offerEntry() {
   const isInvited = part("sign-in").querySelector("[name=referral_code]");
   if (account.hadAccount() && !isInvited && part("sign-in").querySelector(".wrong").hidden)
@@ -131,7 +131,7 @@ async function take(answer) {
   await showAccount();
 }
 
-/** Whether the customer confirms it; another answer, or leaving the question, is no. */
+/** Whether the customer confirms; any other answer, or leaving the question, is no. */
 function confirmed(question) {
   const dialog = part("ask");
   dialog.querySelector("p").textContent = question;
@@ -155,7 +155,7 @@ async function refer(form) {
   const answer = await account.refer(form);
   part("points").textContent = answer.ok ? message("referred") : answer.body.message || message("trouble");
   part("points").scrollIntoView({ block: "center" });
-  if (answer.ok) await showAccount(); // what was typed stays
+  if (answer.ok) await showAccount(); // otherwise the typed text stays
 }
 
 async function share(button) {
@@ -174,23 +174,23 @@ async function camera() {
   }
 }
 
-/** Where a code is what one came for, the camera begins: at once where it was allowed before, else with its button. */
+/** On a page without a code, starts the camera: at once if it was allowed before, else its button does. */
 async function cameraFirst() {
   const permission = await navigator.permissions?.query({ name: "camera" }).catch(() => null);
   if (permission?.state === "granted" && !code && !("done" in pageData)) document.querySelector("[data-do=camera]")?.click();
 }
 
-/** To a code's page from this one, where somebody has said already that the code is to be checked. */
+/** Goes to a code's page after the user has already asked to check the code. */
 function checkAt(way) {
   scans.begin(codeIn(way));
   location.assign(way);
 }
 
-/** A link is opened by programs too, which run scripts and use a code up: only a person checks it, with the button. */
+/** Programs that run scripts open links too, and would use a code up: only a person's press of the button checks it. */
 async function offer() {
   if (scans.hasBegun(code)) await check();
   else if (!navigator.onLine) show("offline");
-  else if (!part("check")) show("ready"); // the page that was kept has no code
+  else if (!part("check")) show("ready"); // the stored page has no code
 }
 
 function showKept() {
@@ -208,12 +208,12 @@ const ACTIONS = {
   share,
   claim: async (button) => take(await account.claim(button.value)),
   camera,
-  // One at a time: each answer is seen, and a guest can log in to earn its points.
+  // One at a time: the user sees each answer, and a guest can log in to earn its points.
   "send-kept": (button) => checkAt(`/s/${encodeURIComponent(button.value)}`),
   "drop-kept": () => { offlineQueue.dropAll(); showKept(); },
 };
 
-/** What goes wrong is said, and the page stays usable; the button rests until the work is done. */
+/** Reports errors, and the page stays usable; the button is disabled until the work is done. */
 async function guarded(work, button = {}) {
   button.disabled = true;
   try {
@@ -240,7 +240,7 @@ document.addEventListener("submit", (event) => {
   guarded(action, form.querySelector("button"));
 });
 
-// Gone back to: somebody may have logged in or out since.
+// The page was restored by going back: the user may have logged in or out since.
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 guarded(async () => {

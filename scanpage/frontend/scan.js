@@ -1,10 +1,10 @@
-// One scan: sent once, however often the page is loaded again; a guest's is taken over by who logs in; and its points, until they are there.
+// One scan: sent once, however often the page is reloaded; a guest's is taken over at login; polls its points until they are decided.
 import { call, isCustomer } from "./api.js";
 
 const REMEMBERED_MS = 30 * 60_000;
 const POLL_MS = 400, PATIENCE_MS = 20_000;
 
-/** The state of the answer to a scan; presenters.py has the same rule. */
+/** The display state of the answer to a scan; presenters.py has the same rule. */
 export function stateOf({ ok, body }) {
   const known = { AUTH_CODE_INVALID: "unknown", VALIDATION_ERROR: "unknown", RATE_LIMITED: "waiting", SCAN_LIMIT_REACHED: "used" }[body.error];
   if (known || !ok) return known || "trouble";
@@ -23,7 +23,7 @@ function remember(code, entry) {
     sessionStorage.setItem(nameOf(code), JSON.stringify(entry));
     return entry;
   } catch {
-    return {}; // no storage: each load is a scan of its own
+    return {}; // without storage each load is a new scan
   }
 }
 
@@ -31,28 +31,28 @@ function known(code) {
   try {
     const found = JSON.parse(sessionStorage.getItem(nameOf(code)) || "{}");
     if (found.key && Date.now() - found.at < REMEMBERED_MS) return found;
-  } catch { /* as if there were nothing */ }
+  } catch { /* without storage nothing is stored */ }
   return null;
 }
 
-/** Whether somebody has already had this tab check the code: then to check it again is the same scan. */
+/** Whether this tab has already checked the code: then checking it again is the same scan. */
 export const hasBegun = (code) => Boolean(known(code));
 
 export const begin = (code) => { remembered(code); };
 
-/** What this tab knows of its scan of a code: the key it was sent with, and a guest's answer. */
+/** What this tab stored about its scan of a code: the key that it was sent with, and a guest's answer. */
 function remembered(code, anew) {
   return (!anew && known(code)) || remember(code, { key: crypto.randomUUID?.() || String(Math.random()).slice(2) + Date.now(), at: Date.now() });
 }
 
-/** A guest's scan as it is now, and the customer's if the guest has logged in since; nothing if it is somebody else's. */
+/** The current state of a guest's scan, or the customer's if the guest has logged in since; nothing if it is another user's. */
 async function again(code, known) {
   const { scan_token, points_available, ...answer } = known;
   let now = isCustomer() && scan_token && (await adopt(code, known));
   if (!now || now.status === 409) now = await call("GET", `scans/${answer.scan_id}`);
   if (!now.ok) return now.status === 429 || now.status >= 500 ? now : undefined;
   let { points_status, waits_for, recall } = now.body;
-  // What was genuine then is recalled by now, whatever became of its points.
+  // A product that was genuine then is recalled now, whatever happened to its points.
   if (recall) return { ...now, body: { ...answer, recall, status: "warning", reason: "recalled", points_status: "not_eligible" } };
   remember(code, { ...remembered(code), checked: Date.now() });
   if (points_status === "awarded") points_status = "already_claimed";
@@ -60,7 +60,7 @@ async function again(code, known) {
   return { ...now, body: isCustomer() ? { ...answer, points_status: "not_eligible" } : known };
 }
 
-/** The answer to a guest's scan that this tab had last, and when: nothing new, and no word on what is true now. */
+/** This tab's last answer to a guest's scan, and its time: it says nothing about the current state. */
 export function earlier(code) {
   const { answer, checked, at } = known(code) || {};
   return answer && { body: answer, checked_at: new Date(checked || at).toISOString() };
@@ -72,15 +72,15 @@ export async function scan(code) {
   const body = { code, device: navigator.userAgentData?.platform || "", app_version: "page" };
   const send = ({ key }) => call("POST", "auth-codes/scan", body, key);
   let answer = await send(begun);
-  // The key was a guest's whose scan somebody has taken over since, or this guest's from another address.
+  // The key is of a guest scan that another user has taken over since, or of this guest from another address.
   if (answer.body.error === "IDEMPOTENCY_KEY_REUSED") answer = await send(remembered(code, true));
   const { status, reason, points_status, scan_token } = answer.body;
-  if (mine && ["limit_reached", "reserved"].includes(reason) && points_status !== "already_claimed") return mine; // which used the code up
+  if (mine && ["limit_reached", "reserved"].includes(reason) && points_status !== "already_claimed") return mine; // this scan used the code up
   if (status === "success" && scan_token) remember(code, { ...remembered(code), answer: answer.body, checked: Date.now() });
   return answer;
 }
 
-/** Makes a guest's scan the customer's, and remembers that it is. */
+/** Makes a guest's scan the customer's, and stores that. */
 export async function adopt(code, { scan_token, points_available, ...answer }) {
   const adopted = await call("POST", `scans/${answer.scan_id}/adopt`, { scan_token });
   if (adopted.ok) remember(code, { ...remembered(code), answer: { ...answer, points_awarded: points_available } });
@@ -91,7 +91,7 @@ export function place(scan, { latitude, longitude }) {
   return call("POST", `scans/${scan.scan_id}/place`, { latitude, longitude, ...(scan.scan_token ? { scan_token: scan.scan_token } : {}) });
 }
 
-/** What became of the points: awarded, limited, not_eligible, already_claimed; or late. */
+/** The outcome of the points: awarded, limited, not_eligible, already_claimed; or late. */
 export async function settled(scanId) {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

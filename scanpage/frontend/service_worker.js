@@ -1,11 +1,11 @@
-// Keeps the page usable without a connection: its files, and the page without a code. Never an answer of the API.
+// Keeps the page usable without a connection: stores its files, and the page without a code. Never an answer of the API.
 // The server writes VERSION and ASSETS before this line.
 const SHELL = "/s/", PATIENCE_MS = 5_000;
 const FILES = ["page.js", "page.css", "api.js", "fill.js", "scan.js", "account.js", "offline_queue.js"].map((name) => `/page/assets/${ASSETS}/${name}`);
 const isPage = (path) => path.startsWith("/s/") || path.startsWith("/01/");
 const isFile = (path) => path.startsWith("/page/assets/") || path === "/page/brand.css" || path.startsWith("/page/icon-") || path.startsWith("/pictures/");
 
-// While versions change, a host may answer with its own file for another version's address: it says that nobody keep it.
+// During a deployment a host may answer another version's address with its own file, and forbids storing it.
 const lasts = (response) => response.ok && /immutable/.test(response.headers.get("Cache-Control") || "");
 
 async function keepFiles(cache, addresses) {
@@ -16,7 +16,7 @@ async function keepFiles(cache, addresses) {
   }));
 }
 
-// With what it loads before there are scripts: the brand's colours and icon.
+// With the files that it loads without scripts: the brand's colours and icon.
 async function keepShell(cache) {
   const response = await fetch(SHELL, { credentials: "same-origin", cache: "no-store" });
   if (!response.ok || response.redirected) return;
@@ -45,7 +45,7 @@ self.addEventListener("activate", (event) => {
 async function page(request, event) {
   try {
     const response = await Promise.race([fetch(request), new Promise((_, give_up) => setTimeout(give_up, PATIENCE_MS))]);
-    if (response.ok) event.waitUntil(caches.open(VERSION).then(keepShell).catch(() => {})); // in the language of now
+    if (response.ok) event.waitUntil(caches.open(VERSION).then(keepShell).catch(() => {})); // in the current language
     return response;
   } catch {
     return (await caches.match(SHELL)) || Response.error();

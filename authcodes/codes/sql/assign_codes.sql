@@ -1,6 +1,7 @@
--- set: each change of codes by staff. Gives codes their product; what is empty stays on each code as it is. Codes of
--- another product are left out: the caller counts. `{which}`: the codes; `{returning}`: what to return of those that
--- change, or nothing. Whoever comes second finds the code as the first left it. Locks the codes that it changes.
+-- set: each change of codes by staff. Assigns codes to a product; an empty value leaves the code's own as it is. Skips
+-- codes of another product, which the caller counts. `{which}`: the codes; `{returning}`: what to return of the changed
+-- codes, or nothing. Of two concurrent changes the second sees the code as the first left it. Locks the codes that it
+-- changes.
 UPDATE authcodes_authcode
    SET product_id = %(product)s::bigint, notes = coalesce(nullif(%(notes)s::text, ''), notes),
        inventory_location = coalesce(nullif(%(location)s::text, ''), inventory_location),

@@ -1,4 +1,4 @@
--- set: each portion of a batch that is generated. Writes the codes of the batch from the number `low` to `high`, both
+-- set: each portion of a batch that is generated. Inserts the batch's codes with the numbers `low` to `high`, both
 -- counted from `start`. Locks nothing.
 INSERT INTO authcodes_authcode
        (code, brand_id, batch_id, product_id, scan_count, first_scan_location, inventory_location, location,

@@ -1,6 +1,6 @@
--- set: each import that is committed or undone. Writes a line of history for each run of codes that its good rows name:
--- rows whose codes follow each other and have one product are a run. A batch with more than `most` runs gets one line from
--- its first code to its last, with their number. Locks nothing.
+-- set: each import that is committed or undone. Inserts one history line per run of codes in its good rows: a run is
+-- consecutive codes with the same product. A batch with more than `most` runs gets one line from its first code to its
+-- last, with their number. Locks nothing.
 WITH named AS (
     SELECT a.batch_id, r.code AS first, greatest(r.code, r.code_end) AS last, r.codes,
            coalesce(r.product_id, %(product)s::bigint) AS product_id, CASE WHEN NOT b.printed_elsewhere THEN right(r.code, b.number_width)::bigint END AS low

@@ -1,5 +1,5 @@
--- set: a recall's poster names the products of batches that were made for none. Steps from product to product in the index of
--- each batch's codes, `limit` times at most, instead of reading the codes. Returns the products' ids. Locks nothing.
+-- set: a recall's poster, for batches that were made without a product. Steps from product to product in the index of
+-- each batch's codes, at most `limit` times, instead of reading the codes. Returns the products' ids. Locks nothing.
 WITH RECURSIVE found AS (
     SELECT b.batch_id, 1 AS step,
            (SELECT min(a.product_id) FROM authcodes_authcode a WHERE a.batch_id = b.batch_id) AS product_id

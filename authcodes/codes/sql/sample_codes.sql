@@ -1,8 +1,8 @@
--- set: a batch's page, whose strip shows what its codes are. Of the `size` codes of a batch from the number `low` on it reads
--- `points`, as far from each other, each by its code's own index: a batch of ten million takes as long as one of ten
--- thousand. Batch and brand are compared outside: in a table that was not analysed since it grew, the planner would read
--- the whole batch for each code. Returns PartSample for each of `parts` parts of equally many codes that has any. Locks
--- nothing.
+-- set: the strip on a batch's page, which shows the state of its codes. Reads `points` evenly spaced codes of the
+-- `size` codes from the number `low` on, each by its own index look-up: a batch of ten million codes takes as long as
+-- one of ten thousand. Batch and brand are compared outside the look-up: in a table that has grown since it was
+-- analysed, the planner would otherwise read the whole batch for each code. Returns a PartSample for each of the
+-- `parts` equal parts that has any codes. Locks nothing.
 SELECT (i * %(parts)s::bigint / %(points)s::bigint)::int AS index, count(*)::int AS codes,
        count(c.product_id)::int AS assigned, (count(*) FILTER (WHERE c.scan_count > 0))::int AS scanned,
        count(c.deactivated_at)::int AS deactivated

@@ -1,6 +1,7 @@
--- set: Home. From codes to customers, of the brands `brands`, whatever the filters; returns Funnel. Codes count as printed once
--- a print file of their batch has them, or when another company printed them; those that print runs share count once, and
--- files of listed codes do not count. Customers as of the last closed day. Locks nothing.
+-- set: Home. The funnel from codes to customers of the brands `brands`, whatever the filters; returns Funnel. Codes
+-- count as printed once a print file of their batch contains them, or when another company printed them. Codes in
+-- several print runs count once; print files of listed codes do not count. Customers are as of the last closed day.
+-- Locks nothing.
 WITH batch AS MATERIALIZED (
     SELECT b.id, b.generated_count, b.printed_elsewhere, length(b.prefix) + 1 AS begins
       FROM authcodes_batchrange b WHERE b.brand_id = ANY (%(brands)s::bigint[])

@@ -1,7 +1,7 @@
--- set: Home. How many scans there were in each hour of each weekday (1 is Monday), on the days from `first` to `last` of the
--- brands `brands`: closed days from their rollup, the days from each brand's `since` on from the scans, of which an index finds
--- those after `moment`, the earliest of all these days. Scans are counted by quarters of an hour before their zone is asked: every
--- zone's hours begin with one. Locks nothing.
+-- set: Home. Counts the scans in each hour of each weekday (1 is Monday), on the days `first` to `last` of the brands
+-- `brands`. Closed days come from their rollup, the days from each brand's `since` on from the scans; an index finds
+-- the scans after `moment`, the earliest of all these days. Scans are grouped by quarter of an hour before their time
+-- zone is applied: in every zone hours begin on a quarter. Locks nothing.
 WITH brand AS MATERIALIZED (
     SELECT b.id, b.zone, b.since, greatest(b.since, %(first)s::date)::timestamp AT TIME ZONE b.zone AS begins,
            (%(last)s::date + 1)::timestamp AT TIME ZONE b.zone AS ends

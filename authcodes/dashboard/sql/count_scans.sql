@@ -1,7 +1,7 @@
--- set: the dashboard. The frame of its statement on scans, whose sources depend on the filters: `{single}` is a SELECT of
--- what has to be read scan by scan, `{rolled}`, `{rolled_places}` and `{known_unique_scanners}` are ` UNION ALL` SELECTs of
--- rollups, or empty. Each row says what it is (`total`, `day`, `product` or `place`), then a day, a product's id, a name,
--- and counts; of products the first 5, of places the first `{max_places}`. Locks nothing.
+-- set: the dashboard. The frame of its statement on scans, whose sources depend on the filters: `{single}` is a SELECT
+-- of what must be read scan by scan; `{rolled}`, `{rolled_places}` and `{known_unique_scanners}` are ` UNION ALL`
+-- SELECTs from rollups, or empty. Each row has its type (`total`, `day`, `product` or `place`), a day, a product's id,
+-- a name, and counts; only the first 5 products and the first `{max_places}` places are returned. Locks nothing.
 WITH single AS MATERIALIZED ({single}),
 summed AS MATERIALIZED (
     SELECT day, product_id, GROUPING(day) AS every_day, GROUPING(product_id) AS every_product,

@@ -1,5 +1,5 @@
--- set: the dashboard. Returns Delivery: how the events of these brands fare, read from the indexes of what is pending or
--- dead. Locks nothing.
+-- set: the dashboard. Returns Delivery: the delivery state of these brands' events, read from the indexes of pending
+-- and dead events. Locks nothing.
 SELECT p.pending, p.oldest_at, d.dead
   FROM (SELECT count(*) AS pending, min(created_at) AS oldest_at FROM events_event
          WHERE status = 'pending' AND brand_id = ANY (%(brand_ids)s::bigint[])) p,

@@ -1,5 +1,6 @@
--- set: Home. What needs somebody, of the brands for which they may see it: each kind has brands of its own. Returns Need, the
--- most urgent of each kind first, `{most}` of a kind at most; events, reports and requests are counted by brand. Locks nothing.
+-- set: Home. What needs attention, in the brands where the user may see it: each kind has its own list of brands.
+-- Returns Need, the most urgent of each kind first, at most `{most}` per kind; events, reports and requests are counted
+-- by brand. Locks nothing.
 (SELECT 'recall' AS kind, r.brand_id, r.id AS row_id, r.recall_id::text AS name,
         (NOT EXISTS (SELECT 1 FROM jobs_job j WHERE j.brand_id = r.brand_id AND j.kind = 'notify-recall'
                         AND j.parameters ->> 'recall' = r.id::text))::int::bigint AS number,

@@ -1,5 +1,5 @@
--- set: Home. How far a new brand is; returns Setup. `code_id`: of the newest codes, one that nobody has scanned and that a scan
--- would find good; the last one of its batch. Locks nothing.
+-- set: Home. How far a new brand is set up; returns Setup. `code_id`: a code of one of the newest batches, its last,
+-- that nobody has scanned and that a scan would find good. Locks nothing.
 SELECT (b.logo_id IS NOT NULL OR b.colour_accent <> '#0b57d0' OR b.colour_background <> '#ffffff') AS appearance,
        EXISTS (SELECT 1 FROM brands_brandhostname h WHERE h.brand_id = b.id) AS hostname,
        EXISTS (SELECT 1 FROM loyalty_brandlevel l WHERE l.brand_id = b.id) AS level,

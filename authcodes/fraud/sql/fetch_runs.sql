@@ -1,6 +1,6 @@
--- set: the overview page. Of each brand it reads the first scans among the `newest`, and the number of each code in its
--- batch; a run ends where the next number is more than `gap` or its scan more than `pause` seconds away. Returns Run, the
--- newest first: runs of at least `least` codes by at most `customers` customers. Locks nothing.
+-- set: the overview page. Reads the first scans among each brand's `newest`, with each code's number in its batch. A
+-- run ends where the next number is more than `gap` away, or its scan more than `pause` seconds. Returns Run, newest
+-- first: runs of at least `least` codes by at most `customers` customers. Locks nothing.
 WITH first_scans AS MATERIALIZED (
     SELECT s.brand_id, s.batch_id, s.user_id, s.scanned_at,
            substr(s.code, length(b.prefix) + 1)::bigint AS number, s.code

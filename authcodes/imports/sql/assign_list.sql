@@ -1,5 +1,6 @@
--- set: each import of a list that is committed. Gives the codes of its good rows their product, place and notes; an empty
--- cell leaves what is there. A code of another product is left out: the caller counts. Locks the codes.
+-- set: each import of a list that is committed. Assigns product, place and notes to the codes of its good rows; an
+-- empty cell leaves the code's value as it is. Skips codes of another product, which the caller counts. Locks the
+-- codes.
 UPDATE authcodes_authcode c
    SET product_id = %(product)s::bigint, inventory_location = coalesce(nullif(r.location, ''), c.inventory_location),
        notes = coalesce(nullif(r.notes, ''), c.notes)

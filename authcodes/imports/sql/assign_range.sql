@@ -1,5 +1,6 @@
--- set: each row of an import of ranges that is committed. Gives the codes of a range their product, place and points; an
--- empty cell leaves what is there. A code of another product is left out: the caller counts. Locks the codes.
+-- set: each row of an import of ranges that is committed. Assigns product, place and points to the codes of a range; an
+-- empty cell leaves the code's value as it is. Skips codes of another product, which the caller counts. Locks the
+-- codes.
 UPDATE authcodes_authcode
    SET product_id = %(product)s::bigint, location = coalesce(nullif(%(location)s::text, ''), location),
        points_per_scan = coalesce(%(points)s::int, points_per_scan)

@@ -1,6 +1,5 @@
--- set: each import of ranges that is committed or undone. Part of the statements on its codes: those that its good rows
--- name, `id`, and what the row wants of each. OFFSET 0 keeps PostgreSQL from joining ranges in any other way than one
--- search of the index each.
+-- set: each import of ranges that is committed or undone. Part of the statements on its codes: the `id` of each code in
+-- its good rows, and what the row sets on it. OFFSET 0 makes PostgreSQL join each range by one index search of its own.
 SELECT c.id, r.product_id, r.location, r.notes, r.points_per_scan
   FROM authcodes_importrow r
   JOIN authcodes_authcode a ON a.code = r.code AND a.brand_id = %(brand)s::bigint

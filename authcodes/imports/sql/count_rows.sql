@@ -1,5 +1,5 @@
--- set: each import that is checked, and again when its commit is rejected. Writes on it what its rows come to, if its
--- status is still `status`: it is checked from then on. Locks the import.
+-- set: each import that is checked, and again when its commit is rejected. Stores the counts of its rows on the import
+-- and sets its status to checked, if the status is still `status`. Locks the import.
 UPDATE authcodes_import i
    SET rows = c.rows, bad_rows = c.bad, repaired_rows = c.repaired, codes = c.codes, status = 'checked'
   FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE error <> '') AS bad,

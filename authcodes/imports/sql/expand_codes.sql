@@ -1,6 +1,6 @@
--- set: each import. Replaces a number such as 1.23E+11, which stands for every number that rounds to it, by the one code of
--- the brand that it may stand for. Where the brand has a prefix such as 12E, so that codes may themselves look like such
--- numbers, it replaces none. `{code}`: the column of the row. Locks the rows that it changes.
+-- set: each import. Replaces a number such as 1.23E+11, which many numbers round to, by the brand's code if only one
+-- fits. Replaces nothing where the brand has a prefix such as 12E, because its codes may themselves look like such
+-- numbers. `{code}`: the column of the row. Locks the rows that it changes.
 WITH numbers AS (
     SELECT r.id, replace(r.{code}, ',', '.')::numeric AS number,
            0.5 * ('1e' || (substring(r.{code} from '[0-9]+$')::int

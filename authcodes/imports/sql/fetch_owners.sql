@@ -1,5 +1,5 @@
--- set: each page of an import's bad rows. Returns Owner: for each of the `rows` the first of its codes that belongs to
--- another product, found in the index of the batch's codes. Locks nothing.
+-- set: each page of an import's bad rows. Returns Owner: for each of the `rows` its first code that belongs to another
+-- product, found in the index of the batch's codes. Locks nothing.
 SELECT r.id AS row_id, t.code, p.sku
   FROM authcodes_importrow r
   JOIN authcodes_authcode a ON a.code = r.code AND a.brand_id = %(brand)s::bigint

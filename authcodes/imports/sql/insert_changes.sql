@@ -1,5 +1,5 @@
--- set: each import that is committed. Notes what its codes hold before it, to undo it; what nothing was set on needs no
--- note. `{targets}`: the codes. Locks the codes that it notes.
+-- set: each import that is committed. Stores the values of its codes before the import, so that it can be undone. Codes
+-- without any values need no row. `{targets}`: the codes. Locks the codes that it stores.
 INSERT INTO authcodes_importchange
        (upload_id, auth_code_id, product_id, inventory_location, location, notes, points_per_scan)
 SELECT %(upload)s::bigint, c.id, c.product_id, c.inventory_location, c.location, c.notes, c.points_per_scan

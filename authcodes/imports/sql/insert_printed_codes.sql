@@ -1,5 +1,5 @@
--- set: each import of codes printed elsewhere that is committed. Writes the codes of its good rows, in the order of their
--- codes, in which every such import takes them. Locks nothing; waits for others who write the same codes.
+-- set: each import of codes printed elsewhere that is committed. Inserts the codes of its good rows, sorted by code:
+-- every such import uses this order. Locks nothing, but waits for transactions that insert the same codes.
 INSERT INTO authcodes_authcode
        (code, payload, brand_id, batch_id, product_id, scan_count, first_scan_location, inventory_location, location,
         notes, created_at)

@@ -1,5 +1,5 @@
--- set: each import of ranges. Marks the rows whose range ends in another batch than it starts in, or before its start.
--- Codes of one batch have one length, so their order is that of their numbers. Locks the rows that it changes.
+-- set: each import of ranges. Marks the rows whose range ends before its start, or in another batch. Codes of one batch
+-- have the same length, so they sort like their numbers. Locks the rows that it changes.
 UPDATE authcodes_importrow r
    SET error = CASE WHEN b.printed_elsewhere THEN %(no_ranges)s::text
                     WHEN length(r.code) <> length(r.code_end) THEN %(other_length)s::text

@@ -1,5 +1,5 @@
--- set: each import of ranges. Marks the rows whose range overlaps with one that starts earlier; the message names that
--- one's line. Locks the rows that it changes.
+-- set: each import of ranges. Marks the rows whose range overlaps one that starts earlier; the message names the line
+-- of that range. Locks the rows that it changes.
 UPDATE authcodes_importrow r
    SET error = %(range_overlaps)s::text, error_values = jsonb_build_object('line', t.before[2]::int),
        error_column = 'auth_code_start'

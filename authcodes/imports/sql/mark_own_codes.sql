@@ -1,6 +1,6 @@
--- set: each import of codes printed elsewhere, when it is checked and again when it is committed. Marks the rows whose code
--- or payload the brand has already, or is about to generate, and whose payload says another of its codes. Locks the rows
--- that it changes.
+-- set: each import of codes printed elsewhere, when it is checked and again when it is committed. Marks the rows whose
+-- code or payload the brand already has or is about to generate, and those whose payload contains another of its codes.
+-- Locks the rows that it changes.
 UPDATE authcodes_importrow r SET error = %(own_code)s::text, error_column = 'auth_code'
  WHERE r.upload_id = %(upload)s::bigint AND r.error = ''
    AND (EXISTS (SELECT 1 FROM authcodes_authcode c

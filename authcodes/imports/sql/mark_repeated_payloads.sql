@@ -1,5 +1,5 @@
--- set: each import of codes printed elsewhere. Marks the rows whose payload is on an earlier line of the file already, or
--- says the code of another line; the message names that line. Locks the rows that it changes.
+-- set: each import of codes printed elsewhere. Marks the rows whose payload is already on an earlier line of the file,
+-- or contains the code of another line; the message names that line. Locks the rows that it changes.
 UPDATE authcodes_importrow r
    SET error = %(payload_twice)s::text, error_values = jsonb_build_object('line', t.first), error_column = 'payload'
   FROM (SELECT p.id, least(min(p.line) OVER (PARTITION BY p.payload), o.line) AS first, p.line, o.line AS other

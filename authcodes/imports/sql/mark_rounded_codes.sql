@@ -1,5 +1,5 @@
--- set: each import. Marks numbers that a spreadsheet may have rounded: it keeps 15 digits and writes zeros for the others,
--- in all of a column or in none of it. `{code}`: the column of the row. Locks the rows that it changes.
+-- set: each import. Marks numbers that a spreadsheet may have rounded: it keeps 15 digits and writes zeros for the
+-- others, in every row of a column or in none. `{code}`: the column of the row. Locks the rows that it changes.
 UPDATE authcodes_importrow r SET error = %(rounded)s::text, error_column = %(column)s::text
  WHERE r.upload_id = %(upload)s::bigint AND r.error = '' AND r.{code} ~ '^[1-9][0-9]{14}0+$'
    AND (SELECT count(*) FROM (

@@ -1,6 +1,6 @@
--- set: each import of ranges, when it is checked and again when its commit is rejected. Counts the codes of each range, and
--- marks the rows some of whose codes have another product. OFFSET 0 makes PostgreSQL look up each range by itself in the
--- index, however many it expects. Locks the rows that it changes.
+-- set: each import of ranges, when it is checked and again when its commit is rejected. Counts the codes of each range,
+-- and marks the rows with codes of another product. OFFSET 0 makes PostgreSQL look up each range separately in the
+-- index, whatever its row estimate. Locks the rows that it changes.
 UPDATE authcodes_importrow r
    SET codes = t.codes, error = CASE WHEN t.taken THEN %(taken)s::text ELSE '' END,
        error_column = CASE WHEN t.taken THEN 'auth_code_start' ELSE '' END

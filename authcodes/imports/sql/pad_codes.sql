@@ -1,5 +1,5 @@
--- set: each import. Gives codes back the leading zeros that a spreadsheet dropped, where one code of the brand fits; marks
--- the row as ambiguous where several do. A column loses its zeros in every row or in none: where the file has codes with
+-- set: each import. Restores leading zeros that a spreadsheet dropped, where exactly one code of the brand fits; marks
+-- the row as ambiguous where several do. A column loses its zeros in every row or in none: if the file has codes with
 -- leading zeros, a code that exists as written stays. `{code}`: the column of the row. Locks the rows that it changes.
 WITH lengths AS (
     SELECT DISTINCT length(first_code) AS length FROM authcodes_batchrange

@@ -1,6 +1,6 @@
--- set: each import that is undone. Gives codes back what insert_changes.sql noted: only codes that still hold what the
--- import gave them, and only what it gave. `{targets}`: the codes; `{place}`: the column that the import writes places to.
--- Locks the codes.
+-- set: each import that is undone. Restores on codes what insert_changes.sql stored: only on codes that still have the
+-- import's values, and only these values. `{targets}`: the codes; `{place}`: the column to which the import writes
+-- places. Locks the codes.
 UPDATE authcodes_authcode c
    SET product_id = o.product_id,
        {place} = CASE WHEN t.location = '' THEN c.{place} ELSE coalesce(o.{place}, '') END,

@@ -1,4 +1,4 @@
--- set: filters and suggestions of places. Returns the places of the newest scans of each brand, at most `most`, of the days
+-- set: filters and suggestions of places. Returns at most `most` places of each brand's newest scans, from the days
 -- that no rollup has yet. Locks nothing.
 SELECT DISTINCT s.location AS name FROM unnest(%(brands)s::bigint[]) AS brand (id), LATERAL (
     SELECT location FROM authcodes_scan

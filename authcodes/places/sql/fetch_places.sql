@@ -1,6 +1,6 @@
--- set: filters and suggestions of places. Returns the different values of an indexed column, at most `most` of each brand,
--- one step along its index for each (PostgreSQL has no skip scan). Compared by `>` alone: LIKE would find no index under
--- row-level security. `{table}` and `{place}`: where the names are. Locks nothing.
+-- set: filters and suggestions of places. Returns the distinct values of an indexed column, at most `most` per brand,
+-- with one index step for each (PostgreSQL has no skip scan). Compares with `>` only: under row-level security LIKE
+-- would not use the index. `{table}` and `{place}`: where the names are. Locks nothing.
 SELECT found.name FROM unnest(%(brands)s::bigint[]) AS brand (id), LATERAL (
     WITH RECURSIVE step AS (
         (SELECT r.{place} AS name FROM {table} r

@@ -1,4 +1,4 @@
--- check: returns Contradiction, none while all is well. Locks nothing. The scans of each hour against the scans.
+-- check: the rollup of scans by hour against the scans. Returns a Contradiction for each difference. Locks nothing.
 WITH wanted AS (
     SELECT m.brand_id, (s.scanned_at AT TIME ZONE m.time_zone)::date AS day,
            extract(hour FROM s.scanned_at AT TIME ZONE m.time_zone)::int AS hour, count(*) AS scans

@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. How many customers scanned, and on several days,
--- against the scans. A brand whose days have closed since is just being counted again.
+-- check: how many customers scanned, and how many on several days, against the scans. Leaves out a brand whose days
+-- have closed since: it is being counted again. Returns a Contradiction for each difference. Locks nothing.
 WITH closed AS (
 {closed_scans}
 ), customer AS (

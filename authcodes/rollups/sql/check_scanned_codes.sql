@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. Batches that have not as many scanned codes as first
--- scans.
+-- check: each batch's number of scanned codes against its number of first scans. Returns a Contradiction for each
+-- difference. Locks nothing.
 SELECT 'batch ' || b.id AS subject, COALESCE(c.scanned, 0)::text AS expected, COALESCE(s.scanned, 0)::text AS actual
   FROM authcodes_batchrange b
   LEFT JOIN (SELECT batch_id, count(*) AS scanned FROM authcodes_authcode WHERE scan_count > 0

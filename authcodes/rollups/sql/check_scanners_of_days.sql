@@ -1,4 +1,4 @@
--- check: returns Contradiction, none while all is well. Locks nothing. The unique scanners of a day against its scans.
+-- check: the unique scanners of each day against its scans. Returns a Contradiction for each difference. Locks nothing.
 WITH closed AS (
 {closed_scans}
 ), wanted AS (

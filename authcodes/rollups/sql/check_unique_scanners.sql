@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. The unique scanners of all closed days against their
--- scans.
+-- check: the unique scanners of all closed days against their scans. Returns a Contradiction for each difference. Locks
+-- nothing.
 WITH closed AS (
 {closed_scans}
 ), wanted AS (

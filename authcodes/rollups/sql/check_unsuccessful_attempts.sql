@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. The attempts on codes that nobody has scanned,
--- against the scans.
+-- check: the attempts on codes that nobody has scanned, against the scans. Returns a Contradiction for each difference.
+-- Locks nothing.
 WITH closed AS (
 {closed_scans}
 ), both_sides AS (

@@ -1,6 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. The rows of a table of counts that are not what its
--- scans say, and those that are missing. `{table}`: which rollup; `{keys}`: the columns beside brand and day that it is
--- grouped by.
+-- check: a rollup's counts against the scans. Returns a Contradiction for each row that differs and each that is
+-- missing. `{table}`: which rollup; `{keys}`: the columns besides brand and day by which it is grouped. Locks nothing.
 WITH closed AS (
 {closed_scans}
 ), wanted AS (

@@ -1,5 +1,5 @@
--- set: each time that a brand's days close. Counts the customers who scanned up to the last closed day, and those of them who
--- scanned on several days. Reads all days of the brand once a day. Locks the brand's watermark.
+-- set: each time that a brand's days close. Counts the customers who scanned up to the last closed day, and how many of
+-- them scanned on several days. Reads all days of the brand, once a day. Locks the brand's watermark.
 WITH customer AS (
     SELECT r.user_id, min(r.day) < max(r.day) AS returned
       FROM authcodes_uniquescannerrollup r

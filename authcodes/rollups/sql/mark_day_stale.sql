@@ -1,5 +1,5 @@
--- hot: each scan whose points are asked for later. Makes the day of the scan, which is rolled up already, wait for what
--- becomes of its points. Locks the day's row.
+-- hot: each scan whose points are requested later. Adds one to the unsettled scans of its day, which is rolled up
+-- already, until its points are decided. Locks the day's row.
 UPDATE authcodes_dayrollup d SET unsettled = d.unsettled + 1
   FROM authcodes_scan s JOIN brands_brand b ON b.id = s.brand_id
  WHERE s.scan_id = %(scan_id)s::uuid AND d.brand_id = s.brand_id

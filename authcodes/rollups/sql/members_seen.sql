@@ -1,5 +1,5 @@
--- set: a part of loyalty/members/listing/sql/refresh_listed_members.sql: who scanned codes of each brand since `since`, and
--- when last; along the index of each brand's scans.
+-- set: a part of loyalty/members/listing/sql/refresh_listed_members.sql: the users who scanned codes of each brand
+-- since `since`, with their last scan; uses the index of each brand's scans.
     SELECT scan.user_id, brand.id AS brand_id, max(scan.scanned_at) AS at
       FROM brands_brand AS brand
      CROSS JOIN LATERAL (

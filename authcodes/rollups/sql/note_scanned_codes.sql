@@ -1,5 +1,5 @@
--- set: each run that rolls days up. Of codes that were scanned after all: deletes the attempts that came before, and counts
--- whoever made them among those who scanned. Locks the rows that it changes.
+-- set: each run that rolls days up. For codes that have been scanned after all: deletes the earlier attempts, and
+-- counts the customers who made them among those who scanned. Locks the rows that it changes.
 WITH late AS (
     DELETE FROM authcodes_unscannedcodeattempt v
      WHERE v.brand_id = %(brand)s::bigint

@@ -1,6 +1,6 @@
--- set: the days of a brand that have closed since the last run, and those that are done again. Writes all rollups of the
--- scans of whole local days, from `first` to `last` in the brand's `zone`, whose old rows are deleted. One statement, so
--- that all tables tell of the same moment. Locks the rows of unique scanners that it changes.
+-- set: the days of a brand that have closed since the last run, and stale days. Writes all rollups of the scans of
+-- whole local days, from `first` to `last` in the brand's `zone`, whose old rows are deleted. It is one statement, so
+-- that all tables describe the same moment. Locks the rows of unique scanners that it changes.
 WITH cell AS (
     INSERT INTO authcodes_batchplacerollup
            (brand_id, day, batch_id, campaign_id, product_id, location,

@@ -1,6 +1,6 @@
--- hot: each accepted scan. Takes a slot of the code, records the scan and publishes its events. The limit stands in the
--- UPDATE itself: however many scan at once, a code gives no more slots than it has. Returns the code's count of scans with
--- this one, no row where the slot is gone. Locks the code.
+-- hot: each accepted scan. Takes a slot of the code, records the scan and publishes its events. The UPDATE itself
+-- checks the limit: a code never gives more slots than it has, however many scans run at once. Returns the code's count
+-- of scans with this one, no row if no slot is left. Locks the code.
 WITH slot AS (
     UPDATE authcodes_authcode c
        SET scan_count = c.scan_count + 1, first_scan_at = COALESCE(c.first_scan_at, %(at)s::timestamptz),

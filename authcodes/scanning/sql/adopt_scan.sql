@@ -1,5 +1,5 @@
--- hot: each guest's scan that a customer claims. Makes it theirs and publishes its event. However many claim it at once,
--- the condition lets one of them have it, and one event follows. Returns its scan_id, no row where it is claimed already.
+-- hot: each guest scan that a customer claims. Assigns it to the customer and publishes its event. Of concurrent claims
+-- the condition lets only one succeed, and one event follows. Returns its scan_id, no row if it is already claimed.
 -- Locks the scan.
 WITH adopted AS (
     UPDATE authcodes_scan

@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. Lines of the ledger that name a code, and for which
--- not exactly one scan says that its points were awarded.
+-- check: each ledger line that names a code: exactly one scan must say that its points were awarded. Returns a
+-- Contradiction for each other line. Locks nothing.
 SELECT 'line ' || t.loyalty_transaction_id AS subject, '1 awarded scan' AS expected, count(s.scan_id)::text AS actual
   FROM loyalty_transaction t
   JOIN user_points p ON p.user_point_id = t.user_point_id

@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. Codes that did not give back as many slots as scans
--- of theirs lapsed.
+-- check: each code's returned slots against its number of lapsed scans. Returns a Contradiction for each difference.
+-- Locks nothing.
 SELECT 'code ' || c.code AS subject, coalesce(s.scans, 0)::text AS expected, c.slots_returned::text AS actual
   FROM authcodes_authcode c
   LEFT JOIN (SELECT auth_code_id, count(*) AS scans FROM authcodes_scan

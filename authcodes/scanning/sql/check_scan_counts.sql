@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. Codes whose count of scans is not their number of
--- accepted scans.
+-- check: each code's count of scans against its number of accepted scans. Returns a Contradiction for each difference.
+-- Locks nothing.
 SELECT 'code ' || c.code AS subject, coalesce(s.scans, 0)::text AS expected, c.scan_count::text AS actual
   FROM authcodes_authcode c
   LEFT JOIN (SELECT auth_code_id, count(*) AS scans FROM authcodes_scan WHERE outcome = 'success'

@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. Scans whose points are not those of their line in
--- the ledger, or that have no line.
+-- check: each scan's points against its ledger line. Returns a Contradiction for each difference and each missing line.
+-- Locks nothing.
 SELECT 'scan ' || s.scan_id AS subject, s.points_awarded::text AS expected,
        coalesce(t.points_earned::text, 'no line') AS actual
   FROM authcodes_scan s

@@ -1,8 +1,9 @@
--- hot: each scan and each accrual of a scan. Part of fetch_code.sql and fetch_codes.sql: everything that one scan must know
--- of a code and its customer, one look-up in an index for each table. Returns CodeSnapshot, no row where there is no such
--- code. Locks nothing. `{code}`, `{at}`, `{scan_id}` and `{user_id}` are the scan's; `{stands}` is whether the user's token
--- still holds, `{language}` what the customer reads, `{listened}` what types the brand's webhooks listen to, `{member_state}` what earning rules must know of the customer, `{reservation}` the scan that holds a used-up code
--- for somebody.
+-- hot: each scan and each accrual of a scan. Part of fetch_code.sql and fetch_codes.sql: everything that a scan needs
+-- about a code and its customer, with one index look-up per table. Returns CodeSnapshot, no row if the code does not
+-- exist. Locks nothing. `{code}`, `{at}`, `{scan_id}` and `{user_id}` are the scan's; `{stands}` is whether the user's
+-- token is still valid, `{language}` the customer's language, `{listened}` the types to which the brand's webhooks
+-- subscribe, `{member_state}` what earning rules need about the customer, `{reservation}` the scan that reserves a
+-- used-up code for a user.
 SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS NOT NULL AS deactivated, c.scan_count,
        c.scan_count - c.slots_returned AS slots_used, h.scan_id AS reservation_id, h.scanned_at AS reserved_at,
        h.user_id AS reserved_for, c.first_scan_at, c.first_scan_location,
@@ -13,7 +14,7 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
        r.recall_id, r.contact AS recall_contact, r.message AS recall_message, r.translations::text AS recall_texts,
        m.user_point_id AS account, COALESCE(m.status, '') AS member_status,
        l.scan_reward_type AS reward_type, l.scan_reward_value AS reward_value,
-       -- Codes sort by bytes, reasons do not: without the COLLATE this would read all of an account's lines.
+       -- Codes sort by bytes, reasons do not: without the COLLATE this would read all of an account's entries.
        (SELECT true FROM loyalty_transaction t
          WHERE t.user_point_id = m.user_point_id AND t.reason_id = c.code COLLATE "default"
          LIMIT 1) IS NOT NULL
@@ -30,13 +31,13 @@ SELECT c.id, c.code, c.brand_id, c.batch_id, c.product_id, c.deactivated_at IS N
   JOIN authcodes_batchrange b ON b.id = c.batch_id
   JOIN brands_brand n ON n.id = c.brand_id
   LEFT JOIN authcodes_product p ON p.id = c.product_id
-  -- Of most batches this is null, and nothing is looked up.
+  -- This is null for most batches, and nothing is looked up.
   LEFT JOIN authcodes_recall r ON r.id = b.recall_id
        AND (b.recalled_to = '' OR c.code BETWEEN b.recalled_from AND b.recalled_to)
   LEFT JOIN campaigns_campaign g ON g.campaign_id = b.campaign_id
   LEFT JOIN brands_user u ON u.id = {user_id} AND u.is_active AND {stands}
   LEFT JOIN user_points m ON m.brand_id = c.brand_id AND m.user_id = {user_id}
-  -- The customer's current level, else the brand's lowest: null at a brand without levels.
+  -- The customer's current level, else the brand's lowest; null at a brand without levels.
   LEFT JOIN LATERAL (
        SELECT v.scan_reward_type, v.scan_reward_value FROM loyalty_brandlevel v
         WHERE v.brand_id = c.brand_id ORDER BY v.name = m.current_level DESC NULLS LAST, v.threshold LIMIT 1

@@ -1,6 +1,6 @@
--- set: the erasure of a person. Gives the pseudonym `to` their scans at a brand, or, where nothing is left of the person
--- themselves, all of them: codes of nobody, and of other brands, that they tried as this one's customer. Of the place the
--- city stays. Locks the scans.
+-- set: the erasure of a customer. Assigns their scans at a brand to the pseudonym `to`. If nothing is left of the user
+-- themselves, it takes all their scans: also those of unknown codes and of other brands' codes, made as this brand's
+-- customer. Keeps only the city of the place. Locks the scans.
 UPDATE authcodes_scan
    SET user_id = %(to)s::bigint, latitude = NULL, longitude = NULL, device = '', app_version = ''
  WHERE user_id = %(user_id)s::bigint

@@ -1,3 +1,3 @@
--- hot: each scan of something that holds no code of ours. Returns the code that was printed elsewhere as exactly this text.
+-- hot: each scan whose content holds no code of ours. Returns the code that was printed elsewhere as exactly this text.
 -- Locks nothing.
 SELECT code FROM authcodes_authcode WHERE payload = %(payload)s::text COLLATE "C"

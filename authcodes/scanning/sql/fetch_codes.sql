@@ -1,7 +1,7 @@
--- hot: each accrual of scans. The same for up to 100 scans. `lookups` is a JSON array of one row for each: its number, code,
--- customer, moment and id. PostgreSQL, whose counts of rows are always a little old, is left no choice between looking each
--- up in the indexes and reading whole tables: that is what the LIMITs here and in code_snapshot.sql are for. Returns
--- CodeSnapshot with the number of the row as `item`, no row where there is no such code. Locks nothing.
+-- hot: each accrual of scans. As fetch_code.sql, for up to 100 scans. `lookups` is a JSON array of one row per scan:
+-- its number, code, customer, moment and id. PostgreSQL's row counts are always slightly outdated; the LIMITs here and
+-- in code_snapshot.sql keep it from reading whole tables instead of looking each row up in the indexes. Returns
+-- CodeSnapshot with the number of the row as `item`, no row if the code does not exist. Locks nothing.
 WITH lookups AS (
     SELECT * FROM jsonb_to_recordset(%(lookups)s::jsonb)
            AS a (item int, code text, user_id bigint, at timestamptz, scan_id uuid)

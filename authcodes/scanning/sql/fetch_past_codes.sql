@@ -1,5 +1,5 @@
--- set: each page of a replay. What codes that were scanned are worth to earning rules, as they are now: with their products
--- and batches, but nothing of a scan. Returns PastCode, no row where the brand has no such code. Locks nothing.
+-- set: each page of a replay. What scanned codes give earning rules now: with their products and batches, but nothing
+-- of a scan. Returns PastCode, no row where the brand has no such code. Locks nothing.
 SELECT c.code, c.batch_id, c.product_id, b.campaign_id,
        COALESCE(c.points_per_scan, b.points_per_scan, p.redeem_point_value) AS redeem_point_value,
        p.sku, p.category, p.tags, p.retail_price

@@ -1,5 +1,5 @@
--- hot: each scan that takes no slot, at brands whose webhooks listen to scans. Records it and publishes its events. Returns
--- its scan_id. Locks nothing.
+-- hot: each scan that takes no slot, at brands whose webhooks subscribe to scans. Records it and publishes its events.
+-- Returns its scan_id. Locks nothing.
 WITH recorded AS (
 {insert_scan}
 ), published AS (

@@ -1,5 +1,5 @@
--- hot: each scan. Part of the statements that record one: as many scans as `{origin}` has rows, which is one or none.
--- `{scan_count}`: how many scans of the code were accepted, with this one.
+-- hot: each scan. Part of the statements that record a scan: inserts one per row of `{origin}`, which has one row or
+-- none. `{scan_count}`: how many scans of the code were accepted, with this one.
 INSERT INTO authcodes_scan
        (scan_id, brand_id, auth_code_id, code, user_id, batch_id, product_id, campaign_id, outcome, reason,
         points_status, unconfirmed, points_promised, points_awarded, scan_count, latitude, longitude, location,

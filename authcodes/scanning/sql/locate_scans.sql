@@ -1,5 +1,5 @@
--- set: each run that names the places of older scans. Writes the `labels` of the scans `scan_ids`, which must be locked, on
--- the code too where it is its first scan. Locks the codes.
+-- set: each run that names the places of older scans. Writes the `labels` of the scans `scan_ids`, which must be
+-- locked; also on the code if the scan is its first. Locks the codes.
 WITH located AS (
     UPDATE authcodes_scan s SET location = f.label, located_at = now()
       FROM unnest(%(scan_ids)s::uuid[], %(labels)s::text[]) AS f (scan_id, label)

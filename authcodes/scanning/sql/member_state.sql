@@ -1,6 +1,6 @@
--- hot: each scan by a customer of a brand with earning rules. Part of code_snapshot.sql, with `m` for the customer's account
--- and `c` for the code: what the rules must know of a member that most of them ask for. A JSON array of the name of the
--- current level, the brand's levels and what rules with limits have given the member. Locks nothing.
+-- hot: each scan by a customer of a brand with earning rules. Part of code_snapshot.sql, with `m` for the customer's
+-- account and `c` for the code: what most rules need about a member. A JSON array of the name of the current level, the
+-- brand's levels and what rules with limits have given the member. Locks nothing.
 CASE WHEN e.version IS NOT NULL THEN json_build_array(
     coalesce(m.current_level, ''),
     (SELECT json_agg(json_build_array(v.name, v.threshold::text, v.scan_reward_type, v.scan_reward_value::text)

@@ -1,5 +1,5 @@
--- hot: each scan whose place is told soon after it. Notes the place, on the code too where it is its first scan. Once: a
--- place that is known is not corrected. Locks the scan and the code.
+-- hot: each scan whose place is reported soon after it. Stores the place, also on the code if the scan is its first. A
+-- known place is never changed. Locks the scan and the code.
 WITH placed AS (
     UPDATE authcodes_scan
        SET latitude = %(latitude)s::float, longitude = %(longitude)s::float, location = %(location)s::text,

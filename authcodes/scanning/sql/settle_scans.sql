@@ -1,5 +1,5 @@
--- hot: each accrual of a scan. Part of write_accruals.sql: what became of the points of the scans whose accruals it writes.
--- `beside` is a JSON array with a row for each item.
+-- hot: each accrual of a scan. Part of write_accruals.sql: stores the outcome of the points of the scans whose accruals
+-- it writes. `beside` is a JSON array with a row for each item.
 UPDATE authcodes_scan s SET points_status = b.points_status, points_awarded = b.points_awarded
   FROM locked
   JOIN jsonb_to_recordset(%(beside)s::jsonb)

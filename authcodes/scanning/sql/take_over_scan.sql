@@ -1,6 +1,6 @@
--- hot: each scan of a code that is used up by the scan of a guest or an unconfirmed customer. As accept_scan.sql, but that
--- scan, `reservation_id`, gives its slot to this one and lapses. It is locked as long as nobody has claimed it: it is
--- either claimed or taken over. Returns the code's count of scans with this one, no row where the slot is gone. Locks the
+-- hot: each scan of a code that is used up by the scan of a guest or an unconfirmed customer. As accept_scan.sql, but
+-- the scan `reservation_id` gives its slot to this one and lapses. It is locked while nobody has claimed it, so it is
+-- either claimed or taken over. Returns the code's count of scans with this one, no row if no slot is left. Locks the
 -- other scan, then the code.
 WITH slot AS (
     UPDATE authcodes_authcode c

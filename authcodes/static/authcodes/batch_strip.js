@@ -1,5 +1,5 @@
-// The strip of a batch's page: whoever drags over it chooses codes, which the fields name; what is typed there is drawn.
-// In a field the arrows go from code to code, and Page Up and Page Down by a hundredth of what is shown.
+// The strip of a batch's page: dragging over it selects codes and fills the fields; codes typed there are drawn.
+// In a field the arrow keys step by one code, Page Up and Page Down by a hundredth of the visible codes.
 import { LOCALE } from "../portal/locale.js";
 
 const number = (code, strip) => {
@@ -17,7 +17,7 @@ const prepared = (strip) => {
   const low = BigInt(strip.dataset.low);
   const size = BigInt(strip.dataset.size);
   const width = picture.viewBox.baseVal.width;
-  const STEPS = 1_000_000n; // as finely as a mouse can point
+  const STEPS = 1_000_000n; // the resolution of a mouse
 
   const code = (at) => strip.dataset.prefix + String(at).padStart(Number(strip.dataset.digits), "0");
   const bounded = (at) => (at < low ? low : at > low + size - 1n ? low + size - 1n : at);
@@ -67,7 +67,7 @@ const prepared = (strip) => {
       draw();
     });
   }
-  // With Enter the page looks closer; a button does what it says.
+  // Enter zooms in; a button does what it says.
   draw();
 };
 
@@ -78,5 +78,5 @@ const prepareStrips = () => {
   }
 };
 prepareStrips();
-// The codes may come while somebody looks: portal/live.js puts the strip there then.
+// The codes may arrive while the page is open: portal/live.js then inserts the strip.
 new MutationObserver(prepareStrips).observe(document.getElementById("content") || document.body, { childList: true, subtree: true });

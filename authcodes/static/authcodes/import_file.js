@@ -1,5 +1,5 @@
-// Says as soon as a file is chosen what its header makes of it. A file that nothing is missing for is sent at once: nothing
-// changes before somebody commits its preview. A list waits until it has its product, and a new batch until it has a name.
+// When a file is chosen, shows what kind of import its header makes it. A complete file is sent at once: nothing changes
+// until the user commits its preview. A list waits until it has its product, and a new batch until it has a name.
 addEventListener("DOMContentLoaded", () => {
   for (const form of document.querySelectorAll("[data-corrected]")) {
     form.addEventListener("change", ({ target }) => {

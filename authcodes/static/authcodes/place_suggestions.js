@@ -1,4 +1,4 @@
-// Offers places while somebody types a part of one, in each input that has `data-suggestions`: the address to ask.
+// Suggests places while the user types, in each input with `data-suggestions`: the address of the suggestions.
 import { debounce, latestOnly } from "../portal/requests.js";
 
 const PAUSE = 200;
@@ -13,7 +13,7 @@ const listOf = (input) => {
   return list;
 };
 
-// Without an answer the place can be typed in full.
+// Without an answer the user can type the place in full.
 const offer = latestOnly(async (signal, input) => {
   const address = new URL(input.dataset.suggestions, window.location.href);
   address.searchParams.set("q", input.value);

@@ -1,4 +1,4 @@
-// The sheet of the print studio, whose first free label is chosen by a click or by keys.
+// The sheet of the print studio: its first free label is chosen by a click or with the keyboard.
 export const sheetOf = (form, changed) => {
   const sheet = form.querySelector("[data-sheet]");
   const slots = () => sheet.querySelector("[data-slots]");

@@ -1,19 +1,19 @@
-// The print studio: parts of the label that are dragged or moved by arrow keys, the first free label by a click, and all
-// that follows from a change asked for and shown fragment by fragment. Without this file the same values are fields.
+// The print studio: moves parts of the label by dragging or with arrow keys, chooses the first free label by a click, and
+// after each change loads the affected fragments of the page. Without this file the same values are plain fields.
 import { button } from "../portal/elements.js";
 import { addressWith, debounce, getHtml, latestOnly } from "../portal/requests.js";
 import { sheetOf } from "./print_sheet.js";
 
 const PAUSE = 300;
-const STEP = 0.5; // millimetres that an arrow key moves
+const STEP = 0.5; // millimetres per press of an arrow key
 const LENGTHS = ["left", "top", "width", "height"];
 const BY_HAND = "own";
-const NOT_PREVIEWED = ["page_token", "again", "previewed", "draft"]; // fields that change nothing of the preview
+const NOT_PREVIEWED = ["page_token", "again", "previewed", "draft"]; // fields that do not change the preview
 
 const form = document.getElementById("print_form");
 const layouts = JSON.parse(document.getElementById("studio-layouts").textContent);
 const limits = JSON.parse(document.getElementById("studio-limits").textContent);
-const slack = limits.slack + 0.001; // lengths that were rounded, here once more
+const slack = limits.slack + 0.001; // lengths were rounded on the server, and are rounded again here
 const texts = form.dataset;
 const field = (name) => form.elements.namedItem(name);
 const formatted = (text, values = {}) =>
@@ -25,7 +25,7 @@ const boxOf = (part) => form.querySelector(`[data-part="${part}"]`);
 const rounded = (length) => Math.round(length * 100) / 100;
 let chosen = "";
 
-// --- Lengths of a part, in its fields and on the picture
+// --- Lengths of a part, in its fields and in the picture
 
 const lengthsOf = (part) => Object.fromEntries(
   LENGTHS.map((length) => [length, Number(field(`${part}_${part === "qr" && length === "height" ? "width" : length}`)?.value)]),
@@ -60,7 +60,7 @@ const choose = (part) => {
   placeHandle();
 };
 
-// A part that somebody moves or shows is placed by hand from now on, and so are the others, where they are.
+// Once a part is moved or shown, it and all others are placed by hand, at their current positions.
 const switchToByHand = () => {
   if (field("layout").value === BY_HAND) return;
   field("layout").value = BY_HAND;
@@ -79,7 +79,7 @@ const shift = (part, changes) => {
   schedulePreview();
 };
 
-// --- What is wrong with a part, said at once; the server says it again
+// --- Errors of a part, shown at once; the server checks them again
 
 const showError = (name, text) => {
   const place_ = form.querySelector(`[data-errors-of="${name}"]`);
@@ -122,7 +122,7 @@ const check = () => {
   }
 };
 
-// What the server said stands at the part already.
+// The server's message is already shown at the part.
 const markWrong = () => {
   for (const box of form.querySelectorAll("[data-part]")) {
     const message = form.querySelector(`[data-errors-of="${box.dataset.part}"]`);
@@ -145,7 +145,7 @@ form.addEventListener("pointerdown", (event) => {
   if (!part && !isHandle) return;
   event.preventDefault();
   schedulePreview.stop();
-  loadPreview.stop(); // an answer would take away what the pointer holds
+  loadPreview.stop(); // an answer would replace the part that is being dragged
   if (part) choose(part);
   form.querySelector(`.studio-move[data-move="${chosen}"]`)?.focus({ preventScroll: true });
   drag = { part: chosen, isHandle, x: event.clientX, y: event.clientY, begin: lengthsOf(chosen), scale: scale() };
@@ -206,14 +206,14 @@ for (const part of form.querySelectorAll("span[data-move]")) {
   part.replaceWith(handle);
 }
 
-// Return in a field shows what it changes, and prints nothing.
+// Enter in a field updates the preview, and prints nothing.
 form.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
   event.preventDefault();
   loadPreview();
 });
 
-// --- What follows from a change
+// --- Effects of a change
 
 const show = (html) => {
   const answer = document.createElement("template");
@@ -233,7 +233,7 @@ const show = (html) => {
   describeSheet();
 };
 
-// The boxes of the automatic or the saved layout, for whoever moves them next.
+// The boxes of the automatic or the saved layout, as the starting point of the next move.
 const fillFromLayout = (answer) => {
   for (const { dataset } of answer.querySelectorAll("[data-boxed]")) {
     const part = dataset.boxed;

@@ -1,5 +1,5 @@
-// A new recall. Step 1 shows the fields that its choice uses; step 2 previews the message while it is typed. What was shown
-// last is what the number confirms: the page sends its fingerprint along.
+// A new recall. Step 1 shows the fields that the chosen scope uses; step 2 previews the message while it is typed. The
+// typed number confirms the last preview: the page sends the preview's fingerprint along.
 import { debounce, latestOnly } from "../portal/requests.js";
 
 const PAUSE = 400;
@@ -44,7 +44,7 @@ if (form) {
 
   form.addEventListener("input", (event) => {
     if (!/^(recall_id|contact|message(_[a-z]+)?)$/.test(event.target.name)) return;
-    previewed.value = ""; // until what is typed has been shown
+    previewed.value = ""; // until the current text has been previewed
     refreshSoon();
   });
 }

@@ -1,6 +1,6 @@
 -- hot: each call of the customer API from another website's page. Returns the web origins of the brands that a call
--- names: by the usable app key with this hash, by the id that a token or the answer names (both `by_host` false), and
--- by the hostname called, with its port first. Locks nothing.
+-- names: by the usable app key with this hash, by the brand id of a token or an answer (both `by_host` false), and by
+-- the hostname called, with its port first. Locks nothing.
 WITH named (brand_id, by_host, with_port) AS (
     SELECT brand_id, false, false
       FROM brands_apikey

@@ -1,5 +1,5 @@
--- set: each import of members. Somebody for each of the addresses that nobody has: without password, names or brand. Waits
--- for others who add the same addresses. Returns nothing.
+-- set: each import of members. Inserts a user for each address that has none: without password, names or brand. Waits
+-- for transactions that add the same addresses. Returns nothing.
 INSERT INTO brands_user
        (password, is_superuser, is_staff, is_active, email, first_name, last_name, date_joined)
 SELECT '!' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), false, false, true, a.email, '', '',

@@ -1,4 +1,4 @@
--- hot: a request with a key, once a minute, by whichever comes first. The others skip the locked row instead of queueing
+-- hot: a request with a key, once a minute, by the first that comes. The others skip the locked row instead of queueing
 -- for it. Locks the key's row.
 UPDATE brands_apikey SET last_used_at = %(at)s::timestamptz
  WHERE id = (

@@ -1,6 +1,7 @@
--- hot: each request with an access token. Part of the statements that read a user anyway, as a condition: whether what a
--- token says of `u`, a row of brands_user, still holds. `epoch` is null where nobody sent a token, and -1 where another
--- issuer speaks: for customers of the brand `token_brand`, never for staff. `session` is null where the token names none.
+-- hot: each request with an access token. Part of the statements that read a user anyway, as a condition: whether the
+-- token's claims about `u`, a row of brands_user, are still valid. `epoch` is null if the request has no token, and -1
+-- if another issuer signed it: accepted for customers of the brand `token_brand`, never for staff. `session` is null if
+-- the token names none.
 (
     {epoch}::int IS NULL
     OR u.session_epoch = {epoch}::int AND ({session}::uuid IS NULL OR EXISTS (

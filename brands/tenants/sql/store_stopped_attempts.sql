@@ -1,6 +1,6 @@
--- set: the task that stores the counts of stopped attempts, again and again while an hour lasts. Each count is a brand, a
--- kind, an hour and a number, which stand at the same place of `brands`, `kinds`, `hours` and `numbers`. What a Redis that
--- was emptied meanwhile has counted takes nothing back. Changes the rows that are new or have grown, and locks them.
+-- set: the task that stores the counts of stopped attempts, repeatedly during an hour. `brands`, `kinds`, `hours` and
+-- `numbers` are parallel arrays, one element per count. A lower count, from a Redis that was emptied in the meantime,
+-- changes nothing. Changes the rows that are new or have grown, and locks them.
 INSERT INTO brands_stoppedattempts AS stored (brand_id, kind, hour, number)
 SELECT b.id, counted.kind, counted.hour, counted.number
   FROM unnest(%(brands)s::bigint[], %(kinds)s::text[], %(hours)s::timestamptz[], %(numbers)s::bigint[])

@@ -1,6 +1,6 @@
--- hot: each use of what a quota limits. For each of `resources` the limit of one brand (0: none): the brand's own, or that
--- at the same place of `defaults`. Where there is one, the brand's turn is taken too: one use at a time is decided, for two
--- at once would pass each other. Returns Limit. Locks the brand's turn until the end of the transaction.
+-- hot: each use of what a quota limits. For each of `resources` one brand's limit (0: none): the brand's own, or the
+-- value at the same index of `defaults`. If there is a limit, it also takes the brand's turn: uses are decided one at a
+-- time, because two at once could both pass. Returns Limit. Locks the brand's turn until the end of the transaction.
 WITH limits AS MATERIALIZED (
     SELECT r.resource, coalesce(own.limit, r.otherwise) AS most
       FROM unnest(%(resources)s::text[], %(defaults)s::bigint[]) r (resource, otherwise)

@@ -1,5 +1,5 @@
--- hot: each accrual by a rule with limits per member. Part of write_accruals.sql: what the rules gave the members in each
--- period that a limit counts. A period that began after the one that is stored begins at nothing. `uses` is a JSON array.
+-- hot: each accrual by a rule with limits per member. Part of write_accruals.sql: counts what the rules gave the
+-- members in each period of a limit. A period later than the stored one starts at zero. `uses` is a JSON array.
 , count_rule_uses AS (
     INSERT INTO campaigns_earningruleuse AS mine (rule_id, account_id, period, started, points, events)
     SELECT u.rule_id, locked.account, u.period, u.started, u.points, u.events

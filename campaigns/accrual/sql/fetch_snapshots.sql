@@ -1,11 +1,11 @@
--- hot: each accrual and scan by a customer. Reads what up to 100 actions must know of their customers and brands. `actions`
--- is a JSON array of one row per action, of which `campaign_type` says which campaigns it advances, and `reason_ids` what
--- may have earned already. Only where the brand's earning rules ask for it, or the conditions of a running campaign:
--- `limited` names the rules whose limits are wanted, `wants_earlier` counts the member's earlier actions of this `kind`,
--- `wants_last` is when anything earned last, `wants_catalogue` what the catalogue says of `products` and `skus`,
--- `wants_segments` which the member is in. Returns SnapshotRow, no row for a user who is not active. Locks
--- nothing: every change of points, level, progress or a rule's use changes the account's row, so its `xmin` stands for all
--- of it; budgets are looked at again when they are written.
+-- hot: each accrual and scan by a customer. Reads what up to 100 actions need to know about their customers and brands.
+-- `actions` is a JSON array of one row per action: `campaign_type` is the type of the campaigns that it advances, and
+-- `reason_ids` are the reasons that may have earned already. The following are only read if the brand's earning rules
+-- or the conditions of a running campaign need them: `limited` names the rules whose limits are read, `wants_earlier`
+-- counts the member's earlier actions of this `kind`, `wants_last` reads when points were last earned,
+-- `wants_catalogue` the catalogue's data of `products` and `skus`, `wants_segments` the member's segments. Returns
+-- SnapshotRow, no row for a user who is not active. Locks nothing: every change of points, level, progress or a rule's
+-- use changes the account's row, so its `xmin` covers them all; budgets are checked again when they are written.
 WITH actions AS (
     SELECT * FROM jsonb_to_recordset(%(actions)s::jsonb)
            AS a (item int, brand_id bigint, user_id bigint, campaign_type text, happened_at timestamptz,
@@ -28,7 +28,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
                  OR m.merged_from IS NOT NULL AND EXISTS (
                      SELECT FROM loyalty_transaction t
                       WHERE t.user_point_id = ANY (m.merged_from) AND t.reason_id = named.reason_id)) AS claimed,
-       -- Numbers for the action's new ledger entries; one that is never written leaves a gap.
+       -- Ids for the action's new ledger entries; an id that is never used leaves a gap.
        ARRAY(SELECT nextval('loyalty_transaction_loyalty_transaction_id_seq')
                FROM jsonb_array_elements(a.reason_ids)) AS numbers,
        (SELECT true FROM loyalty_walletpass w WHERE w.account_id = m.user_point_id LIMIT 1) AS has_passes,
@@ -85,7 +85,7 @@ SELECT a.item, b.time_zone, b.loyalty_active, b.auto_enroll, b.daily_point_limit
   LEFT JOIN LATERAL (
        SELECT m.*, m.xmin AS version FROM user_points m WHERE m.brand_id = b.id AND m.user_id = u.id LIMIT 1
        ) AS m ON true
-  -- The campaigns of the type that run at the moment, lowest id first, and where the customer stands in them.
+  -- The running campaigns of the type, lowest id first, and the customer's progress in them.
   LEFT JOIN LATERAL (
        SELECT json_agg(json_build_object(
                   'campaign_id', c.campaign_id, 'campaign_name', c.campaign_name, 'target', c.target_value,

@@ -1,4 +1,5 @@
--- hot: each accrual that reaches a level which ends. Part of write_accruals.sql: the history of levels.
+-- hot: each accrual that reaches a level which ends. Part of write_accruals.sql: inserts the change into the history of
+-- levels.
 , inserted_level_changes AS (
     INSERT INTO loyalty_levelchange
            (brand_id, user_point_id, level_before, level_after, reason, points, level_until, created_at)

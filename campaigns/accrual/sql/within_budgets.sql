@@ -1,9 +1,9 @@
--- hot: each accrual by a rule with a budget, or with a milestone whose campaign has one. Part of write_accruals.sql, after
--- `items` and `candidates`: locks the budgets in the order of their rules, then those of campaigns in theirs, after the
--- accounts, and names in `locked` the candidates for which each of them still suffices, counted with the items before in
--- the same statement. So a budget is never overdrawn, however many accrue at once.
--- `budgets` is a JSON array of what each item takes of which rule, and of what each rule may give at most; null: any amount.
--- `campaign_budgets` is the same of campaigns.
+-- hot: each accrual by a rule with a budget, or with a milestone whose campaign has one. Part of write_accruals.sql,
+-- after `items` and `candidates`. After the accounts it locks the rules' budgets in the order of rules, then the
+-- campaigns' in the order of campaigns. `locked` has the candidates for which each budget suffices, counting the
+-- earlier items of the same statement. So a budget is never overdrawn, however many accrue at once.
+-- `budgets` is a JSON array of what each item takes from which rule, and of each rule's maximum; null means no maximum.
+-- `campaign_budgets` is the same for campaigns.
 , taking AS (
     SELECT w.item, w.rule_id, w.points, w.events, w.most_points, w.most_events,
            sum(w.points) OVER earlier AS points_so_far, sum(w.events) OVER earlier AS events_so_far
@@ -23,7 +23,7 @@
            AS w (item int, campaign_id bigint, points numeric, most numeric)
       JOIN candidates USING (item)
 ), campaign_budgets AS (
-    -- All of the rules' budgets first: whoever locks both does it in the same order.
+    -- All of the rules' budgets first: every statement that locks both kinds uses this order.
     SELECT s.campaign_id, s.points FROM campaigns_campaignbudgetuse s
      WHERE s.campaign_id = ANY (ARRAY(SELECT t.campaign_id FROM taking_of_campaigns t))
        AND (SELECT count(*) FROM budgets) >= 0

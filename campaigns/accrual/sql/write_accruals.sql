@@ -3,21 +3,21 @@
 --   items ──> locked ──┬──> inserted_entries      the ledger
 --                      ├──> inserted_pending      those of its points that are not part of the balance yet
 --                      ├──> moved_balances        the accounts' points and levels
---                      ├──> advanced_progress     where the customers stand in campaigns
---                      ├──> given_rewards         what they reached there
+--                      ├──> advanced_progress     the customers' progress in campaigns
+--                      ├──> given_rewards         the rewards that they reached there
 --                      ├──> finished_events       the events that brought the actions
 --                      ├──> inserted_events       the events that follow
---                      ├──> count_rule_uses        what rules with limits gave, where any did
---                      ├──> insert_level_changes   levels that were reached and end, where any did
+--                      ├──> count_rule_uses        what rules with limits gave, if any did
+--                      ├──> insert_level_changes   levels reached that end, if any
 --                      └──> extra_cte             what the caller adds, such as the scan's points
 --
--- `items` is a JSON array of one row per accrual: its number, account, the account's version (xmin) when its snapshot was
--- read, event and attempt. `locked` locks the account and the event of each, in the order of accounts; an item whose
--- account or event has changed since has no row there, and nothing of it is written. `within_budgets` then leaves out the
--- items for which the budget of a rule or of a campaign has too little left by now. The other parameters are JSON arrays of rows that name
--- their `item`. Returns the items written.
+-- `items` is a JSON array of one row per accrual: its number, account, the account's version (xmin) when its snapshot
+-- was read, event and attempt. `locked` locks each item's account and event, in the order of accounts. An item whose
+-- account or event has changed since has no row there, and nothing is written for it. `within_budgets` then leaves out
+-- the items for which the budget of a rule or campaign no longer suffices. The other parameters are JSON arrays of rows
+-- that name their `item`. Returns the items written.
 --
--- `= ANY` instead of `=` keeps PostgreSQL from a hash join over all accounts: it expects 100 items, however few there are.
+-- `= ANY` instead of `=` keeps PostgreSQL from a hash join over all accounts: it always expects 100 items.
 WITH items AS (
     SELECT * FROM jsonb_to_recordset(%(items)s::jsonb)
            AS i (item int, account bigint, version text, event_id bigint, attempts int)
@@ -30,7 +30,7 @@ WITH items AS (
      ORDER BY a.user_point_id
        FOR NO KEY UPDATE OF a, e
 ){within_budgets}, inserted_entries AS (
-    -- The unique pair (account, reason_id) is the last word: a second entry for a reason is an error.
+    -- The unique pair (account, reason_id) decides: a second entry for a reason is an error.
     INSERT INTO loyalty_transaction
            (loyalty_transaction_id, brand_id, user_point_id, points_earned, points_redeemed, points_expired,
             points_reversed, points_pending, reason, reason_id, note, details, "createdAt", "updatedAt")
@@ -64,9 +64,9 @@ WITH items AS (
      USING (item)
      WHERE user_point_id = locked.account
 ), advanced_progress AS (
-    -- What the action counts in each campaign. `step.progress` was decided from the row that is there now, because every
-    -- change of progress changes the account too. What was counted beyond the goal, before progress stopped there, is
-    -- kept; a new round begins with nothing.
+    -- What the action counts in each campaign. `step.progress` was computed from the current row, because every change
+    -- of progress changes the account too. Progress beyond the goal, from before it stopped there, is retained; a new
+    -- round begins at zero.
     INSERT INTO user_loyalty_campaign AS mine
            (user_id, campaign_id, progress, round, milestones_achieved, products, "createdAt", "updatedAt")
     SELECT step.user_id, step.campaign_id, step.progress, step.round, step.achieved, step.products,
@@ -85,7 +85,7 @@ WITH items AS (
                   milestones_achieved = CASE WHEN excluded.round > mine.round THEN excluded.milestones_achieved
                                              ELSE mine.milestones_achieved || excluded.milestones_achieved END
 ), given_rewards AS (
-    -- The rewards on the way, each once in a round.
+    -- The rewards of the milestones reached, each once in a round.
     INSERT INTO campaigns_rewardclaim (milestone_id, user_id, round, points, status, created_at, claimed_at)
     SELECT reward.milestone_id, reward.user_id, reward.round, reward.points,
            CASE WHEN reward.claimed THEN 'claimed' ELSE 'available' END,

@@ -1,6 +1,6 @@
--- set: the page of a broadcast while it is written. How many active members a broadcast goes to, how many of them each
--- channel can reach (an address that is not suppressed, of somebody who has not opted out of offers by it), and how many
--- any of the chosen `channels` can. `segment_id` NULL: all members. Returns Audience. Locks nothing.
+-- set: the page of a broadcast while it is written. Counts the active members to whom the broadcast goes, how many each
+-- channel can reach (the address is not suppressed, and the member has not opted out of offers on the channel), and how
+-- many any of the chosen `channels` can. `segment_id` NULL: all members. Returns Audience. Locks nothing.
 WITH chosen AS MATERIALIZED (
     SELECT m.user_id
       FROM user_points m

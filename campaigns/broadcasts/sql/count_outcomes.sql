@@ -1,5 +1,6 @@
--- set: the page of a broadcast, and once more when nothing of it is on its way any more. What came of the notifications of
--- `key`, by member; what was stopped was closed at `stopped_at` without a delivery. Returns Figures. Locks nothing.
+-- set: the page of a broadcast, and once more when none of its notifications are pending. Counts the outcomes of the
+-- notifications of `key`, by member. A stopped notification was closed at `stopped_at` without a delivery. Returns
+-- Figures. Locks nothing.
 WITH of_member AS (
     SELECT n.closed_at, d.many, d.sent, d.queued, d.failed, d.unwanted, d.stopped
       FROM loyalty_notification n

@@ -1,6 +1,6 @@
--- set: each portion of a broadcast that is on its way. The next notifications along the table's key, whoever they belong to,
--- so that a portion costs the same however many a broadcast has. Returns NextNotification for each; `is_open` for those
--- of `key` that are not sent or stopped yet. Locks nothing.
+-- set: each portion of a broadcast that is being sent. Reads the next notifications along the table's key, of any
+-- broadcast, so that each portion costs the same however large the broadcast is. Returns NextNotification for each;
+-- `is_open` for those of `key` that are neither sent nor stopped. Locks nothing.
 WITH next AS MATERIALIZED (
     SELECT n.id, n.user_id, n.brand_id, n.key, n.closed_at
       FROM loyalty_notification n

@@ -1,5 +1,5 @@
--- check: what the milestones of each campaign with a budget have paid, by the rewards that customers hold. Returns Contradiction
--- where the budget counts something else.
+-- check: what the milestones of each campaign with a budget have paid, by the customers' rewards. Returns a
+-- Contradiction for each budget with another count.
 SELECT format('campaign %%s', c.campaign_id) AS subject, trim_scale(coalesce(paid.points, 0))::text AS expected,
        trim_scale(s.points)::text AS actual
   FROM campaigns_campaign c

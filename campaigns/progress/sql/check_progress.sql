@@ -1,9 +1,9 @@
--- check: every customer's progress in every campaign against the outcomes of the events that advanced it. Returns
--- Contradiction for each that differs. Where an outcome has no `step` an action was one: at the goal an action counts no more,
--- so each value at or above the goal of its time counts once. A `step` is what was counted in the outcome's round, and only
--- the customer's current round is compared, and nothing where a merge of accounts added two customers' progress up. What
--- returned orders took back counts against it. Events about points are kept for 30 days at least: older progress may have
--- begun with events that are kept no longer.
+-- check: every customer's progress in every campaign against the outcomes of the events that advanced it. Returns a
+-- Contradiction for each difference. In an outcome without a `step`, an action counted one: actions at the goal count
+-- no more, so each value at or above the goal of its time counts once. A `step` is what the outcome's round counted.
+-- Only the customer's current round is compared, and nothing if an account merge has added two customers' progress.
+-- What returned orders took back is subtracted. Events about points are retained for at least 30 days: older progress
+-- may have begun with events that were deleted.
 WITH counted AS (
     SELECT (e.detail->'arguments'->>'user_id')::bigint AS user_id, (c->>'campaign_id')::bigint AS campaign_id,
            coalesce((c->>'round')::int, 1) AS round, coalesce((c->>'exact_progress')::numeric, (c->>'progress')::numeric) AS progress,

@@ -1,5 +1,5 @@
--- check: every reward that a milestone gave in the customer's current round. Returns Contradiction for each whose customer has
--- not achieved the milestone in it.
+-- check: every reward that a milestone gave in the customer's current round. Returns a Contradiction for each whose
+-- customer has not achieved the milestone in it.
 SELECT format('user %%s, milestone %%s', r.user_id, r.milestone_id) AS subject, 'achieved' AS expected,
        'not achieved' AS actual
   FROM campaigns_rewardclaim r JOIN campaigns_milestone m USING (milestone_id)

@@ -1,9 +1,9 @@
--- hot: each milestone that gives a thing at once. Issues the codes of up to 100 such things and finishes their events, in one
--- statement that commits by itself. `items` is a JSON array of one row per event: its number, event and attempt, whose it
--- is, the milestone with its round, and the code. Left out are members who are blocked or merged, switched off programmes,
--- and rewards whose stock is limited or which hand out partner codes, as locked_account and grant_reward say of one; and
--- accounts that somebody holds: to wait for one would hold those of other brands. Locks the accounts and the events.
--- Returns the items that are done.
+-- hot: each milestone that gives a thing at once. Issues the codes of up to 100 such things and finishes their events,
+-- in one statement that commits by itself. `items` is a JSON array of one row per event: its number, event and attempt,
+-- its user, the milestone with its round, and the code. Left out are blocked or merged members, inactive programmes,
+-- and rewards with limited stock or partner codes, as locked_account and grant_reward do for one. Accounts locked by
+-- others are skipped too: waiting would delay those of other brands. Locks the accounts and the events. Returns the
+-- items that are done.
 WITH items AS (
     SELECT * FROM jsonb_to_recordset(%(items)s::jsonb)
            AS i (item int, event_id bigint, attempts int, brand_id bigint, user_id bigint, milestone_id bigint, round int,

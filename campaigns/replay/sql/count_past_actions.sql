@@ -1,5 +1,5 @@
--- set: each replay, once, for its progress. How many events fetch_past_actions.sql will find, but for those at the edges of
--- the period. Returns one number. Locks nothing.
+-- set: each replay, once, for its progress. Counts the events that fetch_past_actions.sql will find, except at the
+-- edges of the period. Returns one number. Locks nothing.
 SELECT count(*) AS number
   FROM events_event e
  WHERE e.brand_id = %(brand_id)s::bigint AND e.detail_type = ANY (%(kinds)s::text[])

@@ -1,5 +1,5 @@
--- set: each replay at a brand whose rules have budgets, once. What these rules had given in all at a moment, as
--- fetch_uses_at.sql. Returns BudgetRow. Locks nothing.
+-- set: each replay at a brand whose rules have budgets, once. What these rules had given in total at a moment, computed
+-- as in fetch_uses_at.sql. Returns BudgetRow. Locks nothing.
 SELECT s.rule AS rule_id, sum(s.points) AS points, count(*) AS events
   FROM user_points m
   JOIN loyalty_transaction t ON t.user_point_id = m.user_point_id AND t."createdAt" < %(since)s::timestamptz

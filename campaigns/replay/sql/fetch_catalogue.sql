@@ -1,4 +1,4 @@
--- set: pages of a replay with orders. What the brand's products say of their items: as fetch_snapshots.sql, for a whole
+-- set: pages of a replay with orders. The brand's products in the orders' items: as fetch_snapshots.sql, for a whole
 -- page. Returns ProductRow. Locks nothing.
 SELECT p.id, p.sku, p.category, p.tags
   FROM authcodes_product p

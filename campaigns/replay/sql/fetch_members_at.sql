@@ -1,6 +1,7 @@
--- set: each page of a replay. Where members stood at a moment, added up from the ledger before it: lifetime points, how
--- often they did what rules count, when anything earned last, and what counted towards the programme's limits since the
--- day and the month began; and the segments that they are in today. Returns MemberRow, no row for who is no member. Locks nothing.
+-- set: each page of a replay. The members' state at a moment, summed from the earlier ledger: lifetime points, how
+-- often they did what rules count, when anything last earned, and what counted towards the programme's limits since the
+-- start of the day and of the month; and the segments that they are in today. Returns MemberRow, no row for users who
+-- are not members. Locks nothing.
 SELECT m.user_id, m.user_point_id AS account,
        coalesce(sum(t.points_earned) FILTER (
            WHERE t.reason IN ('earned', 'released') AND t.reason_id !~ '{not_earned}'), 0)

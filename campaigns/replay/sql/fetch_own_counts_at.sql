@@ -1,4 +1,4 @@
--- set: each page of a replay at a brand that has its own kinds of events. How many of them had earned members anything
+-- set: each page of a replay at a brand that has its own kinds of events. Counts those that had earned members anything
 -- before a moment. Returns OwnCountRow. Locks nothing.
 SELECT m.user_id, split_part(t.reason_id, ':', 2) AS kind, count(*) AS events
   FROM user_points m

@@ -1,11 +1,11 @@
--- set: each replay of a brand's rules. Everything that brought members points between two moments, or would have brought
--- some if a rule had been for it: the stored events with their ledger entries; and what else moved lifetime points: what
--- staff gave, what was brought along, released, returned and merged. Read through a cursor: there may be millions. The moment of
--- an action is its entry's, so that what came before the period is exactly the rest of the ledger; their order is that in
--- which the events were finished, which is that in which one member's entries were written. Moments are
--- microseconds, and JSON is text, which are read fastest. `own_kinds` are the brand's own, whose reason is made of the
--- event's `identity`. Where a rule for joining is tried (`joins`), who joined without welcome points is an action that
--- nothing was for. Returns PastAction. Locks nothing.
+-- set: each replay of a brand's rules. Everything that gave members points between two moments, or could have if a rule
+-- had applied: the stored events with their ledger entries, and other changes of lifetime points: adjustments by staff,
+-- opening balances, releases, returns and merges. Read through a cursor: there may be millions. The moment of an action
+-- is its entry's, so that the state before the period is exactly the rest of the ledger. Actions are in the order in
+-- which their events were finished, in which one member's entries were written too. Moments are microseconds, and JSON
+-- is text, because both are fastest to read. `own_kinds` are the brand's own, whose reason is made from the event's
+-- `identity`. Where the draft has a rule for joining (`joins`), customers who joined without welcome points are actions
+-- without an entry. Returns PastAction. Locks nothing.
 WITH actions AS (
     SELECT e.user_id, coalesce(t."createdAt", e.finished_at) AS at, e.id, e.kind, e.happened_at, e.payload, e.is_rejected,
            t.loyalty_transaction_id AS number, t.reason_id, t.points_earned + t.points_pending AS points,
@@ -21,7 +21,7 @@ WITH actions AS (
            END AS more,
            e.level, e.level_updated, e.identity, e.finished_at AS ordered_at
       FROM (
-           -- OFFSET 0 keeps the values apart from the join: what is read out of JSON may use no index of a guarded table.
+           -- OFFSET 0 separates the values from the join: under row-level security a condition on JSON values uses no index.
            SELECT e.id, (e.detail -> 'arguments' ->> 'user_id')::bigint AS user_id, e.detail_type AS kind,
                   e.time AS happened_at, (e.detail -> 'payload')::text AS payload, e.status = 'refused' AS is_rejected,
                   (e.outcome ->> 'transaction_id')::bigint AS number, e.outcome ->> 'current_level' AS level,

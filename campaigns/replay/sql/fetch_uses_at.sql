@@ -1,6 +1,6 @@
 -- set: each page of a replay at a brand whose rules have limits. What these rules had given members at a moment, in the
--- periods that it lies in, added up from the shares that the ledger keeps; of each share as the rule's version then limited
--- it. A share that the programme's own limit cut to nothing was given once all the same. Returns UseRow. Locks nothing.
+-- periods that contain it, summed from the ledger's shares; each share counts under the limits of the rule's version
+-- then. A share that the programme's own limit cut to zero still counts as one use. Returns UseRow. Locks nothing.
 SELECT m.user_id, s.rule AS rule_id, l.period, sum(s.points) AS points, count(*) AS events
   FROM user_points m
   JOIN loyalty_transaction t ON t.user_point_id = m.user_point_id AND t."createdAt" < %(since)s::timestamptz

@@ -1,4 +1,4 @@
--- check: every segment's members. Returns Contradiction for each that is no account of the segment's brand.
+-- check: every segment's members. Returns a Contradiction for each that is not an account of the segment's brand.
 SELECT format('segment %%s, account %%s', s.segment_id, s.account_id) AS subject, format('brand %%s', g.brand_id) AS expected,
        format('brand %%s', coalesce(m.brand_id::text, 'none')) AS actual
   FROM loyalty_segmentmember s JOIN loyalty_segment g ON g.id = s.segment_id

@@ -1,7 +1,7 @@
--- set: each evaluation of a segment but the first. The brand's members about whom anything may have changed between `since` and
--- `at`: those whose account or wishes changed, and of each source that the segment asks about those with a row whose moment
--- passed a bound of so many days ago in that time. 0 days ago: those with new rows. At most `limit` of them; returns TouchedMember.
--- Locks nothing.
+-- set: each evaluation of a segment except the first. The brand's members whose result may have changed between `since`
+-- and `at`: those whose account or preferences changed, and, for each source that the segment uses, those with a row
+-- that became older than one of its numbers of days in that time. 0 days finds new rows. At most `limit` members;
+-- returns TouchedMember. Locks nothing.
 SELECT m.user_point_id AS account_id, m.user_id
   FROM user_points m
  WHERE m.brand_id = %(brand_id)s::bigint AND m."updatedAt" > %(since)s::timestamptz

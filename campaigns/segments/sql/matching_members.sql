@@ -1,5 +1,6 @@
--- set: a part of the statements that evaluate segments. The accounts that fulfil `condition`, which campaigns/segments/plan.py
--- makes of typed conditions; blocked members are in no segment, and an erased customer's account is blocked.
+-- set: a part of the statements that evaluate segments. The accounts that fulfil `condition`, which
+-- campaigns/segments/plan.py builds from typed conditions. Blocked members are in no segment; an erased customer's
+-- account is blocked.
 SELECT m.user_point_id AS account_id
   FROM user_points m
 {joins}

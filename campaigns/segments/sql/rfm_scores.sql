@@ -1,6 +1,6 @@
--- set: a part of the statements that evaluate segments. Of each active account how lately (`recency`), how often (`frequency`) and
--- how many points (`value`) it earned by actions since `after`, each as a fifth of the brand's active accounts, 1 to 5: who equals
--- another has the same score, who earned nothing has 1.
+-- set: a part of the statements that evaluate segments. For each active account how recently (`recency`), how often
+-- (`frequency`) and how many points (`value`) it earned by actions since `after`, each as a fifth of the brand's active
+-- accounts, 1 to 5. Equal accounts have the same score; accounts that earned nothing have 1.
 SELECT a.user_point_id AS account_id,
        least(5, 1 + floor(5 * percent_rank() OVER (ORDER BY t.last_at NULLS FIRST))) AS recency,
        least(5, 1 + floor(5 * percent_rank() OVER (ORDER BY coalesce(t.n, 0)))) AS frequency,

@@ -1,5 +1,5 @@
--- set: each evaluation of a segment. Makes its members those of `matching`; of some members only, where it is evaluated
--- among them. Returns how many came and went. Locks the rows that go.
+-- set: each evaluation of a segment. Makes its members those of `matching`; changes only some members if only they are
+-- evaluated. Returns how many were added and removed. Locks the rows that it deletes.
 WITH matching AS MATERIALIZED (
 {matching}
 ), gone AS (

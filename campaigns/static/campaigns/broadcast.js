@@ -1,4 +1,4 @@
-// Beside the form of a broadcast: how many members get it by which channel, and how it reads, while it is written.
+// Next to the form of a broadcast: how many members get it by which channel, and its text, while it is written.
 import { debounce, latestOnly, postForm } from "../portal/requests.js";
 
 const PAUSE = 400;
@@ -21,7 +21,7 @@ function start() {
     if (draft.mail) {
       part("subject").textContent = draft.mail.subject;
       part("subject").dir = draft.direction;
-      // A new frame: one that has shown something already would keep it.
+      // A new frame: an existing one would keep its old content.
       const fresh = part("html").cloneNode();
       fresh.srcdoc = draft.mail.html;
       part("html").replaceWith(fresh);

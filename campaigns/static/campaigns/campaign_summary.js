@@ -1,4 +1,4 @@
-// The last step of the wizard of campaigns: what was answered in the steps before, and what its button will do.
+// The last step of the wizard of campaigns: the answers of the previous steps, and what its button will do.
 import { LOCALE } from "../portal/locale.js";
 
 const labelOf = (control) => control.labels[0]?.textContent.trim() ?? "";
@@ -15,7 +15,7 @@ const day = (form, name) => {
 
 const number = (text) => (Number(text) > 0 ? Number(text).toLocaleString(LOCALE) : text);
 
-// Each answer in words; empty where there is none.
+// Each answer as text; empty if there is none.
 const ANSWERS = {
   name: (form) => valueOf(form, "name"),
   audience: (form) => {

@@ -1,5 +1,5 @@
-// The wizard of campaigns: fields that matter alone, the line of milestones and the phone as they are typed. Its steps are
-// those of every wizard; without scripts the form is one long page that says the same.
+// The wizard of campaigns: shows only the fields that apply, and draws the line of milestones and the phone while the user
+// types. Its steps work as in every wizard; without scripts the form is one long page with the same fields.
 import { LOCALE } from "../portal/locale.js";
 import { inSteps } from "../portal/wizard.js";
 import { showSummary } from "./campaign_summary.js";
@@ -15,7 +15,7 @@ const valueOf = (name) => {
 
 const see = (name) => form.querySelector(`[data-see=${name}]`);
 
-// --- Fields that only matter with another one's value
+// --- Fields that only apply with a certain value of another
 
 const showWhatMatters = () => {
   for (const place of form.querySelectorAll("[data-when]")) {
@@ -24,7 +24,7 @@ const showWhatMatters = () => {
   }
 };
 
-// --- What was typed, as members will see it
+// --- The typed values, as members will see them
 
 const milestones = () => [...form.querySelectorAll("[data-row]")].map(({ dataset: { row } }) => {
   const gives = form.elements.namedItem(`gives_${row}`);
@@ -75,7 +75,7 @@ const show = () => {
   showSummary(form);
 };
 
-// --- What follows the goal: the milestones of a template and its number in a name, as long as nobody has typed them
+// --- Values that follow the goal until the user edits them: the milestones of a template, and its number in a name
 
 const rows = [...form.querySelectorAll("[data-row]")];
 const fieldOf = (row, name) => form.elements.namedItem(`${name}_${row.dataset.row}`);
@@ -98,7 +98,7 @@ const followGoal = ({ target }) => {
 };
 form.addEventListener("input", ({ target }) => followers.delete(target));
 
-// --- Rows of milestones: those that are filled, and one more at a press
+// --- Rows of milestones: the filled ones, and one more per press of a button
 
 const OF_A_ROW = ["at", "gives", "points", "new", "auto"];
 const isFilled = (row) => OF_A_ROW.slice(0, -1).some((name) => fieldOf(row, name).value) || row.querySelector(".errors");
@@ -120,7 +120,7 @@ add.addEventListener("click", () => {
   fieldOf(rows[shownRows - 1], "at").focus();
 });
 
-// Those below move up, so that the rows keep counting from one.
+// The rows below move up, so that the numbering stays without gaps.
 form.addEventListener("click", ({ target }) => {
   if (!target.matches("[data-remove]")) return;
   const removed = rows.indexOf(target.closest("[data-row]"));
@@ -144,7 +144,7 @@ for (const kind of ["input", "change"]) {
   form.addEventListener(kind, show);
   form.addEventListener(kind, showRows);
 }
-form.addEventListener("click", () => showSummary(form)); // a replay that has ended in the meantime
+form.addEventListener("click", () => showSummary(form)); // shows a replay that has ended in the meantime
 
 show();
 showRows();

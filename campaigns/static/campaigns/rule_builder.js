@@ -1,6 +1,6 @@
-// The builder of earning rules and segments: rows for conditions and limits, what they say as a sentence, what a rule
+// The builder of earning rules and segments: rows for conditions and limits, their meaning as a sentence, what a rule
 // would earn, and how many members a segment has.
-// What the rows say is carried by two hidden fields of the form; nobody sees how.
+// Two hidden fields of the form store the rows' values.
 import { button, element } from "../portal/elements.js";
 import { debounce, latestOnly, postForm } from "../portal/requests.js";
 import { choice, editorsOf, labelled } from "./rule_values.js";
@@ -21,7 +21,7 @@ if (vocabulary && form) {
   };
   const choicesAt = tryOut?.dataset.choices || carrier.dataset.choices;
   const brand = () => form.elements.brand?.value || tryOut?.dataset.brand || carrier.dataset.brand || "";
-  // Fields of a brand's own kinds are that brand's.
+  // Fields of own kinds belong to one brand.
   const isBrands = (field) => !field.brand || !brand() || String(field.brand) === brand();
   const isForKind = (field) => !field.kinds || field.kinds.includes(kind());
   const fieldsNow = () => vocabulary.fields.filter((field) => isForKind(field) && isBrands(field));
@@ -153,12 +153,12 @@ if (vocabulary && form) {
       ...(limits.length ? limits.map(limitOf) : [element("p", { textContent: labels.no_limits })]),
       button(labels.add_limit, () => { limits.push({ per: "member", what: "points", period: "month", most: "" }); redraw(); }),
     );
-    // Whoever works with the keyboard stays where they were.
+    // The keyboard focus stays where it was.
     [...form.querySelectorAll(".rule-rows :is(select, input, button)")][place]?.focus();
     changed();
   };
   kindField?.addEventListener("change", redraw);
-  // What a percentage is taken of is asked of percentages alone.
+  // Only a percentage needs the amount that it is taken of.
   const effect = form.elements.reward_type;
   const basis = form.elements.basis?.closest(".field-line");
   const showBasis = () => { basis.hidden = effect.value !== "percentage"; };
@@ -166,7 +166,7 @@ if (vocabulary && form) {
     effect.addEventListener("change", showBasis);
     showBasis();
   }
-  // A draft that is filled in again (drafts.js).
+  // A draft that drafts.js restores.
   for (const input of Object.values(parts)) {
     input.addEventListener("change", () => {
       conditions = read("conditions", {});
@@ -179,7 +179,7 @@ if (vocabulary && form) {
 
   // --- The sentence and the trial
 
-  // Each question is asked with what the form holds, and answers nothing where it was asked again before its answer came.
+  // Each request sends the form's values; its answer is dropped if another request has started in the meantime.
   const question = (address, more = () => ({})) => latestOnly((signal) => {
     const data = new FormData(form);
     if (tryOut.dataset.rule) data.set("rule", tryOut.dataset.rule);
@@ -207,7 +207,7 @@ if (vocabulary && form) {
     const tryRule = question(tryOut.dataset.try, () => (
       Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, input.value]))
     ));
-    // Of a brand's own kind, what its payload would carry.
+    // For an own kind, the values of its payload.
     const ENTRIES = { date: "date", time: "time", whole: "number", decimal: "number" };
     const entryOf = (field) => {
       const several = { switch: [["true", labels.yes], ["false", labels.no]], option: field.options.map((name) => [name, name]) }[field.entry];

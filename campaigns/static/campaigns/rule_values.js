@@ -1,4 +1,4 @@
-// The values of conditions in the rule builder: for each shape of value the controls that edit it.
+// The values of conditions in the rule builder: for each type of value the controls that edit it.
 import { button, element } from "../portal/elements.js";
 
 export const labelled = (text, control) => element("label", {}, element("span", { textContent: text }), control);
@@ -10,11 +10,11 @@ export const choice = (options, chosen, label, onchange) => {
 
 let lists = 0;
 
-// `changed`: called after each change of a row. `optionsOf` and `named`: rows of the brand, by words and by ids.
+// `changed`: called after each change of a row. `optionsOf` and `named`: rows of the brand, by search text and by ids.
 export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
   const labels = vocabulary.labels;
 
-  // An input that stores what is typed.
+  // An input that stores the typed value.
   const input = (label, value, store, more) => {
     const made = element("input", { ...more, value: value ?? "" });
     made.addEventListener("input", () => { store(made.value); changed(); });
@@ -25,7 +25,7 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     if (!Array.isArray(row.value) || row.value.length !== 2) row.value = ["", ""];
     return [0, 1].map((at) => input(at ? labels.and : labels.value, row.value[at], (value) => { row.value[at] = value; }, more));
   };
-  // A value of several numbers, each with a name.
+  // A value that consists of several named numbers.
   const numbers = (row, usual, more) => {
     if (typeof row.value !== "object" || Array.isArray(row.value) || !row.value) row.value = usual;
     return Object.keys(usual).map(
@@ -82,7 +82,7 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
     show();
     return [labelled(field.label, made), list, chips];
   };
-  // A box for each choice; the value lists what is ticked, in the order of the choices.
+  // A checkbox for each choice; the value lists the ticked ones, in the order of the choices.
   const boxes = (row, choices) => {
     if (!Array.isArray(row.value)) row.value = [];
     const set = element("fieldset", { className: "rule-days" }, element("legend", { className: "sr-only", textContent: labels.value }));

@@ -1,6 +1,7 @@
--- set: each portion of a broadcast that begins. Inserts a notification, not sent yet, for the next `limit` active members
--- whose account comes after `after`: those of the segment, or where `segment_id` is NULL all. Who joined the brand or the
--- segment after `at` is left out, and who has one already gets no second. Returns GatheredMembers. Locks nothing that was there.
+-- set: each portion of a broadcast that begins. Inserts a notification, not sent yet, for the next `limit` active
+-- members whose account comes after `after`: those of the segment, or all if `segment_id` is NULL. Leaves out members
+-- who joined the brand or the segment after `at`, and those who already have one. Returns GatheredMembers. Locks no
+-- existing rows.
 WITH portion AS MATERIALIZED (
     SELECT m.user_point_id, m.user_id
       FROM user_points m

@@ -1,6 +1,6 @@
--- hot: each accrual of a customer who is notified. Opens a notification about points, or adds the points to the one that is
--- still open. Of two accruals at once one opens it, and the other waits for it and is added. One that was closed meanwhile
--- is no conflict any more, so the next accrual opens another. Returns Gathered. Locks the open notification.
+-- hot: each accrual of a customer who is notified. Opens a notification about points, or adds the points to the one
+-- that is open. Of two concurrent accruals one opens it, and the other waits for it and is added. A closed notification
+-- is no conflict, so the next accrual opens another. Returns Gathered. Locks the open notification.
 INSERT INTO loyalty_notification AS n
        (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
 VALUES (%(brand_id)s::bigint, %(user_id)s::bigint, %(template)s::text, '', %(payload)s::jsonb, %(covers)s::jsonb,

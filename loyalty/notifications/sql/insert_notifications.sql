@@ -1,5 +1,5 @@
 -- set: a recall notifies many customers at once. Inserts a notification of one thing, `key`, for each of the customers
--- `user_ids`. Who has been notified of it already is left out. Returns Opened for each that is new.
+-- `user_ids`. Leaves out those already notified of it. Returns Opened for each new one.
 INSERT INTO loyalty_notification (brand_id, user_id, template, key, payload, covers, is_test, opened_at)
 SELECT %(brand_id)s::bigint, u.user_id, %(template)s::text, %(key)s::text, %(payload)s::jsonb, %(covers)s::jsonb,
        %(is_test)s::bool, %(at)s::timestamptz

@@ -1,5 +1,5 @@
--- set: each import of members. What customers want to hear from a brand, parallel arrays, of those who never said anything.
--- Locks nothing that was there before.
+-- set: each import of members. Inserts the notification preferences of customers who have none at the brand, from
+-- parallel arrays. Locks no existing rows.
 INSERT INTO loyalty_notificationpreference (user_id, brand_id, language, phone, opted_out, updated_at)
 SELECT p.user_id, %(brand_id)s::bigint, p.language, p.phone,
        CASE WHEN p.wants_notifications THEN '{}' ELSE %(opted_out)s::varchar[] END, %(at)s::timestamptz

@@ -1,5 +1,5 @@
--- set: each call of the releases. The next `limit` pending points that are due, of members who may earn: of each brand those
--- that have been due for longest, one of each brand and then the next of each. Returns DuePending. Locks nothing.
+-- set: each call of the releases. The next `limit` due pending points of active members: the longest due one of each
+-- brand first, then each brand's second, and so on. Returns DuePending. Locks nothing.
 SELECT p.entry_id AS entry, p.user_point_id AS account
   FROM loyalty_pendingpoints p
   JOIN user_points a ON a.user_point_id = p.user_point_id AND a.status = 'active'

@@ -1,5 +1,5 @@
--- hot: each returned order whose points are pending. Takes what the order's return takes of them; there is no row where less
--- is left. Returns the new entry's id. Locks the pending points; the account is locked already.
+-- hot: each returned order whose points are pending. Cancels the points that the return takes; no row if fewer are
+-- left. Returns the new entry's id. Locks the pending points; the account is locked already.
 WITH cut AS (
     UPDATE loyalty_pendingpoints SET remaining = remaining - %(points)s::numeric
      WHERE entry_id = %(entry)s::bigint AND remaining >= %(points)s::numeric

@@ -1,7 +1,7 @@
--- set: each merge of two accounts, and each undo. Carries totals from the account `source` to the account `target`: an entry
--- on either side with all of them, negative on the source, and in its details what earning rules ask about the past. What
--- the target then owes is settled from its balance. The caller has locked both accounts, and knows that the source has so
--- much. Returns CarriedSide for each.
+-- set: each merge of two accounts, and each undo. Moves totals from the account `source` to the account `target`: each
+-- side gets an entry with all of them, negative on the source, whose details have what earning rules need about the
+-- past. Points that the target then owes are settled from its balance. The caller has locked both accounts and checked
+-- that the source has these totals. Returns CarriedSide for each.
 WITH sides AS (
     SELECT user_point_id, CASE WHEN user_point_id = %(target)s::bigint THEN 1 ELSE -1 END AS sign,
            CASE WHEN user_point_id = %(target)s::bigint

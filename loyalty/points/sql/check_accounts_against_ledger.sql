@@ -1,4 +1,4 @@
--- check: every account against its entries in the ledger. Returns Contradiction for each whose earned, redeemed, expired,
+-- check: every account against its ledger entries. Returns a Contradiction for each whose earned, redeemed, expired,
 -- reversed and pending points are not the sums of its entries.
 SELECT 'account ' || p.user_point_id AS subject,
        format('earned %%s, redeemed %%s, expired %%s, reversed %%s, pending %%s', coalesce(t.earned, 0),

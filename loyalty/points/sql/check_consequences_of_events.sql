@@ -1,6 +1,7 @@
--- check: every event that is done and earned points. Returns Contradiction for each that did not publish one
--- `balance-changed` and one `notify`. Only of events whose consequences are still stored: not of those that were finished
--- more than `event_log_days` ago, nor of those older than the oldest consequence, which a shorter setting may have deleted.
+-- check: every done event that earned points. Returns a Contradiction for each that did not publish one
+-- `balance-changed` and one `notify`. Checks only events whose consequences are still stored: not those finished more
+-- than `event_log_days` ago, nor those older than the oldest consequence, because a shorter setting may have deleted
+-- theirs.
 SELECT 'event ' || e.event_id AS subject, '1 and 1' AS expected,
        count(*) FILTER (WHERE f.detail_type = 'balance-changed') || ' and '
            || count(*) FILTER (WHERE f.detail_type = 'notify') AS actual

@@ -1,4 +1,4 @@
--- check: every event that is done and names an entry of the ledger. Returns Contradiction for each whose entry is missing.
+-- check: every done event that names a ledger entry. Returns a Contradiction for each whose entry is missing.
 SELECT 'event ' || e.event_id AS subject, 'line ' || (e.outcome->>'transaction_id') AS expected, 'none' AS actual
   FROM events_event e
  WHERE e.status = 'done' AND e.outcome->>'transaction_id' IS NOT NULL

@@ -1,6 +1,6 @@
--- check: every merge of two accounts against the ledger, and every entry of one against the merges. Returns Contradiction for
--- each whose entries do not carry its totals over, there and, where it was undone, back; for each account that ended and
--- still has something, or that the one that goes on does not know; and for each entry that no merge made.
+-- check: every account merge against the ledger, and every merge entry against the merges. Returns a Contradiction for
+-- each merge whose entries do not carry its totals over and, if it was undone, back; for each merged account that still
+-- has points, or that its target does not know; and for each entry without a merge.
 SELECT 'merge ' || g.id AS subject, format('%%s entries carry %%s', CASE WHEN g.undone_at IS NULL THEN 2 ELSE 4 END, g.carried) AS expected,
        format('%%s do', t.entries) AS actual
   FROM loyalty_accountmerge g

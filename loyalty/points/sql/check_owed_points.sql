@@ -1,6 +1,6 @@
--- check: every account against the returns of its orders, and the referrals that were reversed with them. Returns
--- Contradiction for each that does not owe what these took back beyond what the ledger has as reversed, with what merges
--- carried over.
+-- check: every account against its orders' returns and the referrals reversed with them. Returns a Contradiction for
+-- each whose points owed are not what these took back beyond the ledger's reversed points, with what merges carried
+-- over.
 SELECT 'account ' || a.user_point_id AS subject,
        (coalesce(r.points, 0) + coalesce(f.points, 0) - coalesce(t.points, 0))::text AS expected,
        a.points_owed::text AS actual

@@ -1,5 +1,5 @@
--- check: every line of pending points. Returns Contradiction for each whose rest is not what the ledger has as neither
--- released nor cancelled, and for each line of the ledger whose rest is not known.
+-- check: every row of pending points. Returns a Contradiction for each whose remaining points are not those that the
+-- ledger has neither released nor cancelled, and for each ledger entry whose remaining points have no row.
 SELECT 'ledger line ' || t.loyalty_transaction_id AS subject,
        (t.points_pending - coalesce(c.cleared, 0))::text AS expected, coalesce(p.remaining::text, 'no rest') AS actual
   FROM loyalty_transaction t

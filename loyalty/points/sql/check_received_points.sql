@@ -1,4 +1,4 @@
--- check: every account against its entries in the ledger. Returns Contradiction for each whose received points are not the
+-- check: every account against its ledger entries. Returns a Contradiction for each whose received points are not the
 -- sum of what other members gave it.
 SELECT 'account ' || p.user_point_id AS subject, coalesce(t.received, 0)::text AS expected, p.points_received::text AS actual
   FROM user_points p

@@ -1,5 +1,5 @@
--- check: every redemption that cost points against the ledger. Returns Contradiction for each without an entry that took its
--- cost, for each cancelled one without an entry that gave it back, and for each other one with such an entry.
+-- check: every redemption that cost points against the ledger. Returns a Contradiction for each without an entry that
+-- took its cost, for each cancelled one without an entry that returned it, and for each other one with such an entry.
 SELECT 'redemption ' || r.id AS subject,
        format('spent %%s, back %%s', r.cost, CASE r.status WHEN 'cancelled' THEN r.cost END) AS expected,
        format('spent %%s, back %%s', s.points_redeemed, b.points_earned) AS actual

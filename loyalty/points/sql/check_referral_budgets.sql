@@ -1,4 +1,4 @@
--- check: every referral programme against its referrals. Returns Contradiction for each that did not count exactly the points
+-- check: every referral programme against its referrals. Returns a Contradiction for each whose count is not the points
 -- of the referrals that were rewarded and not reversed.
 SELECT 'referral programme of brand ' || p.brand_id AS subject, coalesce(r.points, 0)::text AS expected,
        p.points_rewarded::text AS actual

@@ -1,5 +1,6 @@
--- check: every referral that gave points against the ledger, and every entry of one against the referrals. Returns
--- Contradiction for each whose entries are not its points, and for each entry of a referral that is not there.
+-- check: every referral that gave points against the ledger, and every referral entry against the referrals. Returns a
+-- Contradiction for each referral whose entries are not its points, and for each entry of a referral that does not
+-- exist.
 SELECT coalesce('referral ' || f.id, 'entry ' || t.loyalty_transaction_id) AS subject,
        coalesce(format('%%s on %%s', f.points, f.account), 'none') AS expected,
        coalesce(format('%%s on %%s', t.points_earned, t.user_point_id), 'none') AS actual

@@ -1,5 +1,5 @@
--- check: every account against its entries in the ledger. Returns Contradiction for each whose returned points are not the
--- sum of what came back from cancelled redemptions.
+-- check: every account against its ledger entries. Returns a Contradiction for each whose returned points are not the
+-- sum of what cancelled redemptions returned.
 SELECT 'account ' || p.user_point_id AS subject, coalesce(t.returned, 0)::text AS expected, p.points_returned::text AS actual
   FROM user_points p
   LEFT JOIN (SELECT user_point_id, sum(CASE reason WHEN 'merged' THEN (details ->> 'returned')::numeric ELSE points_earned END) AS returned

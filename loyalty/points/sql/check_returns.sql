@@ -1,6 +1,6 @@
--- check: every order that was returned, whole or in part. Returns Contradiction for each whose returns took more points back
--- than the order gave, or returned more money than was paid, or are of neither the customer who ordered nor the member into
--- whose account theirs was merged.
+-- check: every order that was returned, whole or in part. Returns a Contradiction for each whose returns took back more
+-- points than the order gave, or more money than was paid, or belong neither to the customer who ordered nor to the
+-- member into whose account theirs was merged.
 SELECT format('order %%s of brand %%s', r.order_id, r.brand_id) AS subject,
        format('at most %%s points of %%s', coalesce(t.points, 0), o.amount) AS expected,
        format('%%s points of %%s', r.points, r.amount) AS actual

@@ -1,5 +1,5 @@
--- check: every gift of points against the ledger, and every entry of one against the gifts. Returns Contradiction for each
--- gift whose two entries are not its points, and for each entry of a gift that is not there.
+-- check: every transfer against the ledger, and every transfer entry against the transfers. Returns a Contradiction for
+-- each transfer whose two entries are not its points, and for each entry of a transfer that does not exist.
 SELECT coalesce('transfer ' || f.id, 'entry ' || t.loyalty_transaction_id) AS subject,
        coalesce(format('%%s on %%s', f.points, f.account), 'none') AS expected,
        coalesce(format('%%s on %%s', t.points_earned + t.points_redeemed, t.user_point_id), 'none') AS actual

@@ -1,6 +1,6 @@
--- set: each import of members. Adds the opening balances of these accounts of one brand, parallel arrays, once for the
--- reason_id, settles what they owe, and moves accounts up to the levels that they reach: levels never go down. Returns
--- OpeningCredit of what is new. Locks the accounts, which must be new or locked already.
+-- set: each import of members. Credits the opening balances of these accounts of one brand, parallel arrays, once per
+-- reason_id. Settles the points that they owe, and raises accounts to the levels that they reach: levels never go down.
+-- Returns OpeningCredit of the new ones. Locks the accounts, which must be new or locked already.
 WITH entry AS (
     INSERT INTO loyalty_transaction
            (user_point_id, points_earned, points_redeemed, points_expired, reason, reason_id, note,

@@ -1,6 +1,6 @@
--- hot: points outside of campaigns, such as a milestone's. The unique pair (account, reason_id) decides: the balance moves
--- only if the entry is new, and there is no row otherwise. What the account owes is settled first. Returns Credit. Locks the
--- account.
+-- hot: points outside campaigns, such as a milestone's. The unique pair (account, reason_id) decides: the balance moves
+-- only if the entry is new; otherwise there is no row. Settles the points that the account owes first. Returns Credit.
+-- Locks the account.
 WITH locked AS (
     SELECT user_point_id, least(points_owed, %(points)s::numeric) AS settled FROM user_points
      WHERE user_point_id = %(account)s::bigint

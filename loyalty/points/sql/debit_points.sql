@@ -1,4 +1,4 @@
--- hot: points that staff or a hub take. The balance decides under the account's lock: without enough on it there is no
+-- hot: points that staff or a hub deduct. Checks the balance under the account's lock: if it is too low, there is no
 -- entry and no row. Returns Credit. Locks the account.
 WITH locked AS (
     SELECT user_point_id FROM user_points

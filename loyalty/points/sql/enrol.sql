@@ -1,6 +1,6 @@
--- hot: each scan, login and registration at a brand. The customer's account at the brand, made now if there was none; a new
--- one begins in the lowest level if that one asks for no points. Of a new one it publishes the event given, if a webhook of
--- the brand subscribes to its type. Returns Enrolment. Locks the account.
+-- hot: each scan, login and registration at a brand. Returns the customer's account at the brand, and creates it if
+-- there is none; a new one begins in the lowest level if that level requires no points. For a new one it publishes the
+-- given event, if a webhook of the brand subscribes to its type. Returns Enrolment. Locks the account.
 WITH account AS (
     INSERT INTO user_points
            (user_id, brand_id, points, points_earned, points_redeemed, points_expired, current_level, status,

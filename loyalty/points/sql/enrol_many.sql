@@ -1,6 +1,6 @@
--- set: each import of members. Accounts of the people with these addresses, parallel arrays, at a brand where they have none:
--- empty, in the lowest level that asks for no points. Names are what the brand calls them; who registered with the brand
--- keeps their own. Returns the accounts. Locks them.
+-- set: each import of members. Creates accounts for the users with these addresses, parallel arrays, at a brand where
+-- they have none: empty, in the lowest level that requires no points. Sets the brand's names for them; users who
+-- registered with the brand keep their own. Returns the accounts. Locks them.
 INSERT INTO user_points
        (user_id, brand_id, points, points_earned, points_redeemed, points_expired, current_level, status,
         external_id, first_name, last_name, enrolled_at, "updatedAt")

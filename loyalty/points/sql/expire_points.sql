@@ -1,6 +1,7 @@
--- set: each chunk of the nightly run. Of the accounts given, which must be locked: what is on each beyond what was earned
--- since `retained_from` is gone. First earned is first spent, so that much of the balance is older, however it was earned and
--- spent. Points that came back are as old as they were, and so are those of accounts that were merged into one. Once for each reason_id. Returns Expired.
+-- set: each chunk of the nightly run. For the given accounts, which must be locked, the balance beyond what was earned
+-- since `retained_from` expires. The first points earned are the first spent, so that part of the balance is older,
+-- whatever was earned and spent. Returned points keep their age, and so do those of merged accounts. Runs once per
+-- reason_id. Returns Expired.
 WITH due AS (
     SELECT a.user_point_id, least(a.points - coalesce(r.recent, 0), 99999999.99) AS amount
       FROM user_points a

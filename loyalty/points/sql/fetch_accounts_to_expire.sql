@@ -1,5 +1,5 @@
--- set: each chunk of the nightly run. The next `limit` accounts of the brand `brand_id` after the id `after` that hold
--- points, by id, and whether each holds some that were earned before `retained_from`. Returns CheckedAccount. Locks nothing.
+-- set: each chunk of the nightly run. The next `limit` accounts with points of the brand `brand_id` after the id
+-- `after`, by id, and whether each has points earned before `retained_from`. Returns CheckedAccount. Locks nothing.
 WITH next AS (
     SELECT user_point_id, points, merged_from FROM user_points
      WHERE brand_id = %(brand_id)s::bigint AND user_point_id > %(after)s::bigint AND points > 0

@@ -1,5 +1,5 @@
--- set: each chunk of the nightly warnings. What is left of each entry that earned points for the accounts given before the
--- moment `before`, by account and oldest first: as much of it as the balance reaches back. Returns EarnedLot. Locks nothing.
+-- set: each chunk of the nightly warnings. What remains of each entry that earned points for the given accounts before
+-- the moment `before`, by account and oldest first, as far as the balance covers it. Returns EarnedLot. Locks nothing.
 SELECT l.user_point_id AS account, l.user_id, l.earned_at, least(l.points_earned, l.points - l.later) AS points
   FROM (SELECT a.user_point_id, a.user_id, a.points, t.points_earned, t."createdAt" AS earned_at,
                coalesce(sum(t.points_earned) OVER (

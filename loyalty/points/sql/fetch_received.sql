@@ -1,6 +1,6 @@
--- hot: each gift of points. What an account still has of points that it was given. First earned is first spent, and gifts
--- are of the account's own points: those are taken out of what it earned first. Of each entry that is left as much remains
--- as the balance reaches back. Returns the sum. Locks nothing.
+-- hot: each transfer of points. The received points that an account still has. The first points earned are the first
+-- spent, and transfers take the sender's own points: these are deducted from what it earned first. Each entry has what
+-- remains as far as the balance covers it. Returns the sum. Locks nothing.
 WITH member AS (
     SELECT a.points, a.user_point_id || a.merged_from AS accounts FROM user_points a
      WHERE a.user_point_id = %(account)s::bigint

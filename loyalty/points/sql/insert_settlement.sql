@@ -1,5 +1,5 @@
--- hot: part of each statement that credits one account. The entry for what the account owed and the new points settle; its
--- reason names the entry that brought them.
+-- hot: part of each statement that credits one account. Inserts the entry for the points owed that the new points
+-- settle; its reason names the entry of the new points.
 INSERT INTO loyalty_transaction
        (user_point_id, points_earned, points_redeemed, points_expired, points_reversed, reason, reason_id, note,
         "createdAt", "updatedAt")

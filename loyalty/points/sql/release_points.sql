@@ -1,6 +1,6 @@
--- hot: each release of pending points that are due. What is left of them is earned now, once: whoever comes second finds
--- nothing left, and the entry's reason is unique. What the account owes is settled first. Returns Release; no row where
--- nothing is due, or the member is blocked, or the programme is switched off. Locks the account and the pending points.
+-- hot: each release of pending points that are due. Credits what is left of them, once: a second release finds nothing
+-- left, and the entry's reason is unique. Settles the points that the account owes first. Returns Release; no row if
+-- nothing is due, the member is blocked, or the programme is switched off. Locks the account and the pending points.
 WITH due AS (
     SELECT p.entry_id, p.user_point_id, p.remaining, t.reason_id, a.points_owed
       FROM user_points a

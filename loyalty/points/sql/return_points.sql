@@ -1,4 +1,4 @@
--- hot: each cancelled redemption. As credit_points.sql, but points that come back were earned before: they count for the
+-- hot: each cancelled redemption. As credit_points.sql, but returned points were earned before: they count for the
 -- balance, not for levels. Returns Credit. Locks the account.
 WITH locked AS (
     SELECT user_point_id, least(points_owed, %(points)s::numeric) AS settled FROM user_points

@@ -1,5 +1,5 @@
--- hot: each returned order. Takes points back that the order gave: from the balance as far as it reaches, and the rest is
--- owed. Where the balance is empty there is no entry, and `loyalty_transaction_id` is NULL. Returns Reversal. Locks the
+-- hot: each returned order. Takes back points that the order gave: from the balance as far as it reaches; the remainder
+-- is owed. If the balance is empty there is no entry, and `loyalty_transaction_id` is NULL. Returns Reversal. Locks the
 -- account.
 WITH locked AS (
     SELECT user_point_id, least(points, %(points)s::numeric) AS taken FROM user_points

@@ -1,4 +1,4 @@
--- set: each import of members. External ids of accounts that have none, parallel arrays. Locks the accounts.
+-- set: each import of members. Sets external ids on accounts that have none, from parallel arrays. Locks the accounts.
 UPDATE user_points m
    SET external_id = a.external_id, "updatedAt" = %(at)s::timestamptz
   FROM unnest(%(accounts)s::bigint[], %(external_ids)s::text[]) AS a (account, external_id)

@@ -1,6 +1,6 @@
--- hot: each gift of points. Moves `points` from the account `sender` to the account `receiver`: an entry on either side, the
--- receiver's settling first what it owes. What is received counts for the balance, not for levels. The caller has locked both
--- accounts and knows that the sender has enough. Returns TransferSide for each.
+-- hot: each transfer of points. Moves `points` from the account `sender` to the account `receiver`: an entry on either
+-- side; the receiver's points settle first what it owes. Received points count for the balance, not for levels. The
+-- caller has locked both accounts and checked that the sender has enough. Returns TransferSide for each.
 WITH sides AS (
     SELECT user_point_id, user_point_id = %(receiver)s::bigint AS receives,
            CASE WHEN user_point_id = %(receiver)s::bigint THEN least(points_owed, %(points)s::numeric) ELSE 0 END AS settled

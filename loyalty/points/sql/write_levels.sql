@@ -1,6 +1,6 @@
--- set: each chunk of level periods. Writes where the accounts given stand, parallel arrays: level, what of their lifetime
--- points counts, from which day, the level's end, the end that they were warned of, and when they are due again. Only a
--- change of level makes the account a changed one for who keeps a copy. The accounts must be locked already.
+-- set: each chunk of level periods. Writes the given accounts' state from parallel arrays: level, lifetime points that
+-- count, first day of the period, the level's end, the end that they were warned of, and when they are due again. Only
+-- a change of level marks the account as changed for programs that copy accounts. The accounts must be locked already.
 UPDATE user_points a
    SET current_level = s.level, points_before_period = {lifetime} - s.counted, period_from = s.period_from,
        level_until = s.level_until, level_warned_until = s.warned_until, level_due_at = s.due_at,

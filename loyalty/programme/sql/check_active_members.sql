@@ -1,4 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. Who was active in each month, against the ledger.
+-- check: the active members of each month against the ledger. Returns a Contradiction for each difference. Locks
+-- nothing.
 WITH wanted AS (
     SELECT DISTINCT w.brand_id, t.user_point_id, date_trunc('month', t."createdAt" AT TIME ZONE w.time_zone)::date AS month
       FROM loyalty_programmewatermark w JOIN user_points p ON p.brand_id = w.brand_id

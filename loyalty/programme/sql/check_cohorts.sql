@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. The active members of each cohort and month, against
--- those that are noted.
+-- check: each cohort's active members of each month against the stored active members. Returns a Contradiction for each
+-- difference. Locks nothing.
 WITH wanted AS (
     SELECT a.brand_id, date_trunc('month', p.enrolled_at AT TIME ZONE w.time_zone)::date AS cohort, a.month, count(*) AS active
       FROM loyalty_activemember a JOIN user_points p USING (user_point_id)

@@ -1,4 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. How many enrolled on each day, against the accounts.
+-- check: the number of enrolments of each day against the accounts. Returns a Contradiction for each difference. Locks
+-- nothing.
 WITH wanted AS (
     SELECT w.brand_id, (p.enrolled_at AT TIME ZONE w.time_zone)::date AS day, count(*) AS enrolled
       FROM loyalty_programmewatermark w JOIN user_points p ON p.brand_id = w.brand_id

@@ -1,5 +1,5 @@
--- check: returns Contradiction, none while all is well. Locks nothing. How many enrolled and were active in each month, against
--- the accounts and the active members.
+-- check: the number of members enrolled and active in each month, against the accounts and the active members. Returns
+-- a Contradiction for each difference. Locks nothing.
 WITH wanted AS (
     SELECT w.brand_id, date_trunc('month', p.enrolled_at AT TIME ZONE w.time_zone)::date AS month,
            count(*) AS enrolled, 0 AS active

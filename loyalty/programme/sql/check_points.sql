@@ -1,4 +1,4 @@
--- check: returns Contradiction, none while all is well. Locks nothing. The points of the closed days against the ledger.
+-- check: the points of the closed days against the ledger. Returns a Contradiction for each difference. Locks nothing.
 WITH both_sides AS (
     SELECT w.brand_id, (t."createdAt" AT TIME ZONE w.time_zone)::date AS day, {movement} AS movement,
            sum({amount}) AS expected, count(*) AS expected_entries,

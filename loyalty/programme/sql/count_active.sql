@@ -1,6 +1,6 @@
--- set: each month of which a day is rolled up, and the months whose window of activity it belongs to. Writes the active and the
--- lapsed members of the months `months`. Lapsed by a month's end: enrolled before the window, that is the `window` months
--- that end with it, and not active in any of them. Locks the rows that it changes.
+-- set: each month with a day that is rolled up, and the months whose activity window contains it. Writes the active and
+-- the lapsed members of the months `months`. Lapsed at a month's end are members who enrolled before the window, the
+-- `window` months that end with it, and were active in none of them. Locks the rows that it changes.
 WITH m AS (
     SELECT month, (month - make_interval(months => %(window)s::int - 1))::date AS since
       FROM unnest(%(months)s::date[]) AS month

@@ -1,8 +1,8 @@
--- set: Home. The points of the brands `brands` by movement: of each day from `first` on, of each month from `first_month` on, and
--- of each brand over all time. Closed days from their rollup, the days from each brand's `since` on from the ledger, of which the
--- BRIN index on the moment finds those after `moment`, the earliest of all these days; its lines are added up by quarters of an
--- hour before their zone is asked, as every zone's days begin with one. Returns DayPoints, in which one of
--- `day`, `month` and `brand_id` is set. Locks nothing.
+-- set: Home. The points of the brands `brands` by movement: for each day from `first` on, for each month from
+-- `first_month` on, and for each brand over all time. Closed days come from their rollup, the days from each brand's
+-- `since` on from the ledger, whose BRIN index on the moment finds the entries after `moment`, the earliest of all
+-- these days. Entries are summed by quarter of an hour before their time zone is applied: in every zone days begin on a
+-- quarter. Returns DayPoints, with one of `day`, `month` and `brand_id` set. Locks nothing.
 WITH brand AS MATERIALIZED (
     SELECT b.id, b.zone, b.since, b.since::timestamp AT TIME ZONE b.zone AS begins
       FROM unnest(%(brands)s::bigint[], %(zones)s::text[], %(since)s::date[]) AS b (id, zone, since)

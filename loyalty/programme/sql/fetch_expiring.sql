@@ -1,6 +1,6 @@
--- set: each time that a brand's days close. What is left of the points that were earned between the moments `bounds`, as of the
--- moment `before`: first earned is first spent, so of each part as much as the balance of then reaches back. Points that came
--- back are as old as they were. Returns ExpiringPart, whose `part` counts the bounds before it. Locks nothing.
+-- set: each time that a brand's days close. What remains at the moment `before` of the points earned between the
+-- moments `bounds`: the first points earned are the first spent, so of each part what the balance then covers. Returned
+-- points keep their age. Returns ExpiringPart, whose `part` is the number of bounds before it. Locks nothing.
 WITH earned AS (
     SELECT coalesce(p.merged_into_id, p.user_point_id) AS account, width_bucket(t."createdAt", %(bounds)s::timestamptz[]) AS part,
            coalesce(sum(t.points_earned) FILTER (

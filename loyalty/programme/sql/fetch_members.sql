@@ -1,7 +1,7 @@
--- set: Home. The members of the brands `brands`: who enrolled on each day from `first` to `last` (days from each brand's
--- `since` on are counted live, which the index of a brand's enrolments finds), the months of enrolment from `first_month` on
--- with how many of each were active in each month, how many hold each level, and what a point costs each brand on the day
--- `last`. Returns MemberCount, whose `kind` says which of these. Locks nothing.
+-- set: Home. The members of the brands `brands`: enrolments on each day from `first` to `last` (days from each brand's
+-- `since` on are counted live, through the index of a brand's enrolments), the months of enrolment from `first_month`
+-- on with the members active in each month, the members on each level, and what a point costs each brand on the day
+-- `last`. Returns MemberCount, whose `kind` says which of these it is. Locks nothing.
 WITH brand AS MATERIALIZED (
     SELECT b.id, b.zone, b.since, greatest(b.since, %(first)s::date)::timestamp AT TIME ZONE b.zone AS begins,
            (%(last)s::date + 1)::timestamp AT TIME ZONE b.zone AS ends

@@ -1,5 +1,6 @@
--- set: each day that is rolled up, and the days read live. Part of roll_up_days.sql and fetch_points.sql: the entries of a
--- brand's whole local days from `first` to `last`, added up by day and movement. The BRIN index on the moment finds them.
+-- set: each day that is rolled up, and the days read live. Part of roll_up_days.sql and fetch_points.sql: the entries
+-- of a brand's whole local days from `first` to `last`, summed by day and movement. The BRIN index on the moment finds
+-- them.
 SELECT (t."createdAt" AT TIME ZONE %(zone)s::text)::date AS day, {movement} AS movement,
        sum({amount}) AS points, count(*) AS entries
   FROM loyalty_transaction t

@@ -1,6 +1,7 @@
--- set: each run, before it looks for late entries. What was seen by the run before is settled once every transaction that was
--- running then has ended; then this run's numbers are seen. A number above this server's transactions is another server's, from
--- which the data was restored. Returns the settled number. Locks the rows of all watermarks.
+-- set: each run, before it looks for late entries. The ids seen by the previous run are settled once every transaction
+-- that was running then has ended; then this run's ids become the seen ones. A stored transaction id above this
+-- server's is another server's, from which the data was restored. Returns the settled id. Locks the rows of all
+-- watermarks.
 WITH now AS (
     SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest,
            pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next,

@@ -1,5 +1,5 @@
--- set: each day that is rolled up. Notes who earned or redeemed on the days from `first` to `last`, once a month; an entry never
--- goes, so nobody is taken off again. Locks nothing that was there before.
+-- set: each day that is rolled up. Stores once a month who earned or redeemed on the days from `first` to `last`.
+-- Ledger entries are never deleted, so nobody is removed. Locks no existing rows.
 INSERT INTO loyalty_activemember (brand_id, user_point_id, month)
 SELECT DISTINCT p.brand_id, t.user_point_id,
        date_trunc('month', t."createdAt" AT TIME ZONE %(zone)s::text)::date

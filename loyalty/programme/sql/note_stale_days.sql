@@ -1,6 +1,6 @@
--- set: each run. Notes the closed days to which an entry with a number above `settled` belongs: it was committed after they were
--- rolled up, or may have been. Of all brands at once, because entries are found by their numbers alone. Locks nothing that was
--- there before.
+-- set: each run. Marks the closed days that contain an entry with an id above `settled`: it was, or may have been,
+-- committed after they were rolled up. Covers all brands at once, because entries are found by their ids alone. Locks
+-- no existing rows.
 INSERT INTO loyalty_staleday (brand_id, day)
 SELECT DISTINCT p.brand_id, (t."createdAt" AT TIME ZONE w.time_zone)::date
   FROM loyalty_transaction t JOIN user_points p USING (user_point_id)

@@ -1,5 +1,5 @@
--- set: each referral that is decided. Its friend's first action, if there is one. Returns FirstAction. Call with the friend's
--- account locked, so that no order of theirs goes back in between.
+-- set: each referral that is decided. The friend's first action, if there is one. Returns FirstAction. Call it with the
+-- friend's account locked, so that none of their orders is returned in between.
 SELECT r.id AS referral, first_action.entry, first_action.reason_id
   FROM loyalty_referral r
  CROSS JOIN LATERAL (

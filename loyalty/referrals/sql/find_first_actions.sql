@@ -1,5 +1,6 @@
--- set: each turn of a brand. Of at most `scanned` of a brand's waiting referrals with ids after `after`, those whose friend has
--- acted; where points are for confirmed addresses alone, only once the member's is confirmed. Returns FirstAction. Locks nothing.
+-- set: each turn of a brand. Of at most `scanned` of a brand's waiting referrals with ids after `after`, those whose
+-- friend has acted. If points are only for confirmed addresses, the member's address must be confirmed. Returns
+-- FirstAction. Locks nothing.
 SELECT r.id AS referral, first_action.entry, first_action.reason_id
   FROM (SELECT id, brand_id, referrer_id, friend_id FROM loyalty_referral
          WHERE brand_id = %(brand_id)s::bigint AND state = 'waiting' AND id > %(after)s::bigint

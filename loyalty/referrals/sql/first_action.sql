@@ -1,6 +1,6 @@
--- set: a part of the statements that look for a friend's first action. The earliest entry of the referral `r`'s friend that
--- counts: of a scan or an order, as the programme says, that earned points which are the member's. Points of an order that are
--- pending count when they are released, and an order that went back as a whole counts not at all.
+-- set: a part of the statements that look for a friend's first action. The earliest counting entry of the friend of the
+-- referral `r`: a scan or an order, as the programme says, whose points are in the member's balance. Pending points of
+-- an order count when they are released; an order that was returned as a whole does not count.
 SELECT t.loyalty_transaction_id AS entry, t.reason_id
   FROM loyalty_transaction t
  WHERE t.user_point_id = r.friend_id AND t.reason IN ('earned', 'pending')

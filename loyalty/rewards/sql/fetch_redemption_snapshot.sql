@@ -1,5 +1,5 @@
--- hot: each redemption. Everything that decides about it, and who hears of it; read after the account is locked, so that
--- whatever the member did at the same time is seen. Returns SnapshotRow; `name` is NULL where the brand sells no such reward,
+-- hot: each redemption. Everything that decides it, and who is notified; read after the account is locked, so that it
+-- includes the member's concurrent changes. Returns SnapshotRow; `name` is NULL if the brand sells no such reward;
 -- `stock` of a reward that hands out partner codes is 1 while its pool has any.
 SELECT b.loyalty_active, m.status, m.points AS balance, coalesce(m.current_level, '') AS level,
        coalesce(held.threshold, lowest.threshold, 0) AS level_threshold,

@@ -1,5 +1,5 @@
--- hot: each milestone that gives a thing at once. Part of grant_things.sql: issues the codes of the things that `locked` names.
--- A thing that was given already is not given again. grants.grant_reward writes the same of one.
+-- hot: each milestone that gives a thing at once. Part of grant_things.sql: issues the codes of the things that
+-- `locked` names. A thing already granted is not granted again. grants.grant_reward writes the same for one.
 INSERT INTO loyalty_redemption
        (brand_id, user_point_id, reward_id, milestone_id, milestone_round, name, cost, balance_after, code, request_key,
         status, created_at, expires_at)

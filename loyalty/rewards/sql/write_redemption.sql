@@ -1,6 +1,6 @@
--- hot: each redemption. Stock, ledger, balance, redemption and events: all of it hangs on `redeemable`, which is empty where
--- no stock or partner code was left, and so is the result. Locks the reward if its stock is limited, and the partner code
--- that it takes, past those that others are taking; the account is locked already.
+-- hot: each redemption. Writes stock, ledger, balance, redemption and events: all depend on `redeemable`, which is
+-- empty if no stock or partner code is left, and then there is no row. Locks the reward if its stock is limited, and
+-- the partner code that it takes, skipping locked ones; the account is locked already.
 WITH taken_code AS (
     UPDATE loyalty_poolcode SET redemption_id = %(redemption_id)s::bigint
      WHERE redemption_id IS NULL

@@ -1,5 +1,6 @@
--- hot: each update of a pass: a change of a brand makes every phone ask within minutes. Everything that the card of an
--- account says, with the brand's primary hostname and its levels from the lowest. Returns CardContents. Locks nothing.
+-- hot: each update of a pass: after a change of a brand every phone requests one within minutes. Everything that an
+-- account's card displays, with the brand's primary hostname and its levels from the lowest. Returns CardContents.
+-- Locks nothing.
 SELECT m.points, m.points_pending AS pending,
        CASE WHEN b.level_period = 'lifetime' THEN {lifetime} ELSE {lifetime} - m.points_before_period END AS counted,
        CASE WHEN b.level_period <> 'lifetime' THEN m.level_until END AS level_until, m.current_level, m.status,

@@ -1,6 +1,6 @@
--- hot: every two seconds in each process, for the passes that it still works on: `ids` and their `brands`, in that order.
--- They stay its own for `busy` seconds. One whose time is over may be another worker's by now, and is left alone. Locks the
--- passes.
+-- hot: every two seconds in each process, for the passes that it still works on: `ids` and their `brands`, in the same
+-- order. Reserves them for another `busy` seconds. Leaves a pass alone if its time is over: another worker may have it.
+-- Locks the passes.
 UPDATE loyalty_walletpass p
    SET busy_until = greatest(busy_until, statement_timestamp() + make_interval(secs => %(busy)s::float))
   FROM unnest(%(ids)s::bigint[], %(brands)s::bigint[]) AS held (id, brand)

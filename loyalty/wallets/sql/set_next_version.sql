@@ -1,6 +1,7 @@
--- hot: each accrual of a customer with a pass. Part of the statements that change passes of the brand `brand`: each gets one
--- more version. An update that is queued already will bring this one too: only the first of a burst queues one.
--- If-Modified-Since knows whole seconds, so no two versions share one. What is in no wallet is not pushed. Locks the passes.
+-- hot: each accrual of a customer with a pass. Part of the statements that change passes of the brand `brand`: raises
+-- each pass's version by one. A queued update will include this version too: only the first of a burst queues one.
+-- If-Modified-Since has whole seconds, so no two versions share one. A pass that is in no wallet is not pushed. Locks
+-- the passes.
 UPDATE loyalty_walletpass
    SET version = version + 1,
        changed_at = GREATEST(%(at)s::timestamptz, date_trunc('second', changed_at) + interval '1 second'),

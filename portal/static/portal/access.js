@@ -1,13 +1,13 @@
-// Makes usable by keyboard and by ear what django-unfold draws for eyes and a mouse alone.
+// Makes django-unfold's mouse-only elements usable with the keyboard and screen readers.
 "use strict";
 (() => {
   const texts = document.currentScript.dataset;
   const names = { dock_to_right: texts.menu, more_vert: texts.more, close: texts.close };
-  // Icons that point along the line point the other way where it runs from right to left.
+  // Icons that point in the text direction are mirrored from right to left.
   const POINTING = /^(arrow|chevron|keyboard_arrow)_(left|right|forward|back)(_alt)?$|^(dock_to_right|login|logout|redo|undo)$/;
   const isButton = (element) => !element.closest("a, button, label") && !element.matches("input, select, textarea");
 
-  // Icons are words to a screen reader: inventory_2, qr_code_scanner.
+  // A screen reader would read an icon's name: inventory_2, qr_code_scanner.
   for (const icon of document.querySelectorAll(".material-symbols-outlined:not([x-on\\:click])")) {
     icon.setAttribute("aria-hidden", "true");
   }
@@ -29,7 +29,7 @@
   const content = document.getElementById("content");
   if (content) content.tabIndex = -1;
 
-  // select2 draws a field of its own, later, which the label does not reach.
+  // select2 later draws a field of its own, without the label.
   const nameDrawn = (container) => {
     const label = container.previousElementSibling?.labels?.[0];
     const box = container.querySelector("[role=combobox]");
@@ -46,7 +46,7 @@
     }
   }).observe(document.body, { childList: true, subtree: true });
 
-  // What scrolls, sideways on a phone or down in a box, can be scrolled by the keyboard.
+  // Scrollable areas, sideways on a phone or down in a box, can be scrolled with the keyboard.
   const scrolls = (area) => {
     const wide = area.scrollWidth > area.clientWidth + 1;
     const tall = area.scrollHeight > area.clientHeight + 1;
@@ -62,7 +62,7 @@
   addEventListener("load", reachScrolling);
   addEventListener("resize", reachScrolling);
 
-  // Fields in a table are named by its columns.
+  // Fields in a table are labelled by its columns.
   for (const field of document.querySelectorAll("td input, td select, td textarea")) {
     const cell = field.closest("td");
     const column = cell.closest("table")?.tHead?.rows[0]?.cells[cell.cellIndex];

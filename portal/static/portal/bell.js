@@ -1,4 +1,4 @@
-// Fills the bell with the jobs that one started, and follows them while they run.
+// Fills the bell with the user's jobs, and follows them while they run.
 import { asked, follow } from "./live.js";
 
 const PAUSE = 2000;

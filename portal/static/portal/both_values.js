@@ -1,4 +1,4 @@
-// Puts the value that a colleague saved meanwhile into the form, in place of what was typed.
+// Replaces a typed value in the form with the value that a colleague has saved in the meantime.
 "use strict";
 for (const button of document.querySelectorAll("[data-both-values] [data-use]")) {
   button.addEventListener("click", () => {

@@ -1,4 +1,4 @@
-// Copies the shown text; where the browser refuses, it marks the text for copying by hand.
+// Copies the displayed text; if the browser does not allow that, selects the text for copying by hand.
 "use strict";
 const shown = document.querySelector("[data-copied-text]");
 const button = document.querySelector("button[name=copy]");

@@ -1,18 +1,18 @@
-// Keeps what somebody types in the portal's forms until it is saved: they are offered it again, and after a session
-// ended while they typed the form is filled again by itself.
+// Stores what a user types in the portal's forms until it is saved, and offers to restore it. If the session ended
+// while the user was typing, the form is filled again automatically.
 //
-// Kept in this tab alone, for the person who typed it, the brand they look at and the page they typed it in; never
-// passwords, secrets or files. Gone when it is saved, when they log out, and when somebody else logs in.
+// Stored only in this tab, per user, brand and page; never passwords, secrets or files. Deleted when the form is
+// saved, when the user logs out, and when another user logs in.
 "use strict";
 (() => {
   const texts = document.currentScript.dataset;
   const { user, brand } = texts;
   const PREFIX = "draft:";
   const SENT = "sent:";
-  const SAVED_COOKIE = "portal_saved"; // the server names there the drafts that it has saved
+  const SAVED_COOKIE = "portal_saved"; // in which the server names the drafts that it has saved
   const MAX_SENT = 20;
   const LIFE_MS = 12 * 3600 * 1000; // as long as a session
-  const TWICE_MS = 3000; // a form that is sent again within this was clicked twice
+  const TWICE_MS = 3000; // a form sent again within this time was clicked twice
   const BACK_FROM = ["/admin/login/", "/admin/second-factor/", "/admin/invitation/"];
   const SKIPPED = new Set(["password", "file", "hidden", "submit", "button", "reset", "image"]);
   const SECRET = /password|secret|token|key|credential|certificate|code\b/i;
@@ -21,7 +21,7 @@
     try {
       return window.sessionStorage;
     } catch {
-      return null; // a browser that keeps nothing
+      return null; // the browser has no storage
     }
   };
   const store = stored();
@@ -29,7 +29,7 @@
   const mine = `${PREFIX}${user}:`;
   const isOurs = (key) => key.startsWith(PREFIX) || key.startsWith(SENT);
   for (const key of Object.keys(store)) {
-    if (isOurs(key) && !key.startsWith(mine) && key !== SENT + user) store.removeItem(key); // somebody else's, of before
+    if (isOurs(key) && !key.startsWith(mine) && key !== SENT + user) store.removeItem(key); // an earlier user's
   }
   for (const each of document.querySelectorAll('form[action$="/logout/"]')) {
     each.addEventListener("submit", () => Object.keys(store).filter(isOurs).forEach((key) => store.removeItem(key)));
@@ -46,7 +46,7 @@
     try {
       store.setItem(key, JSON.stringify(value));
     } catch {
-      // Full: what was typed stays on the page as ever.
+      // The storage is full: the text is still on the page.
     }
   };
   const page = `${mine}${brand}:${window.location.pathname}`;
@@ -58,7 +58,7 @@
   const typedInto = forms.filter((form) => !("noDraft" in form.dataset) && form.id !== "changelist-form" && fields(form).length);
   typedInto.forEach(keep);
   for (const form of forms.filter((each) => !typedInto.includes(each))) {
-    // The second step of something that was typed in the first: saved, it is saved for both.
+    // The second step of a form that was typed in the first: saving it saves both.
     const ids = drafts().filter((key) => key.startsWith(`${page}#`)).map((key) => read(key)?.id);
     if (ids.length) carry(form, ids.join("."));
   }
@@ -78,7 +78,7 @@
     write(SENT + user, [...sent(), ...ids, ...paths].slice(-MAX_SENT));
   }
 
-  // Rows of conditions and limits are carried by hidden fields.
+  // Hidden fields store the rows of conditions and limits.
   function isKept(field) {
     return (
       field.name &&
@@ -139,8 +139,8 @@
       }
       return { value: field.value };
     };
-    const version = form.elements.namedItem("row_version"); // what the row was like when the form was opened
-    const isRejected = form.querySelector("[data-rejected], .errorlist, .errors, [aria-invalid=true]") !== null; // all of it was typed
+    const version = form.elements.namedItem("row_version"); // the row's version when the form was opened
+    const isRejected = form.querySelector("[data-rejected], .errorlist, .errors, [aria-invalid=true]") !== null; // every value was typed
     const first = new Map(fields(form).map((field) => [field, JSON.stringify(valueOf(field))]));
     const chosenFiles = () =>
       [...form.elements].filter((field) => field.type === "file" && field.files.length).map((field) => field.labels?.[0]?.textContent.trim() || field.name);
@@ -158,7 +158,7 @@
     const choose = (field, chosen) => {
       const wanted = new Set(chosen.map(([value]) => value));
       for (const [value, text] of chosen) {
-        // Choices that are looked up while they are typed are not on a new page.
+        // A new page does not have choices that are looked up while typing.
         if (![...field.options].some((option) => option.value === value)) field.add(new Option(text, value));
       }
       for (const option of field.options) option.selected = wanted.has(option.value);
@@ -189,7 +189,7 @@
     const aboutFiles = (draft) => (draft.files?.length ? texts.files.replace("{fields}", draft.files.join(", ")) : "");
     const restore = (draft) => {
       if (!fill(draft.typed) && !draft.files?.length) return false;
-      if (version && draft.version) version.value = draft.version; // what others saved meanwhile is said, not undone
+      if (version && draft.version) version.value = draft.version; // what others have saved since is reported, not undone
       remember();
       return true;
     };
@@ -207,8 +207,8 @@
       }
       remember();
       isSent = true;
-      setTimeout(() => event.defaultPrevented && (isSent = false)); // the page itself has said what is missing
-      setTimeout(() => (isSent = false), TWICE_MS); // an answer that is saved as a file leaves the page as it is
+      setTimeout(() => event.defaultPrevented && (isSent = false)); // the page itself has reported what is missing
+      setTimeout(() => (isSent = false), TWICE_MS); // an answer that downloads a file does not leave the page
     });
     window.addEventListener("pageshow", (event) => {
       isSent = false;
@@ -217,7 +217,7 @@
       const isBack = event.persisted || (kind === "back_forward" && !version && !isRejected);
       if (!isBack || !(sent().includes(id) || sent().includes(page)) || form.querySelector(".form-notice")) return;
       showMessage(form, texts.sent, [[texts.reload, () => window.location.assign(window.location.pathname + window.location.search)]]);
-      discard(); // what is typed from here on is another one
+      discard(); // what is typed from now on is a new draft
     });
 
     window.addEventListener("load", () => {

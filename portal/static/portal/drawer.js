@@ -1,5 +1,5 @@
-// A row's page in a drawer beside its list, for lists that are read row after row. The row's link stays a link: with
-// Ctrl, in a new tab and without scripts it opens the page.
+// Opens a row's page in a drawer next to its list, for lists that are read row by row. The row's link stays a link:
+// with Ctrl, in a new tab and without scripts it opens the page.
 import { button, element } from "./elements.js";
 
 const HASH = "#row=";
@@ -63,7 +63,7 @@ function start() {
     try {
       const answer = await fetch(path, { signal, headers: { Accept: "text/html" } });
       if (answer.redirected || !answer.ok) {
-        window.location.assign(path); // the login, or what the page says
+        window.location.assign(path); // the login, or the page's own message
         return;
       }
       fill(new DOMParser().parseFromString(await answer.text(), "text/html"));
@@ -77,7 +77,7 @@ function start() {
     title.textContent = [...crumbs].at(-1)?.textContent.trim() || found.title;
     actions.replaceChildren(...[...found.querySelectorAll("[data-page-actions] li")].filter((each) => each.querySelector("a[href]")));
     const content = found.getElementById("content");
-    // Read here, changed on its page: what is typed in a drawer would be gone with it.
+    // The drawer is read-only, changes are made on the page: closing a drawer would lose what was typed in it.
     for (const gone of content.querySelectorAll("script, link, #submit-row, [type=submit], input[type=hidden]")) gone.remove();
     for (const field of content.querySelectorAll("input, select, textarea, button")) field.disabled = true;
     for (const form of content.querySelectorAll("form")) {
@@ -111,10 +111,10 @@ function start() {
     if (!current()) return;
     const path = current();
     history.replaceState(null, "", window.location.pathname + window.location.search);
-    links().find((link) => link.pathname === path)?.focus(); // the row that was read last
+    links().find((link) => link.pathname === path)?.focus(); // the row read last
   });
   drawer.addEventListener("click", (event) => {
-    if (event.target === drawer) drawer.close(); // beside it
+    if (event.target === drawer) drawer.close(); // a click outside
   });
   window.addEventListener("popstate", sync);
   sync();

@@ -1,4 +1,4 @@
-// "?" opens the guide's section for the page, unless somebody is typing.
+// "?" opens the guide's section for the page, unless the user is typing.
 "use strict";
 const link = document.querySelector("[data-help]");
 const TYPING = "input, textarea, select, [contenteditable], [role=combobox], [role=textbox]";

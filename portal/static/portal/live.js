@@ -1,8 +1,8 @@
-// Keeps what a page shows of work current while the work goes on: asks again until nothing runs any more, in a tab that
-// somebody looks at, and less and less often what cannot be reached.
-//   data-live-row, -column, -address  a cell of a list, whose address answers with its HTML (portal/mixins/live_lists.py)
-//   data-job, data-progress           a panel of a job; its data-field elements say how far it is. Once the job has ended,
-//                                     the part of the page that is named by data-renew around it is loaded again.
+// Updates a page's display of running work: polls until nothing runs, only in a visible tab, and less and less often
+// while an address cannot be reached.
+//   data-live-row, -column, -address  a cell of a list; its address answers with its HTML (portal/mixins/live_lists.py)
+//   data-job, data-progress           a panel of a job; its data-field elements show the progress. Once the job has ended,
+//                                     the part of the page that data-renew around it names is loaded again.
 const PAUSE = 1000;
 const MAX_PAUSE = 30000;
 
@@ -12,7 +12,7 @@ const visible = () =>
     document.addEventListener("visibilitychange", () => resolve(visible()), { once: true });
   });
 
-// Calls `ask` until it answers that nothing goes on.
+// Calls `ask` until it answers that nothing runs.
 export const follow = async (ask, pause = PAUSE) => {
   let wait = pause;
   for (let goesOn = true; goesOn; ) {
@@ -36,7 +36,7 @@ export const asked = async (address, parameters = []) => {
 
 const ids = (texts) => [...new Set(texts)].map((id) => ["id", id]);
 
-// Loads parts of the page again; everything else on it, such as what somebody is typing, stays.
+// Loads parts of the page again; everything else on it, such as a form being filled in, stays.
 export const renew = async (names) => {
   const page = new DOMParser().parseFromString(await (await asked(window.location.href)).text(), "text/html");
   for (const icon of page.querySelectorAll(".material-symbols-outlined")) icon.setAttribute("aria-hidden", "true");
@@ -69,7 +69,7 @@ const askOfRows = async () => {
     for (const cell of own()) {
       const html = answered.get(cell.dataset.liveRow)?.columns[cell.dataset.liveColumn];
       if (html) replace(cell, html);
-      else cell.removeAttribute("data-live-row"); // gone, or out of reach by now
+      else cell.removeAttribute("data-live-row"); // deleted, or no longer accessible
     }
   }
   return cells().length > 0;
@@ -123,7 +123,7 @@ const watcher = (shown, ask) => {
 const watchRows = watcher(cells, askOfRows);
 const watchJobs = watcher(panels, askOfJobs);
 
-// Looks for what there is to follow; after something new came onto the page.
+// Finds the elements to follow; called after something new came onto the page.
 const watch = () => {
   watchRows();
   watchJobs();

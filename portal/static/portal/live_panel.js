@@ -1,5 +1,5 @@
-// Shows in a panel what a form would make, while it is being filled in: the answer of `data-live`, which is asked with
-// the fields of the form whose id is `data-live-form`.
+// Shows in a panel what a form would create, while it is being filled in: sends the fields of the form with the id
+// `data-live-form` to the address `data-live`, and shows its answer.
 import { addressWith, debounce, getHtml, latestOnly } from "./requests.js";
 
 const PAUSE = 400;
@@ -30,7 +30,7 @@ function start() {
   };
   const soon = debounce(ask, PAUSE);
 
-  // The calendar and the look-ups tell of a choice in ways of their own, but all move the focus.
+  // The calendar and the look-ups fire different events for a choice, but all move the focus.
   for (const kind of ["input", "change", "focusin", "focusout"]) form.addEventListener(kind, soon);
   window.django?.jQuery?.(form).on("change", soon);
   ask();

@@ -1,2 +1,2 @@
-// The language of the page, for Intl: with digits as the page writes them, also where its language has others.
+// The language of the page, for Intl: with the page's digits, even if the language has others.
 export const LOCALE = `${document.documentElement.lang}-u-nu-latn`;

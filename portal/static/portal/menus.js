@@ -1,4 +1,4 @@
-// Small menus close by Escape and by a press elsewhere.
+// Closes small menus on Escape and on a press elsewhere.
 for (const menu of document.querySelectorAll("[data-menu]")) {
   document.addEventListener("click", (event) => {
     if (!menu.contains(event.target)) menu.open = false;

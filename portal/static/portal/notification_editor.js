@@ -1,5 +1,5 @@
 // Previews a notification's text while it is typed, and lists the placeholders of the chosen template.
-// Text that nobody has edited follows the chosen template, channel and language.
+// Unedited text follows the chosen template, channel and language.
 import { element } from "./elements.js";
 import { debounce, latestOnly, postForm } from "./requests.js";
 
@@ -12,7 +12,7 @@ if (panel && subject && body) start();
 function start() {
   const names = document.querySelector("[data-notification-names]");
   const [shown, problem] = ["shown", "problem"].map((part) => panel.querySelector(`[data-part=${part}]`));
-  let ours = null; // the platform's words for the choice of before
+  let ours = null; // the platform's text for the previous choice
 
   const isUntouched = () =>
     (!subject.value && !body.value) || (ours && subject.value === ours.subject && body.value === ours.body);
@@ -34,7 +34,7 @@ function start() {
     const [title, frame, text] = ["subject", "html", "text"].map((part) => shown.querySelector(`[data-part=${part}]`));
     title.textContent = draft.subject;
     title.closest("p").hidden = !draft.subject;
-    // A new frame: one that has shown something already would keep it.
+    // A new frame: an existing one would keep its old content.
     const fresh = frame.cloneNode();
     fresh.hidden = !draft.html;
     fresh.srcdoc = draft.html;

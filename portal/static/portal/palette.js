@@ -1,7 +1,7 @@
 // The search of Ctrl K: a combobox (the field) with its listbox (what the server found), in a dialog.
 import { debounce, latestOnly } from "./requests.js";
 
-const PAUSE_MS = 120; // after the last key, so that a word is asked for once
+const PAUSE_MS = 120; // after the last key, so that a word is searched for once
 
 const dialog = document.querySelector("[data-palette]");
 if (dialog) start();
@@ -10,8 +10,8 @@ function start() {
   const field = dialog.querySelector("[role=combobox]");
   const list = dialog.querySelector("[role=listbox]");
   const note = dialog.querySelector("[data-palette-note]");
-  let isPending = false; // what is shown is of an earlier word
-  let isChosenEarly = false; // Enter came before the answer
+  let isPending = false; // the displayed results are of an earlier word
+  let isChosenEarly = false; // Enter was pressed before the answer came
 
   const options = () => [...list.querySelectorAll("[role=option]")];
   const active = () => options().find((each) => each.ariaSelected === "true");
@@ -60,13 +60,13 @@ function start() {
   field.addEventListener("input", () => {
     isPending = true;
     isChosenEarly = false;
-    search.stop(); // an answer to what was typed before is never taken for this one's
+    search.stop(); // the answer to earlier input never counts for this one
     searchSoon();
   });
   field.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") {
-      event.preventDefault(); // which would empty the field first
+      event.preventDefault(); // Escape would empty the field first
       dialog.close();
     } else if (step) {
       event.preventDefault();
@@ -85,11 +85,11 @@ function start() {
     if (option && option.ariaSelected !== "true") activate(option);
   });
   list.addEventListener("click", (event) => {
-    // A section of the page that is open: nothing is loaded that would close the dialog.
+    // A section of the open page: no page load closes the dialog.
     if (event.target.closest("[role=option]") && !event.ctrlKey && !event.metaKey) dialog.close();
   });
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close(); // beside it
+    if (event.target === dialog) dialog.close(); // a click outside
   });
   dialog.querySelector("[data-palette-close]").addEventListener("click", () => dialog.close());
   document.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-// Asks a passkey what the page's form holds as JSON, and sends its answer with the form (WebAuthn Level 2).
+// Passes the form's JSON options to a passkey, and sends the passkey's answer with the form (WebAuthn Level 2).
 "use strict";
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (it) => it.charCodeAt(0));
 const base64url = (buffer) =>

@@ -1,6 +1,6 @@
-// Requests while somebody types: sent after a pause, so that a word is asked for once, and only the last answer counts.
+// Requests while the user types: sent after a pause, so that a word is requested once, and only the last answer counts.
 
-// `act`, once nobody has called it again for `pause` milliseconds. `stop` drops a call that waits.
+// Calls `act` once there has been no other call for `pause` milliseconds. `stop` drops a waiting call.
 export const debounce = (act, pause) => {
   let timer = 0;
   const call = (...values) => {
@@ -10,7 +10,7 @@ export const debounce = (act, pause) => {
   return Object.assign(call, { stop: () => clearTimeout(timer) });
 };
 
-// `send` with a signal that aborts its request as soon as it is called again or stopped. An error of the last request
+// Calls `send` with a signal that aborts its request when it is called again or stopped. An error of the last request
 // goes to `failed`.
 export const latestOnly = (send, failed = () => {}) => {
   let controller = new AbortController();
@@ -27,7 +27,7 @@ export const latestOnly = (send, failed = () => {}) => {
   return Object.assign(call, { stop });
 };
 
-// An address with what a form holds, except its token and the fields in `omitted`.
+// An address with a form's values, except its token and the fields in `omitted`.
 export const addressWith = (address, form, omitted = []) => {
   const result = new URL(address, window.location.href);
   for (const [name, value] of new FormData(form)) {
@@ -43,7 +43,7 @@ export const getHtml = async (address, signal) => {
   return answer.text();
 };
 
-// The JSON that answers a form as it is filled in, or null where the server rejects it.
+// The JSON answer to a form's current values, or null if the server rejects them.
 export const postForm = async (address, data, signal) => {
   const answer = await fetch(address, { method: "POST", body: data, redirect: "error", signal });
   return answer.ok ? answer.json() : null;

@@ -1,13 +1,13 @@
-// A strip of tabs fades at the ends beyond which there are more, and has the current one in view.
+// A strip of tabs fades at an end with more tabs beyond it, and keeps the current tab in view.
 for (const strip of document.querySelectorAll("[data-tab-strip]")) {
   const fade = () => {
-    const before = Math.abs(strip.scrollLeft); // negative where lines run from right to left
+    const before = Math.abs(strip.scrollLeft); // negative if the text runs from right to left
     const after = strip.scrollWidth - strip.clientWidth - before;
     strip.classList.toggle("has-before", before > 1);
     strip.classList.toggle("has-after", after > 1);
   };
   const current = strip.querySelector("[aria-current]");
-  if (current) strip.scrollLeft += middleOf(current) - middleOf(strip); // alone: the page stays where it is
+  if (current) strip.scrollLeft += middleOf(current) - middleOf(strip); // only the strip: the page does not scroll
   strip.addEventListener("scroll", fade, { passive: true });
   new ResizeObserver(fade).observe(strip);
 }

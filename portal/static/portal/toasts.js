@@ -1,9 +1,9 @@
-// Messages of the server: said to screen readers, closed by hand, and away by themselves only where nothing can be done.
+// Messages of the server: announced to screen readers and closed by hand; only those without an action close by themselves.
 "use strict";
 const MIN_MS = 10_000;
 const PER_LETTER_MS = 80;
-const SAID_AFTER_MS = 150; // a live region says what comes into it, once it is there itself
-const UNDO_MS = 10 * 60_000; // as long as the server lets it be undone
+const SAID_AFTER_MS = 150; // a live region only announces content added after the region itself
+const UNDO_MS = 10 * 60_000; // as long as the server allows the undo
 
 const toasts = document.querySelector("[data-toasts]");
 if (toasts) {
@@ -21,7 +21,7 @@ if (toasts) {
   }, SAID_AFTER_MS);
   each.forEach(watch);
   const reportHeight = () => document.body.style.setProperty("--toasts-height", `${toasts.offsetHeight}px`);
-  new ResizeObserver(reportHeight).observe(toasts); // toasts.css keeps as much room free
+  new ResizeObserver(reportHeight).observe(toasts); // toasts.css keeps the same space free
 }
 
 function watch(toast) {
@@ -35,7 +35,7 @@ function watch(toast) {
   }
   if (!["success", "info"].includes(toast.dataset.toast)) return;
 
-  // Time runs only while somebody could read it: not in a hidden tab, not under the pointer or the keyboard.
+  // Time runs only while the message is readable: not in a hidden tab, and not under the pointer or the focus.
   let left = MIN_MS + toast.innerText.length * PER_LETTER_MS;
   const STEP = 500;
   const clock = setInterval(() => {

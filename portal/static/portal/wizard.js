@@ -1,6 +1,6 @@
-// The steps of a wizard: a form of sections with data-step, of which one is shown at a time, with a rail to go to any of
-// them. Without this file all of them stand below each other.
-//   data-next, data-back, data-steps  what the buttons and the rail are called
+// The steps of a wizard: a form of sections with data-step. One section shows at a time; a rail leads to each of them.
+// Without this file all sections show one below the other.
+//   data-next, data-back, data-steps  the labels of the buttons and the rail
 //   data-begin                        the id of the step to begin with
 import { button, element } from "./elements.js";
 
@@ -37,10 +37,10 @@ export const inSteps = (form) => {
   const wanted = [window.location.hash.slice(1), form.dataset.begin].map((id) => steps.findIndex((step) => step.id === id));
   const first = [steps.findIndex(isWrong), ...wanted, 0].find((at) => at >= 0);
   go(first, false);
-  // Who begins further on has the steps before filled in already, and types the next answer.
+  // A wizard that begins at a later step has the earlier ones filled in: the focus goes to the next answer.
   if (first > 0 && first === wanted[1]) steps[first].querySelector("input:not([type=hidden]), select")?.focus();
 
-  // Enter in a field goes on to the next step; only a button sends the form, and only once.
+  // Enter in a field goes to the next step; only a button sends the form, and only once.
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.target.matches("button, textarea, a, summary, [role=combobox], .select2-search__field")) return;
     event.preventDefault();

@@ -1,5 +1,5 @@
--- set: a part of fetch_timeline.sql: what staff did to a customer's accounts, as the audit log has it. Not by brand, whose
--- entries would be read one after the other: the accounts are the brand's.
+-- set: a part of fetch_timeline.sql: what staff did to a customer's accounts, according to the audit log. It does not
+-- filter by brand, whose entries would be read one after the other: the accounts are the brand's.
 SELECT 'staff' AS kind, entry.id::text AS id, entry.at, row_number() OVER (ORDER BY entry.id DESC) AS position
   FROM unnest(%(accounts)s::bigint[]) AS own(account_id)
  CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- set: a part of fetch_timeline.sql: a customer's wallet passes, of which there are few.
+-- set: a part of fetch_timeline.sql: a customer's wallet passes, which are few.
 SELECT 'cards' AS kind, found.id::text AS id, found.created_at AS at,
        row_number() OVER (ORDER BY found.id DESC) AS position
   FROM unnest(%(accounts)s::bigint[]) AS own(id)

@@ -1,4 +1,4 @@
--- set: a part of fetch_timeline.sql: merges of a customer's accounts, of which there are few.
+-- set: a part of fetch_timeline.sql: merges of a customer's accounts, which are few.
 SELECT 'merges' AS kind, id::text AS id, created_at AS at,
        row_number() OVER (ORDER BY id DESC) AS position
   FROM loyalty_accountmerge

@@ -1,4 +1,4 @@
--- set: a part of fetch_timeline.sql: what was sent to a customer.
+-- set: a part of fetch_timeline.sql: the notifications that a customer was sent.
 SELECT 'messages' AS kind, found.id::text AS id, found.created_at AS at,
        row_number() OVER (ORDER BY found.id DESC) AS position
   FROM unnest(%(users)s::bigint[]) AS own(id)

@@ -1,4 +1,4 @@
--- set: a part of fetch_timeline.sql: the friends whom a customer brought, and by whom the customer joined.
+-- set: a part of fetch_timeline.sql: the friends whom a customer referred, and the member who referred the customer.
 SELECT 'referrals' AS kind, found.id::text AS id, found.created_at AS at,
        row_number() OVER (ORDER BY found.id DESC) AS position
   FROM unnest(%(accounts)s::bigint[]) AS own(id)

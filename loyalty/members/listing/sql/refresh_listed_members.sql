@@ -1,7 +1,6 @@
--- set: every minute. Brings the sort keys of members up to date whose account changed since `since`, which the BRIN index of
--- that moment finds, as that of the ledger does its entries, or who scanned since then (`seen`, of authcodes). Rows that are
--- as they were are not written. Locks the rows that it changes, in the order of accounts.
--- docs/decisions/046-a-customers-page.md
+-- set: every minute. Updates the sort keys of members whose account or ledger changed since `since`, found by the BRIN
+-- indexes on that moment, or who have scanned since (`seen`, from authcodes). Does not write unchanged rows. Locks the
+-- rows that it changes, in the order of accounts. docs/decisions/046-a-customers-page.md
 WITH seen AS ({seen}
 ), touched AS (
     SELECT account.user_point_id, NULL::timestamptz AS seen_at
@@ -12,7 +11,7 @@ WITH seen AS ({seen}
       FROM seen
       JOIN user_points AS account ON account.user_id = seen.user_id AND account.brand_id = seen.brand_id
     UNION ALL
-    -- What the member did, and not staff or the time.
+    -- Only what the member did, not what staff or the passing of time did.
     SELECT user_point_id, "createdAt"
       FROM loyalty_transaction
      WHERE "createdAt" >= %(since)s::timestamptz AND reason IN ('earned', 'redeemed', 'pending')

@@ -1,6 +1,6 @@
--- set: each preview and import of members. Of these addresses those of the brand's own members and of customers who
--- registered with it, what they have already: the opening balance of this reason_id too, whether it was credited or waits.
--- Returns KnownMember. Locks nothing.
+-- set: each preview and import of members. For the addresses that belong to the brand's members or to customers who
+-- registered with it: what they already have, including the opening balance of this reason_id, whether credited or
+-- waiting. Returns KnownMember. Locks nothing.
 SELECT u.email, u.id AS user_id, m.user_point_id AS account, coalesce(m.status, '') AS status,
        coalesce(m.external_id, '') AS external_id, u.is_active, u.email_verified_at IS NOT NULL AS is_confirmed,
        u.registered_brand_id IS NOT DISTINCT FROM %(brand_id)s::bigint AS is_registered,

@@ -1,5 +1,5 @@
--- check: every account that follows a brand's level periods, against the history of levels. Returns Contradiction for each
--- whose level is not the one that its last change says, and for each level above the lowest that has no end.
+-- check: every account that follows a brand's level periods, against the history of levels. Returns a Contradiction for
+-- each whose level is not that of its last change, and for each level above the lowest that has no end.
 SELECT 'account ' || a.user_point_id AS subject,
        CASE WHEN h.level_after <> a.current_level THEN 'level ' || h.level_after ELSE 'an end of the level' END AS expected,
        format('level %%s until %%s', a.current_level, a.level_until) AS actual

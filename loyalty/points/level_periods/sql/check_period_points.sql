@@ -1,6 +1,6 @@
--- check: every account that follows a brand's level periods, against the ledger. Returns Contradiction for each whose points
--- of the period are not what it earned since the period's first day, without what came back, what other members gave and
--- what returned orders and reversed referrals had earned in it.
+-- check: every account that follows a brand's level periods, against the ledger. Returns a Contradiction for each whose
+-- points of the period are not what it earned since the period's first day, excluding returned points, points from
+-- other members and what returned orders and reversed referrals had earned in it.
 SELECT 'account ' || a.user_point_id AS subject, coalesce(e.points, 0) - coalesce(r.points, 0) - coalesce(f.points, 0) || '' AS expected,
        {lifetime} - a.points_before_period || '' AS actual
   FROM user_points a

@@ -1,7 +1,7 @@
--- set: each chunk of level periods. Of each account given, what the entries of its time count towards a level: what was
--- earned from `firsts` and before `befores`, parallel arrays, without what came back, what other members gave, and what
--- returned orders and reversed referrals had earned in that time. The entries of accounts that were merged into a member's
--- count too. Returns PeriodPoints, with the moment of the first of these entries. Locks nothing.
+-- set: each chunk of level periods. For each account, the points in its period that count towards a level: earned from
+-- `firsts` and before `befores`, parallel arrays, excluding returned points, points from other members, and what
+-- returned orders and reversed referrals had earned in that time. Entries of accounts merged into a member's count too.
+-- Returns PeriodPoints, with the moment of the first of these entries. Locks nothing.
 SELECT w.account, coalesce(e.points, 0) - coalesce(r.points, 0) - coalesce(f.points, 0) AS points, e.oldest
   FROM unnest(%(accounts)s::bigint[], %(firsts)s::timestamptz[], %(befores)s::timestamptz[])
        AS w (account, first, before)

@@ -1,6 +1,6 @@
--- set: each look at what level periods would do, by staff. Of a brand's members above the lowest level, by level: how many,
--- and how many of them earned too few points from `first` and before `before`; returned orders go off the day on which they
--- were returned, so it is an estimate. Returns LevelPreview. Locks nothing.
+-- set: each preview of level periods by staff. For each level above a brand's lowest: its number of members, and how
+-- many of them earned too few points from `first` and before `before`. Returned orders count on the day of the return,
+-- so it is an estimate. Returns LevelPreview. Locks nothing.
 SELECT l.name AS level, count(*) AS members,
        count(*) FILTER (WHERE coalesce(e.points, 0) - coalesce(r.points, 0) < l.threshold) AS falling
   FROM loyalty_brandlevel l

@@ -1,4 +1,4 @@
-// What this till knows of codes without a connection: digests, never a code; of one person, and for a few hours.
+// The codes that this till can check without a connection: digests, never codes; for one user, and for a few hours.
 const NAME = "till codes", LASTS_MS = 12 * 3_600_000, MAX_SEEN = 100, DIGEST_LENGTH = 32;
 
 function kept() {
@@ -9,14 +9,14 @@ function kept() {
 }
 
 function store(known) {
-  try { localStorage.setItem(NAME, JSON.stringify(known)); } catch { /* a browser that keeps nothing looks nothing up */ }
+  try { localStorage.setItem(NAME, JSON.stringify(known)); } catch { /* without storage nothing can be looked up offline */ }
 }
 
 export function forget() {
-  try { localStorage.removeItem(NAME); } catch { /* nothing was kept */ }
+  try { localStorage.removeItem(NAME); } catch { /* nothing was stored */ }
 }
 
-/** As loyalty/rewards/codes.py reads a code. */
+/** Parses a code as loyalty/rewards/codes.py does. */
 const plain = (text) => text.toUpperCase().replace(/[IL]/g, "1").replace(/O/g, "0").replace(/[ \t-]/g, "");
 
 async function digest(text) {
@@ -24,7 +24,7 @@ async function digest(text) {
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("").slice(0, DIGEST_LENGTH);
 }
 
-/** Asks for the newest codes; whoever may not know them, or somebody else, begins with none. */
+/** Fetches the newest codes. A user without the permission, or another user, starts with none. */
 export async function refresh(address) {
   const response = await fetch(address, { credentials: "same-origin" });
   if (response.redirected || response.status === 403) return forget();
@@ -35,7 +35,7 @@ export async function refresh(address) {
   return store({ person, codes, at: Date.now(), seen: before?.person === person ? before.seen : [] });
 }
 
-/** Remembers what the service has just said of a code; nothing where the brand allows no list. */
+/** Stores the service's latest answer about a code; stores nothing if the brand allows no list. */
 export async function note(text, name, state) {
   const known = kept();
   if (!known || !crypto.subtle) return;
@@ -45,7 +45,7 @@ export async function note(text, name, state) {
   store(known);
 }
 
-/** { name, state, at } of a code, with the moment when this till knew it; nothing of one that it does not know. */
+/** { name, state, at } of a code, where `at` is the moment of the information; undefined if the till does not know it. */
 export async function find(text) {
   const known = kept();
   if (!known || !crypto.subtle) return undefined;

@@ -1,4 +1,4 @@
-// Tones made here: rising for a reward to hand over, low for one to keep. A device remembers that they are off.
+// Generates tones: rising for a reward to hand over, low for one to keep. Switching them off is stored on the device.
 const MUTED = "till muted";
 const TONES = { good: [[880, 0], [1320, 0.12]], done: [[1320, 0]], bad: [[220, 0], [165, 0.22]] };
 let audio;
@@ -11,10 +11,10 @@ export function mute(on) {
   try {
     if (on) localStorage.setItem(MUTED, "1");
     else localStorage.removeItem(MUTED);
-  } catch { /* a browser that keeps nothing: until the page is loaded again */ }
+  } catch { /* without storage the choice lasts until the page is reloaded */ }
 }
 
-/** Browsers let a page sound only after somebody has touched it. */
+/** Browsers allow sound only after the user has interacted with the page. */
 export function unlock() {
   audio ||= window.AudioContext && new AudioContext();
   if (audio?.state === "suspended") audio.resume().catch(() => {});

@@ -1,4 +1,4 @@
-// The till with scripts: the camera stays on, scanners need no field, and each answer is put into the page that is open.
+// The till with scripts: the camera stays on, scanners need no field, and each answer is inserted into the open page.
 import * as codes from "./codes.js";
 import { isMuted, mute, play, unlock } from "./sounds.js";
 
@@ -7,7 +7,7 @@ const pageData = document.body.dataset;
 const field = part("till-lookup").elements.code;
 const PARTS = ["till-result", "till-recent", "till-count"];
 const REFRESH_MS = 60_000, SAME_MS = 3_000, MIN_LENGTH = 16, CAMERA_OFF = "till camera off";
-let asking = null; // the look-up that is on its way
+let asking = null; // the look-up in progress
 let isUsing = false;
 
 const message = (name, from = "messages") => part(from).content.querySelector(`[data-message="${CSS.escape(name)}"]`)?.textContent || "";
@@ -16,7 +16,7 @@ function connected(is) {
   part("till-offline").hidden = is;
 }
 
-/** What the page says now: heard, and where the keyboard goes on. */
+/** Signals the result by sound and vibration, and moves the focus to it. */
 function tell() {
   const result = part("till-result").querySelector("[data-sound]");
   if (result) {
@@ -32,11 +32,11 @@ function trouble() {
   part("till-result").replaceChildren(text);
 }
 
-/** The page as it is after a request. Raises TypeError where no answer came. */
+/** The page after a request. Throws TypeError if no answer came. */
 async function send(address, options) {
   const response = await fetch(address, { credentials: "same-origin", ...options });
   connected(true);
-  // The session is over, or the role: the page says which, loaded again.
+  // The session or the role has ended: the reloaded page says which.
   if (response.status === 403 || new URL(response.url).pathname !== pageData.here) return location.assign(pageData.here);
   if (!response.ok) return trouble();
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -80,7 +80,7 @@ async function lookUp(text) {
   }
 }
 
-/** Hands over, or undoes: never twice, and never without a connection. */
+/** Hands over or undoes: never twice, and never without a connection. */
 async function change(form) {
   if (isUsing) return;
   isUsing = true;
@@ -92,7 +92,7 @@ async function change(form) {
     codes.refresh(pageData.codes).catch(() => {});
   } catch (error) {
     if (!isOffline(error)) return;
-    if (body.has("code")) await lookOffline(body.get("code")); // perhaps it is used by now: to be checked again
+    if (body.has("code")) await lookOffline(body.get("code")); // it may be used by now and must be checked again
     else trouble();
   } finally {
     isUsing = button.disabled = false;
@@ -105,7 +105,7 @@ document.addEventListener("submit", (event) => {
   else change(event.target);
 });
 
-// Scanners type, and end with Enter or Tab: what they type goes into the field, wherever the keyboard was.
+// Scanners type and end with Enter or Tab: their input goes into the field, wherever the focus is.
 document.addEventListener("keydown", (event) => {
   unlock();
   const { target, key } = event;
@@ -114,7 +114,7 @@ document.addEventListener("keydown", (event) => {
     lookUp(field.value);
   }
   if (key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey || target.closest("input")) return;
-  if (key === " " && target.closest("button, a")) return; // presses it
+  if (key === " " && target.closest("button, a")) return; // the space bar presses it
   field.value = "";
   field.focus();
 });
@@ -123,7 +123,7 @@ document.addEventListener("paste", (event) => {
 });
 document.addEventListener("pointerdown", unlock);
 
-// --- The camera: on wherever there is one, unless somebody has switched it off on this device.
+// --- The camera: on if there is one, unless it was switched off on this device.
 
 function isOff() {
   try { return Boolean(localStorage.getItem(CAMERA_OFF)); } catch { return false; }
@@ -131,7 +131,7 @@ function isOff() {
 
 let last = "", lastAt = 0, isWatching = false;
 
-/** One code in front of the camera is one look-up, however long it stays there. */
+/** A code in front of the camera is looked up once, however long it stays there. */
 function seen(text) {
   const isNew = text !== last || Date.now() - lastAt > SAME_MS;
   [last, lastAt] = [text, Date.now()];
@@ -162,7 +162,7 @@ async function offerCamera() {
     try {
       if (isOff()) localStorage.removeItem(CAMERA_OFF);
       else localStorage.setItem(CAMERA_OFF, "1");
-    } catch { /* a browser that keeps nothing leaves it on */ }
+    } catch { /* without storage it stays on */ }
     button.ariaPressed = String(!isOff());
     watch();
   });
@@ -190,7 +190,7 @@ async function refresh() {
   if (document.hidden) return;
   await codes.refresh(pageData.codes);
   connected(true);
-  // The page that opened without a connection knows nobody's name.
+  // The page that opened without a connection has no user's name.
   if ("empty" in pageData && !part("till-result").querySelector("[data-state]")) location.replace(pageData.here);
 }
 

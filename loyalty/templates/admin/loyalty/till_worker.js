@@ -1,5 +1,5 @@
-{% load static %}// Opens the till without a connection. What is there comes from the network whenever that answers.
-// Pages that it keeps are in {{ language }}: in another language this is another script, which begins anew.
+{% load static %}// Opens the till without a connection. Everything comes from the network as long as that answers.
+// The pages that it stores are in {{ language }}: in another language this is another script with a new store.
 const HERE = "{{ here|escapejs }}", EMPTY = "{{ empty|escapejs }}", CACHE = "till", PATIENCE_MS = 4_000;
 const FILES = ["{% static "loyalty/till/till.css" %}", "{% static "loyalty/till/till.js" %}", "{% static "loyalty/till/sounds.js" %}", "{% static "loyalty/till/codes.js" %}", "{{ assets }}/camera.js", "{{ assets }}/fill.js", EMPTY];
 const isKept = (path) => FILES.includes(path) || path.startsWith("{{ assets }}/vendor/");

@@ -1,7 +1,9 @@
-"""Finds words that the glossary has retired, in names and in translatable texts."""
+"""Finds words that the glossary has retired, in names, translatable texts, docstrings and comments."""
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +134,18 @@ TEXT_RULES = (
     text_rule('"is worth nothing"', r"(?i)\bworth nothing\b", "expires, is invalid"),
 )
 
+# Of docstrings and comments, which may quote a value such as "refused".
+COMMENT_RULES = (
+    text_rule('"told"', r"(?i)\btold\b", "notified, reported, passed"),
+    text_rule('"refuse"', r"(?i)(?<![\"`'])\brefus(e|es|ed|al|als|ing)\b(?![\"`'])", "reject, raise, not allowed"),
+    text_rule('"anew"', r"(?i)\banew\b", "again"),
+    text_rule('"meanwhile"', r"(?i)\bmeanwhile\b", "in the meantime, or what happened"),
+    text_rule('"in vain"', r"(?i)\bin vain\b", "unsuccessful"),
+    text_rule('"not any more"', r"(?i)\b(not|no|nothing|nobody|never)\b[^.;:]*\bany ?more\b", "no longer"),
+    text_rule('"Whoever ..." as subject', r"(?:\A|[.;:] )Whoever\b", "Anyone who ..., or the noun"),
+    text_rule('"of whom"', r"(?i)\bof whom\b", "whose, or the noun"),
+)
+
 GETTEXT = re.compile(r"\A(_|n?p?gettext(_lazy|_noop)?)\Z")
 TRANSLATE = re.compile(r"""\{%\s*(?:translate|trans)\s+(?:"([^"]*)"|'([^']*)')""")
 BLOCK = re.compile(
@@ -190,6 +204,33 @@ def retired_in_text(text: str) -> Iterator[Rule]:
     yield from (rule for rule in TEXT_RULES if rule.pattern.search(plain))
 
 
+def comments_of(source: str) -> Iterator[str]:
+    """The docstrings and comments of a Python module. Comments on lines that follow each other are one text."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+    lines: list[str] = []
+    previous = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        if token.start[0] != previous + 1:
+            yield " ".join(lines)
+            lines = []
+        lines.append(token.string.lstrip("# "))
+        previous = token.start[0]
+    yield " ".join(lines)
+
+
+def comments_of_sql(source: str) -> str:
+    return " ".join(line.lstrip()[2:] for line in source.splitlines() if line.lstrip().startswith("--"))
+
+
+def retired_in_comment(text: str) -> Iterator[tuple[Rule, str]]:
+    plain = " ".join(text.split())
+    yield from ((rule, plain) for rule in COMMENT_RULES if rule.pattern.search(plain))
+
+
 def retired_in_module(path: str, source: str) -> Iterator[tuple[Rule, str]]:
     """Each retired word of a Python file, with the name or text that has it."""
     tree = ast.parse(source)
@@ -202,6 +243,8 @@ def retired_in_module(path: str, source: str) -> Iterator[tuple[Rule, str]]:
             yield PAGE, name
     for text in texts_of(tree):
         yield from ((rule, text) for rule in retired_in_text(text))
+    for text in comments_of(source):
+        yield from retired_in_comment(text)
 
 
 def variables_of(source: str) -> Iterator[str]:
@@ -219,11 +262,21 @@ def retired_in_template(path: str, source: str) -> Iterator[tuple[Rule, str]]:
         yield from ((rule, text) for rule in retired_in_text(text))
 
 
+def retired_in_file(path: str, source: str) -> Iterator[tuple[Rule, str]]:
+    match Path(path).suffix:
+        case ".py":
+            return retired_in_module(path, source)
+        case ".sql":
+            return retired_in_comment(comments_of_sql(source))
+        case _:
+            return retired_in_template(path, source)
+
+
 def files() -> Iterator[Path]:
     for folder in (*APPS, "templates"):
         for path in sorted((ROOT / folder).rglob("*")):
             if (
-                path.suffix in {".py", ".html", ".txt"}
+                path.suffix in {".py", ".html", ".txt", ".sql"}
                 and "migrations" not in path.parts
                 and "node_modules" not in path.parts
             ):
@@ -236,6 +289,5 @@ def retired() -> dict[str, list[tuple[Rule, str]]]:
     for file in files():
         path = file.relative_to(ROOT).as_posix()
         source = file.read_text()
-        places = retired_in_module(path, source) if file.suffix == ".py" else retired_in_template(path, source)
-        found[path] = list(places)
+        found[path] = list(retired_in_file(path, source))
     return found

@@ -63,6 +63,31 @@ def test_the_fields_own_words_are_no_retired_ones(source):
     assert words_in(source) == []
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Staff are told."""',
+        'def send():\n    """Refuses what is\n    too long."""',
+        "at = 1  # a colleague changed it meanwhile",
+        "# It is read\n# anew each time.",
+        '"""Whoever asks waits."""',
+    ],
+)
+def test_a_retired_word_of_a_comment_is_found(source):
+    assert len(words_in(source)) == 1
+
+
+def test_a_comment_may_quote_a_value():
+    assert words_in('state = 1  # pages of the release before send "refused"') == []
+    assert words_in('"""Store it as `refused`."""') == []
+
+
+def test_retired_words_of_sql_comments_are_found():
+    statement = "-- hot: reads the codes\n-- anew each time.\nSELECT 'refused' -- a state\n"
+
+    assert [rule.word for rule, _ in retired_words.retired_in_file("a.sql", statement)] == ['"anew"']
+
+
 def test_a_model_admin_is_not_called_a_page():
     assert words_in("class RewardPage: ...", "loyalty/admin/rewards.py") == ["Page"]
 

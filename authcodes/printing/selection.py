@@ -40,7 +40,7 @@ class Selection:
     is_counted: bool = True  # False: a list so long that first, last and count are those of its first code alone
 
     def first_code(self) -> AuthCode:
-        """Raises Invalid if there are no codes any more."""
+        """Raises Invalid if the list has become empty."""
         code = next(streamed(self.codes, portion=1), None)
         if code is None:
             raise Invalid(_("The list has no codes of this brand."))

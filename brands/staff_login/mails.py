@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 LIFE = {StaffMail.Kind.PASSWORD_LINK: timedelta(minutes=30), StaffMail.Kind.FACTORS_LINK: timedelta(hours=24)}
 LOGIN_LINKS = (StaffMail.Kind.PASSWORD_LINK, StaffMail.Kind.FACTORS_LINK)
 OTHER_MAILS = tuple(kind for kind in StaffMail.Kind if kind not in LOGIN_LINKS)
-WARNINGS = (StaffMail.Kind.BUDGET, StaffMail.Kind.QUOTA)
+WARNINGS = (StaffMail.Kind.BUDGET, StaffMail.Kind.CAMPAIGN_BUDGET, StaffMail.Kind.QUOTA)
 REPORTS = (StaffMail.Kind.REPORT, StaffMail.Kind.REPORT_FAILED)
 PAGES = {StaffMail.Kind.PASSWORD_LINK: "admin:new_password", StaffMail.Kind.FACTORS_LINK: "admin:remove_factors"}
 SALT = "staff mail"

@@ -207,6 +207,7 @@ class StaffMail(models.Model):
         REPORT = "report", _("Scheduled report")
         REPORT_FAILED = "report_failed", _("Scheduled report that failed")
         BUDGET = "budget", _("Budget that is used up")
+        CAMPAIGN_BUDGET = "campaign_budget", _("Campaign budget that is used up")
 
     user = models.ForeignKey(
         User,
@@ -261,6 +262,7 @@ class StaffMail(models.Model):
                         "report",
                         "report_failed",
                         "budget",
+                        "campaign_budget",
                     ]
                 ),
                 name="staff_mail_kind_known",

@@ -92,7 +92,7 @@ def _notify_of(campaign_id: int, at: datetime) -> int:
             return 0
         campaign = Campaign.objects.select_related("brand", "budget_use").get(pk=campaign_id)
         path = reverse("admin:campaigns_campaign_change", args=[campaign_id])
-        _mail(campaign.brand, lambda: _text_of_campaign(campaign), path)
+        _mail(campaign.brand, StaffMail.Kind.CAMPAIGN_BUDGET, lambda: _text_of_campaign(campaign), path)
     return 1
 
 
@@ -113,7 +113,7 @@ def _notify(rule_id: int, at: datetime) -> int:
             return 0
         rule = EarningRule.objects.select_related("brand", "budget_use").get(pk=rule_id)
         path = reverse("admin:campaigns_earningrule_change", args=[rule.pk])
-        _mail(rule.brand, lambda: _text_of_rule(rule), path)
+        _mail(rule.brand, StaffMail.Kind.BUDGET, lambda: _text_of_rule(rule), path)
     return 1
 
 
@@ -129,7 +129,7 @@ def _text_of_rule(rule: EarningRule) -> str:
     }
 
 
-def _mail(brand: Brand, text: Callable[[], str], path: str) -> None:
+def _mail(brand: Brand, kind: StaffMail.Kind, text: Callable[[], str], path: str) -> None:
     for owner in quota_mails.owners_of(brand):
-        kind, origin = StaffMail.Kind.BUDGET, settings.PORTAL_URL
+        origin = settings.PORTAL_URL
         mails.write(user=owner.user, kind=kind, origin=origin, text=text, path=path, brand_id=brand.pk)

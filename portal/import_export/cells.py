@@ -76,7 +76,7 @@ class ReferenceCell(Widget):  # type: ignore[misc] # the library has no types
             return None
         result: Model | None = (references or {}).get(self, {}).get(typed)
         if result is None:
-            raise ValidationError(_("This brand has no reward “%(name)s”."), "unknown", {"name": typed[:80]})
+            raise ValidationError(_("There is no “%(name)s” in this brand."), "unknown", {"name": typed[:80]})
         return result
 
     def render(self, value: Any, obj: Any = None, **_more: Any) -> str:  # noqa: ARG002 - the library's

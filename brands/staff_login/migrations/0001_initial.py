@@ -115,7 +115,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('user', models.ForeignKey(help_text='Empty if the address that was typed belongs to nobody. The process is the same, but no mail is sent.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='staff_mails', to=settings.AUTH_USER_MODEL)),
                 ('invitation', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='mails', to='staff_login.invitation', verbose_name='invitation')),
-                ('kind', models.CharField(choices=[('password_link', 'Link to set a new password'), ('factors_link', 'Link to remove second factors'), ('notification', 'Notification of a change'), ('invitation', 'Invitation to work for a brand'), ('quota', 'Notification of a quota'), ('report', 'Scheduled report'), ('report_failed', 'Scheduled report that failed'), ('budget', 'Budget that is used up')], max_length=20)),
+                ('kind', models.CharField(choices=[('password_link', 'Link to set a new password'), ('factors_link', 'Link to remove second factors'), ('notification', 'Notification of a change'), ('invitation', 'Invitation to work for a brand'), ('quota', 'Notification of a quota'), ('report', 'Scheduled report'), ('report_failed', 'Scheduled report that failed'), ('budget', 'Budget that is used up'), ('campaign_budget', 'Campaign budget that is used up')], max_length=20)),
                 ('origin', models.CharField(help_text='The origin of the portal, with which its links begin.', max_length=300, verbose_name='origin')),
                 ('text', models.CharField(blank=True, help_text="In the receiver's language.", max_length=1000, verbose_name='text')),
                 ('language', models.CharField(blank=True, db_default='', default='', help_text='The language of the text. Without a text, the language is decided when the mail is sent.', max_length=7, verbose_name='language')),
@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'staff mails',
                 'ordering': ['id'],
                 'indexes': [models.Index(condition=models.Q(('sent_at', None)), fields=['id'], name='staff_mail_to_send')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['password_link', 'factors_link', 'notification', 'invitation', 'quota', 'report', 'report_failed', 'budget'])), name='staff_mail_kind_known')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['password_link', 'factors_link', 'notification', 'invitation', 'quota', 'report', 'report_failed', 'budget', 'campaign_budget'])), name='staff_mail_kind_known')],
             },
         ),
     ]

@@ -111,7 +111,7 @@ class PoolCodeResource(TenantResource):
     ) -> None:
         named, code, expires_at = rewards.get(cells["reward"], []), cells["code"], None
         if not named:
-            message = _("This brand has no reward “%(name)s”.") % {"name": cells["reward"][:80]}
+            message = _("There is no “%(name)s” in this brand.") % {"name": cells["reward"][:80]}
             row.add_error("reward", message)
         elif len(named) > 1:
             row.add_error("reward", _("Several rewards have this name. Write # and the id."))

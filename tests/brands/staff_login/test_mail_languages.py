@@ -98,6 +98,7 @@ def joined(brand: Brand, user: User) -> None:
         role="manager",
         invited_by=staff(other, email="ingrid@example.com"),
         expires_at=timezone.now() + mails.RETENTION,
+        digest=bytes(32),
     )
     assert brand != other
     joining.accept(
@@ -177,7 +178,7 @@ GERMAN: list[tuple[Cause, str, str]] = [
         "80 % eines Kontingents. Codes: 9.700 von 12.000.",
     ),
     (rule_used_up, "Das Budget einer Punkteregel ist aufgebraucht", "hat 25.800 Punkte vergeben, 1.204-mal."),
-    (campaign_used_up, "Das Budget einer Punkteregel ist aufgebraucht", "hat 25.800 Punkte gezahlt"),
+    (campaign_used_up, "Das Budget einer Kampagne ist aufgebraucht", "hat 25.800 Punkte gezahlt"),
     (reported, "Ein regelmäßiger Bericht ist fertig", "Der Bericht „Live“ von BRAND ist fertig."),
     (report_failed, "Ein regelmäßiger Bericht ist fehlgeschlagen", "Er ist 3-mal in Folge fehlgeschlagen"),
     (report_cancelled, "Ein regelmäßiger Bericht ist fehlgeschlagen", "Der Export wurde abgebrochen."),
@@ -190,7 +191,7 @@ ARABIC: list[tuple[Cause, str, str]] = [
     (invited, "دعوة للعمل لدى Southwind", "يدعوك ingrid@example.com للعمل لدى Southwind"),
     (near_quota, "إحدى حصص علامتك التجارية على وشك النفاد", "9,700 من 12,000."),
     (rule_used_up, "استُنفدت ميزانية قاعدة كسب", "منحت القاعدة «Spring» 25,800 نقطة، 1,204 مرات."),
-    (campaign_used_up, "استُنفدت ميزانية قاعدة كسب", "25,800 نقطة، واستُنفدت ميزانيتها."),
+    (campaign_used_up, "استُنفدت ميزانية حملة", "25,800 نقطة، واستُنفدت ميزانيتها."),
     (reported, "تقرير مجدول جاهز", "التقرير «Live» للعلامة التجارية BRAND جاهز."),
     (report_failed, "فشل تقرير مجدول", "فشل 3 مرات متتالية، وهو الآن متوقف مؤقتًا."),
     (report_cancelled, "فشل تقرير مجدول", "أُلغي التصدير."),

@@ -10,13 +10,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from core.db.statements import part, query_values
-from core.json_values import ENCODER, iso
+from core.json_values import ENCODER
 from core.observability import tracing
 from events import worker_signals
 from events.messages import LeasedEvent, NewEvent, handler_of, lane_named, lane_of
 from events.models import OWN_SOURCE, Event
 
-ENVELOPE_VERSION = "0"
 # Of the service's own events.
 SOURCE, ACCOUNT, REGION = OWN_SOURCE, "000000000000", "local"
 
@@ -38,21 +37,6 @@ def insert_events_of(items_cte: str) -> str:
 INSERT_ALONE = part("events/sql/insert_events.sql", origin=EVENTS)
 PUBLISH_EVENTS = query_values("events/sql/publish_events.sql", "id", insert_events=INSERT_ALONE)
 PUBLISH_EVENTS_ONCE = query_values("events/sql/publish_events_once.sql", "id", insert_events=INSERT_ALONE)
-
-
-def envelope(event: Event) -> dict[str, Any]:
-    """The event in the format of spec section 6."""
-    return {
-        "version": ENVELOPE_VERSION,
-        "id": str(event.event_id),
-        "detail-type": event.detail_type,
-        "source": event.source,
-        "account": event.account,
-        "time": iso(event.time),
-        "region": event.region,
-        "resources": [],
-        "detail": event.detail,
-    }
 
 
 def insertion(*, messages: Sequence[NewEvent], brand_id: int, at: datetime) -> dict[str, Any]:

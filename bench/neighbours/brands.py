@@ -52,7 +52,6 @@ class Brands:
     staff_b: str
     codes: Iterator[str]
     tokens_b: list[str]
-    product_batch: Any
     lengths: Lengths
 
 
@@ -85,7 +84,6 @@ def brands(lengths: Lengths) -> Brands:
         staff_b=session_of(b),
         codes=iter(batch.codes.values_list("code", flat=True)),
         tokens_b=[tokens.issue(user=buyer, brand=b, at=timezone.now()).access for buyer in buyers],
-        product_batch=batch,
         lengths=lengths,
     )
 

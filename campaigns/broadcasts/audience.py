@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from brands.models.tenants import Brand
 from core.db.statements import query
@@ -42,8 +41,3 @@ def usable(brand_id: int, channels: Sequence[str]) -> list[str]:
     """Those of the channels that the brand has set up and switched on."""
     ready = delivery.channels_of(delivery.settings_of(brand_id))
     return [channel for channel in channels if channel in ready]
-
-
-def evaluated_at(segment: Segment | None, *, at: datetime) -> datetime | None:
-    """When the number of members was determined: the segment's last evaluation, or now for all members."""
-    return segment.evaluated_at if segment else at

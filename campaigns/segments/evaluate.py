@@ -54,11 +54,11 @@ class Evaluation:
     touched: int | None
 
 
-def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluation | None:
+def evaluate(segment_id: int, *, at: datetime) -> Evaluation | None:
     """Make a segment's members those who fulfil its conditions at `at`. Owns the transaction.
 
     None: it is gone, its conditions can no longer be read, it compares all members and was evaluated within the hour,
-    or another process evaluates it now. `whole`: evaluate all members.
+    or another process evaluates it now.
     """
     with transaction.atomic():
         if not try_lock_row(LockOfRow.SEGMENT_EVALUATION, segment_id):
@@ -70,9 +70,9 @@ def evaluate(segment_id: int, *, at: datetime, whole: bool = False) -> Evaluatio
             plan = member_conditions.plan_of(segment.conditions, brand=segment.brand, at=at)
         except ConditionsError:
             return None
-        if _is_recent(segment, plan) and not whole:
+        if _is_recent(segment, plan):
             return None
-        touched = None if whole else _touched(segment, plan)
+        touched = _touched(segment, plan)
         result = _write(segment, plan, touched)
         values: dict[str, Any] = {"evaluated_at": at, "plan_fingerprint": plan.fingerprint}
         values["member_count"] = SegmentMember.objects.filter(segment=segment_id).count()

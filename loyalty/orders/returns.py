@@ -77,7 +77,7 @@ class OrderReturnRequest:
 
 @dataclass(frozen=True, slots=True)
 class AppliedReturn:
-    """The result of a return. `is_replay`: it was applied before, and nothing changed now.
+    """The result of a return. One that was applied before has only its answer: nothing changed now.
 
     `returned_before` and `returned` are the parts of `paid` that are returned, without and with this return.
     """
@@ -89,7 +89,6 @@ class AppliedReturn:
     paid: Decimal = ZERO
     returned_before: Decimal = ZERO
     returned: Decimal = ZERO
-    is_replay: bool = False
     user_id: int | None = None  # the account's user
 
 
@@ -139,7 +138,7 @@ def apply(request: OrderReturnRequest, *, cause: str) -> AppliedReturn:
     if known and known.request != request.content:
         raise ReturnIdReused
     if known and known.status == OrderReturn.Status.APPLIED:
-        return AppliedReturn(answer_of(known), (), order_is_gone=False, order_event_id=None, is_replay=True)
+        return AppliedReturn(answer_of(known), (), order_is_gone=False, order_event_id=None)
     check_currency(request, order)
     return write(request, order, account, returns, known, cause)
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 OWN_SOURCE = "service.customer-app"  # the source of events that the service publishes itself
@@ -117,9 +118,7 @@ class Event(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["brand", "source", "event_id"], name="event_once_per_source"),
-            models.CheckConstraint(
-                condition=Q(status__in=["pending", "done", "refused", "ignored", "dead"]), name="event_status_known"
-            ),
+            check("event_status_known", Q(status__in=["pending", "done", "refused", "ignored", "dead"])),
         ]
 
     def __str__(self) -> str:

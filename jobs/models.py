@@ -15,6 +15,7 @@ from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.saved_lists import SavedList
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 from core.spreadsheets.report import ReportFormat
 from jobs import kinds
@@ -141,9 +142,7 @@ class Job(models.Model):
                 name="job_of_customer_once",
                 condition=Q(customer__isnull=False, status__in=["queued", "running"]),
             ),
-            models.CheckConstraint(
-                condition=Q(status__in=["queued", "running", "done", "failed", "cancelled"]), name="job_status_known"
-            ),
+            check("job_status_known", Q(status__in=["queued", "running", "done", "failed", "cancelled"])),
         ]
 
     def __str__(self) -> str:
@@ -200,13 +199,12 @@ class StagedUpload(models.Model):
                 name="one_staged_upload_per_key",
                 condition=~Q(status__in=["importing", "imported"]),
             ),
-            models.CheckConstraint(
-                condition=Q(user__isnull=True, api_key__isnull=False) | Q(user__isnull=False, api_key__isnull=True),
-                name="staged_upload_has_one_uploader",
+            check(
+                "staged_upload_has_one_uploader",
+                Q(user__isnull=True, api_key__isnull=False) | Q(user__isnull=False, api_key__isnull=True),
             ),
-            models.CheckConstraint(
-                condition=Q(status__in=["checking", "checked", "rejected", "importing", "imported"]),
-                name="staged_upload_status_known",
+            check(
+                "staged_upload_status_known", Q(status__in=["checking", "checked", "rejected", "importing", "imported"])
             ),
         ]
 
@@ -285,13 +283,9 @@ class ReportSchedule(models.Model):
             models.Index(fields=["id"], name="report_running", condition=Q(is_running=True)),
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(frequency__in=["daily", "weekly", "monthly"]), name="report_frequency_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(weekday__lte=6, day__gte=1, day__lte=28, hour__lte=23), name="report_time_exists"
-            ),
-            models.CheckConstraint(condition=Q(file_format__in=["csv", "xlsx", "pdf"]), name="report_format_known"),
+            check("report_frequency_known", Q(frequency__in=["daily", "weekly", "monthly"])),
+            check("report_time_exists", Q(weekday__lte=6, day__gte=1, day__lte=28, hour__lte=23)),
+            check("report_format_known", Q(file_format__in=["csv", "xlsx", "pdf"])),
         ]
 
     def __str__(self) -> str:

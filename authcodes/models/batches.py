@@ -13,6 +13,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from core import languages
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 from core.translations import TranslationsField, text_of
 
@@ -174,29 +175,16 @@ class BatchRange(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["brand", "range_name"], name="range_name_unique_in_brand"),
             # A batch whose import was undone has no codes left.
-            models.CheckConstraint(
-                condition=Q(quantity__gte=1) | Q(printed_elsewhere=True), name="batch_quantity_positive"
-            ),
-            models.CheckConstraint(
-                condition=Q(printed_elsewhere=False) | Q(tag_version__isnull=True), name="batch_printed_elsewhere_plain"
-            ),
-            models.CheckConstraint(
-                condition=Q(scan_limit__isnull=True) | Q(scan_limit__gte=1), name="batch_scan_limit_positive"
-            ),
-            models.CheckConstraint(
-                condition=Q(number_width__gte=1, number_width__lte=18), name="batch_number_width_1_to_18"
-            ),
-            models.CheckConstraint(
-                condition=Q(error_correction__in=["L", "M", "Q", "H"]), name="batch_error_correction_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(after_campaign__in=["points", "nothing"]), name="batch_after_campaign_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(generated_count__gte=0, generated_count__lte=F("quantity")), name="batch_progress_in_range"
-            ),
-            models.CheckConstraint(
-                condition=Q(recall__isnull=True, recalled_at__isnull=True, recalled_from="", recalled_to="")
+            check("batch_quantity_positive", Q(quantity__gte=1) | Q(printed_elsewhere=True)),
+            check("batch_printed_elsewhere_plain", Q(printed_elsewhere=False) | Q(tag_version__isnull=True)),
+            check("batch_scan_limit_positive", Q(scan_limit__isnull=True) | Q(scan_limit__gte=1)),
+            check("batch_number_width_1_to_18", Q(number_width__gte=1, number_width__lte=18)),
+            check("batch_error_correction_known", Q(error_correction__in=["L", "M", "Q", "H"])),
+            check("batch_after_campaign_known", Q(after_campaign__in=["points", "nothing"])),
+            check("batch_progress_in_range", Q(generated_count__gte=0, generated_count__lte=F("quantity"))),
+            check(
+                "batch_recalled_whole_or_in_order",
+                Q(recall__isnull=True, recalled_at__isnull=True, recalled_from="", recalled_to="")
                 | Q(recall__isnull=False, recalled_at__isnull=False, recalled_from="", recalled_to="")
                 | Q(
                     recall__isnull=False,
@@ -204,7 +192,6 @@ class BatchRange(models.Model):
                     recalled_from__gt="",
                     recalled_to__gte=F("recalled_from"),
                 ),
-                name="batch_recalled_whole_or_in_order",
             ),
         ]
 

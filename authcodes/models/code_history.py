@@ -3,7 +3,7 @@
 import uuid
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +12,7 @@ from authcodes.models.imports import Import
 from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -85,8 +86,9 @@ class CodeChange(models.Model):
             models.Index(fields=["action_id"], name="code_change_of_action"),
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(
+            check(
+                "code_change_kind_known",
+                Q(
                     kind__in=[
                         "generated",
                         "assigned",
@@ -103,9 +105,8 @@ class CodeChange(models.Model):
                         "delivery_undone",
                     ]
                 ),
-                name="code_change_kind_known",
             ),
-            models.CheckConstraint(condition=Q(first_code__lte=models.F("last_code")), name="code_change_run_in_order"),
+            check("code_change_run_in_order", Q(first_code__lte=F("last_code"))),
         ]
 
     def __str__(self) -> str:

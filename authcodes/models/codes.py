@@ -11,6 +11,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
 from brands.models.tenants import Brand
 from brands.scanned import MAX_INPUT_LENGTH
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -107,9 +108,7 @@ class AuthCode(models.Model):
             models.UniqueConstraint(
                 fields=["payload"], name="auth_code_payload_unique", condition=Q(payload__isnull=False)
             ),
-            models.CheckConstraint(
-                condition=Q(slots_returned__lte=F("scan_count")), name="auth_code_gives_back_what_was_scanned"
-            ),
+            check("auth_code_gives_back_what_was_scanned", Q(slots_returned__lte=F("scan_count"))),
         ]
 
     def __str__(self) -> str:

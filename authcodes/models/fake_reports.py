@@ -9,6 +9,7 @@ from django.utils.translation import pgettext_lazy
 from authcodes.models.codes import AuthCode
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -45,9 +46,9 @@ class FakeReport(models.Model):
         ordering = ["-reported_at", "-id"]
         indexes = [models.Index(fields=["brand", "state", "-reported_at"], name="fake_report_of_brand")]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(state="open", closed_at__isnull=True) | Q(state="closed", closed_at__isnull=False),
-                name="fake_report_closed_at_some_time",
+            check(
+                "fake_report_closed_at_some_time",
+                Q(state="open", closed_at__isnull=True) | Q(state="closed", closed_at__isnull=False),
             ),
         ]
 

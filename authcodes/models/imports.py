@@ -12,6 +12,7 @@ from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand
 from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH
+from core.db.constraints import check
 from core.languages import StoredText
 from core.moments import MomentField
 
@@ -91,8 +92,9 @@ class Import(models.Model):
         ordering = ["-id"]
         indexes = [models.Index(fields=["brand", "uploaded_at"], name="import_of_brand_by_day")]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(
+            check(
+                "import_status_known",
+                Q(
                     status__in=[
                         "checking",
                         "refused",
@@ -104,9 +106,8 @@ class Import(models.Model):
                         "discarded",
                     ]
                 ),
-                name="import_status_known",
             ),
-            models.CheckConstraint(condition=Q(kind__in=["list", "ranges", "printed"]), name="import_kind_known"),
+            check("import_kind_known", Q(kind__in=["list", "ranges", "printed"])),
         ]
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -35,7 +36,7 @@ class CodePrefix(models.Model):
         ordering = ["prefix", "id"]
         constraints = [
             models.UniqueConstraint(fields=["prefix"], name="code_prefix_unique"),
-            models.CheckConstraint(condition=Q(prefix__regex=r"^[A-Za-z0-9_-]*$"), name="code_prefix_characters"),
+            check("code_prefix_characters", Q(prefix__regex=r"^[A-Za-z0-9_-]*$")),
         ]
 
     def __str__(self) -> str:

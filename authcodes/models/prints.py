@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 from jobs.models import Job
 
@@ -85,9 +86,9 @@ class PrintRun(models.Model):
             models.Index(fields=["batch", "-id"], name="print_run_of_batch"),
         ]
         constraints = [
-            models.CheckConstraint(condition=Q(output__in=["labels", "png", "svg"]), name="print_run_output_known"),
-            models.CheckConstraint(condition=Q(first_code__lte=F("last_code")), name="print_run_range_in_order"),
-            models.CheckConstraint(condition=Q(codes__gte=1), name="print_run_not_empty"),
+            check("print_run_output_known", Q(output__in=["labels", "png", "svg"])),
+            check("print_run_range_in_order", Q(first_code__lte=F("last_code"))),
+            check("print_run_not_empty", Q(codes__gte=1)),
             models.UniqueConstraint(
                 fields=["brand", "request_key"],
                 name="print_run_once_per_request",
@@ -130,12 +131,8 @@ class Printer(models.Model):
         ordering = ["name", "id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "name"], name="printer_name_unique_in_brand"),
-            models.CheckConstraint(
-                condition=Q(offset_x__range=(-20, 20), offset_y__range=(-20, 20)), name="printer_offset_within_20_mm"
-            ),
-            models.CheckConstraint(
-                condition=Q(scale__range=(Decimal("0.9"), Decimal("1.1"))), name="printer_scale_within_a_tenth"
-            ),
+            check("printer_offset_within_20_mm", Q(offset_x__range=(-20, 20), offset_y__range=(-20, 20))),
+            check("printer_scale_within_a_tenth", Q(scale__range=(Decimal("0.9"), Decimal("1.1")))),
         ]
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand, Picture
+from core.db.constraints import check
 from core.gtins import validate_check_digit
 from core.moments import MomentField
 from core.translations import TranslationsField
@@ -85,9 +86,7 @@ class Product(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["brand", "sku"], name="sku_unique_in_brand"),
-            models.CheckConstraint(
-                condition=Q(retail_price__isnull=True) | Q(retail_price__gte=0), name="retail_price_not_negative"
-            ),
+            check("retail_price_not_negative", Q(retail_price__isnull=True) | Q(retail_price__gte=0)),
         ]
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from authcodes.models.batches import BatchRange, Recall
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 from core.translations import TranslationsField
 
@@ -53,7 +54,7 @@ class RecallReturn(models.Model):
         indexes = [models.Index(fields=["recall", "-id"], name="returns_of_recall")]
         constraints = [
             models.UniqueConstraint(fields=["brand", "form_id"], name="recall_return_entered_once"),
-            models.CheckConstraint(condition=~Q(pieces=0), name="recall_return_is_something"),
+            check("recall_return_is_something", ~Q(pieces=0)),
         ]
 
     def __str__(self) -> str:
@@ -110,10 +111,9 @@ class WithdrawnBatch(models.Model):
         verbose_name_plural = _("batches of withdrawn recalls")
         ordering = ["id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(recalled_from="", recalled_to="")
-                | Q(recalled_from__gt="", recalled_to__gte=F("recalled_from")),
-                name="withdrawn_batch_whole_or_in_order",
+            check(
+                "withdrawn_batch_whole_or_in_order",
+                Q(recalled_from="", recalled_to="") | Q(recalled_from__gt="", recalled_to__gte=F("recalled_from")),
             ),
         ]
 

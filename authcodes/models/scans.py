@@ -14,6 +14,7 @@ from authcodes.models.products import Product
 from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -147,15 +148,13 @@ class Scan(models.Model):
             ),
         ]
         constraints = [
-            models.CheckConstraint(condition=Q(outcome__in=["success", "warning", "error"]), name="scan_outcome_known"),
-            models.CheckConstraint(
-                condition=Q(latitude__isnull=True, longitude__isnull=True)
+            check("scan_outcome_known", Q(outcome__in=["success", "warning", "error"])),
+            check(
+                "scan_place_whole_and_on_earth",
+                Q(latitude__isnull=True, longitude__isnull=True)
                 | Q(latitude__gte=-90, latitude__lte=90, longitude__gte=-180, longitude__lte=180),
-                name="scan_place_whole_and_on_earth",
             ),
-            models.CheckConstraint(
-                condition=Q(points_awarded=0) | Q(outcome="success"), name="only_accepted_scans_earn"
-            ),
+            check("only_accepted_scans_earn", Q(points_awarded=0) | Q(outcome="success")),
         ]
 
     def __str__(self) -> str:

@@ -4,11 +4,13 @@ import uuid
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -66,7 +68,7 @@ class ApiKey(models.Model):
         ordering = ["-created_at", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["digest"], name="api_key_digest_unique"),
-            models.CheckConstraint(condition=models.Q(kind__in=["hub", "app"]), name="api_key_kind_known"),
+            check("api_key_kind_known", Q(kind__in=["hub", "app"])),
         ]
 
     def __str__(self) -> str:

@@ -2,10 +2,12 @@
 
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 MAX_LENGTH = 100_000
@@ -61,9 +63,7 @@ class LegalText(models.Model):
                 name="legal_text_once",
                 violation_error_message=_("This text already exists. Enter a higher version for a new one."),
             ),
-            models.CheckConstraint(
-                condition=models.Q(kind__in=["terms", "privacy", "consent"]), name="legal_text_kind_known"
-            ),
+            check("legal_text_kind_known", Q(kind__in=["terms", "privacy", "consent"])),
         ]
 
     def __str__(self) -> str:

@@ -2,11 +2,13 @@
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -78,11 +80,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         verbose_name_plural = _("users")
         ordering = ["email"]
         constraints = [
-            models.CheckConstraint(
-                condition=models.Q(email=Lower("email")),
-                name="email_is_lowercase",
-                violation_error_message=_("Write the e-mail address in lowercase."),
-            )
+            check("email_is_lowercase", Q(email=Lower("email")), message=_("Write the e-mail address in lowercase."))
         ]
 
     def __str__(self) -> str:
@@ -119,9 +117,7 @@ class StaffRole(models.Model):
         ordering = ["brand_id", "user_id"]
         constraints = [
             models.UniqueConstraint(fields=["user", "brand"], name="one_role_per_brand"),
-            models.CheckConstraint(
-                condition=models.Q(role__in=["owner", "manager", "printer", "support"]), name="staff_role_known"
-            ),
+            check("staff_role_known", Q(role__in=["owner", "manager", "printer", "support"])),
         ]
 
     def __str__(self) -> str:

@@ -1,9 +1,11 @@
 """A brand's limits: its quotas, the warnings about them, and how often guessing was stopped, by the hour."""
 
 from django.db import models
+from django.db.models import Q
 from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 
 
@@ -25,7 +27,7 @@ class StoppedAttempts(models.Model):
         ordering = ["-hour", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "hour", "kind"], name="stopped_attempts_of_an_hour"),
-            models.CheckConstraint(condition=models.Q(kind__in=["codes", "logins"]), name="stopped_kind_known"),
+            check("stopped_kind_known", Q(kind__in=["codes", "logins"])),
         ]
 
     def __str__(self) -> str:
@@ -80,11 +82,9 @@ class BrandQuota(models.Model):
         ordering = ["brand", "resource"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "resource"], name="quota_of_a_brand_once"),
-            models.CheckConstraint(
-                condition=models.Q(
-                    resource__in=["codes", "uploads", "storage", "jobs", "events", "webhooks", "mails", "broadcasts"]
-                ),
-                name="quota_resource_known",
+            check(
+                "quota_resource_known",
+                Q(resource__in=["codes", "uploads", "storage", "jobs", "events", "webhooks", "mails", "broadcasts"]),
             ),
         ]
 

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.brand_fields import colour_field, link_field, validate_time_zone
 from brands.models.level_periods import LevelPeriodModel, shorter_than_period
 from core import currencies
+from core.db.constraints import check
 from core.moments import MomentField
 from core.web.web_origins import MAX_ORIGIN_LENGTH, validate_web_origin
 
@@ -35,11 +37,7 @@ class Picture(models.Model):
         verbose_name = _("picture")
         verbose_name_plural = _("pictures")
         ordering = ["-created_at", "picture_id"]
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(content_type__in=["image/png", "image/jpeg"]), name="picture_type_known"
-            )
-        ]
+        constraints = [check("picture_type_known", Q(content_type__in=["image/png", "image/jpeg"]))]
 
     def __str__(self) -> str:
         return f"{self.width} x {self.height}"
@@ -251,54 +249,37 @@ class Brand(LevelPeriodModel):
         ordering = ["name", "id"]
         constraints = [
             *(
-                models.CheckConstraint(
-                    condition=models.Q(**{f"colour_{part}__regex": "^#[0-9a-f]{6}$"}), name=f"brand_{part}_is_a_colour"
-                )
+                check(f"brand_{part}_is_a_colour", Q(**{f"colour_{part}__regex": "^#[0-9a-f]{6}$"}))
                 for part in ("background", "text", "accent")
             ),
-            models.CheckConstraint(
-                condition=models.Q(daily_point_limit__isnull=True) | models.Q(daily_point_limit__gte=0),
-                name="brand_daily_limit_not_negative",
+            check("brand_daily_limit_not_negative", Q(daily_point_limit__isnull=True) | Q(daily_point_limit__gte=0)),
+            check(
+                "brand_monthly_limit_not_negative", Q(monthly_point_limit__isnull=True) | Q(monthly_point_limit__gte=0)
             ),
-            models.CheckConstraint(
-                condition=models.Q(monthly_point_limit__isnull=True) | models.Q(monthly_point_limit__gte=0),
-                name="brand_monthly_limit_not_negative",
+            check(
+                "brand_expiry_makes_sense",
+                Q(points_expire="never")
+                | Q(points_expire="days", points_expire_after__range=(1, 3650))
+                | Q(points_expire="months", points_expire_after__range=(1, 120))
+                | Q(points_expire="month_end", points_expire_after__lte=120)
+                | Q(points_expire="year_end", points_expire_after__lte=10),
+                message=_("Points expire after 1 to 3,650 days, 1 to 120 months, or 10 years at most."),
             ),
-            models.CheckConstraint(
-                condition=models.Q(points_expire="never")
-                | models.Q(points_expire="days", points_expire_after__range=(1, 3650))
-                | models.Q(points_expire="months", points_expire_after__range=(1, 120))
-                | models.Q(points_expire="month_end", points_expire_after__lte=120)
-                | models.Q(points_expire="year_end", points_expire_after__lte=10),
-                name="brand_expiry_makes_sense",
-                violation_error_message=_("Points expire after 1 to 3,650 days, 1 to 120 months, or 10 years at most."),
+            check("brand_expiry_warning_in_time", Q(expiry_warning_days__lte=90)),
+            check(
+                "brand_order_points_make_sense",
+                Q(order_points="at_once", order_points_days=0)
+                | Q(order_points="after_days", order_points_days__range=(1, 365))
+                | Q(order_points="after_delivery", order_points_days__lte=365),
+                message=_("Points of orders are pending for 1 to 365 days. Enter 0 days if they are credited at once."),
             ),
-            models.CheckConstraint(
-                condition=models.Q(expiry_warning_days__lte=90), name="brand_expiry_warning_in_time"
+            check("brand_after_return_known", Q(after_return__in=["retain", "recompute"])),
+            check(
+                "brand_level_period_makes_sense",
+                Q(level_period_months__range=(1, 60)) & (Q(level_period="lifetime") | shorter_than_period()),
+                message=_("The grace days and the days of warning must each be fewer than the days of the period."),
             ),
-            models.CheckConstraint(
-                condition=models.Q(order_points="at_once", order_points_days=0)
-                | models.Q(order_points="after_days", order_points_days__range=(1, 365))
-                | models.Q(order_points="after_delivery", order_points_days__lte=365),
-                name="brand_order_points_make_sense",
-                violation_error_message=_(
-                    "Points of orders are pending for 1 to 365 days. Enter 0 days if they are credited at once."
-                ),
-            ),
-            models.CheckConstraint(
-                condition=models.Q(after_return__in=["retain", "recompute"]), name="brand_after_return_known"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(level_period_months__range=(1, 60))
-                & (models.Q(level_period="lifetime") | shorter_than_period()),
-                name="brand_level_period_makes_sense",
-                violation_error_message=_(
-                    "The grace days and the days of warning must each be fewer than the days of the period."
-                ),
-            ),
-            models.CheckConstraint(
-                condition=models.Q(birthday_points__in=["day", "month"]), name="brand_birthday_points_known"
-            ),
+            check("brand_birthday_points_known", Q(birthday_points__in=["day", "month"])),
         ]
 
     def __str__(self) -> str:
@@ -331,9 +312,9 @@ class BrandHostname(models.Model):
         ordering = ["hostname"]
         constraints = [
             models.UniqueConstraint(
-                fields=["brand"], condition=models.Q(is_primary=True), name="one_primary_hostname_per_brand"
+                fields=["brand"], condition=Q(is_primary=True), name="one_primary_hostname_per_brand"
             ),
-            models.CheckConstraint(condition=models.Q(hostname=Lower("hostname")), name="hostname_is_lowercase"),
+            check("hostname_is_lowercase", Q(hostname=Lower("hostname"))),
         ]
 
     def __str__(self) -> str:

@@ -4,12 +4,14 @@ from datetime import datetime
 from typing import Self
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import StaffRole, User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
 
@@ -46,11 +48,10 @@ class SignInSettings(models.Model):
         verbose_name_plural = _("staff login")
         ordering = ["brand_id"]
         constraints = [
-            models.CheckConstraint(
-                condition=models.Q(oidc_active=False)
-                | ~(models.Q(oidc_issuer="") | models.Q(oidc_client_id="") | models.Q(oidc_client_secret="")),
-                name="active_provider_is_complete",
-                violation_error_message=_("An active identity provider needs issuer, client id and client secret."),
+            check(
+                "active_provider_is_complete",
+                Q(oidc_active=False) | ~(Q(oidc_issuer="") | Q(oidc_client_id="") | Q(oidc_client_secret="")),
+                message=_("An active identity provider needs issuer, client id and client secret."),
             )
         ]
 
@@ -80,8 +81,8 @@ class Factor(models.Model):
         verbose_name_plural = _("factors")
         ordering = ["created_at", "id"]
         constraints = [
-            models.CheckConstraint(condition=models.Q(kind__in=["totp", "passkey"]), name="factor_kind_known"),
-            models.UniqueConstraint(fields=["user"], condition=models.Q(kind="totp"), name="one_app_per_user"),
+            check("factor_kind_known", Q(kind__in=["totp", "passkey"])),
+            models.UniqueConstraint(fields=["user"], condition=Q(kind="totp"), name="one_app_per_user"),
         ]
 
     def __str__(self) -> str:
@@ -169,14 +170,12 @@ class Invitation(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["brand", "email"],
-                condition=models.Q(accepted_at=None, revoked_at=None),
+                condition=Q(accepted_at=None, revoked_at=None),
                 name="one_open_invitation_per_address",
             ),
             models.UniqueConstraint(fields=["digest"], name="invitation_digest_unique"),
-            models.CheckConstraint(condition=models.Q(email=Lower("email")), name="invitation_email_is_lowercase"),
-            models.CheckConstraint(
-                condition=models.Q(role__in=["owner", "manager", "printer", "support"]), name="invitation_role_known"
-            ),
+            check("invitation_email_is_lowercase", Q(email=Lower("email"))),
+            check("invitation_role_known", Q(role__in=["owner", "manager", "printer", "support"])),
         ]
 
     def __str__(self) -> str:
@@ -251,8 +250,9 @@ class StaffMail(models.Model):
         verbose_name_plural = _("staff mails")
         ordering = ["id"]
         constraints = [
-            models.CheckConstraint(
-                condition=models.Q(
+            check(
+                "staff_mail_kind_known",
+                Q(
                     kind__in=[
                         "password_link",
                         "factors_link",
@@ -265,10 +265,9 @@ class StaffMail(models.Model):
                         "campaign_budget",
                     ]
                 ),
-                name="staff_mail_kind_known",
             )
         ]
-        indexes = [models.Index(fields=["id"], condition=models.Q(sent_at=None), name="staff_mail_to_send")]
+        indexes = [models.Index(fields=["id"], condition=Q(sent_at=None), name="staff_mail_to_send")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"

@@ -7,11 +7,13 @@ from typing import Self
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 from core.translations import TranslationsField
 from loyalty.models.rewards import Reward
@@ -23,8 +25,8 @@ class CampaignQuerySet(models.QuerySet["Campaign"]):
     def running(self, at: datetime) -> Self:
         """Campaigns that are switched on and whose dates include `at`."""
         return self.filter(
-            models.Q(starts_at__isnull=True) | models.Q(starts_at__lte=at),
-            models.Q(ends_at__isnull=True) | models.Q(ends_at__gt=at),
+            Q(starts_at__isnull=True) | Q(starts_at__lte=at),
+            Q(ends_at__isnull=True) | Q(ends_at__gt=at),
             is_active=True,
         )
 
@@ -95,29 +97,20 @@ class Campaign(models.Model):
         verbose_name_plural = _("campaigns")
         ordering = ["-campaign_id"]
         constraints = [
-            models.CheckConstraint(condition=models.Q(target_value__gte=1), name="campaign_target_positive"),
-            models.CheckConstraint(
-                condition=models.Q(starts_at__isnull=True)
-                | models.Q(ends_at__isnull=True)
-                | models.Q(ends_at__gt=models.F("starts_at")),
-                name="campaign_ends_after_start",
-                violation_error_message=_("The campaign must end after it starts."),
+            check("campaign_target_positive", Q(target_value__gte=1)),
+            check(
+                "campaign_ends_after_start",
+                Q(starts_at__isnull=True) | Q(ends_at__isnull=True) | Q(ends_at__gt=F("starts_at")),
+                message=_("The campaign must end after it starts."),
             ),
-            models.CheckConstraint(
-                condition=models.Q(type__in=["authenticator_scan", "order", "profile", "login"]),
-                name="campaign_type_known",
+            check("campaign_type_known", Q(type__in=["authenticator_scan", "order", "profile", "login"])),
+            check("campaign_step_known", Q(step_by__in=["count", "amount", "products"])),
+            check(
+                "campaign_step_needs_products",
+                Q(step_by="count") | Q(type__in=["authenticator_scan", "order"]),
+                message=_("Only scans and orders have products and amounts to count."),
             ),
-            models.CheckConstraint(
-                condition=models.Q(step_by__in=["count", "amount", "products"]), name="campaign_step_known"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(step_by="count") | models.Q(type__in=["authenticator_scan", "order"]),
-                name="campaign_step_needs_products",
-                violation_error_message=_("Only scans and orders have products and amounts to count."),
-            ),
-            models.CheckConstraint(
-                condition=models.Q(budget__isnull=True) | models.Q(budget__gt=0), name="campaign_budget_positive"
-            ),
+            check("campaign_budget_positive", Q(budget__isnull=True) | Q(budget__gt=0)),
         ]
 
     def __str__(self) -> str:
@@ -179,14 +172,12 @@ class Milestone(models.Model):
         ordering = ["campaign_id", "threshold"]
         constraints = [
             models.UniqueConstraint(fields=["campaign", "threshold"], name="one_milestone_per_threshold"),
-            models.CheckConstraint(condition=models.Q(threshold__gte=1), name="milestone_threshold_positive"),
-            models.CheckConstraint(condition=models.Q(reward_points__gte=0), name="milestone_reward_not_negative"),
-            models.CheckConstraint(
-                condition=models.Q(reward__isnull=True) | models.Q(reward_points=0),
-                name="milestone_gives_points_or_a_reward",
-                violation_error_message=_(
-                    "A milestone gives either points or a reward of the catalogue. Clear one of the two."
-                ),
+            check("milestone_threshold_positive", Q(threshold__gte=1)),
+            check("milestone_reward_not_negative", Q(reward_points__gte=0)),
+            check(
+                "milestone_gives_points_or_a_reward",
+                Q(reward__isnull=True) | Q(reward_points=0),
+                message=_("A milestone gives either points or a reward of the catalogue. Clear one of the two."),
             ),
         ]
 
@@ -206,9 +197,7 @@ class CampaignBudgetUse(models.Model):
     notified_at = MomentField(null=True)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(condition=models.Q(points__gte=0), name="campaign_spent_not_negative"),
-        ]
+        constraints = [check("campaign_spent_not_negative", Q(points__gte=0))]
 
     def __str__(self) -> str:
         return f"{self.campaign}: {self.points}"
@@ -243,8 +232,8 @@ class UserLoyaltyCampaign(models.Model):
         ordering = ["-updated_at", "-id"]
         constraints = [
             models.UniqueConstraint(fields=["user", "campaign"], name="one_progress_per_campaign"),
-            models.CheckConstraint(condition=models.Q(progress__gte=0), name="progress_not_negative"),
-            models.CheckConstraint(condition=models.Q(round__gte=1), name="progress_round_positive"),
+            check("progress_not_negative", Q(progress__gte=0)),
+            check("progress_round_positive", Q(round__gte=1)),
         ]
 
     def __str__(self) -> str:
@@ -288,10 +277,9 @@ class RewardClaim(models.Model):
         indexes = [models.Index(fields=["user", "-id"], name="claims_of_customer")]
         constraints = [
             models.UniqueConstraint(fields=["milestone", "user", "round"], name="reward_given_once_in_a_round"),
-            models.CheckConstraint(
-                condition=models.Q(status="available", claimed_at__isnull=True)
-                | models.Q(status="claimed", claimed_at__isnull=False),
-                name="reward_claim_state",
+            check(
+                "reward_claim_state",
+                Q(status="available", claimed_at__isnull=True) | Q(status="claimed", claimed_at__isnull=False),
             ),
         ]
 

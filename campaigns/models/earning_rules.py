@@ -17,6 +17,7 @@ from django.utils.translation import pgettext_lazy
 from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.event_kinds import KIND_NAME, EventKind
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
@@ -137,39 +138,34 @@ class EarningRule(models.Model):
         ordering = ["brand_id", "kind", "-priority", "id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "name"], name="earning_rule_name_unique_in_brand"),
-            models.CheckConstraint(condition=Q(reward_value__gte=0), name="earning_rule_not_negative"),
-            models.CheckConstraint(
-                condition=Q(reward_type__in=["points", "percentage", "multiplier", "bonus"]),
-                name="earning_rule_effect_known",
+            check("earning_rule_not_negative", Q(reward_value__gte=0)),
+            check("earning_rule_effect_known", Q(reward_type__in=["points", "percentage", "multiplier", "bonus"])),
+            check(
+                "percentage_needs_an_amount",
+                ~Q(reward_type="percentage") | Q(kind__in=["order-complete", "scan-auth"]),
+                message=_("Only orders and scans have an amount to take a percentage of."),
             ),
-            models.CheckConstraint(
-                condition=~Q(reward_type="percentage") | Q(kind__in=["order-complete", "scan-auth"]),
-                name="percentage_needs_an_amount",
-                violation_error_message=_("Only orders and scans have an amount to take a percentage of."),
+            check(
+                "multiplier_above_one",
+                ~Q(reward_type="multiplier") | Q(reward_value__gt=1),
+                message=_("A multiplier is more than 1, such as 2 for double points."),
             ),
-            models.CheckConstraint(
-                condition=~Q(reward_type="multiplier") | Q(reward_value__gt=1),
-                name="multiplier_above_one",
-                violation_error_message=_("A multiplier is more than 1, such as 2 for double points."),
+            check(
+                "only_multipliers_multiply",
+                ~Q(stacking="multiply") | Q(reward_type="multiplier"),
+                message=_("Only a multiplier can multiply; let the rule add."),
             ),
-            models.CheckConstraint(
-                condition=~Q(stacking="multiply") | Q(reward_type="multiplier"),
-                name="only_multipliers_multiply",
-                violation_error_message=_("Only a multiplier can multiply; let the rule add."),
+            check(
+                "best_of_a_group",
+                ~Q(stacking="best") | ~Q(group=""),
+                message=_("Name the group in which only the best rule counts."),
             ),
-            models.CheckConstraint(
-                condition=~Q(stacking="best") | ~Q(group=""),
-                name="best_of_a_group",
-                violation_error_message=_("Name the group in which only the best rule counts."),
+            check(
+                "earning_rule_ends_after_start",
+                Q(starts_at__isnull=True) | Q(ends_at__isnull=True) | Q(ends_at__gt=F("starts_at")),
+                message=_("The rule must end after it starts."),
             ),
-            models.CheckConstraint(
-                condition=Q(starts_at__isnull=True) | Q(ends_at__isnull=True) | Q(ends_at__gt=F("starts_at")),
-                name="earning_rule_ends_after_start",
-                violation_error_message=_("The rule must end after it starts."),
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=["draft", "active", "paused", "ended"]), name="earning_rule_state_known"
-            ),
+            check("earning_rule_state_known", Q(state__in=["draft", "active", "paused", "ended"])),
         ]
 
     def __str__(self) -> str:
@@ -284,9 +280,7 @@ class EarningRuleBudgetUse(models.Model):
     notified_at = MomentField(null=True)
 
     class Meta:
-        constraints = [
-            models.CheckConstraint(condition=Q(points__gte=0, events__gte=0), name="rule_budget_not_negative"),
-        ]
+        constraints = [check("rule_budget_not_negative", Q(points__gte=0, events__gte=0))]
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.points}"
@@ -314,7 +308,7 @@ class EarningRuleUse(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["rule", "account", "period"], name="one_use_per_period"),
-            models.CheckConstraint(condition=Q(points__gte=0, events__gte=0), name="rule_use_not_negative"),
+            check("rule_use_not_negative", Q(points__gte=0, events__gte=0)),
         ]
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 from core.translations import TranslationsField
 
@@ -122,9 +123,9 @@ class EventKindField(models.Model):
         ordering = ["kind_id", "id"]
         constraints = [
             models.UniqueConstraint(fields=["kind", "name"], name="event_field_once_per_kind"),
-            models.CheckConstraint(
-                condition=Q(type__in=["text", "whole", "decimal", "switch", "date", "time", "product", "option"]),
-                name="event_field_type_known",
+            check(
+                "event_field_type_known",
+                Q(type__in=["text", "whole", "decimal", "switch", "date", "time", "product", "option"]),
             ),
         ]
 

@@ -1,6 +1,7 @@
 """Replays of drafts over past actions, and the history of earning terms other than rules."""
 
 from django.db import models
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -8,6 +9,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
+from core.db.constraints import check
 from core.moments import MomentField
 from jobs.models import Job
 
@@ -78,17 +80,16 @@ class Replay(models.Model):
         ordering = ["-id"]
         indexes = [models.Index(fields=["brand", "-id"], name="replay_of_brand")]
         constraints = [
-            models.CheckConstraint(condition=models.Q(until__gt=models.F("since")), name="replay_period_not_empty"),
-            models.CheckConstraint(
-                condition=models.Q(result__isnull=True, finished_at__isnull=True)
-                | models.Q(result__isnull=False, finished_at__isnull=False),
-                name="replay_finished_with_result",
+            check("replay_period_not_empty", Q(until__gt=F("since"))),
+            check(
+                "replay_finished_with_result",
+                Q(result__isnull=True, finished_at__isnull=True) | Q(result__isnull=False, finished_at__isnull=False),
             ),
-            models.CheckConstraint(
-                condition=models.Q(kind="rule", rule__isnull=False, campaign__isnull=True)
-                | models.Q(kind="levels", rule__isnull=True, campaign__isnull=True)
-                | models.Q(kind="campaign", rule__isnull=True, campaign__isnull=False),
-                name="replay_of_its_kind",
+            check(
+                "replay_of_its_kind",
+                Q(kind="rule", rule__isnull=False, campaign__isnull=True)
+                | Q(kind="levels", rule__isnull=True, campaign__isnull=True)
+                | Q(kind="campaign", rule__isnull=True, campaign__isnull=False),
             ),
         ]
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 
 ZERO = Decimal(0)
@@ -157,36 +158,34 @@ class UserPoints(models.Model):
             models.UniqueConstraint(
                 fields=["brand", "external_id"], condition=~Q(external_id=""), name="external_id_unique_in_brand"
             ),
-            models.CheckConstraint(
-                condition=Q(
-                    points=F("points_earned") - F("points_redeemed") - F("points_expired") - F("points_reversed")
-                ),
-                name="balance_is_earned_minus_spent",
+            check(
+                "balance_is_earned_minus_spent",
+                Q(points=F("points_earned") - F("points_redeemed") - F("points_expired") - F("points_reversed")),
             ),
-            models.CheckConstraint(
-                condition=Q(points__gte=0, points_earned__gte=0, points_redeemed__gte=0, points_expired__gte=0)
+            check(
+                "points_not_negative",
+                Q(points__gte=0, points_earned__gte=0, points_redeemed__gte=0, points_expired__gte=0)
                 & Q(points_reversed__gte=0, points_owed__gte=0, points_pending__gte=0, points_received__gte=0),
-                name="points_not_negative",
             ),
-            models.CheckConstraint(condition=Q(points=0) | Q(points_owed=0), name="owes_only_without_balance"),
-            models.CheckConstraint(
-                condition=Q(
+            check("owes_only_without_balance", Q(points=0) | Q(points_owed=0)),
+            check(
+                "lifetime_not_negative",
+                Q(
                     points_earned__gte=F("points_received")
                     + F("points_returned")
                     + F("points_reversed")
                     + F("points_owed")
                 ),
-                name="lifetime_not_negative",
             ),
-            models.CheckConstraint(
-                condition=Q(points_returned__gte=0, points_returned__lte=F("points_redeemed"))
+            check(
+                "points_returned_were_redeemed",
+                Q(points_returned__gte=0, points_returned__lte=F("points_redeemed"))
                 & Q(points_returned__lte=F("points_earned")),
-                name="points_returned_were_redeemed",
             ),
-            models.CheckConstraint(condition=Q(status__in=["active", "blocked", "merged"]), name="member_status_known"),
-            models.CheckConstraint(
-                condition=Q(status="merged", merged_into__isnull=False) | ~Q(status="merged") & Q(merged_into=None),
-                name="merged_into_another",
+            check("member_status_known", Q(status__in=["active", "blocked", "merged"])),
+            check(
+                "merged_into_another",
+                Q(status="merged", merged_into__isnull=False) | ~Q(status="merged") & Q(merged_into=None),
             ),
         ]
 
@@ -261,7 +260,7 @@ class OpeningBalance(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "user", "reason_id"], name="one_opening_balance_per_reason"),
-            models.CheckConstraint(condition=Q(points__gt=0), name="opening_balance_positive"),
+            check("opening_balance_positive", Q(points__gt=0)),
         ]
 
     def __str__(self) -> str:

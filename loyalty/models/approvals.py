@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -51,12 +52,10 @@ class PointsApproval(models.Model):
             models.UniqueConstraint(
                 fields=["kind", "row_id"], condition=Q(status="pending"), name="one_pending_approval_per_row"
             ),
-            models.CheckConstraint(
-                condition=Q(status__in=["pending", "approved", "rejected", "withdrawn"]), name="approval_status_known"
-            ),
-            models.CheckConstraint(
-                condition=~Q(status="approved") | (Q(decided_by__isnull=False) & ~Q(decided_by=F("requested_by"))),
-                name="approved_by_a_second_person",
+            check("approval_status_known", Q(status__in=["pending", "approved", "rejected", "withdrawn"])),
+            check(
+                "approved_by_a_second_person",
+                ~Q(status="approved") | (Q(decided_by__isnull=False) & ~Q(decided_by=F("requested_by"))),
             ),
         ]
 

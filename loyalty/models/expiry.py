@@ -1,10 +1,12 @@
 """Progress of the nightly work on expiring points, and the warnings sent to members."""
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 from loyalty.models.accounts import UserPoints
 
@@ -30,7 +32,7 @@ class ExpiryRun(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "day", "kind"], name="one_expiry_run_a_day"),
-            models.CheckConstraint(condition=models.Q(kind__in=["expire", "warn"]), name="expiry_run_kind_known"),
+            check("expiry_run_kind_known", Q(kind__in=["expire", "warn"])),
         ]
 
     def __str__(self) -> str:

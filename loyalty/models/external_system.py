@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 from loyalty.models.signing_secret import SigningSecretModel
 
@@ -48,10 +49,8 @@ class ExternalSystem(SigningSecretModel):
         verbose_name_plural = _("external loyalty systems")
         ordering = ["brand_id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(when_rejected__in=["hold", "proceed", "refuse"]), name="external_refusal_known"
-            ),
-            models.CheckConstraint(condition=Q(when_away__in=["hold", "proceed"]), name="external_absence_known"),
+            check("external_refusal_known", Q(when_rejected__in=["hold", "proceed", "refuse"])),
+            check("external_absence_known", Q(when_away__in=["hold", "proceed"])),
         ]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
@@ -102,8 +103,9 @@ class LoyaltyTransaction(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["user_point", "reason_id"], name="one_entry_per_reason"),
-            models.CheckConstraint(
-                condition=Q(reason="earned", points_earned__gte=0, **without("points_earned"))
+            check(
+                "one_amount_for_its_reason",
+                Q(reason="earned", points_earned__gte=0, **without("points_earned"))
                 | Q(reason="redeemed", points_redeemed__gt=0, **without("points_redeemed"))
                 | Q(reason="expired", points_expired__gt=0, **without("points_expired"))
                 | Q(reason="reversed", points_reversed__gt=0, **without("points_reversed"))
@@ -116,9 +118,8 @@ class LoyaltyTransaction(models.Model):
                 )
                 | Q(reason="cancelled", points_cleared__gt=0, **without("points_cleared"))
                 | Q(reason="merged", points_cleared=0),
-                name="one_amount_for_its_reason",
             ),
-            models.CheckConstraint(condition=~Q(reason_id=""), name="ledger_reason_id_given"),
+            check("ledger_reason_id_given", ~Q(reason_id="")),
         ]
 
     def __str__(self) -> str:
@@ -163,8 +164,8 @@ class PointTransfer(models.Model):
         ordering = ["-id"]
         indexes = [models.Index(fields=["brand", "-id"], name="transfers_of_brand")]
         constraints = [
-            models.CheckConstraint(condition=Q(points__gt=0), name="transfer_moves_points"),
-            models.CheckConstraint(condition=~Q(sender=F("receiver")), name="transfer_to_another"),
+            check("transfer_moves_points", Q(points__gt=0)),
+            check("transfer_to_another", ~Q(sender=F("receiver"))),
         ]
 
     def __str__(self) -> str:
@@ -204,7 +205,7 @@ class AccountMerge(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["source"], condition=Q(undone_at=None), name="merged_once"),
-            models.CheckConstraint(condition=~Q(target=F("source")), name="merged_with_another"),
+            check("merged_with_another", ~Q(target=F("source"))),
         ]
 
     def __str__(self) -> str:

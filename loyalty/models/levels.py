@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
@@ -60,10 +61,8 @@ class BrandLevel(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["brand", "name"], name="level_name_unique_in_brand"),
             models.UniqueConstraint(fields=["brand", "threshold"], name="level_threshold_unique_in_brand"),
-            models.CheckConstraint(
-                condition=Q(threshold__gte=0, scan_reward_value__gte=0), name="level_numbers_not_negative"
-            ),
-            models.CheckConstraint(condition=Q(scan_reward_type__in=RewardType.values), name="level_reward_type_known"),
+            check("level_numbers_not_negative", Q(threshold__gte=0, scan_reward_value__gte=0)),
+            check("level_reward_type_known", Q(scan_reward_type__in=RewardType.values)),
         ]
 
     def __str__(self) -> str:
@@ -106,11 +105,7 @@ class LevelChange(models.Model):
             models.Index(fields=["brand", "-id"], name="level_changes_of_brand"),
             models.Index(fields=["user_point", "-id"], name="level_changes_of_member"),
         ]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(reason__in=["reached", "renewed", "lowered", "returned"]), name="level_change_reason_known"
-            )
-        ]
+        constraints = [check("level_change_reason_known", Q(reason__in=["reached", "renewed", "lowered", "returned"]))]
 
     def __str__(self) -> str:
         return f"{self.level_before} > {self.level_after} ({self.reason})"

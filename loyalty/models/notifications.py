@@ -12,6 +12,7 @@ from django.utils.translation import pgettext_lazy
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
 
@@ -86,7 +87,7 @@ class Device(models.Model):
         indexes = [models.Index(fields=["user", "brand"], name="device_of_customer")]
         constraints = [
             models.UniqueConstraint(fields=["brand", "token"], name="device_once_per_brand"),
-            models.CheckConstraint(condition=Q(platform__in=["android", "ios", "web"]), name="device_platform_known"),
+            check("device_platform_known", Q(platform__in=["android", "ios", "web"])),
         ]
 
     def __str__(self) -> str:
@@ -182,9 +183,7 @@ class NotificationSettings(models.Model):
         verbose_name = _("notification settings")
         verbose_name_plural = _("notification settings")
         ordering = ["brand_id"]
-        constraints = [
-            models.CheckConstraint(condition=Q(merge_seconds__lte=3600), name="merging_takes_an_hour_at_most"),
-        ]
+        constraints = [check("merging_takes_an_hour_at_most", Q(merge_seconds__lte=3600))]
 
     def __str__(self) -> str:
         return str(_("Notifications of %(brand)s") % {"brand": self.brand})
@@ -312,10 +311,7 @@ class NotificationDelivery(models.Model):
             models.Index(fields=["user", "brand", "-id"], name="delivery_to_customer"),
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(status__in=["queued", "sent", "failed", "suppressed", "bounced"]),
-                name="delivery_status_known",
-            ),
+            check("delivery_status_known", Q(status__in=["queued", "sent", "failed", "suppressed", "bounced"])),
         ]
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core import currencies
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -35,7 +36,7 @@ class CurrencyRate(models.Model):
         ordering = ["brand_id", "currency"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "currency"], name="one_rate_per_currency"),
-            models.CheckConstraint(condition=Q(rate__gt=0), name="currency_rate_positive"),
+            check("currency_rate_positive", Q(rate__gt=0)),
         ]
 
     def __str__(self) -> str:
@@ -111,18 +112,13 @@ class OrderReturn(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["brand", "order_id", "return_id"], name="return_reported_once"),
-            models.CheckConstraint(
-                condition=Q(amount__gte=0, points_reversed__gte=0, points_cancelled__gte=0),
-                name="return_not_negative",
-            ),
-            models.CheckConstraint(
-                condition=Q(status="applied", applied_at__isnull=False)
+            check("return_not_negative", Q(amount__gte=0, points_reversed__gte=0, points_cancelled__gte=0)),
+            check(
+                "only_applied_returns_take_points",
+                Q(status="applied", applied_at__isnull=False)
                 | Q(status__in=["waiting", "rejected"], applied_at=None, points_reversed=0, points_cancelled=0),
-                name="only_applied_returns_take_points",
             ),
-            models.CheckConstraint(
-                condition=Q(kind__in=["order-returned", "order-cancelled"]), name="return_kind_known"
-            ),
+            check("return_kind_known", Q(kind__in=["order-returned", "order-cancelled"])),
         ]
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core.db.constraints import check
 from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
@@ -31,11 +32,7 @@ class PendingPoints(models.Model):
         indexes = [
             models.Index(fields=["release_at"], name="pending_by_release", condition=Q(remaining__gt=0)),
         ]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(points__gte=0, remaining__gte=0, remaining__lte=F("points")), name="pending_within_earned"
-            ),
-        ]
+        constraints = [check("pending_within_earned", Q(points__gte=0, remaining__gte=0, remaining__lte=F("points")))]
 
     def __str__(self) -> str:
         return f"{self.remaining} of {self.points}"

@@ -14,6 +14,7 @@ from django.utils.translation import pgettext_lazy
 from brands.models.credentials import ApiKey
 from brands.models.people import User
 from brands.models.tenants import Brand, Picture
+from core.db.constraints import check
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
 from core.translations import TranslationsField
@@ -115,25 +116,19 @@ class Reward(models.Model):
         verbose_name_plural = _("rewards")
         ordering = ["-id"]
         constraints = [
-            models.CheckConstraint(condition=Q(cost__isnull=True) | Q(cost__gt=0), name="reward_costs_something"),
-            models.CheckConstraint(condition=Q(stock__isnull=True) | Q(stock__gte=0), name="stock_not_negative"),
-            models.CheckConstraint(
-                condition=Q(limit_per_member__isnull=True) | Q(limit_per_member__gte=1), name="reward_limit_positive"
+            check("reward_costs_something", Q(cost__isnull=True) | Q(cost__gt=0)),
+            check("stock_not_negative", Q(stock__isnull=True) | Q(stock__gte=0)),
+            check("reward_limit_positive", Q(limit_per_member__isnull=True) | Q(limit_per_member__gte=1)),
+            check(
+                "reward_ends_after_start",
+                Q(valid_from__isnull=True) | Q(valid_until__isnull=True) | Q(valid_until__gt=F("valid_from")),
+                message=_("The reward must end after it starts."),
             ),
-            models.CheckConstraint(
-                condition=Q(valid_from__isnull=True) | Q(valid_until__isnull=True) | Q(valid_until__gt=F("valid_from")),
-                name="reward_ends_after_start",
-                violation_error_message=_("The reward must end after it starts."),
-            ),
-            models.CheckConstraint(
-                condition=Q(code_days__isnull=True) | Q(code_days__range=(1, 36_500)), name="reward_code_days_sensible"
-            ),
-            models.CheckConstraint(
-                condition=Q(uses_pool=False) | Q(stock__isnull=True),
-                name="pool_is_the_stock",
-                violation_error_message=_(
-                    "Leave the stock empty: for a reward that hands out partner codes, the pool is the stock."
-                ),
+            check("reward_code_days_sensible", Q(code_days__isnull=True) | Q(code_days__range=(1, 36_500))),
+            check(
+                "pool_is_the_stock",
+                Q(uses_pool=False) | Q(stock__isnull=True),
+                message=_("Leave the stock empty: for a reward that hands out partner codes, the pool is the stock."),
             ),
         ]
 
@@ -215,16 +210,15 @@ class Redemption(models.Model):
                 condition=Q(milestone_id__isnull=False),
                 name="one_redemption_per_milestone_and_round",
             ),
-            models.CheckConstraint(
-                condition=Q(reward__isnull=False, milestone_id__isnull=True, cost__gt=0)
-                | Q(milestone_id__isnull=False, cost=0),
-                name="redemption_of_a_reward_or_a_milestone",
+            check(
+                "redemption_of_a_reward_or_a_milestone",
+                Q(reward__isnull=False, milestone_id__isnull=True, cost__gt=0) | Q(milestone_id__isnull=False, cost=0),
             ),
-            models.CheckConstraint(
-                condition=Q(status="issued", used_at__isnull=True, cancelled_at__isnull=True)
+            check(
+                "redemption_state",
+                Q(status="issued", used_at__isnull=True, cancelled_at__isnull=True)
                 | Q(status="used", used_at__isnull=False, cancelled_at__isnull=True)
                 | Q(status="cancelled", used_at__isnull=True, cancelled_at__isnull=False),
-                name="redemption_state",
             ),
         ]
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
@@ -66,7 +67,7 @@ class WalletIssuer(models.Model):
                     "The brand already has a wallet certificate for this platform. Replace its files."
                 ),
             ),
-            models.CheckConstraint(condition=Q(platform__in=Platform.values), name="wallet_issuer_platform_known"),
+            check("wallet_issuer_platform_known", Q(platform__in=Platform.values)),
         ]
 
     def __str__(self) -> str:
@@ -138,10 +139,8 @@ class WalletPass(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["account", "platform"], name="one_pass_per_member_and_platform"),
-            models.CheckConstraint(condition=Q(platform__in=Platform.values), name="wallet_pass_platform_known"),
-            models.CheckConstraint(
-                condition=Q(state__in=["issued", "held", "removed"]), name="wallet_pass_state_known"
-            ),
+            check("wallet_pass_platform_known", Q(platform__in=Platform.values)),
+            check("wallet_pass_state_known", Q(state__in=["issued", "held", "removed"])),
         ]
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 from loyalty.models.signing_secret import SigningSecretModel
 
@@ -88,11 +89,7 @@ class WebhookEndpoint(SigningSecretModel):
         verbose_name = _("webhook")
         verbose_name_plural = _("webhooks")
         ordering = ["-id"]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["active", "disabled", "gone", "failing"]), name="webhook_state_known"
-            ),
-        ]
+        constraints = [check("webhook_state_known", Q(state__in=["active", "disabled", "gone", "failing"]))]
 
     def __str__(self) -> str:
         return self.description or self.url
@@ -152,10 +149,7 @@ class WebhookDelivery(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(fields=["message_id", "endpoint"], name="webhook_once_per_endpoint"),
-            models.CheckConstraint(
-                condition=Q(state__in=["waiting", "delivered", "failed", "dropped"]),
-                name="webhook_delivery_state_known",
-            ),
+            check("webhook_delivery_state_known", Q(state__in=["waiting", "delivered", "failed", "dropped"])),
         ]
 
     def __str__(self) -> str:

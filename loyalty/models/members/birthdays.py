@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -28,11 +29,11 @@ class Birthday(models.Model):
         indexes = [models.Index(fields=["brand", "month", "day", "id"], name="birthdays_by_day")]
         constraints = [
             models.UniqueConstraint(fields=["brand", "user"], name="one_birthday_per_customer"),
-            models.CheckConstraint(
-                condition=Q(month__range=(1, 12), day__range=(1, 31))
+            check(
+                "birthday_is_a_day",
+                Q(month__range=(1, 12), day__range=(1, 31))
                 & (Q(day__lte=29) | ~Q(month=2))
                 & (Q(day__lte=30) | ~Q(month__in=[4, 6, 9, 11])),
-                name="birthday_is_a_day",
             ),
         ]
 

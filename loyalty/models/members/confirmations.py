@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 
 
@@ -51,10 +52,10 @@ class EmailConfirmation(models.Model):
         verbose_name_plural = _("e-mail confirmations")
         ordering = ["-created_at", "confirmation_id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(user__isnull=True, reserved_user_id__isnull=False)
+            check(
+                "confirmation_of_customer_or_newcomer",
+                Q(user__isnull=True, reserved_user_id__isnull=False)
                 | Q(user__isnull=False, reserved_user_id__isnull=True),
-                name="confirmation_of_customer_or_newcomer",
             ),
         ]
 

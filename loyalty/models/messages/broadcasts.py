@@ -9,6 +9,7 @@ from django.utils.translation import pgettext_lazy
 
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import DayField, MomentField
 from jobs.models import Job
 from loyalty.models.notifications import Channel
@@ -108,13 +109,8 @@ class Broadcast(models.Model):
             ),
         ]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["draft", "planned", "sending", "sent", "cancelled", "failed"]),
-                name="broadcast_state_known",
-            ),
-            models.CheckConstraint(
-                condition=~Q(state="planned") | Q(next_at__isnull=False), name="broadcast_planned_for_a_moment"
-            ),
+            check("broadcast_state_known", Q(state__in=["draft", "planned", "sending", "sent", "cancelled", "failed"])),
+            check("broadcast_planned_for_a_moment", ~Q(state="planned") | Q(next_at__isnull=False)),
         ]
 
     def __str__(self) -> str:

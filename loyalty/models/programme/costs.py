@@ -9,6 +9,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import DayField
 
 
@@ -40,7 +41,7 @@ class PointCost(models.Model):
                 name="one_point_cost_a_day",
                 violation_error_message=_("Another cost already begins on this day. Change that cost."),
             ),
-            models.CheckConstraint(condition=Q(cost__gte=0), name="point_cost_not_negative"),
+            check("point_cost_not_negative", Q(cost__gte=0)),
         ]
 
     def __str__(self) -> str:

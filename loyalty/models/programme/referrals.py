@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
+from core.db.constraints import check
 from core.moments import MomentField
 from loyalty.models.accounts import UserPoints
 
@@ -91,16 +92,15 @@ class ReferralProgramme(models.Model):
         verbose_name_plural = _("referral programmes")
         ordering = ["brand_id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(referrer_points__gte=0, friend_points__gte=0, points_rewarded__gte=0),
-                name="referral_points_not_negative",
+            check(
+                "referral_points_not_negative", Q(referrer_points__gte=0, friend_points__gte=0, points_rewarded__gte=0)
             ),
-            models.CheckConstraint(
-                condition=Q(referrer_points__gt=0) | Q(friend_points__gt=0),
-                name="referral_gives_something",
-                violation_error_message=_("Enter points for the member, for the friend, or for both."),
+            check(
+                "referral_gives_something",
+                Q(referrer_points__gt=0) | Q(friend_points__gt=0),
+                message=_("Enter points for the member, for the friend, or for both."),
             ),
-            models.CheckConstraint(condition=Q(action__in=["scan", "order", "either"]), name="referral_action_known"),
+            check("referral_action_known", Q(action__in=["scan", "order", "either"])),
         ]
 
     def __str__(self) -> str:
@@ -189,20 +189,17 @@ class Referral(models.Model):
             models.Index(fields=["brand", "id"], name="referrals_waiting", condition=Q(state="waiting")),
         ]
         constraints = [
-            models.CheckConstraint(condition=~Q(referrer=F("friend")), name="referral_of_another"),
-            models.CheckConstraint(
-                condition=Q(state__in=["waiting", "rewarded", "rejected", "lapsed", "reversed"]),
-                name="referral_state_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=["rewarded", "reversed"], rewarded_at__isnull=False)
+            check("referral_of_another", ~Q(referrer=F("friend"))),
+            check("referral_state_known", Q(state__in=["waiting", "rewarded", "rejected", "lapsed", "reversed"])),
+            check(
+                "referral_rewarded_with_points",
+                Q(state__in=["rewarded", "reversed"], rewarded_at__isnull=False)
                 | Q(
                     state__in=["waiting", "rejected", "lapsed"],
                     rewarded_at__isnull=True,
                     referrer_points=0,
                     friend_points=0,
                 ),
-                name="referral_rewarded_with_points",
             ),
         ]
 

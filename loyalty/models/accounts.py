@@ -1,11 +1,13 @@
 """A customer's account at a brand: balance, totals and level; and waiting opening balances."""
 
 from decimal import Decimal
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.expressions import Combinable
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -15,6 +17,11 @@ from core.db.constraints import check
 from core.moments import DayField, MomentField
 
 ZERO = Decimal(0)
+
+
+def points_column(label: Any, **options: Any) -> "models.DecimalField[str | float | Decimal | Combinable, Decimal]":
+    """A column of points that is 0 in a new row, also in one that an older version of the service inserts."""
+    return models.DecimalField(label, max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO, **options)
 
 
 class UserPoints(models.Model):
@@ -40,56 +47,29 @@ class UserPoints(models.Model):
     points_earned = models.DecimalField(_("points earned"), max_digits=14, decimal_places=2, default=ZERO)
     points_redeemed = models.DecimalField(_("points redeemed"), max_digits=14, decimal_places=2, default=ZERO)
     points_expired = models.DecimalField(_("points expired"), max_digits=14, decimal_places=2, default=ZERO)
-    points_returned = models.DecimalField(
+    points_returned = points_column(
         _("points returned"),
-        max_digits=14,
-        decimal_places=2,
-        default=ZERO,
-        db_default=ZERO,
         help_text=_("Earned points that were refunded from cancelled redemptions. They do not count towards a level."),
     )
-    points_reversed = models.DecimalField(
-        _("points reversed"),
-        max_digits=14,
-        decimal_places=2,
-        default=ZERO,
-        db_default=ZERO,
-        help_text=_("Points of returned orders that were taken back."),
+    points_reversed = points_column(
+        _("points reversed"), help_text=_("Points of returned orders that were taken back.")
     )
-    points_received = models.DecimalField(
-        _("points received"),
-        max_digits=14,
-        decimal_places=2,
-        default=ZERO,
-        db_default=ZERO,
-        help_text=_("Earned points that other members gave. They do not count towards a level."),
+    points_received = points_column(
+        _("points received"), help_text=_("Earned points that other members gave. They do not count towards a level.")
     )
-    points_owed = models.DecimalField(
+    points_owed = points_column(
         _("points owed"),
-        max_digits=14,
-        decimal_places=2,
-        default=ZERO,
-        db_default=ZERO,
         help_text=_("Points of returned orders that were spent already. The next points that come in settle them."),
     )
-    points_pending = models.DecimalField(
-        _("points pending"),
-        max_digits=14,
-        decimal_places=2,
-        default=ZERO,
-        db_default=ZERO,
-        help_text=_("Earned by orders, but not yet part of the balance."),
+    points_pending = points_column(
+        _("points pending"), help_text=_("Earned by orders, but not yet part of the balance.")
     )
     current_level = models.CharField(
         _("current level"), max_length=60, blank=True, help_text=_("Name of the level. Empty means the lowest level.")
     )
     # For brands with level periods; see loyalty/points/level_periods.
-    points_before_period = models.DecimalField(
+    points_before_period = points_column(
         _("points before the period"),
-        max_digits=14,
-        decimal_places=2,
-        default=ZERO,
-        db_default=ZERO,
         help_text=_("Lifetime points from before the period. They no longer count towards a level."),
     )
     period_from = DayField(

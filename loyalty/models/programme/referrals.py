@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.tenants import Brand
 from core.db.constraints import check
 from core.moments import MomentField
-from loyalty.models.accounts import UserPoints
+from loyalty.models.accounts import UserPoints, points_column
 
 ZERO = Decimal(0)
 CODE_LENGTH = 8
@@ -69,9 +69,7 @@ class ReferralProgramme(models.Model):
         validators=[MinValueValidator(0)],
         help_text=_("Points for members and friends together. Leave empty for no limit."),
     )
-    points_rewarded = models.DecimalField(
-        _("points rewarded"), max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO, editable=False
-    )
+    points_rewarded = points_column(_("points rewarded"), editable=False)
     days_for_code = models.PositiveSmallIntegerField(
         _("days for the code"),
         default=14,

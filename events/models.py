@@ -46,9 +46,7 @@ class Event(models.Model):
     event_id = models.UUIDField(_("event id"), default=uuid.uuid4, help_text=_("The envelope's id, unique per source."))
     source = models.CharField(_("source"), max_length=120)
     detail_type = models.CharField(_("kind"), max_length=64)
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="events", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="events", db_index=False, verbose_name=_("brand"))
     account = models.CharField(max_length=64, blank=True)
     region = models.CharField(max_length=64, blank=True)
     time = MomentField(_("time"), default=timezone.now)

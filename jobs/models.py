@@ -72,7 +72,7 @@ class Job(models.Model):
 
     UNFINISHED = (Status.QUEUED, Status.RUNNING)
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="jobs", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="jobs", verbose_name=_("brand"))
     kind = models.CharField(_("kind"), max_length=32, choices=kinds.choices)
     title = models.CharField(_("title"), max_length=200, help_text=_("A short description."))
     parameters = models.JSONField(default=dict, editable=False)
@@ -103,7 +103,7 @@ class Job(models.Model):
     result_bytes = models.PositiveBigIntegerField(_("result bytes"), default=0, db_default=0, editable=False)
     customer = models.ForeignKey(
         User,
-        on_delete=models.SET_NULL,
+        models.SET_NULL,
         null=True,
         blank=True,
         related_name="+",
@@ -112,7 +112,7 @@ class Job(models.Model):
         db_index=False,
     )
     created_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
+        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
     )
     created_at = MomentField(_("created at"), default=timezone.now, editable=False)
     started_at = MomentField(_("started at"), null=True, blank=True)
@@ -169,9 +169,9 @@ class StagedUpload(models.Model):
         IMPORTING = "importing", _("Being imported")
         IMPORTED = "imported", _("Imported")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
-    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
-    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, null=True, related_name="+")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
+    api_key = models.ForeignKey(ApiKey, models.CASCADE, null=True, related_name="+")
     resource = models.CharField(max_length=60, help_text="The label of the model whose rows the file holds.")
     file = models.FileField(upload_to="imports/staged/", max_length=255)
     file_name = models.CharField(max_length=200)
@@ -180,7 +180,7 @@ class StagedUpload(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.CHECKED, db_default="checked")
     is_large = models.BooleanField(default=False, db_default=False, help_text="A job checks and imports it.")
     job = models.ForeignKey(
-        Job, on_delete=models.SET_NULL, null=True, related_name="+", help_text="The last job that worked on it."
+        Job, models.SET_NULL, null=True, related_name="+", help_text="The last job that worked on it."
     )
     preview = models.JSONField(default=dict, db_default={}, help_text="What the job found that checked it.")
     problem = models.TextField(blank=True, db_default="", help_text="Why it was rejected.")
@@ -229,12 +229,12 @@ class ReportSchedule(models.Model):
         SATURDAY = 5, _("Saturday")
         SUNDAY = 6, _("Sunday")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", verbose_name=_("brand"))
     saved_list = models.ForeignKey(
-        SavedList, on_delete=models.SET_NULL, null=True, related_name="schedules", verbose_name=_("saved list")
+        SavedList, models.SET_NULL, null=True, related_name="schedules", verbose_name=_("saved list")
     )
     owner = models.ForeignKey(
-        User, on_delete=models.CASCADE, related_name="report_schedules", editable=False, verbose_name=_("owner")
+        User, models.CASCADE, related_name="report_schedules", editable=False, verbose_name=_("owner")
     )
     frequency = models.CharField(_("frequency"), max_length=10, choices=Frequency.choices)
     weekday = models.PositiveSmallIntegerField(
@@ -259,7 +259,7 @@ class ReportSchedule(models.Model):
         help_text=_("The brand's time zone when the next report was planned."),
     )
     job = models.ForeignKey(
-        Job, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("last job")
+        Job, models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("last job")
     )
     is_running = models.BooleanField(
         _("running"), default=False, editable=False, help_text=_("The end of its job was not reported yet.")
@@ -297,8 +297,8 @@ class ReportRecipient(models.Model):
 
     brand_through = ("schedule",)
 
-    schedule = models.ForeignKey(ReportSchedule, on_delete=models.CASCADE, related_name="recipients")
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    schedule = models.ForeignKey(ReportSchedule, models.CASCADE, related_name="recipients")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
 
     class Meta:
         ordering = ["schedule_id", "id"]

@@ -21,7 +21,7 @@ from core.translations import TranslationsField, text_of
 class Recall(models.Model):
     """A recall: anyone who scans one of its codes is warned. Its batches store which of their codes are recalled."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="recalls", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="recalls", verbose_name=_("brand"))
     recall_id = models.CharField(
         _("recall number"), max_length=64, help_text=_("The number by which customers and authorities know the recall.")
     )
@@ -32,7 +32,7 @@ class Recall(models.Model):
     translations = TranslationsField(of=("message",))
     reason = models.TextField(_("reason"), help_text=_("For staff only."))
     recalled_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("recalled by")
+        User, models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("recalled by")
     )
     recalled_at = MomentField(_("recalled at"), default=timezone.now, editable=False)
 
@@ -68,10 +68,10 @@ class BatchRange(models.Model):
         POINTS = "points", _("Scans earn their usual points")
         NOTHING = "nothing", _("Scans earn nothing")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="batches", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="batches", verbose_name=_("brand"))
     range_name = models.CharField(_("batch name"), max_length=120)
     product = models.ForeignKey(
-        Product, on_delete=models.PROTECT, null=True, blank=True, related_name="batches", verbose_name=_("product")
+        Product, models.PROTECT, null=True, blank=True, related_name="batches", verbose_name=_("product")
     )
     quantity = models.PositiveIntegerField(_("quantity"), validators=[MinValueValidator(1)])
     printed_elsewhere = models.BooleanField(
@@ -104,7 +104,7 @@ class BatchRange(models.Model):
         _("expiration date"), null=True, blank=True, help_text=_("The last day, in the brand's time zone.")
     )
     campaign = models.ForeignKey(
-        Campaign, on_delete=models.PROTECT, null=True, blank=True, related_name="batches", verbose_name=_("campaign")
+        Campaign, models.PROTECT, null=True, blank=True, related_name="batches", verbose_name=_("campaign")
     )
     after_campaign = models.CharField(
         _("after the campaign"),
@@ -136,19 +136,13 @@ class BatchRange(models.Model):
     generated_count = models.PositiveIntegerField(_("codes generated"), default=0, editable=False)
     created_at = MomentField(_("created at"), default=timezone.now, editable=False)
     created_by = models.ForeignKey(
-        User,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        editable=False,
-        verbose_name=_("created by"),
+        User, models.SET_NULL, null=True, blank=True, related_name="+", editable=False, verbose_name=_("created by")
     )
 
     # Each scan reads these with the batch. They name the first and last code if only a part of the batch is recalled.
     recall = models.ForeignKey(
         Recall,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="batches",

@@ -40,11 +40,9 @@ class CodeChange(models.Model):
         DELIVERED = "delivered", _("Delivered to shops")
         DELIVERY_UNDONE = "delivery_undone", _("Delivery undone")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
     batch = models.ForeignKey(
-        BatchRange, on_delete=models.PROTECT, related_name="changes", db_index=False, verbose_name=_("batch")
+        BatchRange, models.PROTECT, related_name="changes", db_index=False, verbose_name=_("batch")
     )
     action_id = models.UUIDField(default=uuid.uuid4)
     kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices)
@@ -52,27 +50,15 @@ class CodeChange(models.Model):
     last_code = models.CharField(_("last code"), max_length=64, db_collation="C")
     codes = models.PositiveIntegerField(_("number"), help_text=_("How many codes changed."))
     product = models.ForeignKey(
-        Product,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        db_index=False,
-        verbose_name=_("product"),
+        Product, models.PROTECT, null=True, blank=True, related_name="+", db_index=False, verbose_name=_("product")
     )
     upload = models.ForeignKey(
-        Import,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        db_index=False,
-        verbose_name=_("import"),
+        Import, models.PROTECT, null=True, blank=True, related_name="+", db_index=False, verbose_name=_("import")
     )
     detail = models.TextField(_("detail"), blank=True, help_text=_("What was set."))
     reason = models.TextField(_("reason"), blank=True)
     changed_by = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False, verbose_name=_("who")
+        User, models.PROTECT, null=True, blank=True, related_name="+", db_index=False, verbose_name=_("who")
     )
     changed_at = MomentField(_("when"), default=timezone.now)
 

@@ -40,20 +40,10 @@ class AuthCode(models.Model):
     payload = models.CharField(  # noqa: DJ001 - unique if set
         _("printed payload"), max_length=MAX_INPUT_LENGTH, null=True, blank=True, editable=False, db_collation="C"
     )
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
-    batch = models.ForeignKey(
-        BatchRange, on_delete=models.PROTECT, related_name="codes", db_index=False, verbose_name=_("batch")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
+    batch = models.ForeignKey(BatchRange, models.PROTECT, related_name="codes", db_index=False, verbose_name=_("batch"))
     product = models.ForeignKey(
-        Product,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="codes",
-        db_index=False,
-        verbose_name=_("product"),
+        Product, models.PROTECT, null=True, blank=True, related_name="codes", db_index=False, verbose_name=_("product")
     )
     points_per_scan = models.PositiveIntegerField(
         _("points per scan"), null=True, blank=True, help_text=_("Leave empty to use the batch's points.")

@@ -22,14 +22,10 @@ class FakeReport(models.Model):
         OPEN = "open", pgettext_lazy("state of a report", "Open")
         CLOSED = "closed", _("Closed")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
     code = models.CharField(_("code"), max_length=64, help_text=_("As scanned, shortened."))
-    auth_code = models.ForeignKey(
-        AuthCode, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("known code")
-    )
-    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", verbose_name=_("customer"))
+    auth_code = models.ForeignKey(AuthCode, models.PROTECT, null=True, related_name="+", verbose_name=_("known code"))
+    user = models.ForeignKey(User, models.PROTECT, null=True, related_name="+", verbose_name=_("customer"))
     place = models.CharField(_("shop or place"), max_length=200)
     remark = models.TextField(_("remark"), max_length=2000, blank=True)
     contact = models.CharField(_("contact"), max_length=200, blank=True)
@@ -37,7 +33,7 @@ class FakeReport(models.Model):
     reported_at = MomentField(_("reported at"), default=timezone.now, db_index=True)
     closed_at = MomentField(_("closed at"), null=True)
     closed_by = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("closed by")
+        User, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("closed by")
     )
 
     class Meta:

@@ -35,11 +35,11 @@ class Import(models.Model):
         UNDONE = "undone", _("Undone")
         DISCARDED = "discarded", _("Discarded")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="imports", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="imports", verbose_name=_("brand"))
     kind = models.CharField(_("kind"), max_length=7, choices=Kind.choices)
     product = models.ForeignKey(
         Product,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="+",
@@ -54,7 +54,7 @@ class Import(models.Model):
     )
     batch = models.OneToOneField(
         BatchRange,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         editable=False,
@@ -81,7 +81,7 @@ class Import(models.Model):
     )
     codes = models.PositiveIntegerField(_("codes"), default=0, help_text=_("Codes in the rows without errors."))
     skip_bad = models.BooleanField(default=False)
-    uploaded_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", verbose_name=_("uploaded by"))
+    uploaded_by = models.ForeignKey(User, models.PROTECT, related_name="+", verbose_name=_("uploaded by"))
     uploaded_at = MomentField(_("uploaded at"), default=timezone.now, editable=False)
     committed_at = MomentField(_("committed at"), null=True, blank=True)
     undone_at = MomentField(_("undone at"), null=True, blank=True)
@@ -119,7 +119,7 @@ class ImportRow(models.Model):
 
     brand_through = ("upload",)
 
-    upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="lines", db_index=False)
+    upload = models.ForeignKey(Import, models.CASCADE, related_name="lines", db_index=False)
     line = models.PositiveIntegerField()
     values = ArrayField(models.TextField())
     code = models.CharField(max_length=64, blank=True, db_collation="C")
@@ -129,7 +129,7 @@ class ImportRow(models.Model):
     payload_code = models.CharField(max_length=MAX_CODE_LENGTH, blank=True, db_default="", db_collation="C")
     payload_host = models.CharField(max_length=255, blank=True, db_default="")
     sku = models.CharField(max_length=64, blank=True)
-    product = models.ForeignKey(Product, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    product = models.ForeignKey(Product, models.CASCADE, null=True, related_name="+", db_index=False)
     location = models.CharField(max_length=120, blank=True)
     notes = models.TextField(blank=True)
     points_per_scan = models.PositiveIntegerField(null=True)
@@ -158,9 +158,9 @@ class ImportChange(models.Model):
 
     brand_through = ("upload",)
 
-    upload = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="changes", db_index=False)
-    auth_code = models.ForeignKey(AuthCode, on_delete=models.CASCADE, related_name="+")
-    product = models.ForeignKey(Product, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    upload = models.ForeignKey(Import, models.CASCADE, related_name="changes", db_index=False)
+    auth_code = models.ForeignKey(AuthCode, models.CASCADE, related_name="+")
+    product = models.ForeignKey(Product, models.CASCADE, null=True, related_name="+", db_index=False)
     inventory_location = models.CharField(max_length=120, blank=True)
     location = models.CharField(max_length=120, blank=True)
     notes = models.TextField(blank=True)

@@ -17,10 +17,10 @@ class CodeLookup(models.Model):
     customer_through = ("user",)
 
     lookup_id = models.BigAutoField(_("lookup id"), primary_key=True)
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
-    auth_code = models.ForeignKey(AuthCode, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.PROTECT, null=True, related_name="+", db_index=False)
+    auth_code = models.ForeignKey(AuthCode, models.PROTECT, null=True, related_name="+", db_index=False)
     code = models.CharField(max_length=64, help_text=_("As scanned, shortened."))
-    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    user = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     reason = models.CharField(
         max_length=20, choices=Scan.Reason.choices, help_text=_("What the result of a scan would have been.")
     )

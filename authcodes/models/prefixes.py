@@ -17,17 +17,11 @@ class CodePrefix(models.Model):
     A trigger rejects a prefix that could write another brand's codes: see prefix_is_taken in the database.
     """
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="code_prefixes", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="code_prefixes", verbose_name=_("brand"))
     prefix = models.CharField(_("prefix"), max_length=32, blank=True, db_collation="C")
     reserved_at = MomentField(_("reserved at"), default=timezone.now, editable=False)
     reserved_by = models.ForeignKey(
-        User,
-        verbose_name=_("reserved by"),
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        editable=False,
+        User, models.SET_NULL, verbose_name=_("reserved by"), null=True, blank=True, related_name="+", editable=False
     )
 
     class Meta:

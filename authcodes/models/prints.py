@@ -28,12 +28,10 @@ class PrintRun(models.Model):
         CODE = "code", _("Code only: for apps and scanners of your own")
         GS1 = "gs1", _("GS1 Digital Link: opens with any phone camera, and tills read the GTIN")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="print_runs", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="print_runs", db_index=False, verbose_name=_("brand"))
     batch = models.ForeignKey(
         BatchRange,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="print_runs",
@@ -46,7 +44,7 @@ class PrintRun(models.Model):
     last_code = models.CharField(_("last code"), max_length=64, db_collation="C")
     codes = models.PositiveIntegerField(_("number"), help_text=_("Number of codes."))
     settings = models.JSONField(default=dict, editable=False)
-    job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="print_run", verbose_name=_("job"))
+    job = models.OneToOneField(Job, models.PROTECT, related_name="print_run", verbose_name=_("job"))
     sha256 = models.CharField(_("SHA-256 of the file"), max_length=64, blank=True)
     manifest_sha256 = models.CharField(_("SHA-256 of the manifest"), max_length=64, blank=True)
     pages = models.PositiveIntegerField(_("pages"), null=True, blank=True, help_text=_("For label sheets."))
@@ -57,7 +55,7 @@ class PrintRun(models.Model):
         _("pages read"), null=True, blank=True, help_text=_("Pages that were read back from the finished file.")
     )
     started_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("who")
+        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("who")
     )
     started_at = MomentField(_("when"), default=timezone.now)
     due_on = DayField(_("needed by"), null=True, blank=True, help_text=_("For the print shop."))
@@ -71,7 +69,7 @@ class PrintRun(models.Model):
     )
     done_at = MomentField(_("printed"), null=True, blank=True, help_text=_("When it was marked as done."))
     done_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("marked as done by")
+        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("marked as done by")
     )
     request_key = models.UUIDField(
         null=True, editable=False, help_text=_("One-time key of the page that requested the print run.")
@@ -103,9 +101,7 @@ class PrintRun(models.Model):
 class Printer(models.Model):
     """A brand's printer and its correction: the offset to the right and down, and the scale."""
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="printers", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="printers", db_index=False, verbose_name=_("brand"))
     name = models.CharField(_("name"), max_length=60, help_text=_("A name that staff know, such as “Warehouse, left”."))
     offset_x = models.DecimalField(
         _("shift to the right, in mm"),
@@ -143,7 +139,7 @@ class LabelLayout(models.Model):
     """A saved layout of the parts of a brand's labels. Written by layouts.py alone."""
 
     brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="label_layouts", db_index=False, verbose_name=_("brand")
+        Brand, models.PROTECT, related_name="label_layouts", db_index=False, verbose_name=_("brand")
     )
     name = models.CharField(_("name"), max_length=60, help_text=_("A name that staff know, such as “Jar lids”."))
     label_width = models.DecimalField(_("label width in mm"), max_digits=8, decimal_places=4)

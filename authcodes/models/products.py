@@ -18,7 +18,7 @@ from core.translations import TranslationsField
 class Product(models.Model):
     """A product that a brand sells."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="products", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="products", verbose_name=_("brand"))
     sku = models.CharField(_("SKU"), max_length=64)
     title = models.CharField(_("title"), max_length=200)
     retail_price = models.DecimalField(
@@ -39,12 +39,7 @@ class Product(models.Model):
         validators=[RegexValidator(r"^([0-9]{8}|[0-9]{12,14})$", _("8, 12, 13 or 14 digits.")), validate_check_digit],
     )
     picture = models.ForeignKey(
-        Picture,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        verbose_name=_("picture"),
+        Picture, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("picture")
     )
     category = models.CharField(
         _("category"),

@@ -24,16 +24,9 @@ class RecallReturn(models.Model):
 
     append_only = ("note",)  # which an erasure rewrites
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
     recall = models.ForeignKey(
-        Recall,
-        on_delete=models.DO_NOTHING,
-        related_name="returns",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("recall"),
+        Recall, models.DO_NOTHING, related_name="returns", db_constraint=False, db_index=False, verbose_name=_("recall")
     )
     pieces = models.IntegerField(
         _("pieces"), validators=[MinValueValidator(-MAX_PIECES), MaxValueValidator(MAX_PIECES)]
@@ -41,7 +34,7 @@ class RecallReturn(models.Model):
     returned_on = DayField(_("returned on"))
     note = models.CharField(_("note"), max_length=500, blank=True)
     entered_by = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("entered by")
+        User, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("entered by")
     )
     entered_at = MomentField(_("entered at"), default=timezone.now, editable=False)
     # Identifies the rendered form, so that submitting it twice makes one line.
@@ -64,22 +57,16 @@ class RecallReturn(models.Model):
 class WithdrawnRecall(models.Model):
     """A recall as it was when an owner withdrew it, with the reason. Its batches may be recalled again."""
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="withdrawn_recalls", verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="withdrawn_recalls", verbose_name=_("brand"))
     former_id = models.BigIntegerField(null=True, editable=False)  # null: withdrawn by an older release
     recall_id = models.CharField(_("recall number"), max_length=64)
     contact = models.CharField(_("contact"), max_length=200)
     message = models.TextField(_("message"), max_length=5000)
     translations = TranslationsField(of=("message",))
     reason = models.TextField(_("reason"))
-    recalled_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("recalled by")
-    )
+    recalled_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", verbose_name=_("recalled by"))
     recalled_at = MomentField(_("recalled at"))
-    withdrawn_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("withdrawn by")
-    )
+    withdrawn_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", verbose_name=_("withdrawn by"))
     withdrawn_at = MomentField(_("withdrawn at"), default=timezone.now)
     withdrawal_reason = models.TextField(_("withdrawal reason"))
 
@@ -98,11 +85,9 @@ class WithdrawnBatch(models.Model):
     brand_through = ("withdrawn_recall",)
 
     withdrawn_recall = models.ForeignKey(
-        WithdrawnRecall, on_delete=models.CASCADE, related_name="batches", verbose_name=_("withdrawn recall")
+        WithdrawnRecall, models.CASCADE, related_name="batches", verbose_name=_("withdrawn recall")
     )
-    batch = models.ForeignKey(
-        BatchRange, on_delete=models.PROTECT, related_name="withdrawn_recalls", verbose_name=_("batch")
-    )
+    batch = models.ForeignKey(BatchRange, models.PROTECT, related_name="withdrawn_recalls", verbose_name=_("batch"))
     recalled_from = models.CharField(_("recalled from"), max_length=64, blank=True, db_collation="C")
     recalled_to = models.CharField(_("recalled to"), max_length=64, blank=True, db_collation="C")
 

@@ -14,15 +14,13 @@ from core.moments import DayField
 
 def copied(model: type[models.Model]) -> "models.ForeignKey[models.Model | None, models.Model | None]":
     """A reference copied from the scan, whose target may no longer exist."""
-    return models.ForeignKey(
-        model, on_delete=models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False
-    )
+    return models.ForeignKey(model, models.DO_NOTHING, null=True, related_name="+", db_index=False, db_constraint=False)
 
 
 class DailyRollup(models.Model):
     """A row for a brand's local day."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     day = DayField(help_text=_("In the brand's time zone."))
 
     class Meta:
@@ -113,7 +111,7 @@ class BatchPlaceRollup(DailyRollup, Counts):
 class UniqueScannerRollup(DailyRollup):
     """Who scanned what and where on a day. `scanned`: at least one of these codes has been accepted, then or later."""
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
     batch = copied(BatchRange)
     campaign = copied(Campaign)
     location = models.CharField(max_length=200, blank=True)
@@ -134,8 +132,8 @@ class UniqueScannerRollup(DailyRollup):
 class UniqueScanner(models.Model):
     """The customers who have scanned for a brand on any rolled-up day."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
     scanned = models.BooleanField()
 
     class Meta:
@@ -153,7 +151,7 @@ class UnscannedCodeAttempt(DailyRollup):
     customer_through = ("user",)
 
     auth_code = copied(AuthCode)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, null=True, related_name="+", db_index=False)
     batch = copied(BatchRange)
     campaign = copied(Campaign)
     product = copied(Product)
@@ -175,7 +173,7 @@ class RollupWatermark(models.Model):
     several days.
     """
 
-    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    brand = models.OneToOneField(Brand, models.CASCADE, primary_key=True, related_name="+")
     time_zone = models.CharField(max_length=64)
     until = DayField(null=True)
     counted_until = DayField(null=True)

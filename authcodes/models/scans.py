@@ -54,19 +54,19 @@ class Scan(models.Model):
 
     scan_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("brand")
+        Brand, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("brand")
     )
     auth_code = models.ForeignKey(
-        AuthCode, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False, verbose_name=_("code")
+        AuthCode, models.PROTECT, null=True, related_name="scans", db_index=False, verbose_name=_("code")
     )
     code = models.CharField(_("code"), max_length=64, help_text=_("As scanned, shortened."))
     user = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="scans", db_index=False, verbose_name=_("customer")
+        User, models.PROTECT, null=True, related_name="scans", db_index=False, verbose_name=_("customer")
     )
     # Copied at the time of the scan: reports need no join, and a later assignment does not rewrite history.
     batch = models.ForeignKey(
         BatchRange,
-        on_delete=models.DO_NOTHING,
+        models.DO_NOTHING,
         null=True,
         related_name="+",
         db_index=False,
@@ -75,7 +75,7 @@ class Scan(models.Model):
     )
     product = models.ForeignKey(
         Product,
-        on_delete=models.DO_NOTHING,
+        models.DO_NOTHING,
         null=True,
         related_name="+",
         db_index=False,
@@ -84,7 +84,7 @@ class Scan(models.Model):
     )
     campaign = models.ForeignKey(
         Campaign,
-        on_delete=models.DO_NOTHING,
+        models.DO_NOTHING,
         null=True,
         related_name="+",
         db_index=False,

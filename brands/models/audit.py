@@ -17,15 +17,11 @@ class AuditLogEntry(models.Model):
     append_only = ("row_name", "reason", "changes")  # except by an erasure
 
     at = MomentField(_("when"), default=timezone.now, editable=False)
-    user = models.ForeignKey(
-        User, on_delete=models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("who")
-    )
+    user = models.ForeignKey(User, models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("who"))
     api_key = models.ForeignKey(
-        ApiKey, on_delete=models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("API key")
+        ApiKey, models.PROTECT, null=True, related_name="+", db_index=False, verbose_name=_("API key")
     )
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, null=True, related_name="audit_entries", verbose_name=_("brand"))
     kind = models.CharField(_("kind"), max_length=100, help_text=_("The changed row's model: app.model"))
     row_id = models.CharField(_("row id"), max_length=64)
     row_name = models.CharField(_("what"), max_length=200, help_text=_("The row's name at the time."))

@@ -30,7 +30,7 @@ class ApiKey(models.Model):
         CODES = "codes", _("Codes: generate, assign, deactivate")
         ADMIN = "admin", _("Admin: products, rewards, recalls")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="api_keys", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="api_keys", verbose_name=_("brand"))
     kind = models.CharField(_("kind"), max_length=3, choices=Kind.choices)
     name = models.CharField(_("name"), max_length=120)
     prefix = models.CharField(_("prefix"), max_length=16, editable=False, help_text=_("The visible start of the key."))
@@ -81,8 +81,8 @@ class LoginSession(models.Model):
     customer_through = ("user",)
 
     family = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="login_sessions")
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, models.CASCADE, related_name="login_sessions")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+")
     current_jti = models.CharField(max_length=64)
     previous_jti = models.CharField(max_length=64, blank=True, default="", db_default="")
     rotated_at = MomentField(null=True, blank=True)

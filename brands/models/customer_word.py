@@ -12,8 +12,8 @@ class CustomerWord(models.Model):
 
     customer_through = ("user",)
 
-    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+", db_index=False)
-    user = models.ForeignKey("brands.User", on_delete=models.CASCADE, related_name="search_words")
+    brand = models.ForeignKey("brands.Brand", models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey("brands.User", models.CASCADE, related_name="search_words")
     word = models.CharField(_("word"), max_length=64, db_collation="C")
 
     class Meta:

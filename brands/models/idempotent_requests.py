@@ -13,14 +13,14 @@ class IdempotentRequest(models.Model):
 
     customer_through = ("customer",)
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     sender = models.CharField(max_length=40, help_text="key:<id> or user:<id>")
     key = models.CharField(max_length=255, help_text="The Idempotency-Key header.")
     digest = models.BinaryField(max_length=32, help_text="SHA-256 of the method, path and body.")
     status = models.PositiveSmallIntegerField(default=0)
     answer = models.TextField(blank=True, help_text="The body of the answer, JSON.")
     customer = models.ForeignKey(
-        User, on_delete=models.CASCADE, null=True, related_name="+", help_text="Whom the answer tells about."
+        User, models.CASCADE, null=True, related_name="+", help_text="Whom the answer tells about."
     )
     created_at = MomentField(default=timezone.now, editable=False, db_index=True)
 

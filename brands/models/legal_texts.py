@@ -28,9 +28,7 @@ class LegalText(models.Model):
         GERMAN = "de", _("German")
         ARABIC = "ar", _("Arabic")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
     kind = models.CharField(
         _("kind"),
         max_length=10,

@@ -38,7 +38,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     last_name = models.CharField(_("last name"), max_length=150, blank=True)
     registered_brand = models.ForeignKey(
         Brand,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="registered_users",
@@ -107,8 +107,8 @@ class StaffRole(models.Model):
         PRINTER = "printer", _("Printer (codes and print)")
         SUPPORT = "support", _("Support (read and search)")
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="staff_roles", verbose_name=_("user"))
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="staff_roles", verbose_name=_("brand"))
+    user = models.ForeignKey(User, models.CASCADE, related_name="staff_roles", verbose_name=_("user"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="staff_roles", verbose_name=_("brand"))
     role = models.CharField(_("role"), max_length=10, choices=Role.choices)
 
     class Meta:

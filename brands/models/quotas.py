@@ -16,7 +16,7 @@ class StoppedAttempts(models.Model):
         CODES = "codes", _("Codes: more than customers normally try")
         LOGINS = "logins", _("Customer logins: wrong passwords")
 
-    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+", verbose_name=_("brand"))
+    brand = models.ForeignKey("brands.Brand", models.CASCADE, related_name="+", verbose_name=_("brand"))
     kind = models.CharField(_("what was tried"), max_length=10, choices=Kind.choices)
     hour = MomentField(_("hour starting at"))
     number = models.PositiveBigIntegerField(_("stopped attempts"))
@@ -37,7 +37,7 @@ class StoppedAttempts(models.Model):
 class QuotaMail(models.Model):
     """A warning to a brand's owners about a quota: at most once a day (UTC) for each percentage that is passed."""
 
-    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="+")
+    brand = models.ForeignKey("brands.Brand", models.CASCADE, related_name="+")
     resource = models.CharField(_("resource"), max_length=10)
     percent = models.PositiveSmallIntegerField(_("percent"))
     day = DayField(_("day"))
@@ -67,7 +67,7 @@ class BrandQuota(models.Model):
         MAILS = "mails", _("E-mails a day")
         BROADCASTS = "broadcasts", _("Broadcast messages a day")
 
-    brand = models.ForeignKey("brands.Brand", on_delete=models.CASCADE, related_name="quotas", verbose_name=_("brand"))
+    brand = models.ForeignKey("brands.Brand", models.CASCADE, related_name="quotas", verbose_name=_("brand"))
     resource = models.CharField(_("resource"), max_length=10, choices=Resource.choices)
     limit = models.PositiveBigIntegerField(
         _("limit"),

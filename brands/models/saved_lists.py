@@ -15,10 +15,8 @@ MAX_NAME_LENGTH = 80
 class SavedList(models.Model):
     """A list with its filters, search and order: private to its owner or, shared, for all who may see such a list."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", verbose_name=_("brand"))
-    owner = models.ForeignKey(
-        User, on_delete=models.CASCADE, related_name="saved_lists", editable=False, verbose_name=_("owner")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", verbose_name=_("brand"))
+    owner = models.ForeignKey(User, models.CASCADE, related_name="saved_lists", editable=False, verbose_name=_("owner"))
     name = models.CharField(
         _("name"),
         max_length=MAX_NAME_LENGTH,

@@ -25,7 +25,7 @@ class Picture(models.Model):
     """A brand's image, re-encoded from the upload. It is never changed, so browsers may cache it for ever."""
 
     picture_id = models.UUIDField(_("picture id"), primary_key=True, default=uuid.uuid4, editable=False)
-    brand = models.ForeignKey("Brand", on_delete=models.CASCADE, related_name="pictures", verbose_name=_("brand"))
+    brand = models.ForeignKey("Brand", models.CASCADE, related_name="pictures", verbose_name=_("brand"))
     content = models.BinaryField(_("content"), help_text=_("A logo as PNG, a photograph as JPEG."))
     content_type = models.CharField(_("content type"), max_length=20)
     width = models.PositiveSmallIntegerField(_("width"))
@@ -215,9 +215,7 @@ class Brand(LevelPeriodModel):
     colour_accent = colour_field(_("accent colour"), "#0b57d0", _("Colour of buttons, links and bars."))
     terms_url = link_field(_("terms"), _("Customers accept them when they register on the scan page."))
     privacy_url = link_field(_("privacy notice"), _("Shown on the scan page, and to customers who register there."))
-    logo = models.ForeignKey(
-        Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("logo")
-    )
+    logo = models.ForeignKey(Picture, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("logo"))
     web_origins = ArrayField(
         models.CharField(max_length=MAX_ORIGIN_LENGTH, validators=[validate_web_origin]),
         verbose_name=_("web origins"),
@@ -293,7 +291,7 @@ class Brand(LevelPeriodModel):
 class BrandHostname(models.Model):
     """A brand's hostname: its apps' origin, its scan pages, its printed codes."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="hostnames", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="hostnames", verbose_name=_("brand"))
     hostname = models.CharField(
         _("hostname"),
         max_length=253,

@@ -18,9 +18,9 @@ class UndoOffer(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
-    customer = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    customer = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
     kind = models.CharField(max_length=40)
     arguments = models.JSONField(default=dict)
     created_at = MomentField(default=timezone.now)

@@ -21,9 +21,7 @@ MAX_ATTEMPTS = 20  # to send a mail, a minute apart
 class SignInSettings(models.Model):
     """How the staff of one brand sign in. Without this row: by password, with an optional second factor."""
 
-    brand = models.OneToOneField(
-        Brand, on_delete=models.CASCADE, related_name="sign_in_settings", verbose_name=_("brand")
-    )
+    brand = models.OneToOneField(Brand, models.CASCADE, related_name="sign_in_settings", verbose_name=_("brand"))
     second_factor_required = models.BooleanField(
         _("second factor required"),
         default=False,
@@ -66,7 +64,7 @@ class Factor(models.Model):
         TOTP = "totp", _("Authenticator app")
         PASSKEY = "passkey", _("Passkey or security key")
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="factors")
+    user = models.ForeignKey(User, models.CASCADE, related_name="factors")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     name = models.CharField(max_length=60, blank=True)
     secret = EncryptedTextField(help_text=_("An app's seed in base32, a passkey's credential data in base64."))
@@ -92,7 +90,7 @@ class Factor(models.Model):
 class RecoveryCode(models.Model):
     """Replaces a lost factor once. Only a keyed hash is stored."""
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="recovery_codes")
+    user = models.ForeignKey(User, models.CASCADE, related_name="recovery_codes")
     digest = models.BinaryField(max_length=32)
     used_at = MomentField(null=True, blank=True)
 
@@ -109,11 +107,11 @@ class RecoveryCode(models.Model):
 class StaffSession(models.Model):
     """A browser in which a member of staff is logged in."""
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="staff_sessions")
+    user = models.ForeignKey(User, models.CASCADE, related_name="staff_sessions")
     session_key = models.CharField(_("session key"), max_length=40, unique=True)
     brand = models.ForeignKey(
         Brand,
-        on_delete=models.CASCADE,
+        models.CASCADE,
         null=True,
         related_name="+",
         help_text=_("The brand whose identity provider logged the person in. They see no other brand."),
@@ -147,11 +145,11 @@ class Invitation(models.Model):
         EXPIRED = "expired", _("Expired")
         REVOKED = "revoked", _("Revoked")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="invitations", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="invitations", verbose_name=_("brand"))
     email = models.EmailField(_("e-mail address"), max_length=254)
     role = models.CharField(_("role"), max_length=10, choices=StaffRole.Role.choices)
     invited_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("invited by")
+        User, models.SET_NULL, null=True, related_name="+", editable=False, verbose_name=_("invited by")
     )
     digest = models.BinaryField(_("digest"), max_length=32, null=True, editable=False)
     created_at = MomentField(_("invited"), default=timezone.now, editable=False)
@@ -210,7 +208,7 @@ class StaffMail(models.Model):
 
     user = models.ForeignKey(
         User,
-        on_delete=models.CASCADE,
+        models.CASCADE,
         null=True,
         related_name="staff_mails",
         help_text=_(
@@ -218,7 +216,7 @@ class StaffMail(models.Model):
         ),
     )
     invitation = models.ForeignKey(
-        Invitation, on_delete=models.CASCADE, null=True, related_name="mails", verbose_name=_("invitation")
+        Invitation, models.CASCADE, null=True, related_name="mails", verbose_name=_("invitation")
     )
     kind = models.CharField(max_length=20, choices=Kind.choices)
     origin = models.CharField(

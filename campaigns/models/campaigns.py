@@ -51,7 +51,7 @@ class Campaign(models.Model):
         PRODUCTS = "products", _("Different products")
 
     campaign_id = models.BigAutoField(primary_key=True)
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="campaigns", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="campaigns", verbose_name=_("brand"))
     campaign_name = models.CharField(_("campaign name"), max_length=120)
     type = models.CharField(_("type"), max_length=32, choices=Type.choices, default=Type.SCAN)
     target_value = models.PositiveIntegerField(
@@ -127,15 +127,13 @@ class Milestone(models.Model):
     brand_through = ("campaign",)
 
     milestone_id = models.BigAutoField(primary_key=True)
-    campaign = models.ForeignKey(
-        Campaign, on_delete=models.CASCADE, related_name="milestones", verbose_name=_("campaign")
-    )
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="milestones", verbose_name=_("campaign"))
     threshold = models.PositiveIntegerField(
         _("threshold"), validators=[MinValueValidator(1)], help_text=_("The progress at which it is reached.")
     )
     reward = models.ForeignKey(
         Reward,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="milestones",
@@ -191,8 +189,8 @@ class CampaignBudgetUse(models.Model):
     A trigger creates the row with the campaign, and counts earlier payments when a budget is set.
     """
 
-    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, primary_key=True, related_name="budget_use")
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    campaign = models.OneToOneField(Campaign, models.CASCADE, primary_key=True, related_name="budget_use")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO)
     notified_at = MomentField(null=True)
 
@@ -213,11 +211,9 @@ class UserLoyaltyCampaign(models.Model):
     customer_through = ("user",)
 
     user = models.ForeignKey(
-        User, on_delete=models.PROTECT, related_name="campaign_progress", db_index=False, verbose_name=_("customer")
+        User, models.PROTECT, related_name="campaign_progress", db_index=False, verbose_name=_("customer")
     )
-    campaign = models.ForeignKey(
-        Campaign, on_delete=models.PROTECT, related_name="progress_rows", verbose_name=_("campaign")
-    )
+    campaign = models.ForeignKey(Campaign, models.PROTECT, related_name="progress_rows", verbose_name=_("campaign"))
     progress = models.DecimalField(_("progress"), max_digits=12, decimal_places=2, default=1)
     milestones_achieved = ArrayField(models.BigIntegerField(), default=list, help_text=_("Ids of the milestones."))
     round = models.PositiveIntegerField(default=1, db_default=1)
@@ -259,10 +255,10 @@ class RewardClaim(models.Model):
         CLAIMED = "claimed", _("Claimed")
 
     milestone = models.ForeignKey(
-        Milestone, on_delete=models.PROTECT, related_name="claims", db_index=False, verbose_name=_("milestone")
+        Milestone, models.PROTECT, related_name="claims", db_index=False, verbose_name=_("milestone")
     )
     user = models.ForeignKey(
-        User, on_delete=models.PROTECT, related_name="reward_claims", db_index=False, verbose_name=_("customer")
+        User, models.PROTECT, related_name="reward_claims", db_index=False, verbose_name=_("customer")
     )
     round = models.PositiveIntegerField(default=1, db_default=1)
     points = models.DecimalField(max_digits=10, decimal_places=2, null=True, editable=False)

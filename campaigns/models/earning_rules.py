@@ -72,7 +72,7 @@ class EarningRule(models.Model):
         PAUSED = "paused", _("Paused")
         ENDED = "ended", _("Ended")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="earning_rules", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="earning_rules", verbose_name=_("brand"))
     name = models.CharField(
         _("name"),
         max_length=120,
@@ -122,7 +122,7 @@ class EarningRule(models.Model):
     state_changed_at = MomentField(_("state changed at"), default=timezone.now, editable=False)
     state_changed_by = models.ForeignKey(
         User,
-        on_delete=models.SET_NULL,
+        models.SET_NULL,
         null=True,
         blank=True,
         editable=False,
@@ -236,7 +236,7 @@ def is_own_kind(kind: str) -> bool:
 class EarningRuleSet(models.Model):
     """How often the rules in force at a brand have changed. Written only by a trigger."""
 
-    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    brand = models.OneToOneField(Brand, models.CASCADE, primary_key=True, related_name="+")
     version = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
@@ -251,7 +251,7 @@ class EarningRuleVersion(models.Model):
 
     append_only = ()
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False)
     rule_id = models.BigIntegerField()
     number = models.PositiveIntegerField(help_text=_("Counts the rule's own versions."))
     set_version = models.PositiveIntegerField()
@@ -273,7 +273,7 @@ class EarningRuleBudgetUse(models.Model):
 
     brand_through = ("rule",)
 
-    rule = models.OneToOneField(EarningRule, on_delete=models.CASCADE, primary_key=True, related_name="budget_use")
+    rule = models.OneToOneField(EarningRule, models.CASCADE, primary_key=True, related_name="budget_use")
     points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO, db_default=ZERO)
     events = models.PositiveBigIntegerField(default=0, db_default=0)
     used_up_at = MomentField(null=True)
@@ -298,8 +298,8 @@ class EarningRuleUse(models.Model):
         MONTH = "month", _("a month")
         EVER = "ever", _("in all")
 
-    rule = models.ForeignKey(EarningRule, on_delete=models.CASCADE, related_name="+", db_index=False)
-    account = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="+")
+    rule = models.ForeignKey(EarningRule, models.CASCADE, related_name="+", db_index=False)
+    account = models.ForeignKey(UserPoints, models.CASCADE, related_name="+")
     period = models.CharField(max_length=5, choices=Period.choices)
     started = DayField()
     points = models.DecimalField(max_digits=14, decimal_places=2, default=ZERO)

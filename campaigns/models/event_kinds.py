@@ -47,7 +47,7 @@ class EventKind(models.Model):
     """An event of the brand's own, such as a store visit, that its systems send and its rules reward."""
 
     brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="event_kinds", db_index=False, verbose_name=_("brand")
+        Brand, models.PROTECT, related_name="event_kinds", db_index=False, verbose_name=_("brand")
     )
     name = models.CharField(
         _("name"),
@@ -94,9 +94,7 @@ class EventKindField(models.Model):
         PRODUCT = "product", _("Product")
         OPTION = "option", _("One of a list")
 
-    kind = models.ForeignKey(
-        EventKind, on_delete=models.CASCADE, related_name="fields", db_index=False, verbose_name=_("kind")
-    )
+    kind = models.ForeignKey(EventKind, models.CASCADE, related_name="fields", db_index=False, verbose_name=_("kind"))
     name = models.CharField(
         _("name"),
         max_length=40,

@@ -21,7 +21,7 @@ class EarningTerms(models.Model):
     and `after_return`; `level_periods` if levels have periods.
     """
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     content = models.JSONField()
     valid_from = MomentField()
 
@@ -47,28 +47,20 @@ class Replay(models.Model):
         LEVELS = "levels", _("Levels")
         CAMPAIGN = "campaign", _("Campaign")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices, default=Kind.RULE, db_default=Kind.RULE)
-    rule = models.ForeignKey(
-        EarningRule, on_delete=models.CASCADE, null=True, related_name="replays", verbose_name=_("rule")
-    )
+    rule = models.ForeignKey(EarningRule, models.CASCADE, null=True, related_name="replays", verbose_name=_("rule"))
     campaign = models.ForeignKey(
-        Campaign,
-        on_delete=models.CASCADE,
-        null=True,
-        related_name="replays",
-        verbose_name=_("campaign"),
+        Campaign, models.CASCADE, null=True, related_name="replays", verbose_name=_("campaign")
     )
     name = models.CharField(_("draft"), max_length=120)
     content = models.JSONField(help_text=_("What the draft contained."))
     since = MomentField(_("from"))
     until = MomentField(_("until"))
-    job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("job"))
+    job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+", verbose_name=_("job"))
     result = models.JSONField(null=True)
     created_by = models.ForeignKey(
-        User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False, verbose_name=_("started by")
+        User, models.SET_NULL, null=True, related_name="+", db_index=False, verbose_name=_("started by")
     )
     created_at = MomentField(_("started"), default=timezone.now)
     finished_at = MomentField(_("finished"), null=True)

@@ -36,11 +36,9 @@ class UserPoints(models.Model):
 
     user_point_id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey(
-        User, on_delete=models.PROTECT, related_name="points_rows", db_index=False, verbose_name=_("customer")
+        User, models.PROTECT, related_name="points_rows", db_index=False, verbose_name=_("customer")
     )
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="members", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="members", db_index=False, verbose_name=_("brand"))
     points = models.DecimalField(
         _("points"), max_digits=14, decimal_places=2, default=ZERO, help_text=_("Current balance.")
     )
@@ -104,7 +102,7 @@ class UserPoints(models.Model):
     # No index on either, because every accrual would have to write it.
     merged_into = models.ForeignKey(
         "self",
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         editable=False,
         related_name="+",
@@ -227,8 +225,8 @@ class OpeningBalance(models.Model):
 
     customer_through = ("user",)
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
     reason_id = models.CharField(max_length=255, help_text=_("The reason id of the future ledger entry."))
     points = models.DecimalField(max_digits=10, decimal_places=2)
     note = models.TextField(blank=True)

@@ -21,7 +21,7 @@ class PointsApproval(models.Model):
         REJECTED = "rejected", _("Rejected")
         WITHDRAWN = "withdrawn", _("Withdrawn")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", verbose_name=_("brand"))
     kind = models.CharField(_("kind"), max_length=60, help_text=_("The row's model: app.model"))
     row_id = models.BigIntegerField(_("row id"))
     row_name = models.CharField(_("what"), max_length=200)
@@ -36,11 +36,9 @@ class PointsApproval(models.Model):
         help_text=_("Codes x points x scans, if every code is scanned as often as allowed."),
     )
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.PENDING)
-    requested_by = models.ForeignKey(User, verbose_name=_("requested by"), on_delete=models.PROTECT, related_name="+")
+    requested_by = models.ForeignKey(User, models.PROTECT, verbose_name=_("requested by"), related_name="+")
     requested_at = MomentField(_("requested at"), default=timezone.now)
-    decided_by = models.ForeignKey(
-        User, verbose_name=_("decided by"), on_delete=models.PROTECT, null=True, related_name="+"
-    )
+    decided_by = models.ForeignKey(User, models.PROTECT, verbose_name=_("decided by"), null=True, related_name="+")
     decided_at = MomentField(_("decided at"), null=True)
 
     class Meta:

@@ -18,7 +18,7 @@ class ExpiryRun(models.Model):
         EXPIRE = "expire", _("Expire points")
         WARN = "warn", _("Warn of points about to expire")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="expiry_runs", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="expiry_runs", db_index=False)
     kind = models.CharField(max_length=6, choices=Kind.choices)
     day = DayField(help_text=_("In the brand's time zone."))
     retained_from = MomentField(help_text=_("Points earned before this day have expired or are about to."))
@@ -44,7 +44,7 @@ class ExpiryWarning(models.Model):
 
     brand_through = ("user_point",)
 
-    user_point = models.OneToOneField(UserPoints, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    user_point = models.OneToOneField(UserPoints, models.CASCADE, primary_key=True, related_name="+")
     until = DayField()
 
     def __str__(self) -> str:

@@ -23,9 +23,7 @@ class ExternalSystem(SigningSecretModel):
         HOLD = "hold", _("Hold the event and try again later")
         PROCEED = "proceed", _("Credit the points anyway")
 
-    brand = models.OneToOneField(
-        Brand, on_delete=models.CASCADE, related_name="external_system", verbose_name=_("brand")
-    )
+    brand = models.OneToOneField(Brand, models.CASCADE, related_name="external_system", verbose_name=_("brand"))
     url = models.CharField(
         _("address"),
         max_length=500,

@@ -58,7 +58,7 @@ class LoyaltyTransaction(models.Model):
     # For the brand's lists. No foreign key of its own, because each new entry would lock the brand's row.
     brand = models.ForeignKey(
         Brand,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         related_name="+",
         db_index=False,
         db_constraint=False,
@@ -66,7 +66,7 @@ class LoyaltyTransaction(models.Model):
         verbose_name=_("brand"),
     )
     user_point = models.ForeignKey(
-        UserPoints, on_delete=models.PROTECT, related_name="transactions", db_index=False, verbose_name=_("member")
+        UserPoints, models.PROTECT, related_name="transactions", db_index=False, verbose_name=_("member")
     )
     points_earned = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
     points_redeemed = models.DecimalField(max_digits=10, decimal_places=2, default=ZERO)
@@ -142,14 +142,10 @@ class PointTransfer(models.Model):
 
     customer_through = ("sender", "receiver")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
-    sender = models.ForeignKey(
-        UserPoints, on_delete=models.PROTECT, related_name="sent_transfers", verbose_name=_("sender")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
+    sender = models.ForeignKey(UserPoints, models.PROTECT, related_name="sent_transfers", verbose_name=_("sender"))
     receiver = models.ForeignKey(
-        UserPoints, on_delete=models.PROTECT, related_name="received_transfers", verbose_name=_("receiver")
+        UserPoints, models.PROTECT, related_name="received_transfers", verbose_name=_("receiver")
     )
     points = models.DecimalField(_("points"), max_digits=10, decimal_places=2)
     balance_after = models.DecimalField(
@@ -181,11 +177,9 @@ class AccountMerge(models.Model):
 
     customer_through = ("target", "source")
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    target = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="merges", verbose_name=_("kept"))
-    source = models.ForeignKey(
-        UserPoints, on_delete=models.PROTECT, related_name="ended_by_merges", verbose_name=_("ended")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False)
+    target = models.ForeignKey(UserPoints, models.PROTECT, related_name="merges", verbose_name=_("kept"))
+    source = models.ForeignKey(UserPoints, models.PROTECT, related_name="ended_by_merges", verbose_name=_("ended"))
     note = models.TextField(_("reason"), blank=True)
     points = models.DecimalField(_("points"), max_digits=14, decimal_places=2)
     settled = models.DecimalField(

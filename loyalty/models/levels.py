@@ -28,7 +28,7 @@ class BrandLevel(models.Model):
 
     visible_to_customers = True
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="levels", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="levels", verbose_name=_("brand"))
     name = models.CharField(_("name"), max_length=60)
     threshold = models.DecimalField(
         _("threshold"),
@@ -81,10 +81,10 @@ class LevelChange(models.Model):
         RETURNED = "returned", _("Order returned")
 
     brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False, verbose_name=_("brand")
+        Brand, models.PROTECT, related_name="+", db_index=False, db_constraint=False, verbose_name=_("brand")
     )
     user_point = models.ForeignKey(
-        UserPoints, on_delete=models.PROTECT, related_name="level_changes", db_index=False, verbose_name=_("member")
+        UserPoints, models.PROTECT, related_name="level_changes", db_index=False, verbose_name=_("member")
     )
     level_before = models.CharField(pgettext_lazy("level before a change", "from"), max_length=60, blank=True)
     level_after = models.CharField(pgettext_lazy("level after a change", "to"), max_length=60, blank=True)
@@ -117,7 +117,7 @@ class LevelPeriodState(models.Model):
     Accounts up to `reached` follow `setting`. If `reached` is null, all accounts do.
     """
 
-    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    brand = models.OneToOneField(Brand, models.CASCADE, primary_key=True, related_name="+")
     setting = models.CharField(max_length=120)
     extends = models.BooleanField(help_text=_("Levels stay for at least one whole period from here on."))
     reached = models.BigIntegerField(null=True)

@@ -45,8 +45,8 @@ class NotificationPreference(models.Model):
 
     customer_through = ("user",)
 
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     language = models.CharField(max_length=5, choices=Language.choices, blank=True)
     phone = models.CharField(max_length=16, blank=True, validators=[PHONE])
     opted_out = ArrayField(models.CharField(max_length=20), default=list, help_text=_("Each entry is topic/channel."))
@@ -75,8 +75,8 @@ class Device(models.Model):
         IOS = "ios", "iOS"
         WEB = "web", _("Web")
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+", db_index=False)
     token = models.CharField(max_length=1024)
     platform = models.CharField(max_length=10, choices=Platform.choices)
     registered_at = MomentField(default=timezone.now)
@@ -117,9 +117,7 @@ class Template(models.TextChoices):
 class NotificationSettings(models.Model):
     """Whether and how a brand sends notifications. Accruals read `is_active` and `merge_seconds`."""
 
-    brand = models.OneToOneField(
-        Brand, on_delete=models.CASCADE, related_name="notice_settings", verbose_name=_("brand")
-    )
+    brand = models.OneToOneField(Brand, models.CASCADE, related_name="notice_settings", verbose_name=_("brand"))
     is_active = models.BooleanField(
         _("send notifications"),
         default=True,
@@ -192,9 +190,7 @@ class NotificationSettings(models.Model):
 class NotificationTemplate(models.Model):
     """A brand's own text of a notification, instead of the default one."""
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     channel = models.CharField(_("channel"), max_length=5, choices=Channel.choices)
     language = models.CharField(_("language"), max_length=5, choices=Language.choices)
@@ -228,8 +224,8 @@ class Notification(models.Model):
 
     customer_through = ("user",)
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.PROTECT, related_name="+", db_index=False)
     template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     key = models.CharField(
         max_length=120,
@@ -278,20 +274,16 @@ class NotificationDelivery(models.Model):
 
     delivery_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     notification = models.ForeignKey(
-        Notification, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("notification")
+        Notification, models.CASCADE, related_name="deliveries", verbose_name=_("notification")
     )
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
-    user = models.ForeignKey(
-        User, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("customer")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
+    user = models.ForeignKey(User, models.PROTECT, related_name="+", db_index=False, verbose_name=_("customer"))
     template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     channel = models.CharField(_("channel"), max_length=5, choices=Channel.choices)
     language = models.CharField(_("language"), max_length=5, choices=Language.choices)
     address = EncryptedTextField(blank=True, editable=False)
     masked_address = models.CharField(_("address"), max_length=120)
-    device = models.ForeignKey(Device, on_delete=models.SET_NULL, null=True, related_name="+", verbose_name=_("device"))
+    device = models.ForeignKey(Device, models.SET_NULL, null=True, related_name="+", verbose_name=_("device"))
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.QUEUED)
     attempts = models.PositiveIntegerField(_("attempts"), default=0)
     event_id = models.UUIDField(_("event id"), help_text=_("The event that caused the notification."))

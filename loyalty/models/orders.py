@@ -16,9 +16,7 @@ from core.moments import MomentField
 class CurrencyRate(models.Model):
     """A brand's rate for another currency. An order in a currency without a rate earns nothing."""
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     currency = models.CharField(
         _("currency"), max_length=3, validators=[currencies.validate], help_text=_("Such as USD.")
     )
@@ -48,9 +46,9 @@ class CreditedOrder(models.Model):
 
     customer_through = ("user",)
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False)
     order_id = models.CharField(_("order id"), max_length=200)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    user = models.ForeignKey(User, models.PROTECT, related_name="+")
     credited_at = MomentField(_("credited at"), default=timezone.now)
     # As the shop reported them, for later returns. Null for orders credited before these columns existed.
     amount = models.DecimalField(_("amount"), max_digits=12, decimal_places=2, null=True)
@@ -82,12 +80,10 @@ class OrderReturn(models.Model):
         APPLIED = "applied", _("Applied")
         REJECTED = "rejected", _("Rejected")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
     order_id = models.CharField(_("order id"), max_length=200)
     return_id = models.CharField(_("return id"), max_length=40)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", verbose_name=_("customer"))
+    user = models.ForeignKey(User, models.PROTECT, related_name="+", verbose_name=_("customer"))
     kind = models.CharField(_("kind"), max_length=16, choices=Kind.choices)
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.WAITING)
     amount = models.DecimalField(

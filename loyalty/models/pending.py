@@ -16,8 +16,8 @@ class PendingPoints(models.Model):
 
     brand_through = ("user_point",)
 
-    entry = models.OneToOneField(LoyaltyTransaction, on_delete=models.PROTECT, primary_key=True, related_name="+")
-    user_point = models.ForeignKey(UserPoints, on_delete=models.PROTECT, related_name="+", verbose_name=_("member"))
+    entry = models.OneToOneField(LoyaltyTransaction, models.PROTECT, primary_key=True, related_name="+")
+    user_point = models.ForeignKey(UserPoints, models.PROTECT, related_name="+", verbose_name=_("member"))
     points = models.DecimalField(_("points"), max_digits=10, decimal_places=2)
     remaining = models.DecimalField(
         _("still pending"), max_digits=10, decimal_places=2, help_text=_("Neither released nor cancelled.")

@@ -46,11 +46,11 @@ class Reward(models.Model):
 
     visible_to_customers = True
 
-    brand = models.ForeignKey(Brand, on_delete=models.PROTECT, related_name="rewards", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="rewards", verbose_name=_("brand"))
     name = models.CharField(_("name"), max_length=120)
     description = models.TextField(_("description"), blank=True, max_length=2000)
     picture = models.ForeignKey(
-        Picture, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("picture")
+        Picture, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("picture")
     )
     cost = models.DecimalField(
         _("cost"),
@@ -75,7 +75,7 @@ class Reward(models.Model):
     valid_until = MomentField(_("valid until"), null=True, blank=True)
     minimum_level = models.ForeignKey(
         BrandLevel,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="rewards",
@@ -84,7 +84,7 @@ class Reward(models.Model):
     )
     segment = models.ForeignKey(
         Segment,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="rewards",
@@ -147,13 +147,13 @@ class Redemption(models.Model):
         CANCELLED = "cancelled", _("Cancelled")
 
     brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="redemptions", db_index=False, verbose_name=_("brand")
+        Brand, models.PROTECT, related_name="redemptions", db_index=False, verbose_name=_("brand")
     )
     user_point = models.ForeignKey(
-        UserPoints, on_delete=models.PROTECT, related_name="redemptions", db_index=False, verbose_name=_("member")
+        UserPoints, models.PROTECT, related_name="redemptions", db_index=False, verbose_name=_("member")
     )
     reward = models.ForeignKey(
-        Reward, on_delete=models.PROTECT, null=True, blank=True, related_name="redemptions", verbose_name=_("reward")
+        Reward, models.PROTECT, null=True, blank=True, related_name="redemptions", verbose_name=_("reward")
     )
     # The id of the milestone that gave it. Campaigns depend on loyalty, so that app adds the foreign key.
     milestone_id = models.BigIntegerField(null=True, blank=True, editable=False, db_index=True)
@@ -173,7 +173,7 @@ class Redemption(models.Model):
     used_at = MomentField(_("used at"), null=True, blank=True)
     used_by = models.ForeignKey(
         User,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="+",
@@ -181,13 +181,7 @@ class Redemption(models.Model):
         verbose_name=pgettext_lazy("reward code", "used by"),
     )
     used_key = models.ForeignKey(
-        ApiKey,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        related_name="+",
-        db_index=False,
-        verbose_name=_("API key"),
+        ApiKey, models.SET_NULL, null=True, blank=True, related_name="+", db_index=False, verbose_name=_("API key")
     )
     used_request = models.UUIDField(null=True, blank=True, editable=False)
     cancelled_at = MomentField(_("cancelled at"), null=True, blank=True)
@@ -240,11 +234,9 @@ class PoolCode(models.Model):
 
     customer_through = ("redemption",)
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
     reward = models.ForeignKey(
-        Reward, on_delete=models.CASCADE, related_name="pool_codes", db_index=False, verbose_name=_("reward")
+        Reward, models.CASCADE, related_name="pool_codes", db_index=False, verbose_name=_("reward")
     )
     code = EncryptedTextField(editable=False)
     # Finds the code without revealing it: a digest with the installation's secret.
@@ -253,7 +245,7 @@ class PoolCode(models.Model):
     expires_at = MomentField(_("expires"), null=True, blank=True)
     redemption = models.OneToOneField(
         Redemption,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="pool_code",

@@ -27,7 +27,7 @@ class Platform(models.TextChoices):
 class WalletIssuer(models.Model):
     """A brand's account with a wallet platform: its certificate or service account, and keys, which are never shown."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="wallet_issuers", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="wallet_issuers", verbose_name=_("brand"))
     platform = models.CharField(_("platform"), max_length=6, choices=Platform.choices)
     identifier = models.CharField(
         _("identifier"), max_length=120, help_text=_("Apple: the pass type identifier. Google: the issuer id.")
@@ -95,10 +95,10 @@ class WalletPass(models.Model):
         REMOVED = "removed", _("Removed")
 
     account = models.ForeignKey(
-        UserPoints, on_delete=models.CASCADE, related_name="wallet_passes", db_index=False, verbose_name=_("member")
+        UserPoints, models.CASCADE, related_name="wallet_passes", db_index=False, verbose_name=_("member")
     )
     brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="wallet_passes", db_index=False, verbose_name=_("brand")
+        Brand, models.CASCADE, related_name="wallet_passes", db_index=False, verbose_name=_("brand")
     )
     platform = models.CharField(_("platform"), max_length=6, choices=Platform.choices)
     serial = models.UUIDField(_("serial number"), default=uuid.uuid4, unique=True, editable=False)
@@ -158,7 +158,7 @@ class WalletDevice(models.Model):
 
     brand_through = ("wallet_pass",)
 
-    wallet_pass = models.ForeignKey(WalletPass, on_delete=models.CASCADE, related_name="devices", db_index=False)
+    wallet_pass = models.ForeignKey(WalletPass, models.CASCADE, related_name="devices", db_index=False)
     device = models.CharField(max_length=128, help_text=_("The device's name for itself in this brand's passes."))
     push_token = models.CharField(max_length=256)
     pushed_version = models.PositiveIntegerField(default=0)

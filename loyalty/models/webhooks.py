@@ -58,9 +58,7 @@ class WebhookEndpoint(SigningSecretModel):
         GONE = "gone", _("Disabled: the receiver answered 410 Gone")
         FAILING = "failing", _("Disabled after repeated failures")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="webhook_endpoints", verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="webhook_endpoints", verbose_name=_("brand"))
     url = models.CharField(
         _("address"),
         max_length=500,
@@ -111,18 +109,16 @@ class WebhookDelivery(models.Model):
         DROPPED = "dropped", _("Not sent (webhook disabled or customer erased)")
 
     endpoint = models.ForeignKey(
-        WebhookEndpoint, on_delete=models.CASCADE, related_name="deliveries", verbose_name=_("webhook"), db_index=False
+        WebhookEndpoint, models.CASCADE, related_name="deliveries", verbose_name=_("webhook"), db_index=False
     )
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     message_id = models.CharField(
         _("message id"), max_length=64, help_text=_("The header webhook-id: the same at each attempt and resend.")
     )
     type = models.CharField(_("event"), max_length=40)
     user = models.ForeignKey(
         User,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         null=True,
         blank=True,
         related_name="+",
@@ -161,7 +157,7 @@ class WebhookAttempt(models.Model):
 
     brand_through = ("delivery",)
 
-    delivery = models.ForeignKey(WebhookDelivery, on_delete=models.CASCADE, related_name="calls")
+    delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="calls")
     at = MomentField(_("when"), default=timezone.now)
     status = models.PositiveIntegerField(null=True)
     milliseconds = models.PositiveIntegerField(_("duration"))

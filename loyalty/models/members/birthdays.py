@@ -16,8 +16,8 @@ class Birthday(models.Model):
 
     customer_through = ("user",)
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
     month = models.PositiveSmallIntegerField(_("month"))
     day = models.PositiveSmallIntegerField(_("day"))
     set_at = MomentField(default=timezone.now)

@@ -24,9 +24,9 @@ class EmailConfirmation(models.Model):
     customer_through = ("user",)
 
     confirmation_id = models.UUIDField(_("confirmation id"), primary_key=True, default=uuid.uuid4, editable=False)
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+")
     email = models.EmailField(max_length=254)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
+    user = models.ForeignKey(User, models.CASCADE, null=True, related_name="+")
     # Set when a customer changes their address to `email`: account mail goes here until that is confirmed.
     previous_email = models.EmailField(_("previous e-mail address"), max_length=254, blank=True, db_default="")
     # Set for a registration: the data of the future account. The password is hashed.

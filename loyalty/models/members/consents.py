@@ -18,8 +18,8 @@ class Consent(models.Model):
 
     customer_through = ("user",)
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
     terms_url = models.CharField(_("terms"), max_length=500, blank=True)
     privacy_url = models.CharField(_("privacy notice"), max_length=500, blank=True)
     # Ids of brands.LegalText, which are never deleted.

@@ -18,8 +18,8 @@ class ListedMember(models.Model):
     enrolment until the member's first activity.
     """
 
-    account = models.OneToOneField(UserPoints, on_delete=models.CASCADE, primary_key=True, related_name="listing")
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    account = models.OneToOneField(UserPoints, models.CASCADE, primary_key=True, related_name="listing")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     name = models.CharField(_("name"), max_length=310)
     email = models.CharField(_("e-mail address"), max_length=254)
     points = models.DecimalField(_("balance"), max_digits=14, decimal_places=2)

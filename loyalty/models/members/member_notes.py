@@ -18,9 +18,9 @@ class MemberNote(models.Model):
     The member never sees it: it has neither `customer_through` nor `brand_through`.
     """
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    account = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="notes", db_index=False)
-    author = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
+    account = models.ForeignKey(UserPoints, models.CASCADE, related_name="notes", db_index=False)
+    author = models.ForeignKey(User, models.PROTECT, related_name="+", db_index=False)
     text = models.TextField(_("note"), max_length=MAX_LENGTH)
     created_at = MomentField(_("written at"), default=timezone.now, editable=False)
 

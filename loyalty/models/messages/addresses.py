@@ -12,9 +12,7 @@ from loyalty.models.notifications import Channel
 class SenderDomain(models.Model):
     """A domain from which a brand wants to send e-mail, and the result of its DNS check."""
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     domain = models.CharField(_("domain"), max_length=253, help_text=_("Such as example.com."))
     token = models.CharField(max_length=32, editable=False)
     verified_at = MomentField(_("verified at"), null=True, blank=True, editable=False)
@@ -36,9 +34,7 @@ class SenderDomain(models.Model):
 class SuppressedAddress(models.Model):
     """An address that permanently rejects messages. Only its digest is stored; staff can allow another attempt."""
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     channel = models.CharField(_("channel"), max_length=5, choices=Channel.choices)
     digest = models.CharField(max_length=64, editable=False)
     masked_address = models.CharField(_("address"), max_length=120)

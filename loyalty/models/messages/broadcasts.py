@@ -31,13 +31,11 @@ class Broadcast(models.Model):
         CANCELLED = "cancelled", pgettext_lazy("broadcast", "Cancelled")
         FAILED = "failed", _("Interrupted")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     name = models.CharField(_("name"), max_length=80, help_text=_("For staff. Members do not see it."))
     segment = models.ForeignKey(
         Segment,
-        on_delete=models.SET_NULL,
+        models.SET_NULL,
         null=True,
         blank=True,
         related_name="broadcasts",
@@ -76,24 +74,12 @@ class Broadcast(models.Model):
     problem = models.TextField(
         _("problem"), blank=True, default="", editable=False, help_text=_("Why the broadcast was interrupted.")
     )
-    job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+", editable=False, db_index=False)
+    job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+", editable=False, db_index=False)
     created_by = models.ForeignKey(
-        User,
-        on_delete=models.SET_NULL,
-        null=True,
-        related_name="+",
-        editable=False,
-        db_index=False,
-        verbose_name=_("created by"),
+        User, models.SET_NULL, null=True, related_name="+", editable=False, db_index=False, verbose_name=_("created by")
     )
     sent_by = models.ForeignKey(
-        User,
-        on_delete=models.SET_NULL,
-        null=True,
-        related_name="+",
-        editable=False,
-        db_index=False,
-        verbose_name=_("sent by"),
+        User, models.SET_NULL, null=True, related_name="+", editable=False, db_index=False, verbose_name=_("sent by")
     )
     created_at = MomentField(_("created"), default=timezone.now, editable=False)
 

@@ -11,13 +11,11 @@ from loyalty.models.programme.segments import Segment
 class NotificationSegment(models.Model):
     """A brand's limit of an automatic notification to a segment. Without a row, all members receive it."""
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     template = models.CharField(_("notification"), max_length=32, choices=Template.choices)
     segment = models.ForeignKey(
         Segment,
-        on_delete=models.PROTECT,
+        models.PROTECT,
         related_name="notifications",
         verbose_name=_("segment"),
         help_text=_("Only members who are in this segment when the notification is sent get it."),

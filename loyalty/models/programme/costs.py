@@ -16,7 +16,7 @@ from core.moments import DayField
 class PointCost(models.Model):
     """The cost of a point to the brand, from a day on. A brand's rows are the history of its cost."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="point_costs", verbose_name=_("brand"))
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="point_costs", verbose_name=_("brand"))
     valid_from = DayField(
         _("valid from"),
         help_text=_(

@@ -25,9 +25,7 @@ class ReferralProgramme(models.Model):
         ORDER = "order", _("The friend's first order that earns points")
         EITHER = "either", _("The friend's first scan or order that earns points")
 
-    brand = models.OneToOneField(
-        Brand, on_delete=models.CASCADE, related_name="referral_programme", verbose_name=_("brand")
-    )
+    brand = models.OneToOneField(Brand, models.CASCADE, related_name="referral_programme", verbose_name=_("brand"))
     is_active = models.BooleanField(
         _("active"),
         default=False,
@@ -115,8 +113,8 @@ class ReferralCode(models.Model):
 
     customer_through = ("account",)
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    account = models.OneToOneField(UserPoints, on_delete=models.CASCADE, related_name="referral_code")
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
+    account = models.OneToOneField(UserPoints, models.CASCADE, related_name="referral_code")
     code = models.CharField(max_length=CODE_LENGTH)
     created_at = MomentField(default=timezone.now)
 
@@ -153,15 +151,11 @@ class Referral(models.Model):
         BUDGET = "budget", _("The programme's budget")
         RETURN = "return", _("The order was returned")
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.PROTECT, related_name="+", db_index=False, verbose_name=_("brand"))
     referrer = models.ForeignKey(
-        UserPoints, on_delete=models.PROTECT, related_name="referrals", db_index=False, verbose_name=_("member")
+        UserPoints, models.PROTECT, related_name="referrals", db_index=False, verbose_name=_("member")
     )
-    friend = models.OneToOneField(
-        UserPoints, on_delete=models.PROTECT, related_name="referral", verbose_name=_("friend")
-    )
+    friend = models.OneToOneField(UserPoints, models.PROTECT, related_name="referral", verbose_name=_("friend"))
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.WAITING)
     why = models.CharField(_("why"), max_length=8, choices=Why.choices, default=Why.NONE, blank=True)
     referrer_points = models.DecimalField(_("points for the member"), max_digits=10, decimal_places=2, default=ZERO)

@@ -17,9 +17,7 @@ from loyalty.models.accounts import UserPoints
 class PointsRollup(models.Model):
     """The points of one movement on a brand's local day."""
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False, verbose_name=_("brand"))
     day = DayField(_("day"), help_text=_("In the brand's time zone."))
     movement = models.CharField(_("movement"), max_length=20)
     points = models.DecimalField(_("points"), max_digits=18, decimal_places=2, help_text=_("Never negative."))
@@ -40,8 +38,8 @@ class PointsRollup(models.Model):
 class ActiveMember(models.Model):
     """A member who earned or redeemed in a month. The month is given by its first day."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
-    user_point = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
+    user_point = models.ForeignKey(UserPoints, models.CASCADE, related_name="+", db_index=False)
     month = DayField()
 
     class Meta:
@@ -56,7 +54,7 @@ class ActiveMember(models.Model):
 class MembersRollup(models.Model):
     """Member counts of a month: enrolled, active, and lapsed by its end."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     month = DayField()
     enrolled = models.PositiveIntegerField(default=0)
     active = models.PositiveIntegerField(default=0)
@@ -72,7 +70,7 @@ class MembersRollup(models.Model):
 class EnrolmentRollup(models.Model):
     """The number of members who enrolled on a day, as of the watermark's `counted_until`."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     day = DayField()
     enrolled = models.PositiveIntegerField()
 
@@ -86,7 +84,7 @@ class EnrolmentRollup(models.Model):
 class CohortRollup(models.Model):
     """How many of the members who enrolled in the month `cohort` were active in `month`."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     cohort = DayField()
     month = DayField()
     active = models.PositiveIntegerField()
@@ -101,7 +99,7 @@ class CohortRollup(models.Model):
 class ExpiringRollup(models.Model):
     """The points that will expire in a month unless they are redeemed, as of the end of the last closed day."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     month = DayField()
     points = models.DecimalField(max_digits=18, decimal_places=2)
 
@@ -115,7 +113,7 @@ class ExpiringRollup(models.Model):
 class LevelRollup(models.Model):
     """The number of members in a level, as of the watermark's `counted_at`. Empty: no level reached."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     level = models.CharField(max_length=60, blank=True)
     members = models.PositiveIntegerField()
 
@@ -129,7 +127,7 @@ class LevelRollup(models.Model):
 class StaleDay(models.Model):
     """A closed day with a ledger entry that was committed after its rollup."""
 
-    brand = models.ForeignKey(Brand, on_delete=models.CASCADE, related_name="+", db_index=False)
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="+", db_index=False)
     day = DayField()
 
     class Meta:
@@ -147,7 +145,7 @@ class ProgrammeWatermark(models.Model):
     counts made after the days. `rewarded` is the number of members with a redemption that was not undone, when counted.
     """
 
-    brand = models.OneToOneField(Brand, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    brand = models.OneToOneField(Brand, models.CASCADE, primary_key=True, related_name="+")
     time_zone = models.CharField(max_length=64)
     until = DayField(null=True)
     settled = models.BigIntegerField(default=0)

@@ -16,9 +16,7 @@ class Segment(models.Model):
     threshold, all members are evaluated again.
     """
 
-    brand = models.ForeignKey(
-        Brand, on_delete=models.CASCADE, related_name="segments", db_index=False, verbose_name=_("brand")
-    )
+    brand = models.ForeignKey(Brand, models.CASCADE, related_name="segments", db_index=False, verbose_name=_("brand"))
     name = models.CharField(_("name"), max_length=80)
     conditions = models.JSONField(_("conditions"), default=dict, db_default={}, blank=True)
     member_count = models.PositiveIntegerField(_("members"), null=True, editable=False)
@@ -53,9 +51,9 @@ class SegmentMember(models.Model):
 
     # The inserting statement guarantees a valid brand and account. Constraints would check, and lock, a million
     # accounts one by one.
-    brand = models.ForeignKey(Brand, on_delete=models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
-    segment = models.ForeignKey(Segment, on_delete=models.CASCADE, related_name="members", db_index=False)
-    account = models.ForeignKey(UserPoints, on_delete=models.CASCADE, related_name="in_segments", db_constraint=False)
+    brand = models.ForeignKey(Brand, models.DO_NOTHING, related_name="+", db_index=False, db_constraint=False)
+    segment = models.ForeignKey(Segment, models.CASCADE, related_name="members", db_index=False)
+    account = models.ForeignKey(UserPoints, models.CASCADE, related_name="in_segments", db_constraint=False)
     since = MomentField(default=timezone.now)
 
     class Meta:

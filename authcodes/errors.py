@@ -7,11 +7,9 @@ from django.utils.translation import gettext_lazy as _
 from core.errors import DomainError, Invalid
 
 
-class AuthCodeInvalid(DomainError):
+class AuthCodeInvalid(DomainError, code="AUTH_CODE_INVALID", status=400):
     """One error for unknown, expired, deactivated, unassigned and foreign codes, so that guessing reveals nothing."""
 
-    code = "AUTH_CODE_INVALID"
-    status = 400
     default_message = _("The auth code is not valid or has expired.")
 
     def __init__(self, message: str = "", *, extra: dict[str, Any] | None = None) -> None:
@@ -19,31 +17,22 @@ class AuthCodeInvalid(DomainError):
         self.extra = extra or {}
 
 
-class ScanLimitReached(DomainError):
-    code = "SCAN_LIMIT_REACHED"
-    status = 409
+class ScanLimitReached(DomainError, code="SCAN_LIMIT_REACHED", status=409):
     default_message = _("This code has reached its scan limit.")
 
 
-class ScanNotAdoptable(DomainError):
+class ScanNotAdoptable(DomainError, code="SCAN_NOT_ADOPTABLE", status=409):
     """One error for a wrong or late token, a scan that is not a guest's, and a scan that is already adopted."""
 
-    code = "SCAN_NOT_ADOPTABLE"
-    status = 409
     default_message = _("This scan can no longer be claimed. Scan the code again.")
 
 
-class CodeRecalled(DomainError):
-    code = "CODE_RECALLED"
-    status = 409
+class CodeRecalled(DomainError, code="CODE_RECALLED", status=409):
     default_message = _("This product has been recalled and earns no points.")
 
 
-class BatchRejected(DomainError):
+class BatchRejected(DomainError, code="VALIDATION_ERROR", status=400):
     """Invalid batch settings; `details` names the field."""
-
-    code = "VALIDATION_ERROR"
-    status = 400
 
 
 class ImportRejected(Invalid):

@@ -38,11 +38,9 @@ SPECIMEN = "SPECIMEN"
 SPECIMEN_MM = images.DEFAULT_SIZE_MM
 
 
-class LibrariesMissing(DomainError):
+class LibrariesMissing(DomainError, code="UNAVAILABLE", status=503):
     """The system lacks the libraries that WeasyPrint needs."""
 
-    code = "UNAVAILABLE"
-    status = 503
     default_message: ClassVar[Any] = gettext_lazy(
         "Documents cannot be created here: the server lacks Pango. The operator must install libpango-1.0-0, "
         "libpangoft2-1.0-0 and libharfbuzz-subset0, then restart the server. Label sheets and QR images do not need "

@@ -17,9 +17,7 @@ INSERT_PEOPLE = command("brands/identity/sql/insert_people.sql")
 DOMAIN = "erased.invalid"  # RFC 2606: no mail can ever reach it
 
 
-class StaffNotErased(DomainError):
-    code = "STAFF_NOT_ERASED"
-    status = 409
+class StaffNotErased(DomainError, code="STAFF_NOT_ERASED", status=409):
     default_message = _("This person has staff roles. Remove them before erasing the personal data.")
 
 

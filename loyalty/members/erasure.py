@@ -33,9 +33,7 @@ from loyalty.points import accounts, ledger
 THROUGH_ANY_BRAND = ("bad_tag", "other_brand")
 
 
-class PasswordWrong(DomainError):
-    code = "PASSWORD_WRONG"
-    status = 403
+class PasswordWrong(DomainError, code="PASSWORD_WRONG", status=403):
     default_message = _("The password is wrong. Nothing was erased.")
 
 

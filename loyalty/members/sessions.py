@@ -23,19 +23,15 @@ from loyalty.points import accounts
 from loyalty.referrals import referrals
 
 
-class LoginRejected(DomainError):
+class LoginRejected(DomainError, code="AUTHENTICATION_REQUIRED", status=401):
     """The same error for an unknown address, a wrong password, an inactive user and a member of staff."""
 
-    code = "AUTHENTICATION_REQUIRED"
-    status = 401
     default_message = gettext_lazy("E-mail address or password is wrong.")
 
 
-class AccountMerged(DomainError):
+class AccountMerged(DomainError, code="ACCOUNT_MERGED", status=403):
     """Raised only after the correct password: the other account's login must be used."""
 
-    code = "ACCOUNT_MERGED"
-    status = 403
     default_message = gettext_lazy(
         "This account was merged into another account of yours. Log in with that one's e-mail address."
     )

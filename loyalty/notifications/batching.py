@@ -60,9 +60,7 @@ GATHER_MEMBERS = query("loyalty/notifications/sql/gather_members.sql", returns=G
 INSERT_NOTIFICATIONS = query("loyalty/notifications/sql/insert_notifications.sql", returns=Opened)
 
 
-class UnknownNotification(DomainError):
-    code = "VALIDATION_ERROR"
-    status = 400
+class UnknownNotification(DomainError, code="VALIDATION_ERROR", status=400):
     default_message = _("This notification does not exist, or it lacks data that its text needs.")
 
 

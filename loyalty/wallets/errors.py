@@ -7,11 +7,9 @@ from django.utils.translation import gettext_lazy as _
 from core.errors import DomainError, TokenInvalid
 
 
-class WalletUnavailable(DomainError):
+class WalletUnavailable(DomainError, code="WALLET_UNAVAILABLE", status=409):
     """`reason` is machine-readable: not_configured, expired or unreadable."""
 
-    code = "WALLET_UNAVAILABLE"
-    status = 409
     default_message = _("This brand does not offer passes for this wallet at the moment.")
     example_details = {"reason": "expired"}
 

@@ -17,9 +17,7 @@ from loyalty.points.level_periods.rules import DAY, LevelRule
 MAX_SECONDS = 10
 
 
-class PreviewTooLarge(DomainError):
-    code = "PREVIEW_TOO_LARGE"
-    status = 422
+class PreviewTooLarge(DomainError, code="PREVIEW_TOO_LARGE", status=422):
     default_message = _("This brand has too many members to count them now. Try again at a quieter time.")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.live_stack import ROOT, free_port, wait_until
+from tests.support.live_stack import NO_TLS, ROOT, free_port, wait_until
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 PRODUCTION = {
@@ -36,7 +36,10 @@ def docker_runs():
 
 def answers(port):
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"host": "localhost"}).status_code == 200
+        return (
+            httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"host": "localhost"}, verify=NO_TLS).status_code
+            == 200
+        )
     except httpx.TransportError:
         return False
 

@@ -1,16 +1,15 @@
 """Products and printers as import and export files."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from import_export.fields import Field
 
 from authcodes.models.prints import Printer
 from authcodes.models.products import Product
 from authcodes.printing.labels import design
 from core.errors import Invalid
 from loyalty.admin.ceiling_resource import CeilingResource
-from portal.import_export.cells import Cell, column
+from portal.import_export.cells import Cell, Column, column
 from portal.import_export.plans import PlannedRow
 from portal.import_export.resource import TenantResource
 
@@ -28,36 +27,32 @@ TAGS: Any = Product._meta.get_field("tags")  # noqa: SLF001 - Django's public AP
 class ProductResource(CeilingResource):
     """Products, keyed by SKU. The columns match the list's export; a price list needs only SKUs and prices."""
 
-    sku = column(Product, "sku")
-    title = column(Product, "title")
-    gtin = column(Product, "gtin")
-    retail_price = column(Product, "retail_price")
-    points_per_scan = column(Product, "redeem_point_value", "points_per_scan")
-    category = column(Product, "category")
-    tags = Field(attribute="tags", column_name="tags", widget=ListCell(TAGS.formfield()))
-    active = column(Product, "is_active", "active")
+    sku = column(
+        Product,
+        "sku",
+        "SKU-1001",
+        _("Required. Finds the product to change; a SKU that the brand does not have yet makes a new one."),
+    )
+    title = column(Product, "title", "Rain jacket", _("Required of new products."))
+    gtin = column(Product, "gtin", "4006381333931", _("8, 12, 13 or 14 digits."))
+    retail_price = column(Product, "retail_price", "89.90", _("Such as 89.90."))
+    points_per_scan = column(
+        Product,
+        "redeem_point_value",
+        "10",
+        _("A whole number. Leave empty to use the level's points."),
+        column_name="points_per_scan",
+    )
+    category = column(Product, "category", "Jackets", _("What earning rules call the product, such as Jackets."))
+    tags = Column(
+        "winter, new",
+        _("Words that earning rules ask for, separated by commas."),
+        attribute="tags",
+        widget=ListCell(TAGS.formfield()),
+    )
+    active = column(Product, "is_active", "yes", _("yes or no: whether it is sold."), column_name="active")
 
     points_field = "redeem_point_value"
-    example: ClassVar[dict[str, str]] = {
-        "sku": "SKU-1001",
-        "title": "Rain jacket",
-        "gtin": "4006381333931",
-        "retail_price": "89.90",
-        "points_per_scan": "10",
-        "category": "Jackets",
-        "tags": "winter, new",
-        "active": "yes",
-    }
-    notes: ClassVar = {
-        "sku": _("Required. Finds the product to change; a SKU that the brand does not have yet creates a new one."),
-        "title": _("Required for new products."),
-        "gtin": _("8, 12, 13 or 14 digits."),
-        "retail_price": _("Such as 89.90."),
-        "points_per_scan": _("A whole number. Leave empty to use the level's points."),
-        "category": _("The category that earning rules use, such as Jackets."),
-        "tags": _("Tags that earning rules check, separated by commas."),
-        "active": _("yes or no: whether it is sold."),
-    }
 
     class Meta:
         model = Product
@@ -67,23 +62,12 @@ class ProductResource(CeilingResource):
 class PrinterResource(TenantResource):
     """Printers, keyed by name."""
 
-    name = column(Printer, "name")
-    offset_x = column(Printer, "offset_x")
-    offset_y = column(Printer, "offset_y")
-    scale = column(Printer, "scale")
-
-    example: ClassVar[dict[str, str]] = {
-        "name": "Warehouse, left",
-        "offset_x": "0.5",
-        "offset_y": "-0.25",
-        "scale": "1.005",
-    }
-    notes: ClassVar = {
-        "name": _("Required. Finds the printer to change; a new name creates a new printer."),
-        "offset_x": _("Shift to the right, in mm. Negative values shift to the left."),
-        "offset_y": _("Shift down, in mm. Negative values shift up."),
-        "scale": _("1 means no correction."),
-    }
+    name = column(
+        Printer, "name", "Warehouse, left", _("Required. Finds the printer to change; a new name makes a new printer.")
+    )
+    offset_x = column(Printer, "offset_x", "0.5", _("Shift to the right, in mm. Negative values shift to the left."))
+    offset_y = column(Printer, "offset_y", "-0.25", _("Shift down, in mm. Negative values shift up."))
+    scale = column(Printer, "scale", "1.005", _("1 means no correction."))
 
     class Meta:
         model = Printer

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
@@ -22,7 +22,7 @@ from core.numbers import grouped
 from loyalty.models.rewards import Reward
 from portal.base.gone_rows import MAX_ROWS
 from portal.import_export import tables
-from portal.import_export.cells import ReferenceCell, column
+from portal.import_export.cells import Column, ReferenceCell, column
 from portal.import_export.plans import PlannedRow
 from portal.import_export.resource import BATCH, TenantResource
 from portal.import_export.tables import Table
@@ -31,12 +31,35 @@ MAX_MILESTONES = 2_000  # in all campaigns of a file
 MOMENT = gettext_lazy("Such as 2026-12-31 18:00, in the brand's time zone.")
 # The columns of each milestone: "milestone_", its number and one of these.
 PARTS = {
-    "threshold": column(Milestone, "threshold"),
-    "catalogue_reward": column(Milestone, "reward", reference="name"),
-    "reward": column(Milestone, "reward_name"),
-    "points": column(Milestone, "reward_points"),
-    "auto_claim": column(Milestone, "auto_claim"),
+    "threshold": column(
+        Milestone,
+        "threshold",
+        "5",
+        gettext_lazy(
+            "The progress at which it is reached. Further milestones have columns that begin with milestone_2_ "
+            "and so on. With any of these columns, milestones that the file leaves out are removed."
+        ),
+    ),
+    "catalogue_reward": column(
+        Milestone,
+        "reward",
+        note=gettext_lazy(
+            "The name of a reward of the catalogue. Leave empty for points, or for something that is not in there."
+        ),
+        reference="name",
+    ),
+    "reward": column(
+        Milestone,
+        "reward_name",
+        "Free coffee",
+        gettext_lazy("The name of its reward. Leave empty where it is one of the catalogue."),
+    ),
+    "points": column(Milestone, "reward_points", "0", gettext_lazy("Points that it pays.")),
+    "auto_claim": column(
+        Milestone, "auto_claim", "no", gettext_lazy("yes or no: whether it is given without being claimed.")
+    ),
 }
+SECOND_EXAMPLE = {"threshold": "10", "catalogue_reward": "", "reward": "Bonus", "points": "50", "auto_claim": "yes"}
 
 
 CATALOGUE_COLUMN = re.compile(r"milestone_[0-9]+_catalogue_reward")
@@ -67,67 +90,42 @@ class CampaignResource(TenantResource):
     A file with milestone columns must contain all milestones: those that it leaves out are removed.
     """
 
-    name = column(Campaign, "campaign_name", "name")
-    type = column(Campaign, "type")
-    target_value = column(Campaign, "target_value")
-    step_by = column(Campaign, "step_by")
-    is_repeatable = column(Campaign, "is_repeatable", "repeatable")
-    budget = column(Campaign, "budget")
-    starts_at = column(Campaign, "starts_at")
-    ends_at = column(Campaign, "ends_at")
-    active = column(Campaign, "is_active", "active")
+    name = column(
+        Campaign,
+        "campaign_name",
+        "Ten scans",
+        gettext_lazy("Required. Finds the campaign to change where the id is empty; a new name makes a new campaign."),
+        column_name="name",
+    )
+    type = column(Campaign, "type", "authenticator_scan", gettext_lazy("authenticator_scan, order, profile or login."))
+    target_value = column(
+        Campaign, "target_value", "10", gettext_lazy("Required. The goal, for example a count of scans.")
+    )
+    step_by = column(
+        Campaign,
+        "step_by",
+        "count",
+        gettext_lazy("count, amount (money spent) or products (different ones). Left out: count."),
+    )
+    is_repeatable = column(
+        Campaign,
+        "is_repeatable",
+        "no",
+        gettext_lazy("yes or no: whether whoever has reached the goal begins again."),
+        column_name="repeatable",
+    )
+    budget = column(
+        Campaign,
+        "budget",
+        note=gettext_lazy("The points that its milestones pay at most in all. Leave empty for any number."),
+    )
+    starts_at = column(Campaign, "starts_at", "2026-01-01 00:00", MOMENT)
+    ends_at = column(Campaign, "ends_at", "2026-12-31 23:59:59", MOMENT)
+    active = column(Campaign, "is_active", "yes", gettext_lazy("yes or no."), column_name="active")
 
     has_id = True
     max_rows = tables.MAX_ROWS
     required = ("target_value",)
-    example: ClassVar[dict[str, str]] = {
-        "id": "",
-        "name": "Ten scans",
-        "type": "authenticator_scan",
-        "target_value": "10",
-        "step_by": "count",
-        "repeatable": "no",
-        "budget": "",
-        "starts_at": "2026-01-01 00:00",
-        "ends_at": "2026-12-31 23:59:59",
-        "active": "yes",
-        "milestone_1_threshold": "5",
-        "milestone_1_catalogue_reward": "",
-        "milestone_1_reward": "Free coffee",
-        "milestone_1_points": "0",
-        "milestone_1_auto_claim": "no",
-        "milestone_2_threshold": "10",
-        "milestone_2_catalogue_reward": "",
-        "milestone_2_reward": "Bonus",
-        "milestone_2_points": "50",
-        "milestone_2_auto_claim": "yes",
-    }
-    notes: ClassVar[dict[str, Any]] = {
-        "name": gettext_lazy(
-            "Required. If the id is empty, the name finds the campaign to change. A new name creates a new campaign."
-        ),
-        "type": gettext_lazy("authenticator_scan, order, profile or login."),
-        "target_value": gettext_lazy("Required. The goal, for example a count of scans."),
-        "step_by": gettext_lazy("count, amount (money spent) or products (different ones). If left out: count."),
-        "repeatable": gettext_lazy("yes or no: whether members who have reached the goal begin again."),
-        "budget": gettext_lazy("The most points that all its milestones pay together. Leave empty for no limit."),
-        "starts_at": MOMENT,
-        "ends_at": MOMENT,
-        "active": gettext_lazy("yes or no."),
-        "milestone_1_threshold": gettext_lazy(
-            "The progress at which the milestone is reached. Further milestones have columns that begin with "
-            "milestone_2_ and so on. If the file has any of these columns, milestones that it leaves out are removed."
-        ),
-        "milestone_1_catalogue_reward": gettext_lazy(
-            "The name of a reward of the catalogue. Leave empty for points, or for something that is not in "
-            "the catalogue."
-        ),
-        "milestone_1_reward": gettext_lazy(
-            "The name of the milestone's reward. Leave empty if the reward is in the catalogue."
-        ),
-        "milestone_1_points": gettext_lazy("Points that the milestone pays."),
-        "milestone_1_auto_claim": gettext_lazy("yes or no: whether the reward is given without being claimed."),
-    }
 
     class Meta:
         model = Campaign
@@ -137,6 +135,13 @@ class CampaignResource(TenantResource):
         """Columns for as many milestones as the campaign with the most has."""
         number = max([1, *(len(row.milestones.all()) for row in rows)])
         return [*super().column_names(rows), *(title(n + 1, part) for n in range(number) for part in PARTS)]
+
+    def described_columns(self) -> dict[str, Column]:
+        return {**super().described_columns(), **{title(1, part): each for part, each in PARTS.items()}}
+
+    def template_row(self) -> dict[str, str]:
+        """A campaign with two milestones."""
+        return {**super().template_row(), **{title(2, part): cell for part, cell in SECOND_EXAMPLE.items()}}
 
     def check_table(self, table: Table) -> None:
         """As for any file. Also raises Invalid for too many milestones."""

@@ -96,8 +96,28 @@ def rendered(value: Any) -> str:
     return str(value).replace("\r\n", "\n").replace("\r", "\n")
 
 
-def column(model: type[Model], name: str, title: str = "", *, reference: str = "") -> Field:
-    """The column `title` (by default the field's name) for a field of `model`; `reference` names a related row.
+class Column(Field):  # type: ignore[misc] # the library has no types
+    """A column with its `example` in the template and the `note` that describes it; by default named as declared."""
+
+    def __init__(
+        self,
+        example: str = "",
+        note: Any = "",
+        *,
+        attribute: str = "",
+        column_name: str = "",
+        widget: Widget | None = None,
+    ) -> None:
+        super().__init__(attribute or None, column_name, widget)
+        self.example, self.note = example, note
+
+
+def column(
+    model: type[Model], name: str, example: str = "", note: Any = "", *, column_name: str = "", reference: str = ""
+) -> Column:
+    """The column for a field of `model`, by default with its name; `reference` names a related row.
+
+    `example` is its cell in the template, and `note` describes it.
 
     Raises ImproperlyConfigured for fields that must not be in a file: secrets, files and the brand.
     """
@@ -111,4 +131,4 @@ def column(model: type[Model], name: str, title: str = "", *, reference: str = "
         widget = BooleanCell()
     else:
         widget = Cell(field.formfield(), is_end=name in ENDS)
-    return Field(attribute=name, column_name=title or name, widget=widget)
+    return Column(example, note, attribute=name, column_name=column_name or name, widget=widget)

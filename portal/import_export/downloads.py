@@ -34,9 +34,10 @@ MAX_EXPORTED = 20_000
 
 def template(resource: type[TenantResource], *, format: Format) -> HttpResponse:  # noqa: A002 - the usual word
     """The header and an example."""
-    cells = [[neutral(cell) for cell in resource.example.values()]]
+    row = resource(Brand()).template_row()
+    cells = [[neutral(cell) for cell in row.values()]]
     name = f"template-{resource.label().rpartition('.')[2]}"
-    return _table(list(resource.example), cells, name=name, format=format)
+    return _table(list(row), cells, name=name, format=format)
 
 
 def export(

@@ -27,7 +27,7 @@ from brands.models.tenants import Brand
 from core.numbers import is_id
 from core.spreadsheets.csv_files import neutral
 from portal.import_export import checks, tables
-from portal.import_export.cells import ReferenceCell, rendered
+from portal.import_export.cells import Column, ReferenceCell, rendered
 from portal.import_export.checks import Seen
 from portal.import_export.plans import Outcome, Plan, PlannedRow
 from portal.import_export.tables import Table
@@ -77,8 +77,6 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
 
     required: ClassVar[tuple[str, ...]] = ()  # columns that every file must have
     has_id: ClassVar[bool] = False  # for models whose names need not be unique
-    example: ClassVar[dict[str, str]] = {}  # the template's row
-    notes: ClassVar[dict[str, Any]] = {}  # descriptions of columns
     note: ClassVar[Any] = ""  # shown before the upload
     related: ClassVar[tuple[str, ...]] = ()  # foreign keys that columns name
     max_rows: ClassVar[int] = tables.MAX_LARGE_ROWS  # of a file
@@ -133,14 +131,23 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
     def required_columns(self) -> list[str]:
         return list(dict.fromkeys([*self.key_columns, *self.required]))
 
+    def described_columns(self) -> dict[str, Column]:
+        """What describes each of `column_names()`."""
+        id_column = Column("", _("Leave empty for a new row. Finds the row to change."))
+        return {ID: id_column, **{field.column_name: field for field in self.fields.values()}}
+
     def columns_for_people(self) -> list[tuple[str, str]]:
         """Each column with its description."""
-        notes = {ID: _("The id of the row to change. Leave empty for a new row."), **self.notes}
-        required = self.required_columns()
+        described, required = self.described_columns(), self.required_columns()
         return [
-            (name, str(notes.get(name, "")) or (_("Required.") if name in required else ""))
+            (name, str(described[name].note) or (_("Required.") if name in required else ""))
             for name in self.column_names()
         ]
+
+    def template_row(self) -> dict[str, str]:
+        """The template's row: an example for each column."""
+        described = self.described_columns()
+        return {name: described[name].example for name in self.column_names()}
 
     def exported(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """The `rows` of the brand, with the related rows of their cells."""

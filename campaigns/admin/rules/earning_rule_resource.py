@@ -2,20 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from django.utils.translation import gettext_lazy
-from import_export.fields import Field
+from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
 from campaigns.earning import checks
 from campaigns.models.earning_rules import EarningRule
 from loyalty.admin.ceiling_resource import CeilingResource
-from portal.import_export.cells import NO, YES, BooleanCell, column
+from portal.import_export.cells import NO, YES, BooleanCell, Column, column
 from portal.import_export.plans import Plan, PlannedRow
 from portal.import_export.tables import Table
 
-MOMENT = gettext_lazy("Such as 2026-12-31 18:00, in the brand's time zone.")
+MOMENT = _("Such as 2026-12-31 18:00, in the brand's time zone.")
 ACTIVE = "active"
 State = EarningRule.State
 
@@ -34,57 +33,43 @@ class ActiveCell(BooleanCell):
 class EarningRuleResource(CeilingResource):
     """Earning rules by name. In a file without names, a row is about the rule with the default name of its kind."""
 
-    name = column(EarningRule, "name")
-    kind = column(EarningRule, "kind")
-    reward_type = column(EarningRule, "reward_type")
-    reward_value = column(EarningRule, "reward_value")
-    per = column(EarningRule, "per")
-    basis = column(EarningRule, "basis")
-    stacking = column(EarningRule, "stacking")
-    group = column(EarningRule, "group")
-    priority = column(EarningRule, "priority")
-    starts_at = column(EarningRule, "starts_at")
-    ends_at = column(EarningRule, "ends_at")
-    without_end = column(EarningRule, "without_end")
-    active = Field(attribute="state", column_name=ACTIVE, widget=ActiveCell())
-    state = column(EarningRule, "state")
+    name = column(
+        EarningRule, "name", "Order completed", _("Finds the rule to change. Left out or empty: what the rule is for.")
+    )
+    kind = column(
+        EarningRule,
+        "kind",
+        "order-complete",
+        _(
+            "Required. scan-auth, order-complete, log-user-profile-update, log-user-login, milestone, "
+            "member-welcome, member-birthday or your own kind."
+        ),
+    )
+    reward_type = column(
+        EarningRule, "reward_type", "percentage", _("points, percentage (orders and scans), multiplier or bonus.")
+    )
+    reward_value = column(
+        EarningRule, "reward_value", "5", _("Required. Points, percent of the amount, or how many times.")
+    )
+    per = column(EarningRule, "per", "event", _("event or item."))
+    basis = column(EarningRule, "basis", "whole", _("whole, or matching for the items that match the conditions."))
+    stacking = column(EarningRule, "stacking", "add", _("add, multiply (multipliers) or best (of the rule's group)."))
+    group = column(EarningRule, "group", note=_("The group of which only the best rule counts."))
+    priority = column(EarningRule, "priority", "100", _("Higher ones count first."))
+    starts_at = column(EarningRule, "starts_at", note=MOMENT)
+    ends_at = column(EarningRule, "ends_at", note=MOMENT)
+    without_end = column(EarningRule, "without_end", "no", _("yes or no."))
+    active = Column(attribute="state", widget=ActiveCell())
+    state = column(
+        EarningRule,
+        "state",
+        "active",
+        _("draft, active, paused or ended. The column active with yes or no does as well."),
+    )
 
     required = ("kind", "reward_value")
     points_field = "reward_value"
     reward_type_field = "reward_type"
-    example: ClassVar[dict[str, str]] = {
-        "name": "Order completed",
-        "kind": "order-complete",
-        "reward_type": "percentage",
-        "reward_value": "5",
-        "per": "event",
-        "basis": "whole",
-        "stacking": "add",
-        "group": "",
-        "priority": "100",
-        "starts_at": "",
-        "ends_at": "",
-        "without_end": "no",
-        "state": "active",
-    }
-    notes: ClassVar[dict[str, Any]] = {
-        "name": gettext_lazy("Finds the rule to change. If left out or empty, the name is what the rule is for."),
-        "kind": gettext_lazy(
-            "Required. scan-auth, order-complete, log-user-profile-update, log-user-login, milestone, "
-            "member-welcome, member-birthday or your own kind."
-        ),
-        "reward_type": gettext_lazy("points, percentage (orders and scans), multiplier or bonus."),
-        "reward_value": gettext_lazy("Required. The points, the percentage of the amount, or the multiplier."),
-        "per": gettext_lazy("event or item."),
-        "basis": gettext_lazy("whole, or matching for the items that match the conditions."),
-        "stacking": gettext_lazy("add, multiply (multipliers) or best (of the rule's group)."),
-        "group": gettext_lazy("The group in which only the best rule counts."),
-        "priority": gettext_lazy("Higher ones count first."),
-        "starts_at": MOMENT,
-        "ends_at": MOMENT,
-        "without_end": gettext_lazy("yes or no."),
-        "state": gettext_lazy("draft, active, paused or ended. A column active with yes or no also works."),
-    }
 
     class Meta:
         model = EarningRule

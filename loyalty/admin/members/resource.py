@@ -5,10 +5,10 @@ Rows bypass django-import-export's row-by-row processing, so 100,000 rows take s
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
@@ -29,23 +29,11 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.notifications import Language
 from loyalty.notifications.preferences import checked_phone
 from loyalty.points import birthdays
-from portal.import_export.cells import BOOLEANS, NO, YES
+from portal.import_export.cells import BOOLEANS, NO, YES, Column
 from portal.import_export.plans import Outcome, Plan, PlannedRow
 from portal.import_export.resource import TenantResource
 from portal.import_export.tables import Table
 
-COLUMNS = (
-    "email",
-    "first_name",
-    "last_name",
-    "external_id",
-    "phone",
-    "language",
-    "birthday",
-    "wants_notifications",
-    "opening_balance",
-    "opening_source",
-)
 MAX_LENGTHS = {"email": 254, "first_name": 150, "last_name": 150, "external_id": 64, "phone": 40}
 AMOUNT = re.compile(r"[0-9]{1,8}(\.[0-9]{1,2})?")
 SOURCE = re.compile(r"[a-z0-9-]{1,40}")
@@ -67,6 +55,27 @@ class ImportedMember:
 class MemberResource(TenantResource):
     """Members by e-mail address. Existing members keep their names and preferences; a file only fills gaps."""
 
+    email = Column("ada@example.com", gettext_lazy("Required. Finds the member; any other address makes a new member."))
+    first_name = Column("Ada", gettext_lazy("What you call the member. Of new members only."))
+    last_name = Column("Lovelace", gettext_lazy("What you call the member. Of new members only."))
+    external_id = Column(
+        "CRM-1007", gettext_lazy("The member's number in your own systems. Noted where there is none yet.")
+    )
+    phone = Column("+4930123456", gettext_lazy("With country code, such as +4930123456. Of new members only."))
+    language = Column("en", gettext_lazy("en, de or ar; leave empty for the brand's. Of new members only."))
+    birthday = Column("12-31", gettext_lazy("Month and day, such as 12-31; a year is not kept. Of new members only."))
+    wants_notifications = Column(
+        "yes",
+        gettext_lazy("yes or no. Write no for who unsubscribed: only recalls are sent then. Of new members only."),
+    )
+    opening_balance = Column("120", gettext_lazy("Points, such as 120 or 12.5. Credited once for each opening_source."))
+    opening_source = Column(
+        "import",
+        gettext_lazy(
+            "Where the points come from: small letters, digits, hyphens; the same in all lines. Leave empty for import."
+        ),
+    )
+
     required = ("email",)
     add_verb = change_verb = ACT
     read_scope = write_scope = ApiKey.Scope.MEMBERS.value
@@ -76,50 +85,12 @@ class MemberResource(TenantResource):
         "points that you add by hand. The operator can import more. Where points need a confirmed address, a balance "
         "waits until the member confirms the address or logs in."
     )
-    example: ClassVar[dict[str, str]] = {
-        "email": "ada@example.com",
-        "first_name": "Ada",
-        "last_name": "Lovelace",
-        "external_id": "CRM-1007",
-        "phone": "+4930123456",
-        "language": "en",
-        "birthday": "12-31",
-        "wants_notifications": "yes",
-        "opening_balance": "120",
-        "opening_source": "import",
-    }
-    notes: ClassVar[dict[str, Any]] = {
-        "email": gettext_lazy("Required. Finds the member; any other address makes a new member."),
-        "first_name": gettext_lazy("The name that you call the member by. For new members only."),
-        "last_name": gettext_lazy("The name that you call the member by. For new members only."),
-        "external_id": gettext_lazy("The member's number in your own systems. Saved if the member has none yet."),
-        "phone": gettext_lazy("With country code, such as +4930123456. For new members only."),
-        "language": gettext_lazy("en, de or ar. Leave empty for the brand's language. For new members only."),
-        "birthday": gettext_lazy("Month and day, such as 12-31. The year is not kept. For new members only."),
-        "wants_notifications": gettext_lazy(
-            "yes or no. Enter no for members who unsubscribed: they then get only recalls. For new members only."
-        ),
-        "opening_balance": gettext_lazy("Points, such as 120 or 12.5. Credited once for each opening_source."),
-        "opening_source": gettext_lazy(
-            "Where the points come from, in lower-case letters, digits and hyphens. Use the same source in "
-            "all lines. Leave empty to use import."
-        ),
-    }
 
     class Meta:
         model = UserPoints
         import_id_fields = ()
 
     _source = member_imports.DEFAULT_SOURCE
-
-    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - the base class's signature
-        return list(COLUMNS)
-
-    def known_columns(self) -> Iterable[str]:
-        return COLUMNS
-
-    def required_columns(self) -> list[str]:
-        return list(self.required)
 
     def plan(self, table: Table, *, lock: bool = False) -> Plan:
         self.check_table(table)

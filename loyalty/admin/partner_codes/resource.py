@@ -2,10 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
@@ -18,13 +18,12 @@ from brands.identity.roles import ACT
 from core.moments import MomentField
 from loyalty.models.rewards import MAX_PARTNER_CODE_LENGTH, PoolCode, Reward
 from loyalty.rewards import pools
-from portal.import_export.cells import Cell
+from portal.import_export.cells import Cell, Column
 from portal.import_export.plans import Outcome, Plan, PlannedRow
 from portal.import_export.resource import TenantResource
 from portal.import_export.tables import Table
 from portal.lists.bidi import isolated
 
-COLUMNS = ("reward", "code", "expires_at")
 CODE = re.compile(r"[\x21-\x7e]+( [\x21-\x7e]+)*")
 
 
@@ -52,38 +51,27 @@ class NamedCode:
 class PoolCodeResource(TenantResource):
     """Partner codes by reward. A code that is already in the pool stays unchanged."""
 
+    reward = Column(
+        "Free coffee",
+        gettext_lazy("Required. The name of a reward that hands out partner codes, or # and its id: #12."),
+    )
+    code = Column(
+        "PARTNER-7K2M",
+        gettext_lazy("Required. As the member shows it to the partner; letters, digits and signs, up to 200."),
+    )
+    expires_at = Column(
+        "2026-12-31 23:59:59",
+        gettext_lazy("Not handed out after this. A day alone means its end, in the brand's time zone."),
+    )
+
     required = ("reward", "code")
     add_verb = change_verb = ACT  # codes can only be imported, never typed
     exports = False  # a code is only for the member who receives it
-    example: ClassVar[dict[str, str]] = {
-        "reward": "Free coffee",
-        "code": "PARTNER-7K2M",
-        "expires_at": "2026-12-31 23:59:59",
-    }
-    notes: ClassVar[dict[str, Any]] = {
-        "reward": gettext_lazy("Required. The name of a reward that hands out partner codes, or # and its id: #12."),
-        "code": gettext_lazy(
-            "Required. The code as the member shows it to the partner: up to 200 letters, digits and signs."
-        ),
-        "expires_at": gettext_lazy(
-            "The code is not handed out after this time. A date alone means the end of that day, in the brand's "
-            "time zone."
-        ),
-    }
     note = gettext_lazy("Codes are stored encrypted. Neither this list nor an export shows them again.")
 
     class Meta:
         model = PoolCode
         import_id_fields = ()
-
-    def column_names(self, rows: Sequence[Any] = ()) -> list[str]:  # noqa: ARG002 - signature of the base class
-        return list(COLUMNS)
-
-    def known_columns(self) -> Iterable[str]:
-        return COLUMNS
-
-    def required_columns(self) -> list[str]:
-        return list(self.required)
 
     def plan(self, table: Table, *, lock: bool = False) -> Plan:  # noqa: ARG002 - only writes new rows
         self.check_table(table)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from loyalty.admin.members.resource import COLUMNS
+from loyalty.admin.members.resource import MemberResource
 from loyalty.models.accounts import UserPoints
 from tests.support import factories
 from tests.support.imports import confirm, counts, faults, preview, problem, ticket_of
@@ -17,6 +17,7 @@ from tests.support.portal import staff
 
 pytestmark = pytest.mark.usefixtures("media")
 
+COLUMNS = tuple(MemberResource.fields)
 GUIDES = Path(settings.BASE_DIR) / "docs" / "moving-in"
 LABEL = "loyalty.userpoints"
 SAMPLES = {

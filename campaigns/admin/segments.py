@@ -106,18 +106,16 @@ class SegmentAdmin(TenantAdmin):
         members = reverse("admin:loyalty_userpoints_changelist")
         return redirect(f"{members}?{urlencode({'segment': segment.pk})}")
 
-    def add_view(
-        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        return super().add_view(request, form_url, {**(extra_context or {}), **self.try_out_of(request, None)})
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        row = self.get_object(request, object_id)
-        return super().change_view(
-            request, object_id, form_url, {**(extra_context or {}), **self.try_out_of(request, row)}
-        )
+        row = self.get_object(request, object_id) if object_id else None
+        context = {**(extra_context or {}), **self.try_out_of(request, row)}
+        return super().changeform_view(request, object_id, form_url, context)
 
     def try_out_of(self, request: HttpRequest, row: Segment | None) -> dict[str, Any]:
         """The addresses that the page's script calls; empty without permission to change segments."""

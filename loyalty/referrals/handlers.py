@@ -1,12 +1,13 @@
 """Handlers of referrals: credit or reverse the points of both sides, once, in one transaction."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 from django.db import transaction
 from django.utils import timezone
 
 from events import leases
-from events.messages import LeasedEvent, RetryLater
+from events.messages import LeasedEvent, NewEvent, RetryLater
 from loyalty.models.programme.referrals import Referral
 from loyalty.points import accounts
 from loyalty.referrals import reversals, rewards
@@ -14,20 +15,20 @@ from loyalty.referrals import reversals, rewards
 
 def on_referral_action(event: LeasedEvent) -> None:
     """Decide a referral whose friend has acted. Only this service can publish this kind of event."""
-    at = timezone.now()
-    with transaction.atomic():
-        referral = locked(event.brand_id, event.payload["referral"])
-        following = rewards.decide(referral, at=at) if referral else []
-        outcome = {"referral": referral.state if referral else None}
-        leases.finish(event, outcome=outcome, following=following, at=at)
+    _apply(event, rewards.decide)
 
 
 def on_referral_returned(event: LeasedEvent) -> None:
     """Reverse both sides' points, because the order that fulfilled the referral was returned as a whole."""
+    _apply(event, reversals.reverse)
+
+
+def _apply(event: LeasedEvent, change: Callable[..., list[NewEvent]]) -> None:
+    """Apply `change` to the event's referral, and finish the event with what follows."""
     at = timezone.now()
     with transaction.atomic():
         referral = locked(event.brand_id, event.payload["referral"])
-        following = reversals.reverse(referral, at=at) if referral else []
+        following = change(referral, at=at) if referral else []
         outcome = {"referral": referral.state if referral else None}
         leases.finish(event, outcome=outcome, following=following, at=at)
 

@@ -138,21 +138,16 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
     def reads_back(self, rule: EarningRule) -> str:
         return sentences.readable(rule) if rule.pk else "-"
 
-    def add_view(
-        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        return super().add_view(request, form_url, {**(extra_context or {}), **self.try_out_of(request, None)})
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        row = self.get_object(request, object_id)
-        return super().change_view(
-            request,
-            object_id,
-            form_url,
-            {**(extra_context or {}), **self.try_out_of(request, row), **self.latest_replay_of(row, request.user)},
-        )
+        row = self.get_object(request, object_id) if object_id else None
+        added = {**self.try_out_of(request, row), **self.latest_replay_of(row, request.user)}
+        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **added})
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A campaign template that is a rule fills the form."""

@@ -7,13 +7,12 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.fraud import fake_reports
 from authcodes.models.fake_reports import FakeReport
 from loyalty.points import accounts
-from portal.base.badges import badge
+from portal.base.badges import badge_column
 from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -38,9 +37,7 @@ class FakeReportAdmin(TenantAdmin):
         (gettext_lazy("State"), {"fields": ("state_badge", ("closed_at", "closed_by"))}),
     )
 
-    @display(description=gettext_lazy("state"))
-    def state_badge(self, report: FakeReport) -> SafeString:
-        return badge(COLOURS[report.state], report.get_state_display())
+    state_badge = badge_column("state", COLOURS, description=gettext_lazy("state"))
 
     @display(description=gettext_lazy("remark"))
     def remark_shortened(self, report: FakeReport) -> str:

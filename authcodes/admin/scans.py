@@ -25,6 +25,7 @@ from portal.base.links import link
 from portal.base.sidebar import SCANS_AND_SAFETY, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import OwnRowsFilter
 from portal.lists.queries import report_search_error
 from portal.unfold import ChoicesFilter, display
@@ -117,10 +118,7 @@ class ScanAdmin(ExportingAdmin):
             search.rows = Search(self, request, search_term).scans(queryset)
         return search.rows, False
 
-    @display(description=_("customer"))
-    def customer(self, scan: Any) -> str | None:
-        email: str | None = scan.customer_email
-        return email
+    customer = attribute_column("customer_email", description=_("customer"))
 
     @display(description=_("customer"))
     def customer_page(self, scan: Any) -> SafeString | None:

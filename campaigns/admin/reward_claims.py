@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from django.contrib import admin
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from campaigns.models.campaigns import RewardClaim
 from core.db import statements
-from portal.base.badges import badge
+from portal.base.badges import badge, badge_column
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import OwnRowsFilter
 from portal.timeline.sources import Line, Source, Subject, address_of
-from portal.unfold import ChoicesFilter, display
+from portal.unfold import ChoicesFilter
 
 COLOURS = {"available": "info", "claimed": "success"}
 
@@ -35,17 +35,9 @@ class RewardClaimAdmin(ExportingAdmin):
     search_help_text = _("Parts of a customer's name or e-mail address.")
     fields = ("user", "reward", "campaign", "state", ("created_at", "claimed_at"))
 
-    @display(description=_("reward"))
-    def reward(self, claim: RewardClaim) -> str:
-        return claim.milestone.reward_name
-
-    @display(description=_("campaign"))
-    def campaign(self, claim: RewardClaim) -> str:
-        return claim.milestone.campaign.campaign_name
-
-    @display(description=_("status"), ordering="status")
-    def state(self, claim: RewardClaim) -> SafeString:
-        return badge(COLOURS[claim.status], claim.get_status_display())
+    reward = attribute_column("milestone.reward_name", description=_("reward"))
+    campaign = attribute_column("milestone.campaign.campaign_name", description=_("campaign"))
+    state = badge_column("status", COLOURS, description=_("status"), ordering="status")
 
 
 def wins(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:

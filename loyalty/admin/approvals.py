@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -21,7 +20,7 @@ from core.errors import DomainError
 from core.numbers import format_number
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
-from portal.base.badges import badge
+from portal.base.badges import badge_column
 from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
@@ -54,9 +53,7 @@ class PointsApprovalAdmin(TenantAdmin):
         }
         return [*page_urls(self, views), *super().get_urls()]
 
-    @display(description=gettext_lazy("status"), ordering="status")
-    def state(self, approval: PointsApproval) -> SafeString:
-        return badge(COLOURS[approval.status], approval.get_status_display())
+    state = badge_column("status", COLOURS, description=gettext_lazy("status"), ordering="status")
 
     @display(description=gettext_lazy("requested"))
     def requested(self, approval: PointsApproval) -> str:

@@ -14,7 +14,6 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.audit import AuditLogEntry
-from brands.models.people import User
 from brands.models.tenants import Brand
 from core.numbers import format_number
 from loyalty.models.accounts import UserPoints
@@ -26,6 +25,7 @@ from portal.base.badges import badge
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists import local_time
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import DayFilter, StateFilter
 from portal.unfold import ChoicesFilter, display
 
@@ -80,9 +80,7 @@ class LedgerAdmin(ExportingAdmin):
         """Sorted by primary key, because entries are numbered in the order they are created."""
         return local_time.display_moment(line.created_at, line.user_point.brand.zone)
 
-    @display(description=_("customer"))
-    def customer(self, line: LoyaltyTransaction) -> User:
-        return line.user_point.user
+    customer = attribute_column("user_point.user", description=_("customer"))
 
     @display(description=_("reason"), ordering="reason")
     def kind(self, line: LoyaltyTransaction) -> SafeString:

@@ -18,6 +18,7 @@ from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, action, display
 
@@ -41,9 +42,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
     actions_list = ("till",)
     actions_detail = ("cancel", "undo_use")
 
-    @display(description=gettext_lazy("member"))
-    def customer(self, redemption: Redemption) -> Any:
-        return redemption.user_point.user
+    customer = attribute_column("user_point.user", description=gettext_lazy("member"))
 
     @display(description=gettext_lazy("state"))
     def state(self, redemption: Redemption) -> SafeString:

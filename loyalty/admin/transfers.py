@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from loyalty.models.ledger import PointTransfer
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import DayFilter
-from portal.unfold import display
 
 
 @admin.register(PointTransfer)
@@ -27,13 +27,8 @@ class PointTransferAdmin(TenantAdmin):
     search_fields = ("sender__user__email__startswith",)
     fields = ("brand", ("sent_by", "received_by"), ("points", "balance_after"), "created_at")
 
-    @display(description=_("sender"))
-    def sent_by(self, made: PointTransfer) -> Any:
-        return made.sender.user
-
-    @display(description=_("receiver"))
-    def received_by(self, made: PointTransfer) -> Any:
-        return made.receiver.user
+    sent_by = attribute_column("sender.user", description=_("sender"))
+    received_by = attribute_column("receiver.user", description=_("receiver"))
 
     def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
         """Searches both sides."""

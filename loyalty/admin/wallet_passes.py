@@ -14,14 +14,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from brands.models.people import User
 from brands.models.tenants import Brand
 from events import publishing
 from loyalty.models.wallets import WalletPass, stale
 from loyalty.wallets import passes
-from portal.base.badges import badge
+from portal.base.badges import badge, badge_column
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import StateFilter
 from portal.unfold import ChoicesFilter, display
 
@@ -59,13 +59,8 @@ class WalletPassAdmin(TenantAdmin):
         """Leaves tokens out: this page does not need them, so they are not decrypted."""
         return super().get_queryset(request).defer("token")
 
-    @display(description=gettext_lazy("customer"))
-    def customer(self, row: WalletPass) -> User:
-        return row.account.user
-
-    @display(description=gettext_lazy("state"), ordering="state")
-    def condition(self, row: WalletPass) -> SafeString:
-        return badge(COLOURS[row.state], row.get_state_display())
+    customer = attribute_column("account.user", description=gettext_lazy("customer"))
+    condition = badge_column("state", COLOURS, description=gettext_lazy("state"), ordering="state")
 
     @display(description=gettext_lazy("version in wallet"))
     def versions(self, row: WalletPass) -> str:

@@ -26,7 +26,7 @@ from loyalty.admin.signing_secrets import CalledForm, SigningSecretAdmin
 from loyalty.integrations import webhook_endpoints, webhook_events
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint, WebhookType
 from portal.base.audit_mixin import audit_context
-from portal.base.badges import badge
+from portal.base.badges import badge, badge_column
 from portal.base.confirmation import ConfirmedAction
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
@@ -78,9 +78,7 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     def event_kinds(self, endpoint: WebhookEndpoint) -> str:
         return ", ".join(endpoint.types)
 
-    @display(description=gettext_lazy("state"))
-    def state_badge(self, endpoint: WebhookEndpoint) -> SafeString:
-        return badge(STATES[endpoint.state], endpoint.get_state_display())
+    state_badge = badge_column("state", STATES, description=gettext_lazy("state"))
 
     @display(description=gettext_lazy("messages"))
     def log(self, endpoint: WebhookEndpoint) -> SafeString:

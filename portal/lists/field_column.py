@@ -1,8 +1,12 @@
-"""A list's column that formats a field."""
+"""Columns of lists: a field, formatted, or an attribute."""
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import Field
+
+from portal.unfold import display
 
 
 class FieldColumn:
@@ -17,3 +21,14 @@ class FieldColumn:
 
     def __hash__(self) -> int:
         return hash(self.__name__)
+
+
+def attribute_column(path: str, *, description: Any, ordering: str | None = None) -> Callable[[Any, Any], Any]:
+    """A page's column that shows an attribute of the row, or of a related row, such as `account.user`."""
+    value_of = attrgetter(path)
+
+    @display(description=description, ordering=ordering)
+    def column(_page: Any, row: Any) -> Any:
+        return value_of(row)
+
+    return column

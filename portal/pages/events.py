@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from events import leases
 from events.models import Event
-from portal.base.badges import badge
+from portal.base.badges import badge_column
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.filters import BrandsValuesFilter, DayFilter
@@ -52,9 +52,7 @@ class EventAdmin(TenantAdmin):
     )
     actions = ("redeliver",)
 
-    @display(description=gettext_lazy("status"), ordering="status")
-    def state(self, event: Event) -> SafeString:
-        return badge(COLOURS[event.status], event.get_status_display())
+    state = badge_column("status", COLOURS, description=gettext_lazy("status"), ordering="status")
 
     @display(description=gettext_lazy("content"))
     def content(self, event: Event) -> SafeString:

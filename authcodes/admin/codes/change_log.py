@@ -10,6 +10,7 @@ from authcodes.models.code_history import CodeChange
 from portal.base.badges import badge
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import DayFilter, OwnRowsFilter
 from portal.unfold import ChoicesFilter, display
 
@@ -53,6 +54,4 @@ class CodeChangeAdmin(TenantAdmin):
     def what(self, change: CodeChange) -> SafeString:
         return kind_badge(change)
 
-    @display(description=_("codes"), ordering="first_code")
-    def run(self, change: CodeChange) -> str:
-        return change.run
+    run = attribute_column("run", description=_("codes"), ordering="first_code")

@@ -1,6 +1,6 @@
 """Page: how members' levels changed, at brands whose levels have periods. Read-only."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin
 from django.utils.translation import gettext
@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from loyalty.models.levels import LevelChange
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
 
@@ -26,9 +27,7 @@ class LevelChangeAdmin(TenantAdmin):
     search_fields = ("user_point__user__email__startswith",)
     fields = ("brand", "member", ("before", "after"), ("reason", "points"), ("level_until", "created_at"))
 
-    @display(description=_("member"))
-    def member(self, change: LevelChange) -> Any:
-        return change.user_point.user
+    member = attribute_column("user_point.user", description=_("member"))
 
     @display(description=_("from"))
     def before(self, change: LevelChange) -> str:

@@ -13,8 +13,9 @@ from loyalty.admin.member_page.header import COLOURS, LISTING
 from loyalty.admin.members.level_filter import LevelFilter
 from loyalty.admin.members.segment_filter import SegmentFilter
 from loyalty.models.accounts import UserPoints
-from portal.base.badges import badge
+from portal.base.badges import badge_column
 from portal.lists import local_time
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import DayFilter
 from portal.mixins.chosen_columns import ColumnChoiceMixin
 from portal.unfold import ChoicesFilter, display
@@ -39,13 +40,8 @@ class MemberList(ColumnChoiceMixin):
         result: QuerySet[Any] = rows.select_related("user", "brand", LISTING)
         return result
 
-    @display(description=gettext_lazy("name"), ordering="listing__name")
-    def name(self, member: UserPoints) -> str:
-        return member.display_name
-
-    @display(description=gettext_lazy("e-mail address"), ordering="listing__email")
-    def email(self, member: UserPoints) -> str:
-        return member.user.email
+    name = attribute_column("display_name", description=gettext_lazy("name"), ordering="listing__name")
+    email = attribute_column("user.email", description=gettext_lazy("e-mail address"), ordering="listing__email")
 
     @display(description=gettext_lazy("balance"), ordering="listing__points")
     def balance(self, member: UserPoints) -> str:
@@ -63,6 +59,4 @@ class MemberList(ColumnChoiceMixin):
     def joined(self, member: UserPoints) -> SafeString:
         return local_time.display_moment(member.enrolled_at, member.brand.zone)
 
-    @display(description=gettext_lazy("status"), ordering="status")
-    def state(self, member: UserPoints) -> SafeString:
-        return badge(COLOURS[member.status], member.get_status_display())
+    state = badge_column("status", COLOURS, description=gettext_lazy("status"), ordering="status")

@@ -12,7 +12,7 @@ from core import languages
 from core.texts import masked_mail
 from loyalty.members.masking import sees_members
 from loyalty.models.notifications import Channel, NotificationDelivery
-from portal.base.badges import badge
+from portal.base.badges import badge_column
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.lists.bidi import display_code
@@ -85,9 +85,7 @@ class NotificationDeliveryAdmin(TenantAdmin):
         fields = (("brand", "user"), ("template", "language"), ("channel", AddressColumn(request.user)), "state")
         return [(first[0], {**first[1], "fields": fields}), *remaining]
 
-    @display(description=_("status"), ordering="status")
-    def state(self, row: NotificationDelivery) -> SafeString:
-        return badge(COLOURS[row.status], row.get_status_display())
+    state = badge_column("status", COLOURS, description=_("status"), ordering="status")
 
     @display(description=_("last error"))
     def problem(self, row: NotificationDelivery) -> str:

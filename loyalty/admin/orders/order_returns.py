@@ -3,12 +3,11 @@
 from typing import ClassVar
 
 from django.contrib import admin
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from core.numbers import format_number
 from loyalty.models.orders import OrderReturn
-from portal.base.badges import badge
+from portal.base.badges import badge_column
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import ChoicesFilter, display
@@ -33,9 +32,7 @@ class OrderReturnAdmin(TenantAdmin):
         ("created_at", "applied_at"),
     )
 
-    @display(description=_("status"), ordering="status")
-    def state(self, row: OrderReturn) -> SafeString:
-        return badge(COLOURS[row.status], row.get_status_display())
+    state = badge_column("status", COLOURS, description=_("status"), ordering="status")
 
     @display(description=_("points taken back"))
     def points(self, row: OrderReturn) -> str:

@@ -28,6 +28,7 @@ from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.import_export.downloads import as_attachment
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import StateFilter
 from portal.unfold import display
 
@@ -130,6 +131,4 @@ class PointCostAdmin(TenantAdmin):
     list_select_related = ("brand",)
     fieldsets = ((None, {"fields": ("brand", ("valid_from", "cost"))}),)
 
-    @display(description=gettext_lazy("currency"))
-    def currency(self, row: PointCost) -> str:
-        return row.brand.currency
+    currency = attribute_column("brand.currency", description=gettext_lazy("currency"))

@@ -17,6 +17,7 @@ from portal.base.forms import TenantForm
 from portal.base.sidebar import CUSTOMERS, PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.import_export.exportable import ExportingAdmin
+from portal.lists.field_column import attribute_column
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
 
@@ -89,13 +90,8 @@ class ReferralAdmin(ExportingAdmin):
         ("created_at", "rewarded_at", "decided_at"),
     )
 
-    @display(description=gettext_lazy("member"))
-    def referred_by(self, row: Referral) -> Any:
-        return row.referrer.user
-
-    @display(description=gettext_lazy("friend"))
-    def joined(self, row: Referral) -> Any:
-        return row.friend.user
+    referred_by = attribute_column("referrer.user", description=gettext_lazy("member"))
+    joined = attribute_column("friend.user", description=gettext_lazy("friend"))
 
     @display(description=gettext_lazy("state"), ordering="state")
     def status(self, row: Referral) -> SafeString:

@@ -31,9 +31,9 @@ class ProductResource(CeilingResource):
         Product,
         "sku",
         "SKU-1001",
-        _("Required. Finds the product to change; a SKU that the brand does not have yet makes a new one."),
+        _("Required. Finds the product to change; a SKU that the brand does not have yet creates a new one."),
     )
-    title = column(Product, "title", "Rain jacket", _("Required of new products."))
+    title = column(Product, "title", "Rain jacket", _("Required for new products."))
     gtin = column(Product, "gtin", "4006381333931", _("8, 12, 13 or 14 digits."))
     retail_price = column(Product, "retail_price", "89.90", _("Such as 89.90."))
     points_per_scan = column(
@@ -43,10 +43,10 @@ class ProductResource(CeilingResource):
         _("A whole number. Leave empty to use the level's points."),
         column_name="points_per_scan",
     )
-    category = column(Product, "category", "Jackets", _("What earning rules call the product, such as Jackets."))
+    category = column(Product, "category", "Jackets", _("The category that earning rules use, such as Jackets."))
     tags = Column(
         "winter, new",
-        _("Words that earning rules ask for, separated by commas."),
+        _("Tags that earning rules check, separated by commas."),
         attribute="tags",
         widget=ListCell(TAGS.formfield()),
     )
@@ -63,7 +63,10 @@ class PrinterResource(TenantResource):
     """Printers, keyed by name."""
 
     name = column(
-        Printer, "name", "Warehouse, left", _("Required. Finds the printer to change; a new name makes a new printer.")
+        Printer,
+        "name",
+        "Warehouse, left",
+        _("Required. Finds the printer to change; a new name creates a new printer."),
     )
     offset_x = column(Printer, "offset_x", "0.5", _("Shift to the right, in mm. Negative values shift to the left."))
     offset_y = column(Printer, "offset_y", "-0.25", _("Shift down, in mm. Negative values shift up."))

@@ -36,15 +36,16 @@ PARTS = {
         "threshold",
         "5",
         gettext_lazy(
-            "The progress at which it is reached. Further milestones have columns that begin with milestone_2_ "
-            "and so on. With any of these columns, milestones that the file leaves out are removed."
+            "The progress at which the milestone is reached. Further milestones have columns that begin with "
+            "milestone_2_ and so on. If the file has any of these columns, milestones that it leaves out are removed."
         ),
     ),
     "catalogue_reward": column(
         Milestone,
         "reward",
         note=gettext_lazy(
-            "The name of a reward of the catalogue. Leave empty for points, or for something that is not in there."
+            "The name of a reward of the catalogue. Leave empty for points, or for something that is not in "
+            "the catalogue."
         ),
         reference="name",
     ),
@@ -52,11 +53,11 @@ PARTS = {
         Milestone,
         "reward_name",
         "Free coffee",
-        gettext_lazy("The name of its reward. Leave empty where it is one of the catalogue."),
+        gettext_lazy("The name of the milestone's reward. Leave empty if the reward is in the catalogue."),
     ),
-    "points": column(Milestone, "reward_points", "0", gettext_lazy("Points that it pays.")),
+    "points": column(Milestone, "reward_points", "0", gettext_lazy("Points that the milestone pays.")),
     "auto_claim": column(
-        Milestone, "auto_claim", "no", gettext_lazy("yes or no: whether it is given without being claimed.")
+        Milestone, "auto_claim", "no", gettext_lazy("yes or no: whether the reward is given without being claimed.")
     ),
 }
 SECOND_EXAMPLE = {"threshold": "10", "catalogue_reward": "", "reward": "Bonus", "points": "50", "auto_claim": "yes"}
@@ -94,7 +95,9 @@ class CampaignResource(TenantResource):
         Campaign,
         "campaign_name",
         "Ten scans",
-        gettext_lazy("Required. Finds the campaign to change where the id is empty; a new name makes a new campaign."),
+        gettext_lazy(
+            "Required. If the id is empty, the name finds the campaign to change. A new name creates a new campaign."
+        ),
         column_name="name",
     )
     type = column(Campaign, "type", "authenticator_scan", gettext_lazy("authenticator_scan, order, profile or login."))
@@ -105,19 +108,19 @@ class CampaignResource(TenantResource):
         Campaign,
         "step_by",
         "count",
-        gettext_lazy("count, amount (money spent) or products (different ones). Left out: count."),
+        gettext_lazy("count, amount (money spent) or products (different ones). If left out: count."),
     )
     is_repeatable = column(
         Campaign,
         "is_repeatable",
         "no",
-        gettext_lazy("yes or no: whether whoever has reached the goal begins again."),
+        gettext_lazy("yes or no: whether members who have reached the goal begin again."),
         column_name="repeatable",
     )
     budget = column(
         Campaign,
         "budget",
-        note=gettext_lazy("The points that its milestones pay at most in all. Leave empty for any number."),
+        note=gettext_lazy("The most points that all its milestones pay together. Leave empty for no limit."),
     )
     starts_at = column(Campaign, "starts_at", "2026-01-01 00:00", MOMENT)
     ends_at = column(Campaign, "ends_at", "2026-12-31 23:59:59", MOMENT)

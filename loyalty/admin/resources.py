@@ -18,7 +18,9 @@ MOMENT = _("Such as 2026-12-31 18:00, in the brand's time zone.")
 class LevelResource(CeilingResource):
     """Levels by name. A name therefore never changes."""
 
-    name = column(BrandLevel, "name", "Gold", _("Required. Finds the level to change; a new name makes a new level."))
+    name = column(
+        BrandLevel, "name", "Gold", _("Required. The name of the level to change. A new name creates a level.")
+    )
     threshold = column(BrandLevel, "threshold", "1000", _("Required. Lifetime points needed to reach this level."))
     scan_reward_type = column(BrandLevel, "scan_reward_type", "points", REWARD_TYPES)
     scan_reward_value = column(BrandLevel, "scan_reward_value", "5", _("What a scan earns, such as 5."))
@@ -42,7 +44,7 @@ class RewardResource(TenantResource):
         Reward,
         "name",
         "Free coffee",
-        _("Required. Finds the reward to change where the id is empty; a new name makes a new reward."),
+        _("Required. If the id is empty, the name of the reward to change. A new name creates a reward."),
     )
     description = column(Reward, "description", "One cup of any size.")
     cost = column(
@@ -62,7 +64,7 @@ class RewardResource(TenantResource):
         Reward,
         "uses_pool",
         "no",
-        _("yes or no. With yes leave the stock empty: it is what the pool of codes has left."),
+        _("yes or no. For yes, leave the stock empty: the codes left in the pool are the stock."),
         column_name="partner_codes",
     )
 

@@ -133,7 +133,7 @@ class TenantResource(Resource):  # type: ignore[misc] # the library has no types
 
     def described_columns(self) -> dict[str, Column]:
         """What describes each of `column_names()`."""
-        id_column = Column("", _("Leave empty for a new row. Finds the row to change."))
+        id_column = Column("", _("The id of the row to change. Leave empty for a new row."))
         return {ID: id_column, **{field.column_name: field for field in self.fields.values()}}
 
     def columns_for_people(self) -> list[tuple[str, str]]:

@@ -34,7 +34,10 @@ class EarningRuleResource(CeilingResource):
     """Earning rules by name. In a file without names, a row is about the rule with the default name of its kind."""
 
     name = column(
-        EarningRule, "name", "Order completed", _("Finds the rule to change. Left out or empty: what the rule is for.")
+        EarningRule,
+        "name",
+        "Order completed",
+        _("Finds the rule to change. If left out or empty, the name is what the rule is for."),
     )
     kind = column(
         EarningRule,
@@ -49,12 +52,12 @@ class EarningRuleResource(CeilingResource):
         EarningRule, "reward_type", "percentage", _("points, percentage (orders and scans), multiplier or bonus.")
     )
     reward_value = column(
-        EarningRule, "reward_value", "5", _("Required. Points, percent of the amount, or how many times.")
+        EarningRule, "reward_value", "5", _("Required. The points, the percentage of the amount, or the multiplier.")
     )
     per = column(EarningRule, "per", "event", _("event or item."))
     basis = column(EarningRule, "basis", "whole", _("whole, or matching for the items that match the conditions."))
     stacking = column(EarningRule, "stacking", "add", _("add, multiply (multipliers) or best (of the rule's group)."))
-    group = column(EarningRule, "group", note=_("The group of which only the best rule counts."))
+    group = column(EarningRule, "group", note=_("The group in which only the best rule counts."))
     priority = column(EarningRule, "priority", "100", _("Higher ones count first."))
     starts_at = column(EarningRule, "starts_at", note=MOMENT)
     ends_at = column(EarningRule, "ends_at", note=MOMENT)
@@ -64,7 +67,7 @@ class EarningRuleResource(CeilingResource):
         EarningRule,
         "state",
         "active",
-        _("draft, active, paused or ended. The column active with yes or no does as well."),
+        _("draft, active, paused or ended. A column active with yes or no also works."),
     )
 
     required = ("kind", "reward_value")

@@ -56,23 +56,28 @@ class MemberResource(TenantResource):
     """Members by e-mail address. Existing members keep their names and preferences; a file only fills gaps."""
 
     email = Column("ada@example.com", gettext_lazy("Required. Finds the member; any other address makes a new member."))
-    first_name = Column("Ada", gettext_lazy("What you call the member. Of new members only."))
-    last_name = Column("Lovelace", gettext_lazy("What you call the member. Of new members only."))
+    first_name = Column("Ada", gettext_lazy("The name that you call the member by. For new members only."))
+    last_name = Column("Lovelace", gettext_lazy("The name that you call the member by. For new members only."))
     external_id = Column(
-        "CRM-1007", gettext_lazy("The member's number in your own systems. Noted where there is none yet.")
+        "CRM-1007", gettext_lazy("The member's number in your own systems. Saved if the member has none yet.")
     )
-    phone = Column("+4930123456", gettext_lazy("With country code, such as +4930123456. Of new members only."))
-    language = Column("en", gettext_lazy("en, de or ar; leave empty for the brand's. Of new members only."))
-    birthday = Column("12-31", gettext_lazy("Month and day, such as 12-31; a year is not kept. Of new members only."))
+    phone = Column("+4930123456", gettext_lazy("With country code, such as +4930123456. For new members only."))
+    language = Column("en", gettext_lazy("en, de or ar. Leave empty for the brand's language. For new members only."))
+    birthday = Column(
+        "12-31", gettext_lazy("Month and day, such as 12-31. The year is not kept. For new members only.")
+    )
     wants_notifications = Column(
         "yes",
-        gettext_lazy("yes or no. Write no for who unsubscribed: only recalls are sent then. Of new members only."),
+        gettext_lazy(
+            "yes or no. Enter no for members who unsubscribed: they then get only recalls. For new members only."
+        ),
     )
     opening_balance = Column("120", gettext_lazy("Points, such as 120 or 12.5. Credited once for each opening_source."))
     opening_source = Column(
         "import",
         gettext_lazy(
-            "Where the points come from: small letters, digits, hyphens; the same in all lines. Leave empty for import."
+            "Where the points come from, in lower-case letters, digits and hyphens. Use the same source in "
+            "all lines. Leave empty to use import."
         ),
     )
 

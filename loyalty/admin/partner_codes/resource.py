@@ -57,11 +57,14 @@ class PoolCodeResource(TenantResource):
     )
     code = Column(
         "PARTNER-7K2M",
-        gettext_lazy("Required. As the member shows it to the partner; letters, digits and signs, up to 200."),
+        gettext_lazy("Required. The code as the member shows it to the partner: up to 200 letters, digits and signs."),
     )
     expires_at = Column(
         "2026-12-31 23:59:59",
-        gettext_lazy("Not handed out after this. A day alone means its end, in the brand's time zone."),
+        gettext_lazy(
+            "The code is not handed out after this time. A date alone means the end of that day, in the brand's "
+            "time zone."
+        ),
     )
 
     required = ("reward", "code")

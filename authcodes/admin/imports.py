@@ -33,7 +33,6 @@ from core.errors import DomainError
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.job_panel import in_readers_language
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.downloads import as_attachment
@@ -114,12 +113,10 @@ class ImportAdmin(LiveAdmin):
     class Media:
         js = ("authcodes/import_file.js",)
 
-    def get_urls(self) -> list[Any]:
-        views = {
-            name: (f"<id:pk>/{name}/", getattr(self, name)) for name in ("commit", "discard", "undo", "again", "errors")
-        }
-        views["template"] = ("<slug:kind>/template/", self.template)
-        return [*page_urls(self, views), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        names = ("commit", "discard", "undo", "again", "errors")
+        views = {name: (f"<id:pk>/{name}/", getattr(self, name)) for name in names}
+        return {**views, "template": ("<slug:kind>/template/", self.template), **super().own_views()}
 
     def is_changing(self, upload: Import) -> bool:
         return upload.status in uploads.RUNNING

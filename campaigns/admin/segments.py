@@ -23,7 +23,6 @@ from campaigns.segments.preview import Preview
 from core.numbers import grouped
 from loyalty.models.programme.segments import Segment
 from portal.base.fieldsets import without
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import action, display
@@ -55,9 +54,8 @@ class SegmentAdmin(TenantAdmin):
         css: ClassVar = {"all": ("campaigns/rule_builder.css",)}
         js = (Script("campaigns/rule_builder.js", type="module"),)
 
-    def get_urls(self) -> list[Any]:
-        views = {"read": ("read/", self.read), "choices": ("choices/", self.offered)}
-        return [*page_urls(self, views), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"read": ("read/", self.read), "choices": ("choices/", self.offered), **super().own_views()}
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The sentence is a field for users who may only view; editors have it next to the form."""

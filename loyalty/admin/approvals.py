@@ -21,7 +21,6 @@ from core.numbers import format_number
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge_column
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
@@ -46,12 +45,12 @@ class PointsApprovalAdmin(TenantAdmin):
     )
     change_form_outer_before_template = "admin/loyalty/approval.html"
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "approve": ("<id:pk>/approve/", partial(self.decide, approves=True)),
             "reject": ("<id:pk>/reject/", partial(self.decide, approves=False)),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     state = badge_column("status", COLOURS, description=gettext_lazy("status"), ordering="status")
 

@@ -23,8 +23,8 @@ from brands.audit_log import AuditContext, AuditedChange, Changes
 from brands.models.audit import AuditLogEntry
 from brands.models.people import User
 from core import languages
+from portal.base.page_views import PageViews
 from portal.lists import local_time
-from portal.unfold import ModelAdmin
 
 ENTRIES_PER_PAGE = 50
 # The attribute of the request with the rows as they were before the action, until the action has reported.
@@ -37,7 +37,7 @@ def audit_context(request: HttpRequest, reason: str = "") -> AuditContext:
     return AuditContext(user, timezone.now(), getattr(request, "request_id", ""), reason)
 
 
-class AuditLogAdminMixin(ModelAdmin):
+class AuditLogAdminMixin(PageViews):
     """Every save, deletion and action of the page records an entry, in the transaction that changes the row."""
 
     def brand_id_of(self, obj: Any) -> int | None:

@@ -21,7 +21,6 @@ from brands.models.tenants import Brand
 from core import languages
 from jobs import queue
 from jobs.models import Job
-from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 
 JOB = "jobs.job"
@@ -47,9 +46,8 @@ class ExportingAdmin(TenantAdmin):
     list_before_template = "admin/portal/export_link.html"
     export_kind: str  # of the job
 
-    def get_urls(self) -> list[Any]:
-        views = {"export": ("export/", lambda request: page()(self, request))}
-        return [*page_urls(self, views), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"export": ("export/", lambda request: page()(self, request)), **super().own_views()}
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         links = self.export_links(request) if within(request.user, self.opts.label_lower) else []

@@ -27,7 +27,6 @@ from core.spreadsheets.report import Format
 from jobs.models import StagedUpload
 from portal.base.audit_mixin import audit_context
 from portal.base.job_panel import job_context
-from portal.base.page_urls import page_urls, url_name
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.import_export import downloads, exportable, imports, large_files, tables, tickets
@@ -82,19 +81,19 @@ class ImportingAdmin(TenantAdmin):
     resource: ClassVar[type[TenantResource]]
     list_before_template = "admin/portal/export_link.html"
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "import": ("import/", self.import_view),
             "import_preview": ("import/preview/", require_safe(self.preview_view)),
             "import_errors": ("import/errors/", require_safe(self.errors_view)),
             "import_confirm": ("import/confirm/", require_POST(self.confirm_view)),
             "import_template": ("import/template/", require_safe(self.template_view)),
             "import_export": ("import/export/", self.export_view),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     def _address(self, name: str) -> str:
-        return reverse(f"admin:{url_name(self, name)}")
+        return reverse(f"admin:{self.url_name(name)}")
 
     def import_scope(self, request: HttpRequest) -> BrandScope:
         """The brands where the user may import: add or change rows."""

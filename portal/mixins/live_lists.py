@@ -10,7 +10,6 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 
 from core.numbers import is_id
-from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 
 MAX_WATCHED = 100  # rows that one request may ask for
@@ -26,8 +25,8 @@ class LiveAdmin(TenantAdmin):
         """Whether work on the row is in progress."""
         raise NotImplementedError
 
-    def get_urls(self) -> list[Any]:
-        return [*page_urls(self, {"live": ("live/", self.live_view)}), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"live": ("live/", self.live_view), **super().own_views()}
 
     def live_view(self, request: HttpRequest) -> JsonResponse:
         """The content of the columns in `column` for the visible rows in `id`; portal/live.js requests it."""

@@ -29,7 +29,6 @@ from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.job_panel import COLOURS, is_on_offer, job_context
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.downloads import as_attachment
@@ -86,14 +85,14 @@ class JobAdmin(LiveAdmin):
         own = [*options["fields"], "customer"] if obj and obj.customer_id else options["fields"]
         return [(name, {**options, "fields": own}), *remaining]
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "bell": ("bell/", self.bell_view),
             "progress": ("progress/", self.progress_view),
             "download": ("<id:pk>/download/", self.download),
             "cancel": ("<id:pk>/cancel/", self.cancel),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

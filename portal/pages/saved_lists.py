@@ -23,7 +23,6 @@ from core.numbers import is_id
 from core.texts import shortened
 from portal.base.forms import TenantForm
 from portal.base.links import link
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import SETTINGS, SidebarEntry, list_name
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -109,8 +108,8 @@ class SavedListAdmin(TenantAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request) if obj is None else rows.may_delete(staff_user(request), obj)
 
-    def get_urls(self) -> list[Any]:
-        return [*page_urls(self, {"open": ("<id:pk>/open/", self.open)}), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"open": ("<id:pk>/open/", self.open), **super().own_views()}
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """No add button: a list is saved on the list itself."""

@@ -39,7 +39,6 @@ from loyalty.admin.ceiling import CeilingAdmin, PendingApproval
 from portal.base.badges import badge
 from portal.base.fieldsets import without
 from portal.base.job_panel import job_context
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
@@ -114,16 +113,18 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         rows: QuerySet[Any] = super().get_queryset(request).annotate(is_being_made=being_made)
         return rows
 
-    def get_urls(self) -> list[Any]:
-        views: dict[str, tuple[str, Any]] = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "summary": ("summary/", self.summary),
             "finish": ("<id:pk>/finish/", self.finish),
             "deliver": ("<id:pk>/deliver/", self.deliver),
             "undeliver": ("<id:pk>/undeliver/", self.undeliver),
+            **{
+                name: (f"<id:pk>/{name}/", partial(self.change_codes, kind=kind))
+                for kind, (name, _icon) in CODE_CHANGE_ACTIONS.items()
+            },
+            **super().own_views(),
         }
-        for kind, (name, _icon) in CODE_CHANGE_ACTIONS.items():
-            views[name] = (f"<id:pk>/{name}/", partial(self.change_codes, kind=kind))
-        return [*page_urls(self, views), *super().get_urls()]
 
     def is_changing(self, batch: BatchRange) -> bool:
         return not batch.is_generated and bool(batch.is_being_made)  # type: ignore[attr-defined] # set by get_queryset

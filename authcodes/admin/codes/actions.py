@@ -19,7 +19,6 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from brands.identity.roles import ACT, CHANGE
 from core import languages
-from portal.base.page_urls import page_urls
 from portal.base.tenant_scope import staff_user
 from portal.import_export.exportable import ExportingAdmin
 from portal.unfold import action
@@ -34,9 +33,9 @@ class CodeActionsAdmin(ExportingAdmin):
     actions_list = ("assign",)
     actions = ("deactivate", "reactivate")
 
-    def get_urls(self) -> list[Any]:
+    def own_views(self) -> dict[str, Any]:
         views = {name: (f"<id:pk>/{name}/", partial(self.switch, kind=kind)) for kind, name in SWITCHES.items()}
-        return [*page_urls(self, views), *super().get_urls()]
+        return {**views, **super().own_views()}
 
     @action(description=gettext_lazy("Assign single codes"), url_path="assign", icon="sell", permissions=["act"])
     def assign(self, request: HttpRequest) -> HttpResponse:

@@ -35,7 +35,6 @@ from brands.identity.roles import ACT, VIEW
 from brands.scanned import read
 from core.numbers import grouped
 from portal.base.badges import badge
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRODUCTS_AND_CODES, SidebarEntry
 from portal.lists.changelist import Count, CountedChangeList
 from portal.lists.filters import DayFilter, OwnRowsFilter
@@ -119,8 +118,8 @@ class AuthCodeAdmin(CodeActionsAdmin):
     class Media:
         js = (SCRIPT,)
 
-    def get_urls(self) -> list[Any]:
-        return [*page_urls(self, {"places": ("places/", self.places)}), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"places": ("places/", self.places), **super().own_views()}
 
     def places(self, request: HttpRequest) -> HttpResponse:
         if not self.has_view_permission(request):

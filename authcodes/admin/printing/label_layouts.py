@@ -27,7 +27,6 @@ from brands.audit_log import AuditedChange
 from core.errors import DomainError
 from portal.base.audit_mixin import audit_context
 from portal.base.forms import TenantForm
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import display
@@ -53,13 +52,13 @@ class LabelLayoutAdmin(TenantAdmin):
     class Media:
         css = {"all": ("authcodes/print_studio.css",)}
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "copy": ("<id:pk>/copy/", self.copy_layout),
             "default": ("<id:pk>/default/", self.use_as_default),
             "no_default": ("<id:pk>/no-default/", self.use_no_default),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     @display(description=gettext_lazy("label size"), ordering="label_width")
     def label_size(self, layout: LabelLayout) -> str:

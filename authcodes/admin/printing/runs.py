@@ -36,7 +36,6 @@ from jobs.models import Job
 from portal.base.badges import badge
 from portal.base.job_panel import COLOURS
 from portal.base.links import link
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PRINT, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter, OwnRowsFilter, StateFilter
@@ -102,15 +101,15 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
     class Media:
         css = {"all": ("authcodes/print_studio.css",)}
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "choose": ("choose/", self.choose),
             "done": ("<id:pk>/done/", self.mark_done),
             "open": ("<id:pk>/open/", self.mark_open),
             "cover": ("<id:pk>/cover/", self.cover),
             "poster": ("poster/<id:pk>/", self.poster),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     # --- The list ---
 

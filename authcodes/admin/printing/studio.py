@@ -49,7 +49,6 @@ from authcodes.printing.selection import Selection
 from brands.identity.roles import ACT
 from brands.models.tenants import Brand
 from core.errors import DomainError
-from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
 from portal.lists.selection import filters_of
@@ -62,15 +61,15 @@ IGNORED_FIELDS = ("csrfmiddlewaretoken", "page_token", "again", "previewed", "dr
 class StudioAdmin(TenantAdmin):
     """The studio's URLs: for a batch, and for the codes of a list."""
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "batch": ("batch/<id:pk>/", self.of_batch),
             "preview": ("batch/<id:pk>/preview/", self.preview_of_batch),
             "codes": ("codes/", self.of_list),
             "codes_preview": ("codes/preview/", self.preview_of_list),
             "calibration": ("calibration/", self.calibration),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     # --- A code range of a batch ---
 

@@ -8,7 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -47,9 +47,8 @@ class AddCodesForm(ConfirmedForm, forms.Form):
 class AddCodesWizard(RecallWizard):
     """Mixin of the recall admin: adding codes."""
 
-    def get_urls(self) -> list[Any]:
-        view = self.admin_site.admin_view(self.add_codes)
-        return [path("<id:pk>/add-codes/", view, name="authcodes_recall_add-codes"), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"add-codes": ("<id:pk>/add-codes/", self.add_codes), **super().own_views()}
 
     def address(self, name: str, recall: Recall) -> str:
         return reverse(f"admin:authcodes_recall_{name}", args=[recall.pk])

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
@@ -76,20 +76,16 @@ class RecallAdmin(AddCodesWizard):
             )
         return f"{row.range_name}: {row.recalled_from} … {row.recalled_to}" if row.recalled_to else row.range_name
 
-    def get_urls(self) -> list[Any]:
-        views = {
-            "withdraw": self.withdraw,
-            "affected": self.export_affected,
-            "to-call": self.export_to_call,
-            "notify": self.notify_customers,
-            "remind": self.remind,
-            "returns": self.enter_return,
+    def own_views(self) -> dict[str, Any]:
+        return {
+            "withdraw": ("<id:pk>/withdraw/", self.withdraw),
+            "affected": ("<id:pk>/affected/", self.export_affected),
+            "to-call": ("<id:pk>/to-call/", self.export_to_call),
+            "notify": ("<id:pk>/notify/", self.notify_customers),
+            "remind": ("<id:pk>/remind/", self.remind),
+            "returns": ("<id:pk>/returns/", self.enter_return),
+            **super().own_views(),
         }
-        own = [
-            path(f"<id:pk>/{name}/", self.admin_site.admin_view(view), name=f"authcodes_recall_{name}")
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
 
     # --- The page of a recall
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -44,13 +44,9 @@ QUERY_FIELDS = ("kind", "product", "batches", "batch", "first", "last")
 class RecallWizard(LiveAdmin):
     """Mixin of the recall admin: the wizard of a new recall."""
 
-    def get_urls(self) -> list[Any]:
-        views = {"preview": self.preview_view, "poster": self.poster_view}
-        own = [
-            path(f"add/{name}/", self.admin_site.admin_view(view), name=f"authcodes_recall_{name}")
-            for name, view in views.items()
-        ]
-        return [*own, *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        views = {"preview": ("add/preview/", self.preview_view), "poster": ("add/poster/", self.poster_view)}
+        return {**views, **super().own_views()}
 
     def add_view(
         self,

@@ -31,7 +31,6 @@ from loyalty.notifications.segments import broadcasts
 from loyalty.notifications.segments.broadcasts import PARAMETER
 from portal.base.confirmation import ConfirmedAction
 from portal.base.job_panel import in_readers_language, job_context
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -68,15 +67,15 @@ class BroadcastAdmin(TenantAdmin):
     class Media:
         js = (Script("campaigns/broadcast.js", type="module"),)
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "send": ("<id:pk>/send/", self.send),
             "back_to_draft": ("<id:pk>/back-to-draft/", self.back_to_draft),
             "cancel": ("<id:pk>/cancel/", self.cancel),
             "preview": ("<id:pk>/preview/", self.preview),
             "read": ("read/", self.read),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return self.fieldsets if obj is None or self.has_change_permission(request, obj) else self.sent_fieldsets

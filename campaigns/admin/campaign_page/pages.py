@@ -21,7 +21,6 @@ from campaigns.progress import lifecycle, saved_results
 from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults
 from core.numbers import grouped
-from portal.base.page_urls import page_urls
 from portal.figures import cards
 from portal.figures.cards import Card, share
 from portal.lists.changelist import CountedChangeList
@@ -41,15 +40,15 @@ class CampaignList(CountedChangeList):
 class CampaignPages(CampaignActs):
     """Part of the model admin of campaigns."""
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "page": ("<id:pk>/page/", self.page),
             "pause": ("<id:pk>/pause/", self.pause),
             "resume": ("<id:pk>/resume/", self.resume),
             "end": ("<id:pk>/end/", self.end),
             "replay_month": ("<id:pk>/replay-month/", self.replay_month),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     def get_changelist(self, request: HttpRequest, **more: Any) -> type[CountedChangeList]:  # noqa: ARG002 - Django's
         return CampaignList

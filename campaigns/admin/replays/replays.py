@@ -22,7 +22,6 @@ from core import languages
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.job_panel import COLOURS, job_context
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
@@ -49,8 +48,8 @@ class ReplayAdmin(DraftReplayMixin):
     actions_list = ("replay_draft",)
     change_form_outer_before_template = "admin/campaigns/replay.html"
 
-    def get_urls(self) -> list[Any]:
-        return [*page_urls(self, {"export": ("<id:pk>/export/", self.export)}), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"export": ("<id:pk>/export/", self.export), **super().own_views()}
 
     @display(description=gettext_lazy("period"))
     def period(self, replay: Replay) -> str:

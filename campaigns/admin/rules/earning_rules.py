@@ -28,7 +28,6 @@ from core.numbers import is_id
 from loyalty.admin.ceiling import CeilingAdmin
 from loyalty.models.accounts import UserPoints
 from portal.base.badges import badge
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.importable import ImportingAdmin
@@ -90,9 +89,9 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         css: ClassVar = {"all": ("campaigns/rule_builder.css",)}
         js = (Script("campaigns/rule_builder.js", type="module"),)
 
-    def get_urls(self) -> list[Any]:
+    def own_views(self) -> dict[str, Any]:
         views = {"read": ("read/", self.read), "try": ("try/", self.tried), "choices": ("choices/", self.offered)}
-        return [*page_urls(self, views), *super().get_urls()]
+        return {**views, **super().own_views()}
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The sentence is a field for users who may only view; editors have it next to the form."""

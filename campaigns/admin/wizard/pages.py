@@ -33,7 +33,6 @@ from core.errors import DomainError
 from core.numbers import is_id
 from loyalty.models.rewards import Reward
 from portal.base.audit_mixin import audit_context
-from portal.base.page_urls import page_urls
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
 MAX_BRANDS = 50  # offered as links
@@ -53,9 +52,8 @@ class Choice:
 class CampaignWizard(CampaignActs):
     """Part of the model admin of campaigns."""
 
-    def get_urls(self) -> list[Any]:
-        views = {"new": ("new/", self.new), "plan": ("<id:pk>/plan/", self.plan)}
-        return [*page_urls(self, views), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"new": ("new/", self.new), "plan": ("<id:pk>/plan/", self.plan), **super().own_views()}
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None

@@ -21,7 +21,6 @@ from core.numbers import is_id
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.member_notes import MAX_LENGTH, MemberNote
 from loyalty.points import accounts
-from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.undo import offers
@@ -42,8 +41,8 @@ class NoteForm(forms.Form):
 class Notes(TenantAdmin):
     """Notes, as part of the model admin of members."""
 
-    def get_urls(self) -> list[Any]:
-        return [*page_urls(self, {"note": ("<id:pk>/note/", self.note_view)}), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"note": ("<id:pk>/note/", self.note_view), **super().own_views()}
 
     def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Create a note, or delete one's own. An invalid note is shown again with its errors."""

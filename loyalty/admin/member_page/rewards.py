@@ -27,7 +27,6 @@ from loyalty.rewards import codes, redeem, till
 from loyalty.rewards.redeem import RedemptionRequest
 from portal.base.audit_mixin import audit_context
 from portal.base.confirmation import ConfirmedAction, ReasonForm
-from portal.base.page_urls import page_urls
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists import local_time
@@ -73,8 +72,8 @@ class OpenCode:
 class RewardsOfMember(TenantAdmin):
     """Actions on rewards, as part of the model admin of members."""
 
-    def get_urls(self) -> list[Any]:
-        return [*page_urls(self, {"use": ("<id:pk>/use/", self.use_view)}), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"use": ("<id:pk>/use/", self.use_view), **super().own_views()}
 
     def has_give_reward_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         if object_id is None:

@@ -26,7 +26,6 @@ from loyalty.models.notifications import Channel, Language, NotificationTemplate
 from loyalty.notifications import catalogue, rendering, test_sends
 from loyalty.notifications.catalogue import KINDS, MessageText
 from portal.base.forms import TenantForm
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_scope import staff_user
 from portal.import_export.importable import ImportingAdmin
@@ -67,9 +66,8 @@ class NotificationTemplateAdmin(ImportingAdmin):
     class Media:
         js = (Script("portal/notification_editor.js", type="module"),)
 
-    def get_urls(self) -> list[Any]:
-        views = {"preview": ("preview/", self.preview), "draft": ("draft/", self.draft)}
-        return [*page_urls(self, views), *super().get_urls()]
+    def own_views(self) -> dict[str, Any]:
+        return {"preview": ("preview/", self.preview), "draft": ("draft/", self.draft), **super().own_views()}
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Leaves broadcasts out, because their texts are written on their own page."""

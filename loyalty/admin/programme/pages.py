@@ -24,7 +24,6 @@ from loyalty.models.programme.costs import PointCost
 from loyalty.models.programme.rollups import PointsRollup
 from loyalty.programme import figures, roll_forward
 from loyalty.programme.movements import CHOICES
-from portal.base.page_urls import page_urls
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.import_export.downloads import as_attachment
@@ -60,13 +59,13 @@ class ProgrammeAdmin(TenantAdmin):
     def movement_name(self, row: PointsRollup) -> str:
         return str(CHOICES.get(row.movement, row.movement))
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "programme": ("programme/", self.programme),
             "roll_forward_csv": ("roll-forward.csv", self.as_csv),
             "roll_forward_pdf": ("roll-forward.pdf", self.as_pdf),
+            **super().own_views(),
         }
-        return [*page_urls(self, views), *super().get_urls()]
 
     def requested(self, request: HttpRequest) -> PeriodForm:
         """The requested brand and months. Raises PermissionDenied if the user may see no brand's programme."""

@@ -34,7 +34,6 @@ from loyalty.rewards import cancellation
 from loyalty.rewards import till as redemptions
 from loyalty.rewards.undo import may_undo_use, too_late, undo_since
 from portal.base.audit_mixin import audit_context
-from portal.base.page_urls import page_urls
 from portal.base.tenant_scope import staff_user
 from portal.shell import brand_switcher
 from portal.unfold import action
@@ -93,14 +92,14 @@ class Till:
     def has_use_permission(self, request: HttpRequest) -> bool:
         return bool(self.brand_scope(request, USE))  # type: ignore[attr-defined] # of TenantAdmin
 
-    def get_urls(self) -> list[Any]:
-        views = {
+    def own_views(self) -> dict[str, Any]:
+        return {
             "till_codes": ("till/codes", self.till_codes),
             "till_empty": ("till/empty", self.till_empty),
             "till_worker": ("till/worker.js", offline.worker),
             "till_manifest": ("till/manifest.webmanifest", offline.manifest),
+            **super().own_views(),  # type: ignore[misc] # of TenantAdmin
         }
-        return [*page_urls(self, views), *super().get_urls()]  # type: ignore[misc] # of TenantAdmin
 
     @action(description=gettext_lazy("Redeem a code"), url_path="till", icon="point_of_sale", permissions=["use"])
     def till(self, request: HttpRequest) -> HttpResponse:

@@ -11,7 +11,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -61,14 +60,12 @@ def view(page: ExportingAdmin, request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         return redirect("admin:jobs_job_change", start(page, request, **form.cleaned_data).pk)
     context = {
-        **page.admin_site.each_context(request),
-        "opts": page.opts,
         "title": page.export_name(request.GET),
         "form": form,
         "filters": filters_of(request, changes),
         "columns": list(REPORTS[page.export_kind_of(request.GET)][1].columns),
     }
-    return TemplateResponse(request, "admin/portal/export.html", context)
+    return page.render_page(request, "admin/portal/export.html", context)
 
 
 def start(page: ExportingAdmin, request: HttpRequest, *, brand: Brand, format: str) -> Job:  # noqa: A002 - the field's name

@@ -11,7 +11,6 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
@@ -135,16 +134,14 @@ class AuditLogAdminMixin(PageViews):
         entries = self.history_of(request, obj).select_related("user", "api_key", "brand")
         page = Paginator(entries, ENTRIES_PER_PAGE).get_page(request.GET.get("p"))
         context = {
-            **self.admin_site.each_context(request),
             "title": _("History: %(row)s") % {"row": obj},
             "module_name": capfirst(str(self.opts.verbose_name_plural)),
             "object": obj,
-            "opts": self.opts,
             "entries": page,
             "entry_rows": [(entry, when(entry), audit_log.lines(entry)) for entry in page],
             **(extra_context or {}),
         }
-        return TemplateResponse(request, "admin/portal/history.html", context)
+        return self.render_page(request, "admin/portal/history.html", context)
 
 
 def when(entry: AuditLogEntry) -> SafeString:

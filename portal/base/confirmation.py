@@ -8,12 +8,12 @@ from django import forms
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from core.errors import DomainError
 from portal.base.forms import add_domain_error
+from portal.base.page_views import PageViews
 from portal.unfold import TextareaWidget
 
 
@@ -42,7 +42,7 @@ CANCEL = gettext_lazy("Cancel")
 class ConfirmedAction:
     """An action on a row, or on rows selected in a list. The caller has checked the user's permission."""
 
-    page: Any  # the ModelAdmin of the row
+    page: PageViews  # the ModelAdmin of the row
     request: HttpRequest
     row: Any = None  # None: several rows, which `consequences` names
     title: Any
@@ -68,15 +68,13 @@ class ConfirmedAction:
             except DomainError as error:
                 add_domain_error(form, error)
         context = {
-            **self.page.admin_site.each_context(self.request),
-            "opts": self.page.opts,
             "original": self.row,  # for the breadcrumb
             "back": self.back,
             **{name: getattr(self, name) for name in IN_CONTEXT},
             "form": form,
             **self.context,
         }
-        return TemplateResponse(self.request, self.template, context)
+        return self.page.render_page(self.request, self.template, context)
 
     @property
     def is_answered(self) -> bool:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
 from django.urls import path
 
 from portal.unfold import ModelAdmin
@@ -20,6 +22,13 @@ class PageViews(ModelAdmin):
             for name, (route, view) in self.own_views().items()
         ]
         return [*own, *super().get_urls()]
+
+    def render_page(
+        self, request: HttpRequest, template: str, context: dict[str, Any], *, status: int | None = None
+    ) -> TemplateResponse:
+        """The template with `context`, and with what every page of the portal shows around it."""
+        shared = {**self.admin_site.each_context(request), "opts": self.opts}
+        return TemplateResponse(request, template, {**shared, **context}, status=status)
 
     def url_name(self, name: str) -> str:
         """The name of one of these addresses, formed as Django forms its own."""

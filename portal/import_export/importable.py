@@ -9,7 +9,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -139,7 +138,7 @@ class ImportingAdmin(TenantAdmin):
     def _import_page(self, request: HttpRequest, form: UploadForm, *, status: int) -> HttpResponse:
         resource = self.resource(Brand())
         context = {
-            **self._context(request, _("Import %(name)s") % {"name": self.opts.verbose_name_plural}),
+            **self._context(_("Import %(name)s") % {"name": self.opts.verbose_name_plural}),
             "form": form,
             "columns": resource.columns_for_people(),
             "template_address": self._address("import_template"),
@@ -148,15 +147,10 @@ class ImportingAdmin(TenantAdmin):
             "max_rows": grouped(resource.max_rows),
             "waits_above": grouped(tables.MAX_ROWS) if resource.max_rows > tables.MAX_ROWS else "",
         }
-        return TemplateResponse(request, "admin/portal/import/upload.html", context, status=status)
+        return self.render_page(request, "admin/portal/import/upload.html", context, status=status)
 
-    def _context(self, request: HttpRequest, title: str) -> dict[str, Any]:
-        return {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": title,
-            "import_address": self._address("import"),
-        }
+    def _context(self, title: str) -> dict[str, Any]:
+        return {"title": title, "import_address": self._address("import")}
 
     def _ticket(self, request: HttpRequest, text: str, *, lock: bool = False) -> Ticket:
         within, resource = self.import_scope(request), self.opts.label_lower
@@ -165,8 +159,8 @@ class ImportingAdmin(TenantAdmin):
         )
 
     def _rejected(self, request: HttpRequest, error: DomainError) -> HttpResponse:
-        context = {**self._context(request, _("Nothing was imported")), "problem": error.message}
-        return TemplateResponse(request, "admin/portal/import/rejected.html", context, status=error.status)
+        context = {**self._context(_("Nothing was imported")), "problem": error.message}
+        return self.render_page(request, "admin/portal/import/rejected.html", context, status=error.status)
 
     def preview_view(self, request: HttpRequest) -> HttpResponse:
         """The changes that the file would make. Nothing has changed yet."""
@@ -189,15 +183,15 @@ class ImportingAdmin(TenantAdmin):
     def _working(self, request: HttpRequest, upload: StagedUpload) -> HttpResponse:
         """The progress of the job; the page reloads itself when the job has ended."""
         context = {
-            **self._context(request, _("Preview: %(file)s") % {"file": upload.file_name}),
+            **self._context(_("Preview: %(file)s") % {"file": upload.file_name}),
             "job": job_context(upload.job) if upload.job else None,
         }
-        return TemplateResponse(request, "admin/portal/import/working.html", context)
+        return self.render_page(request, "admin/portal/import/working.html", context)
 
     def _previewed(self, request: HttpRequest, upload: StagedUpload, preview: Preview) -> HttpResponse:
         faults = preview.count(Outcome.ERROR)
         context = {
-            **self._context(request, _("Preview: %(file)s") % {"file": upload.file_name}),
+            **self._context(_("Preview: %(file)s") % {"file": upload.file_name}),
             "brand": upload.brand if self.works_for_several(request) else None,
             "counts": [(outcome.label, preview.count(outcome)) for outcome in Outcome],
             "rows": preview.rows,
@@ -209,7 +203,7 @@ class ImportingAdmin(TenantAdmin):
             "confirm_address": self._address("import_confirm"),
             "errors_address": f"{self._address('import_errors')}?{urlencode({'ticket': request.GET['ticket']})}",
         }
-        return TemplateResponse(request, "admin/portal/import/preview.html", context)
+        return self.render_page(request, "admin/portal/import/preview.html", context)
 
     def _require(self, request: HttpRequest) -> None:
         if not self.import_scope(request):
@@ -278,10 +272,10 @@ class ImportingAdmin(TenantAdmin):
                 form.add_error(None, error.message)
         name = _("Export %(rows)s") % {"rows": self.opts.verbose_name_plural}
         context = {
-            **self._context(request, name),
+            **self._context(name),
             "form": form,
             "filters": filters_of(request, changes),
             "columns": self.resource(Brand()).column_names(),
         }
         status = 400 if form.is_bound else 200
-        return TemplateResponse(request, "admin/portal/export.html", context, status=status)
+        return self.render_page(request, "admin/portal/export.html", context, status=status)

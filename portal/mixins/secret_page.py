@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
@@ -58,12 +57,10 @@ class SecretOnceAdmin(TenantAdmin):
     def secret_page(self, request: HttpRequest, row: Any, text: str) -> HttpResponse:
         """Answers directly instead of redirecting: no cookie, session or cache ever holds the secret."""
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": self.secret_title,
             "explanation": self.secret_text(row),
             "text": text,
             "next_address": self.next_address(row),
             "other_ways": self.other_ways(request, row),
         }
-        return TemplateResponse(request, "admin/portal/secret_page.html", context)
+        return self.render_page(request, "admin/portal/secret_page.html", context)

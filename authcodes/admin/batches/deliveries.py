@@ -6,7 +6,6 @@ from django import forms
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -97,8 +96,6 @@ class BatchDeliveries(TenantAdmin):
                 self.message_user(request, done if changed else unchanged)
                 return redirect(back)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "original": batch,
             "title": DELIVERY_TITLES[kind],
             "is_undo": kind == Kind.DELIVERY_UNDONE,
@@ -106,4 +103,4 @@ class BatchDeliveries(TenantAdmin):
             "batch": batch,
             "back": back,
         }
-        return TemplateResponse(request, "admin/authcodes/batch/delivery.html", context)
+        return self.render_page(request, "admin/authcodes/batch/delivery.html", context)

@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -95,15 +94,13 @@ def step(request: HttpRequest) -> str:
 
 def render(page: TenantAdmin, request: HttpRequest, kind: CodeChange.Kind, **more: Any) -> HttpResponse:
     context = {
-        **page.admin_site.each_context(request),
-        "opts": page.opts,
         "title": TEXTS[kind].title,
         "texts": TEXTS[kind],
         "assigns": kind == Kind.ASSIGNED,
         "already_assigned_text": _(ALREADY_ASSIGNED),
         **more,
     }
-    return TemplateResponse(request, "admin/authcodes/code_change/page.html", context)
+    return page.render_page(request, "admin/authcodes/code_change/page.html", context)
 
 
 def of_batch(page: TenantAdmin, request: HttpRequest, batch: BatchRange, kind: CodeChange.Kind) -> HttpResponse:

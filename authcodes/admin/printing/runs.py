@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -121,14 +120,12 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         """The prints that wait for paper, and the batches that can be printed."""
         brands = list(self.brands_to_print(request))
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": _("Print codes"),
             "prints": [self.print_line(run) for run in self.waiting(brands)],
             "printable": printable(request, brands, most=MAX_OFFERED),
             "several": len(brands) > 1,
         }
-        return TemplateResponse(request, "admin/authcodes/print/choose.html", context)
+        return self.render_page(request, "admin/authcodes/print/choose.html", context)
 
     def waiting(self, brands: Sequence[Brand]) -> QuerySet[PrintRun]:
         """Runs with a file that are not marked as done, most urgent first."""

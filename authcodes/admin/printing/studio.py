@@ -214,8 +214,6 @@ class StudioAdmin(TenantAdmin):
             except DomainError as error:
                 form.add_domain_error(error)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": _("Print studio"),
             "form": form,
             "wrong": form.complaints if request.method == "POST" else [],
@@ -233,7 +231,7 @@ class StudioAdmin(TenantAdmin):
             **preview,
             **page_context,
         }
-        return TemplateResponse(request, "admin/authcodes/print/studio.html", context)
+        return self.render_page(request, "admin/authcodes/print/studio.html", context)
 
     def save_layout(self, request: HttpRequest, form: Any, preview: dict[str, Any]) -> Any:
         """Save the label layout and select it in the form, which it returns. Raises Invalid."""

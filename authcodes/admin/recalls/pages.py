@@ -11,7 +11,6 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -108,8 +107,6 @@ class RecallAdmin(AddCodesWizard):
 
     def recall_page(self, request: HttpRequest, recall: Recall, form: ReturnForm) -> HttpResponse:
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": _("Recall %(recall)s") % {"recall": recall},
             "original": recall,
             "recall": recall,
@@ -117,7 +114,7 @@ class RecallAdmin(AddCodesWizard):
             **self.results(request, recall),
         }
         with timezone.override(recall.brand.zone):
-            return TemplateResponse(request, "admin/authcodes/recall/page.html", context).render()
+            return self.render_page(request, "admin/authcodes/recall/page.html", context).render()
 
     def results(self, request: HttpRequest, recall: Recall) -> dict[str, Any]:
         """The results of a recall, and the permitted actions."""
@@ -194,15 +191,13 @@ class RecallAdmin(AddCodesWizard):
         if form.data.get("previewed") != preview.fingerprint:
             form = RecallMailForm(initial={"previewed": preview.fingerprint})
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": _("Notify customers of recall %(recall)s?") % {"recall": recall},
             "original": recall,
             "recall": recall,
             "preview": preview,
             "form": form,
         }
-        return TemplateResponse(request, "admin/authcodes/recall/notify.html", context)
+        return self.render_page(request, "admin/authcodes/recall/notify.html", context)
 
     def start_notifications(self, request: HttpRequest, recall: Recall) -> HttpResponse:
         with transaction.atomic():

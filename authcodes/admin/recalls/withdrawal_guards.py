@@ -7,13 +7,13 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 
 from authcodes.admin.recalls.forms import ReturnForm
 from authcodes.errors import BatchRejected
 from authcodes.models.recalls import RecallReturn, WithdrawnRecall
 from brands.identity.roles import ADD
+from portal.base.tenant_admin import TenantAdmin
 
 
 def redirect_if_withdrawn(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -34,7 +34,7 @@ def preserve_typed_return(view: Callable[..., HttpResponse]) -> Callable[..., Ht
     """Decorate the view that saves returned pieces: if the recall was withdrawn, show the typed values again."""
 
     @wraps(view)
-    def result(page: Any, request: HttpRequest, pk: int) -> HttpResponse:
+    def result(page: TenantAdmin, request: HttpRequest, pk: int) -> HttpResponse:
         try:
             return view(page, request, pk)
         except BatchRejected:
@@ -46,13 +46,11 @@ def preserve_typed_return(view: Callable[..., HttpResponse]) -> Callable[..., Ht
                 raise
         form = ReturnForm(request.POST)
         context = {
-            **page.admin_site.each_context(request),
-            "opts": page.opts,
             "title": _("Returned pieces"),
             "form": form,
             "is_entered": form.is_valid() and is_entered(page.brand_scope(request, ADD), pk, form),
         }
-        return TemplateResponse(request, "admin/authcodes/recall/typed_return.html", context)
+        return page.render_page(request, "admin/authcodes/recall/typed_return.html", context)
 
     return result
 

@@ -115,8 +115,7 @@ class RecallWizard(LiveAdmin):
         return self.page(request, "admin/authcodes/recall/message.html", context)
 
     def page(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-        shared = {**self.admin_site.each_context(request), "opts": self.opts, "title": _("New recall")}
-        return TemplateResponse(request, template, {**shared, **context}).render()
+        return self.render_page(request, template, {"title": _("New recall"), **context}).render()
 
     def posted_recall(self, request: HttpRequest) -> tuple[Scope, Recall]:
         """The scope and the message as typed so far. Raises PermissionDenied or BatchRejected."""

@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.forms.widgets import Script
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -303,8 +302,6 @@ class BroadcastAdmin(TenantAdmin):
             broadcasts.message_text(row.texts, channel=channel, language=language),
         )
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "original": row,
             "title": f"{row}: {Channel(channel).label}, {Language(language).label}",
             "composed": composed,
@@ -318,7 +315,7 @@ class BroadcastAdmin(TenantAdmin):
             "may_send": self.may(request, ACT, row),
             "my_address": staff_user(request).email,
         }
-        return TemplateResponse(request, "admin/loyalty/notifications/preview.html", context)
+        return self.render_page(request, "admin/loyalty/notifications/preview.html", context)
 
     def test(self, row: Broadcast, request: HttpRequest, channel: str, language: str) -> None:
         try:

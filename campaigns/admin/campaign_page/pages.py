@@ -4,7 +4,6 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -68,8 +67,6 @@ class CampaignPages(CampaignActs):
         state = lifecycle.state_of(campaign, at=at)
         may_change = self.has_change_permission(request, campaign)
         context: dict[str, Any] = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": str(campaign),
             "campaign": campaign,
             "sentence": scopes.sentence(campaign),
@@ -100,7 +97,7 @@ class CampaignPages(CampaignActs):
         if seen[REPLAYS]:
             context |= replay_context(campaign, user=request.user, may_replay=may_change)
         with timezone.override(campaign.brand.zone):
-            return TemplateResponse(request, "admin/campaigns/campaign/page.html", context).render()
+            return self.render_page(request, "admin/campaigns/campaign/page.html", context).render()
 
     def may_duplicate(self, request: HttpRequest, campaign: Campaign) -> str:
         may = self.has_add_permission(request, campaign)

@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -65,14 +64,12 @@ class CampaignWizard(CampaignActs):
             raise PermissionDenied
         brand = self.brand_chosen(request)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": _("New campaign"),
             "choices": self.choices_of(request, brand),
             "full_form": f"{reverse('admin:campaigns_campaign_add')}?form=all",
             "brands": self.brand_links(request, brand, reverse("admin:campaigns_campaign_add")),
         }
-        return TemplateResponse(request, "admin/campaigns/campaign/cards.html", context).render()
+        return self.render_page(request, "admin/campaigns/campaign/cards.html", context).render()
 
     def brands_to_add_to(self, request: HttpRequest) -> list[Brand]:
         within = self.brand_scope(request, ADD)
@@ -156,8 +153,6 @@ class CampaignWizard(CampaignActs):
 
     def form_page(self, request: HttpRequest, form: WizardForm, campaign: Campaign, kind: str) -> HttpResponse:
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "original": campaign if campaign.pk else None,
             "title": kind,
             "form": form,
@@ -175,7 +170,7 @@ class CampaignWizard(CampaignActs):
             **(replay_context(campaign, user=request.user, may_replay=False) if campaign.pk else {}),
         }
         with timezone.override(campaign.brand.zone):
-            return TemplateResponse(request, "admin/campaigns/campaign/wizard.html", context).render()
+            return self.render_page(request, "admin/campaigns/campaign/wizard.html", context).render()
 
     # --- Saving
 

@@ -6,7 +6,6 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -61,8 +60,6 @@ class LevelPeriods(TenantAdmin):
             except DomainError as error:
                 form.add_error(None, error.message)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": _("When levels end"),
             "form": form,
             "sentences": sentences,
@@ -71,7 +68,7 @@ class LevelPeriods(TenantAdmin):
                 for each in (result.levels if result else ())
             ],
         }
-        return TemplateResponse(request, "admin/loyalty/level_periods.html", context)
+        return self.render_page(request, "admin/loyalty/level_periods.html", context)
 
     def save_periods(self, request: HttpRequest, form: LevelPeriodForm) -> HttpResponse:
         with transaction.atomic():

@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -21,6 +20,7 @@ from core.texts import shortened
 from loyalty.members import enrolment
 from loyalty.members.enrolment import Result
 from portal.base.audit_mixin import audit_context
+from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import FileWidget, SelectWidget, TextareaWidget, action
 
 MAX_BYTES = 200_000
@@ -74,18 +74,15 @@ def read(upload: "UploadedFile[Any]") -> list[str]:
     return [row[COLUMN] or "" for row in rows]
 
 
-class Enrolment:
+class Enrolment(TenantAdmin):
     """Enrolment, as part of the model admin of members."""
 
-    admin_site: Any
-    opts: Any
-
     def has_enrol_permission(self, request: HttpRequest) -> bool:
-        return bool(self.brand_scope(request, ACT))  # type: ignore[attr-defined] # of TenantAdmin
+        return bool(self.brand_scope(request, ACT))
 
     @action(description=gettext_lazy("Enrol customers"), url_path="enrol", icon="person_add", permissions=["enrol"])
     def enrol(self, request: HttpRequest) -> HttpResponse:
-        scope = self.brand_scope(request, ACT)  # type: ignore[attr-defined] # of TenantAdmin
+        scope = self.brand_scope(request, ACT)
         if not scope:
             raise PermissionDenied
         form = EnrolmentForm(request.POST or None, request.FILES or None)
@@ -105,13 +102,7 @@ class Enrolment:
             else:
                 report(request, result)
                 return redirect("admin:loyalty_userpoints_changelist")
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Enrol customers"),
-            "form": form,
-        }
-        return TemplateResponse(request, "admin/loyalty/enrol.html", context)
+        return self.render_page(request, "admin/loyalty/enrol.html", {"title": _("Enrol customers"), "form": form})
 
 
 def report(request: HttpRequest, result: Result) -> None:

@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -131,14 +130,12 @@ class Merging(TenantAdmin):
 
     def ask_for_other(self, request: HttpRequest, target: UserPoints, form: LookUpForm) -> HttpResponse:
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "original": target,  # for the breadcrumb
             "title": _("Merge an account into %(member)s") % {"member": target.display_name},
             "form": form,
             "back": page_of(target),
         }
-        return TemplateResponse(request, "admin/loyalty/merge_look_up.html", context)
+        return self.render_page(request, "admin/loyalty/merge_look_up.html", context)
 
     def ask_why(self, request: HttpRequest, target: UserPoints, source: UserPoints) -> HttpResponse:
         seen = merge.preview(target=target, source=source)

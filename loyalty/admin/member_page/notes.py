@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -62,8 +61,6 @@ class Notes(TenantAdmin):
                 )
             return redirect("admin:loyalty_userpoints_change", member.pk)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "original": member,
             "title": _("Write a note"),
             "row": member,
@@ -71,7 +68,7 @@ class Notes(TenantAdmin):
             "button": _("Save note"),
             "cancel": _("Cancel"),
         }
-        return TemplateResponse(request, "admin/portal/confirm.html", context)
+        return self.render_page(request, "admin/portal/confirm.html", context)
 
     def delete_note(self, request: HttpRequest, member: UserPoints, number: str) -> None:
         own = MemberNote.objects.filter(account__in=member.ledger_accounts, author=staff_user(request))

@@ -7,7 +7,6 @@ from django.conf import settings
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -69,8 +68,6 @@ class MemberView(RewardsOfMember, Notes, Merging):
             raise PermissionDenied
         with timezone.override(member.brand.zone):
             context = {
-                **self.admin_site.each_context(request),
-                "opts": self.opts,
                 "original": member,
                 "adminform": None,  # marks the page for Django's breadcrumb as a row's own page
                 "member": member,
@@ -79,7 +76,7 @@ class MemberView(RewardsOfMember, Notes, Merging):
                 "merges": self.merges_of(request, member),
                 **(extra_context or {}),
             }
-            return TemplateResponse(request, "admin/loyalty/member/page.html", context).render()
+            return self.render_page(request, "admin/loyalty/member/page.html", context).render()
 
     def sections(self, request: HttpRequest, member: UserPoints) -> dict[str, Any]:
         subject = subject_of(request, member)

@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -248,8 +247,6 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
             elif self.adjusted(request, member, form):
                 return redirect("admin:loyalty_userpoints_change", member.pk)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": _("Adjust the points of %(member)s") % {"member": name_and_email(member)},
             "original": member,  # for the breadcrumb
             "member": member,
@@ -260,7 +257,7 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
             "balance": format_number(member.points),
             "balance_then": format_number(member.points + form.points) if asks else "",
         }
-        return TemplateResponse(request, "admin/loyalty/adjust.html", context)
+        return self.render_page(request, "admin/loyalty/adjust.html", context)
 
     def adjusted(self, request: HttpRequest, member: UserPoints, form: AdjustmentForm) -> bool:
         """Whether the adjustment was made. If not, the form has the error."""

@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.forms.widgets import Script
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -173,8 +172,6 @@ class NotificationTemplateAdmin(ImportingAdmin):
         row = NotificationTemplate.objects.filter(brand=brand, **dict(zip(CHOICE, choice, strict=True))).first()
         template, channel, language = choice
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": f"{Template(template).label}: {Channel(channel).label}, {Language(language).label}",
             "composed": rendering.compose(rendering.sample(brand, template, channel, language)),
             "direction": catalogue.direction(language),
@@ -193,7 +190,7 @@ class NotificationTemplateAdmin(ImportingAdmin):
             "may_send": brand.pk in self.brand_scope(request, ACT),
             "my_address": staff_user(request).email,
         }
-        return TemplateResponse(request, "admin/loyalty/notifications/preview.html", context)
+        return self.render_page(request, "admin/loyalty/notifications/preview.html", context)
 
     def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
         if not is_id(brand_id):

@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -81,8 +80,6 @@ class ProgrammeAdmin(TenantAdmin):
         displayed = Programme(request, brand, result, several=self.works_for_several(request))
         query = f"?brand={brand.pk}&first={result.months[0].month:%Y-%m}&last={result.last.month:%Y-%m}"
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": _("Programme overview"),
             "form": form,
             "narrowed": any(request.GET.values()),
@@ -93,7 +90,7 @@ class ProgrammeAdmin(TenantAdmin):
                 kind: reverse(f"admin:loyalty_pointsrollup_roll_forward_{kind}") + query for kind in ("csv", "pdf")
             },
         }
-        return TemplateResponse(request, "admin/loyalty/programme/overview.html", context)
+        return self.render_page(request, "admin/loyalty/programme/overview.html", context)
 
     def as_csv(self, request: HttpRequest) -> HttpResponse:
         form = self.requested(request)

@@ -29,9 +29,6 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
         "brands."
     )
     action = ConfirmedAction(
-        page=page,
-        request=request,
-        row=member,
         title=_("Export the data of %(member)s") % {"member": member},
         paragraphs=[
             contents % {"brand": member.brand},
@@ -47,7 +44,7 @@ def view(page: TenantAdmin, request: HttpRequest, member: UserPoints) -> HttpRes
     def started(answers: dict[str, Any]) -> HttpResponse:
         return redirect("admin:jobs_job_change", start(page, request, member, answers["reason"]).pk)
 
-    return action.respond(started)
+    return action.respond(page, request, member, started)
 
 
 def start(page: Any, request: HttpRequest, member: UserPoints, reason: str) -> Job:

@@ -32,9 +32,6 @@ class CampaignCopies(TenantAdmin):
         """Confirm on a page that names what is created and asks for a reason, then duplicate."""
         campaign = self.get_object(request, object_id)
         requested = ConfirmedAction(
-            page=self,
-            request=request,
-            row=campaign,
             title=_("Duplicate campaign: %(campaign)s") % {"campaign": campaign},
             paragraphs=[
                 scopes.sentence(campaign),
@@ -42,7 +39,7 @@ class CampaignCopies(TenantAdmin):
             ],
             button=_("Duplicate campaign"),
         )
-        return requested.respond(partial(self.duplicated, request, campaign.pk))
+        return requested.respond(self, request, campaign, partial(self.duplicated, request, campaign.pk))
 
     def duplicated(self, request: HttpRequest, campaign_id: int, answers: dict[str, Any]) -> HttpResponse:
         campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign_id)

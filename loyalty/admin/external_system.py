@@ -86,15 +86,8 @@ class ExternalSystemAdmin(SigningSecretAdmin):
             "A test request of the type external.test, about no customer, will be "
             "sent now. The system has two seconds to answer."
         )
-        action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=row,
-            title=_("Send a test request?"),
-            paragraphs=[message],
-            button=_("Send request"),
-        )
-        return action.respond(partial(self.tried_out, request, row))
+        action = ConfirmedAction(title=_("Send a test request?"), paragraphs=[message], button=_("Send request"))
+        return action.respond(self, request, row, partial(self.tried_out, request, row))
 
     def tried_out(self, request: HttpRequest, row: ExternalSystem, answers: dict[str, Any]) -> None:
         decision = external_system.test(system=row)

@@ -89,13 +89,10 @@ class RedemptionAdmin(Till, ExportingAdmin):
             self.message_user(request, _("Done."), messages.SUCCESS)
 
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=redemption,
             title=_("%(act)s: %(redemption)s") % {"act": title, "redemption": redemption},
             paragraphs=[text],
             button=title,
             dangerous=True,
             cancel=_("Go back"),
         )
-        return action.respond(carry_out)
+        return action.respond(self, request, redemption, carry_out)

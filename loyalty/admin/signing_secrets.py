@@ -54,15 +54,12 @@ class SigningSecretAdmin(SecretOnceAdmin):
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=row,
             title=_("Rotate the secret?"),
             paragraphs=[_("A new secret replaces the current one. It is shown once, on the next page.")],
             form=RotateSecretForm,
             button=_("Rotate and show the secret"),
         )
-        return action.respond(partial(self.rotated, request, row))
+        return action.respond(self, request, row, partial(self.rotated, request, row))
 
     @method_decorator(sensitive_variables("text"))
     def rotated(self, request: HttpRequest, row: Any, answers: dict[str, Any]) -> HttpResponse:

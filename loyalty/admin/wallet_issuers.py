@@ -208,9 +208,6 @@ class WalletIssuerAdmin(TenantAdmin):
             count,
         )
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=row,
             title=_("Update all passes: %(row)s") % {"row": row},
             paragraphs=[
                 message % {"count": count},
@@ -220,7 +217,7 @@ class WalletIssuerAdmin(TenantAdmin):
             button=_("Update all passes"),
             cancel=_("Leave them unchanged"),
         )
-        return action.respond(lambda _answers: self.reissued(request, row))
+        return action.respond(self, request, row, lambda _answers: self.reissued(request, row))
 
     def reissued(self, request: HttpRequest, row: WalletIssuer) -> None:
         self.remember(request, [row])

@@ -121,15 +121,12 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
         """POST sends a test event. The page of its delivery shows the result."""
         row = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=row,
             title=_("Send a test event?"),
             paragraphs=[_("A signed event of the type webhook.test will be sent now.")],
             form=forms.Form,
             button=_("Send"),
         )
-        return action.respond(lambda _answers: self.pinged(request, row))
+        return action.respond(self, request, row, lambda _answers: self.pinged(request, row))
 
     def pinged(self, request: HttpRequest, row: WebhookEndpoint) -> HttpResponse:
         message = webhook_events.ping(endpoint=row, at=timezone.now())
@@ -140,14 +137,11 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     def stop(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=row,
             title=_("Disable this webhook?"),
             paragraphs=[_("This webhook will stop receiving events. Pending deliveries will be discarded.")],
             button=_("Disable webhook"),
         )
-        return action.respond(partial(self.stopped, request, row))
+        return action.respond(self, request, row, partial(self.stopped, request, row))
 
     def stopped(self, request: HttpRequest, row: WebhookEndpoint, answers: dict[str, Any]) -> None:
         state, by = WebhookEndpoint.State.DISABLED, audit_context(request, answers["reason"])
@@ -158,14 +152,11 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
     def start(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=row,
             title=_("Enable this webhook?"),
             paragraphs=[_("This webhook will receive new events. Missed events can be resent from its deliveries.")],
             button=_("Enable webhook"),
         )
-        return action.respond(partial(self.started, request, row))
+        return action.respond(self, request, row, partial(self.started, request, row))
 
     def started(self, request: HttpRequest, row: WebhookEndpoint, answers: dict[str, Any]) -> None:
         by = audit_context(request, answers["reason"])
@@ -236,9 +227,6 @@ class WebhookDeliveryAdmin(LiveAdmin):
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
         message = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=message,
             title=_("Send again: %(message)s") % {"message": message},
             paragraphs=[
                 _("The event is sent again with the same id, so that the receiver can recognise the duplicate.")
@@ -247,7 +235,7 @@ class WebhookDeliveryAdmin(LiveAdmin):
             button=_("Send again"),
             cancel=_("Back to the delivery"),
         )
-        return action.respond(lambda _answers: self.send_again(request, [message]))
+        return action.respond(self, request, message, lambda _answers: self.send_again(request, [message]))
 
     @admin.action(description=gettext_lazy("Send again with the same id"), permissions=["act"])
     def resend_chosen(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> None:

@@ -42,9 +42,6 @@ CANCEL = gettext_lazy("Cancel")
 class ConfirmedAction:
     """An action on a row, or on rows selected in a list. The caller has checked the user's permission."""
 
-    page: PageViews  # the ModelAdmin of the row
-    request: HttpRequest
-    row: Any = None  # None: several rows, which `consequences` names
     title: Any
     paragraphs: Sequence[Any] = ()
     consequences: Sequence[Any] = ()  # as a list below the paragraphs
@@ -57,38 +54,33 @@ class ConfirmedAction:
     template: str = "admin/portal/confirm.html"
     context: Mapping[str, Any] = field(default_factory=dict)
 
-    def respond(self, act: Callable[[dict[str, Any]], HttpResponse | None]) -> HttpResponse:
+    def respond(
+        self, page: PageViews, request: HttpRequest, row: Any, act: Callable[[dict[str, Any]], HttpResponse | None]
+    ) -> HttpResponse:
         """Show the page or, after it is submitted, return the answer of `act`, or the previous page. A DomainError
-        rolls everything back, and the form shows its message."""
-        form = self.form(self.request.POST if self.is_answered else None)
+        rolls everything back, and the form shows its message. `row`: None for several, which `consequences` names."""
+        form = self.form(request.POST if self.is_answered(request) else None)
+        rows_page = "" if row is None else reverse(f"admin:{page.url_name('change')}", args=[row.pk])
+        back = self.back_to or rows_page or request.get_full_path()
         if form.is_valid():
             try:
                 with transaction.atomic():
-                    return act(form.cleaned_data) or redirect(self.back)
+                    return act(form.cleaned_data) or redirect(back)
             except DomainError as error:
                 add_domain_error(form, error)
         context = {
-            "original": self.row,  # for the breadcrumb
-            "back": self.back,
+            "original": row,  # for the breadcrumb
+            "row": row,
+            "back": back,
             **{name: getattr(self, name) for name in IN_CONTEXT},
             "form": form,
             **self.context,
         }
-        return self.page.render_page(self.request, self.template, context)
+        return page.render_page(request, self.template, context)
 
-    @property
-    def is_answered(self) -> bool:
+    def is_answered(self, request: HttpRequest) -> bool:
         """Whether the form was submitted. The selection in a list is also sent by POST, but without an answer."""
-        return self.request.method == "POST" and (not self.resent or "reason" in self.request.POST)
-
-    @property
-    def back(self) -> str:
-        if self.back_to:
-            return self.back_to
-        if self.row is None:
-            return self.request.get_full_path()
-        opts = self.page.opts
-        return reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[self.row.pk])
+        return request.method == "POST" and (not self.resent or "reason" in request.POST)
 
 
-IN_CONTEXT = ("title", "row", "paragraphs", "consequences", "button", "dangerous", "cancel", "resent")
+IN_CONTEXT = ("title", "paragraphs", "consequences", "button", "dangerous", "cancel", "resent")

@@ -142,24 +142,18 @@ class ApiKeyAdmin(SecretOnceAdmin):
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=key,
             title=_("Rotate this key?"),
             paragraphs=[_("A new key replaces this one. Both keys work for the time that you choose.")],
             form=RotateKeyForm,
             button=_("Rotate and show the new key"),
         )
-        return action.respond(partial(self.rotated, request, key))
+        return action.respond(self, request, key, partial(self.rotated, request, key))
 
     @action(description=gettext_lazy("Revoke"), url_path="revoke", icon="block", permissions=["end"])
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key = self.get_object(request, object_id)
         used = key.last_used_at and date_format(timezone.localtime(key.last_used_at), "SHORT_DATETIME_FORMAT")
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=key,
             title=_("Revoke this key?"),
             paragraphs=[
                 _("Calls with this key will be rejected from now on. This cannot be undone."),
@@ -168,7 +162,7 @@ class ApiKeyAdmin(SecretOnceAdmin):
             button=_("Revoke key"),
             dangerous=True,
         )
-        return action.respond(partial(self.revoked, request, key))
+        return action.respond(self, request, key, partial(self.revoked, request, key))
 
     @method_decorator(sensitive_variables("text"))
     def rotated(self, request: HttpRequest, key: ApiKey, answers: dict[str, Any]) -> HttpResponse:

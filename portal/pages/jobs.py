@@ -184,9 +184,6 @@ class JobAdmin(LiveAdmin):
             self.cancelled(request, job)
             return redirect(page_about(job))
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=job,
             title=_("Cancel this job?"),
             paragraphs=[kinds.declared()[job.kind].on_cancel],
             form=forms.Form,
@@ -195,7 +192,7 @@ class JobAdmin(LiveAdmin):
             cancel=_("Go back"),
             back_to=page_about(job),
         )
-        return action.respond(lambda _answers: self.cancelled(request, job))
+        return action.respond(self, request, job, lambda _answers: self.cancelled(request, job))
 
     def cancelled(self, request: HttpRequest, job: Job) -> None:
         requested = queue.cancel(job=job)

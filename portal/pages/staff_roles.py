@@ -168,7 +168,5 @@ class StaffRoleAdmin(InvitingAdmin):
             help_for_staff.send_link(request, colleague, kind=kind, reason=answers["reason"])
             self.message_user(request, _("An e-mail is being sent to %(email)s.") % email)
 
-        action = ConfirmedAction(
-            page=self, request=request, row=colleague, title=title, paragraphs=[text % email], button=_("Send the link")
-        )
-        return action.respond(send)
+        action = ConfirmedAction(title=title, paragraphs=[text % email], button=_("Send the link"))
+        return action.respond(self, request, colleague, send)

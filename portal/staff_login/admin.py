@@ -268,12 +268,9 @@ class InvitationAdmin(TenantAdmin):
     ) -> HttpResponse:
         invitation = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=invitation,
             title=title,
             paragraphs=[text % {"email": invitation.email}],
             form=forms.Form,
             button=button,
         )
-        return action.respond(lambda _answers: act(request, invitation))
+        return action.respond(self, request, invitation, lambda _answers: act(request, invitation))

@@ -1,6 +1,6 @@
 """Pages that change many codes: form, preview, then the change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -276,7 +276,7 @@ def of_code(page: TenantAdmin, request: HttpRequest, code: AuthCode, kind: CodeC
     def switch(answers: dict[str, Any]) -> None:
         _report_change(page, request, [code], kind, *_switch(request, [code], kind, answers["reason"]))
 
-    return _confirmed(page, request, [code], kind, row=code).respond(switch)
+    return _confirmed([code], kind).respond(page, request, code, switch)
 
 
 def of_chosen(
@@ -297,7 +297,7 @@ def of_chosen(
         note(codes, answers["reason"])
         _report_change(page, request, codes, kind, changed, action)
 
-    return _confirmed(page, request, codes, kind, resent=saved).respond(switch)
+    return _confirmed(codes, kind, resent=saved).respond(page, request, None, switch)
 
 
 def _report_change(
@@ -318,13 +318,11 @@ def _report_change(
 
 
 def _confirmed(
-    page: TenantAdmin, request: HttpRequest, codes: list[AuthCode], kind: CodeChange.Kind, **more: Any
+    codes: list[AuthCode], kind: CodeChange.Kind, *, resent: Sequence[tuple[str, Any]] = ()
 ) -> ConfirmedAction:
     texts = TEXTS[kind]
     displayed = [code.code for code in codes[:MAX_NAMED]]
     return ConfirmedAction(
-        page=page,
-        request=request,
         title=texts.title,
         paragraphs=[
             texts.explanation,
@@ -334,7 +332,7 @@ def _confirmed(
         form=ChangeReasonForm,
         button=texts.title,
         dangerous=texts.dangerous,
-        **more,
+        resent=resent,
     )
 
 

@@ -213,9 +213,6 @@ class RecallAdmin(AddCodesWizard):
             self.message_user(request, _("There is nobody to remind."))
             return redirect("admin:authcodes_recall_change", recall.pk)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=recall,
             title=_("Remind customers of recall %(recall)s?") % {"recall": recall},
             paragraphs=[
                 ngettext(
@@ -228,7 +225,7 @@ class RecallAdmin(AddCodesWizard):
             ],
             button=_("Send the reminder"),
         )
-        return action.respond(partial(self.send_reminder, request, recall))
+        return action.respond(self, request, recall, partial(self.send_reminder, request, recall))
 
     def send_reminder(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
         notifications.start_reminder(recall=recall, by=staff_user(request), at=timezone.now())
@@ -269,9 +266,6 @@ class RecallAdmin(AddCodesWizard):
         if not self.may(request, ACT, recall):
             raise PermissionDenied
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=recall,
             title=_("Withdraw recall %(recall)s?") % {"recall": recall},
             paragraphs=[_("These codes will scan and earn points as before. Customers will no longer be warned.")],
             form=WithdrawForm,
@@ -280,7 +274,7 @@ class RecallAdmin(AddCodesWizard):
             template="admin/authcodes/recall/withdraw.html",
             context={"summary": summary.of_scope(scopes.of_recall(recall))},
         )
-        return action.respond(partial(self.save_withdrawal, request, recall))
+        return action.respond(self, request, recall, partial(self.save_withdrawal, request, recall))
 
     def save_withdrawal(self, request: HttpRequest, recall: Recall, answers: dict[str, Any]) -> HttpResponse:
         reason, text = answers["reason"], str(recall)

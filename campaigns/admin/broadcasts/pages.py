@@ -216,15 +216,12 @@ class BroadcastAdmin(TenantAdmin):
         counted = audience.count(brand=row.brand, segment=row.segment, channels=row.channels)
         with timezone.override(row.brand.zone):
             return ConfirmedAction(
-                page=self,
-                request=request,
-                row=row,
                 title=_("Send “%(name)s”?") % {"name": row},
                 paragraphs=answers.before_sending(row, counted, at=timezone.now()),
                 form=forms.Form,
                 button=answers.send_button(row, counted),
                 cancel=_("Go back"),
-            ).respond(partial(self.sent, request, row))
+            ).respond(self, request, row, partial(self.sent, request, row))
 
     def sent(self, request: HttpRequest, row: Broadcast, _answers: dict[str, Any]) -> None:
         made = lifecycle.send(broadcast=row, by=staff_user(request), at=timezone.now())
@@ -239,9 +236,6 @@ class BroadcastAdmin(TenantAdmin):
     def back_to_draft(self, request: HttpRequest, pk: int) -> HttpResponse:
         row = self.allowed(request, pk)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=row,
             title=_("Move “%(name)s” back to draft?") % {"name": row},
             paragraphs=[_("It becomes a draft again, and is not sent.")],
             form=forms.Form,
@@ -253,14 +247,11 @@ class BroadcastAdmin(TenantAdmin):
             lifecycle.back_to_draft(broadcast=row)
             self.note(request, [row], gettext_noop("Move back to draft"))
 
-        return action.respond(taken_back)
+        return action.respond(self, request, row, taken_back)
 
     def cancel(self, request: HttpRequest, pk: int) -> HttpResponse:
         row = self.allowed(request, pk)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=row,
             title=_("Cancel “%(name)s”?") % {"name": row},
             paragraphs=[
                 _(
@@ -283,7 +274,7 @@ class BroadcastAdmin(TenantAdmin):
             )
             self.message_user(request, text % {"many": grouped(spared)})
 
-        return action.respond(cancelled)
+        return action.respond(self, request, row, cancelled)
 
     def preview(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Show a preview in a language and for a channel, with sample data. POST sends it to the user as a test."""

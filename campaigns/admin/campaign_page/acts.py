@@ -69,16 +69,13 @@ class CampaignActs(TenantAdmin):
         campaign = self.changeable(request, pk)
         launches = name == "resume" and not lifecycle.was_launched(campaign, at=timezone.now())
         return ConfirmedAction(
-            page=self,
-            request=request,
-            row=campaign,
             title=(_("Launch campaign: %(campaign)s") if launches else TITLES[name]) % {"campaign": campaign},
             paragraphs=[scopes.sentence(campaign)],
             consequences=consequences_of(campaign, name),
             button=LAUNCH if launches else BUTTONS[name],
             dangerous=name == "end",
             context={"back": page_address(campaign.pk)},
-        ).respond(partial(self.acted, request, campaign.pk, name))
+        ).respond(self, request, campaign, partial(self.acted, request, campaign.pk, name))
 
     def acted(self, request: HttpRequest, campaign_id: int, name: str, answers: dict[str, Any]) -> HttpResponse:
         """Change the state. Raises Invalid, which says why it is not possible."""

@@ -107,9 +107,6 @@ class RuleReplays(TenantAdmin):
     def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:
         rule = self.get_object(request, object_id)
         requested = ConfirmedAction(
-            page=self,
-            request=request,
-            row=rule,
             title=_("Replay past actions: %(rule)s") % {"rule": rule},
             paragraphs=[
                 _("A job decides each action of these days again: by the rules as they stood, and with this rule as it "
@@ -130,7 +127,7 @@ class RuleReplays(TenantAdmin):
             self.note(request, [rule], gettext_noop("Replayed past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 
-        return requested.respond(started)
+        return requested.respond(self, request, rule, started)
 
     def latest_replay_of(self, rule: EarningRule | None, user: Any) -> dict[str, Any]:
         """The last finished replay of the rule, as its page shows it to `user`."""

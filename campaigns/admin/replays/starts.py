@@ -69,8 +69,6 @@ class DraftReplayMixin(TenantAdmin):
         if brand is None:
             raise Http404
         requested = ConfirmedAction(
-            page=self,
-            request=request,
             title=_("Replay past actions with a draft"),
             paragraphs=[TEXTS[kind]],
             form=partial(FORMS[kind], brand=brand, row=request.GET.get("row", "")),
@@ -91,7 +89,7 @@ class DraftReplayMixin(TenantAdmin):
             self.note(request, [made], gettext_noop("Replayed past actions"))
             return redirect("admin:campaigns_replay_change", made.pk)
 
-        return requested.respond(started)
+        return requested.respond(self, request, None, started)
 
     def _brands(self, request: HttpRequest, kind: str) -> QuerySet[Brand]:
         within = roles.brand_scope(request.user, CHANGE, PAGES[kind])

@@ -84,9 +84,6 @@ class RuleStates(TenantAdmin):
             else _("This creates a draft of the same rule. The draft does not count for any action yet.")
         )
         requested = ConfirmedAction(
-            page=self,
-            request=request,
-            row=rule,
             title=_("%(action)s: %(rule)s") % {"action": button, "rule": rule},
             paragraphs=[sentences.readable(rule), what],
             consequences=rule_try_out.notes_on(rule) if name == "activate" else [],
@@ -94,7 +91,7 @@ class RuleStates(TenantAdmin):
             dangerous=name == "end",
         )
         act = self.duplicated if name == "duplicate" else partial(self.moved, name=name)
-        return requested.respond(partial(act, request, rule.pk))
+        return requested.respond(self, request, rule, partial(act, request, rule.pk))
 
     def moved(self, request: HttpRequest, rule_id: int, answers: dict[str, Any], *, name: str) -> None:
         """Change the state. Raises Invalid, which says what to fix first."""

@@ -61,15 +61,12 @@ class Corrections(TenantAdmin):
         member: UserPoints = self.get_object(request, object_id)
         first, last = member.names
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=member,
             title=_("Correct the name of %(member)s") % {"member": member.display_name},
             paragraphs=[_("Your brand, its e-mails and wallet passes will use this name until the member changes it.")],
             form=partial(NameForm, initial={"first_name": first, "last_name": last}),
             button=_("Correct the name"),
         )
-        return action.respond(partial(self.name_corrected, request, member))
+        return action.respond(self, request, member, partial(self.name_corrected, request, member))
 
     @action(
         description=gettext_lazy("Change the e-mail address"), url_path="address", icon="mail", permissions=["correct"]
@@ -88,15 +85,12 @@ class Corrections(TenantAdmin):
             unconfirmed = _("%(email)s is not confirmed yet. Requesting another address cancels its link.")
             text.append(unconfirmed % {"email": change.email})
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=member,
             title=_("Change the e-mail address of %(member)s") % {"member": member.display_name},
             paragraphs=text,
             form=AddressForm,
             button=_("Send the link"),
         )
-        return action.respond(partial(self.requested_address, request, member))
+        return action.respond(self, request, member, partial(self.requested_address, request, member))
 
     def name_corrected(self, request: HttpRequest, member: UserPoints, answers: dict[str, Any]) -> None:
         corrections.correct_name(

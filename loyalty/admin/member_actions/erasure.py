@@ -32,9 +32,6 @@ class Erasure(TenantAdmin):
     def erase(self, request: HttpRequest, object_id: str) -> HttpResponse:
         member = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=member,
             title=_("Erase the personal data of %(member)s") % {"member": member},
             form=UnnamedReasonForm,
             button=_("Yes, erase data"),
@@ -42,7 +39,7 @@ class Erasure(TenantAdmin):
             template="admin/loyalty/erase.html",
             context={"balance": format_points(member.points)},
         )
-        return action.respond(partial(self.erased, request, member))
+        return action.respond(self, request, member, partial(self.erased, request, member))
 
     def erased(self, request: HttpRequest, member: UserPoints, answers: dict[str, Any]) -> None:
         by = audit_context(request, answers["reason"])

@@ -142,9 +142,6 @@ class Merging(TenantAdmin):
         swapped = f"{page_of(source, 'merge')}?{urlencode({'other': target.user_id})}"
         accounts = [(_("Kept"), target), (_("Ends"), source)]
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=target,
             title=_("Merge an account into %(member)s") % {"member": target.display_name},
             form=partial(MergeForm, initial={"key": uuid4()}),
             button=_("Yes, merge accounts"),
@@ -167,7 +164,7 @@ class Merging(TenantAdmin):
                 "swapped": swapped,
             },
         )
-        return action.respond(partial(self.merged, request, target, source))
+        return action.respond(self, request, target, partial(self.merged, request, target, source))
 
     def merged(
         self, request: HttpRequest, target: UserPoints, source: UserPoints, answers: dict[str, Any]
@@ -188,9 +185,6 @@ class Merging(TenantAdmin):
         if made is None or not self.may(request, ACT, source):
             raise PermissionDenied
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=source,
             title=_("Undo the merge of %(member)s") % {"member": source.display_name},
             paragraphs=[
                 _("Both accounts get back what they had. Anything added since then stays with %(member)s.")
@@ -200,7 +194,7 @@ class Merging(TenantAdmin):
             form=ReasonForm,
             button=_("Undo the merge"),
         )
-        return action.respond(partial(self.undone, request, made))
+        return action.respond(self, request, source, partial(self.undone, request, made))
 
     def undone(self, request: HttpRequest, made: AccountMerge, answers: dict[str, Any]) -> None:
         undo.undo(made=made, audit_context=audit_context(request, answers["reason"]))

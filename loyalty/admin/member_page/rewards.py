@@ -86,9 +86,6 @@ class RewardsOfMember(TenantAdmin):
     def give_reward(self, request: HttpRequest, object_id: str) -> HttpResponse:
         member: UserPoints = self.get_object(request, object_id)
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=member,
             title=_("Give %(member)s a reward") % {"member": member.display_name},
             paragraphs=[
                 _("The reward is paid from the balance, which is %(balance)s. The member gets a code for the till.")
@@ -98,7 +95,7 @@ class RewardsOfMember(TenantAdmin):
             form=partial(RewardForm, member),
             button=_("Give the reward"),
         )
-        return action.respond(partial(self.reward_taken, request, member))
+        return action.respond(self, request, member, partial(self.reward_taken, request, member))
 
     def reward_taken(self, request: HttpRequest, member: UserPoints, answers: dict[str, Any]) -> None:
         context = audit_context(request, answers["reason"])

@@ -200,9 +200,6 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         blocks = status == UserPoints.Status.BLOCKED
         chosen = [("action", name), *(("_selected_action", account.pk) for account in accounts)]
         action = ConfirmedAction(
-            page=self,
-            request=request,
-            row=None if name else accounts[0],
             title=switch_title(accounts, blocks=blocks),
             paragraphs=[
                 _("Blocked members cannot earn or redeem points or use their reward codes until they are unblocked.")
@@ -214,7 +211,9 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
             dangerous=blocks,
             resent=chosen if name else (),
         )
-        return action.respond(partial(self.switched, request, accounts, status))
+        return action.respond(
+            self, request, None if name else accounts[0], partial(self.switched, request, accounts, status)
+        )
 
     def switched(
         self, request: HttpRequest, accounts: list[UserPoints], status: UserPoints.Status, answers: dict[str, Any]

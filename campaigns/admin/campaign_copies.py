@@ -23,9 +23,8 @@ class CampaignCopies(TenantAdmin):
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Only users who may add a campaign at this campaign's brand."""
-        if object_id is None:
-            return False
-        return self.has_add_permission(request, self.get_object(request, str(object_id)))
+        campaign = self.addressed_row(request, object_id)
+        return campaign is not None and self.has_add_permission(request, campaign)
 
     @action(description=gettext_lazy("Duplicate"), url_path="duplicate", icon="content_copy", permissions=["duplicate"])
     def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:

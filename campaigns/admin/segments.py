@@ -92,10 +92,8 @@ class SegmentAdmin(TenantAdmin):
         return ", ".join(uses.uses_of(segment)) or "-"
 
     def has_list_members_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        segment = self.get_object(request, str(object_id))
-        return segment.brand_id in brand_scope(request.user, VIEW, "loyalty.userpoints")
+        segment = self.addressed_row(request, object_id)
+        return segment is not None and segment.brand_id in brand_scope(request.user, VIEW, "loyalty.userpoints")
 
     @action(description=gettext_lazy("List members"), url_path="members", icon="group", permissions=["list_members"])
     def list_members(self, request: HttpRequest, object_id: str) -> HttpResponse:

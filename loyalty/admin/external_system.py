@@ -79,7 +79,7 @@ class ExternalSystemAdmin(SigningSecretAdmin):
     def store(self, obj: ExternalSystem, fields: set[str]) -> None:
         external_system.change(system=obj, fields=fields)
 
-    @action(description=gettext_lazy("Send a test request"), url_path="test", icon="send", permissions=["turn"])
+    @action(description=gettext_lazy("Send a test request"), url_path="test", icon="send", permissions=["act_on_row"])
     def try_out(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self.get_object(request, object_id)
         message = _(

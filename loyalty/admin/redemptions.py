@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from brands.identity.roles import ACT
 from loyalty.admin.till.answers import masked_code, state_badge
 from loyalty.admin.till.page import Till
 from loyalty.models.rewards import Redemption
@@ -61,11 +60,8 @@ class RedemptionAdmin(Till, ExportingAdmin):
 
     # --- Corrections by managers
 
-    def has_put_right_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
-
     @action(
-        description=gettext_lazy("Cancel and refund points"), url_path="cancel", icon="undo", permissions=["put_right"]
+        description=gettext_lazy("Cancel and refund points"), url_path="cancel", icon="undo", permissions=["act_on_row"]
     )
     def cancel(self, request: HttpRequest, object_id: str) -> HttpResponse:
         message = _("The code becomes invalid. The points are refunded and the reward returns to stock.")
@@ -76,7 +72,7 @@ class RedemptionAdmin(Till, ExportingAdmin):
             )
         return self.put_right(request, object_id, cancellation.cancel, _("Cancel this redemption"), message)
 
-    @action(description=gettext_lazy("Undo use"), url_path="take-back", icon="history", permissions=["put_right"])
+    @action(description=gettext_lazy("Undo use"), url_path="take-back", icon="history", permissions=["act_on_row"])
     def undo_use(self, request: HttpRequest, object_id: str) -> HttpResponse:
         message = _("Use this if a code was marked as used by mistake. The code becomes valid again.")
         return self.put_right(request, object_id, cancellation.undo_use, _("Undo use"), message)

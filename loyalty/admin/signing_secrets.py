@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 from django.views.decorators.debug import sensitive_variables
 
-from brands.identity.roles import ACT
 from brands.tenants import callable_urls
 from core.errors import DomainError
 from loyalty.integrations import signing_secrets
@@ -47,10 +46,7 @@ class SigningSecretAdmin(SecretOnceAdmin):
 
     secret_title = gettext_lazy("Copy the secret")
 
-    def has_turn_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
-
-    @action(description=gettext_lazy("Rotate secret"), url_path="rotate", icon="autorenew", permissions=["turn"])
+    @action(description=gettext_lazy("Rotate secret"), url_path="rotate", icon="autorenew", permissions=["act_on_row"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self.get_object(request, object_id)
         action = ConfirmedAction(

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.audit_log import HIDDEN
-from brands.identity.roles import ACT, ADD, CHANGE
+from brands.identity.roles import ADD, CHANGE
 from core.errors import Invalid
 from loyalty.models.wallets import Platform, WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
@@ -188,14 +188,11 @@ class WalletIssuerAdmin(TenantAdmin):
     def delete_row(self, obj: WalletIssuer) -> None:
         issuers.remove(row=obj)
 
-    def has_reissue_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return object_id is not None and self.may(request, ACT, self.get_object(request, str(object_id)))
-
     @action(
         description=gettext_lazy("Update all passes"),
         url_path="reissue",
         icon="published_with_changes",
-        permissions=["reissue"],
+        permissions=["act_on_row"],
     )
     def reissue(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Give all passes a new version."""

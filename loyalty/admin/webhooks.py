@@ -106,15 +106,16 @@ class WebhookEndpointAdmin(SigningSecretAdmin):
 
     def has_stop_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Also for an endpoint that the service stopped, so that staff can confirm the stop."""
-        if not self.has_turn_permission(request, object_id):
-            return False
-        return bool(self.get_object(request, str(object_id)).state != WebhookEndpoint.State.DISABLED)
+        row = self.addressed_row(request, object_id)
+        return row is not None and self.may(request, ACT, row) and row.state != WebhookEndpoint.State.DISABLED
 
     def has_ping_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return self.has_turn_permission(request, object_id) and self.get_object(request, str(object_id)).is_active
+        row = self.addressed_row(request, object_id)
+        return row is not None and self.may(request, ACT, row) and row.is_active
 
     def has_start_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return self.has_turn_permission(request, object_id) and not self.get_object(request, str(object_id)).is_active
+        row = self.addressed_row(request, object_id)
+        return row is not None and self.may(request, ACT, row) and not row.is_active
 
     @action(description=gettext_lazy("Send a test"), url_path="ping", icon="send", permissions=["ping"])
     def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -218,10 +219,8 @@ class WebhookDeliveryAdmin(LiveAdmin):
         return format_html('<pre class="whitespace-pre-wrap break-words text-xs">{}</pre>', body)
 
     def has_resend_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        message = self.get_object(request, str(object_id))
-        return self.may(request, ACT, message) and message.state != WebhookDelivery.State.WAITING
+        row = self.addressed_row(request, object_id)
+        return row is not None and self.may(request, ACT, row) and row.state != WebhookDelivery.State.WAITING
 
     @action(description=gettext_lazy("Send again"), url_path="resend", icon="replay", permissions=["resend"])
     def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -147,6 +147,14 @@ class TenantAdmin(Scope, WithoutSlugScripts, CustomerSearchMixin, KnownFiltersMi
             raise Http404
         return result
 
+    def addressed_row(self, request: HttpRequest, object_id: str | None) -> Any:
+        """The row in the address of a page; None on a list's page. Raises Http404 as `get_object`."""
+        return None if object_id is None else self.get_object(request, str(object_id))
+
+    def has_act_on_row_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        row = self.addressed_row(request, object_id)
+        return row is not None and self.may(request, ACT, row)
+
     def brand_id_of(self, obj: Any) -> int | None:
         *way, last = self.brand_path.split("__")
         for step in way:

@@ -133,10 +133,8 @@ class ApiKeyAdmin(SecretOnceAdmin):
 
     def has_end_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """An unusable key can be neither rotated nor revoked."""
-        if object_id is None:
-            return False
-        key = self.get_object(request, str(object_id))
-        return self.may(request, ACT, key) and is_usable(key)
+        key = self.addressed_row(request, object_id)
+        return key is not None and self.may(request, ACT, key) and is_usable(key)
 
     @action(description=gettext_lazy("Rotate"), url_path="rotate", icon="autorenew", permissions=["end"])
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -176,7 +176,7 @@ class SavedListAdmin(TenantAdmin):
 
     def has_schedule_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Whether this user can export the list."""
-        saved = self.get_object(request, str(object_id)) if object_id else None
+        saved = self.addressed_row(request, object_id)
         if saved is None or not isinstance(queries.page_of(saved.model_label), ExportingAdmin):
             return False
         return saved.brand_id in within(request.user, saved.model_label)

@@ -126,10 +126,9 @@ class StaffRoleAdmin(InvitingAdmin):
 
     def has_help_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """A colleague at the brand, and never a superuser, whose account gives access to every brand."""
-        if object_id is None:
-            return False
-        colleague = self.get_object(request, str(object_id))
-        return self.may(request, ACT, colleague) and help_for_staff.may_help(staff_user(request), colleague.user)
+        row = self.addressed_row(request, object_id)
+        may = row is not None and self.may(request, ACT, row)
+        return may and help_for_staff.may_help(staff_user(request), row.user)
 
     @action(
         description=gettext_lazy("Send a link to set a password"),

@@ -225,11 +225,9 @@ class InvitationAdmin(TenantAdmin):
             mails.write_invitation(invitation=invitation, origin=mails.origin_of(request))
 
     def has_open_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        invitation = self.get_object(request, str(object_id))
-        is_open = invitation.accepted_at is None and invitation.revoked_at is None
-        return is_open and self.may(request, ACT, invitation)
+        row = self.addressed_row(request, object_id)
+        is_open = row is not None and row.accepted_at is None and row.revoked_at is None
+        return is_open and self.may(request, ACT, row)
 
     @action(description=gettext_lazy("Send again"), url_path="send", icon="forward_to_inbox", permissions=["open"])
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:

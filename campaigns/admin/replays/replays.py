@@ -99,9 +99,8 @@ class RuleReplays(TenantAdmin):
     """Part of the model admin of earning rules."""
 
     def has_replay_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        return self.has_change_permission(request, self.get_object(request, str(object_id)))
+        rule = self.addressed_row(request, object_id)
+        return rule is not None and self.has_change_permission(request, rule)
 
     @action(description=gettext_lazy("Replay past actions"), url_path="replay", icon="history", permissions=["replay"])
     def replay(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -122,9 +122,8 @@ class CampaignReplays(TenantAdmin):
     """Part of the model admin of campaigns."""
 
     def has_replay_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        return self.has_change_permission(request, self.get_object(request, str(object_id)))
+        campaign = self.addressed_row(request, object_id)
+        return campaign is not None and self.has_change_permission(request, campaign)
 
     @action(description=gettext_lazy("Replay past actions"), url_path="replay", icon="history", permissions=["replay"])
     def replay_campaign(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -38,10 +38,8 @@ class RuleStates(TenantAdmin):
     """Part of the model admin of earning rules."""
 
     def may_go(self, request: HttpRequest, object_id: Any, name: str) -> bool:
-        if object_id is None:
-            return False
-        rule = self.get_object(request, str(object_id))
-        return self.has_change_permission(request, rule) and rule.state in NEXT[name][0]
+        rule = self.addressed_row(request, object_id)
+        return rule is not None and self.has_change_permission(request, rule) and rule.state in NEXT[name][0]
 
     def has_activate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         return self.may_go(request, object_id, "activate")
@@ -54,9 +52,8 @@ class RuleStates(TenantAdmin):
 
     def has_duplicate_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
         """Only users who may add a rule at this rule's brand."""
-        if object_id is None:
-            return False
-        return self.has_add_permission(request, self.get_object(request, str(object_id)))
+        rule = self.addressed_row(request, object_id)
+        return rule is not None and self.has_add_permission(request, rule)
 
     @action(description=gettext_lazy("Activate"), url_path="activate", icon="play_arrow", permissions=["activate"])
     def activate(self, request: HttpRequest, object_id: str) -> HttpResponse:

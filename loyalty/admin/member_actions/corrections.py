@@ -51,10 +51,8 @@ class Corrections(TenantAdmin):
     """Corrections, as part of the model admin of members."""
 
     def has_correct_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        member = self.get_object(request, str(object_id))
-        return bool(member.user.is_active and self.may(request, CORRECT, member))
+        member = self.addressed_row(request, object_id)
+        return member is not None and member.user.is_active and self.may(request, CORRECT, member)
 
     @action(description=gettext_lazy("Correct the name"), url_path="name", icon="badge", permissions=["correct"])
     def correct_name(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -27,10 +27,8 @@ class DataExport(TenantAdmin):
     """Data exports, as part of the model admin of members."""
 
     def has_export_data_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        member = self.get_object(request, str(object_id))
-        return member.user.is_active and member.brand_id in within(request.user, self.opts.label_lower)
+        row = self.addressed_row(request, object_id)
+        return row is not None and row.user.is_active and row.brand_id in within(request.user, self.opts.label_lower)
 
     @action(
         description=gettext_lazy("Export this customer's data"),

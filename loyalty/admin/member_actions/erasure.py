@@ -21,9 +21,7 @@ class Erasure(TenantAdmin):
     """Erasure, as part of the model admin of members."""
 
     def has_erase_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        member = self.get_object(request, str(object_id))
+        member = self.addressed_row(request, object_id)
         return member is not None and member.user.is_active and self.may(request, ERASE, member)
 
     @action(

@@ -76,12 +76,9 @@ class Merging(TenantAdmin):
         return made is not None and undo.undo_until(made, timezone.now()) is not None
 
     def may_with_status(self, request: HttpRequest, object_id: Any, status: UserPoints.Status) -> bool:
-        if object_id is None:
-            return False
-        member = self.get_object(request, str(object_id))
-        return bool(
-            member is not None and member.user.is_active and member.status == status and self.may(request, ACT, member)
-        )
+        """Whether the user may act on the member, who has this status."""
+        row = self.addressed_row(request, object_id)
+        return row is not None and row.user.is_active and row.status == status and self.may(request, ACT, row)
 
     def merges_of(self, request: HttpRequest, member: UserPoints) -> list[MergeLine]:
         """The merges into this account; for a merged account, its merge into another one."""

@@ -76,10 +76,8 @@ class RewardsOfMember(TenantAdmin):
         return {"use": ("<id:pk>/use/", self.use_view), **super().own_views()}
 
     def has_give_reward_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        member = self.get_object(request, str(object_id))
-        is_open = member.user.is_active and member.status == UserPoints.Status.ACTIVE
+        member = self.addressed_row(request, object_id)
+        is_open = member is not None and member.user.is_active and member.status == UserPoints.Status.ACTIVE
         return is_open and self.may(request, ACT, member) and member.brand_id in rewards_seen(request)
 
     @action(description=gettext_lazy("Give a reward"), url_path="reward", icon="redeem", permissions=["give_reward"])

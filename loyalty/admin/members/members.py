@@ -165,17 +165,10 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         return self.switch(request, accounts, UserPoints.Status.ACTIVE, "unblock") if accounts else None
 
     def has_block_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return self.may_switch(request, object_id, UserPoints.Status.ACTIVE)
+        return self.may_with_status(request, object_id, UserPoints.Status.ACTIVE)
 
     def has_unblock_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        return self.may_switch(request, object_id, UserPoints.Status.BLOCKED)
-
-    def may_switch(self, request: HttpRequest, object_id: Any, status: UserPoints.Status) -> bool:
-        """Whether the user may change a member who has this status."""
-        if object_id is None:
-            return False
-        member = self.get_object(request, str(object_id))
-        return member.user.is_active and member.status == status and self.may(request, ACT, member)
+        return self.may_with_status(request, object_id, UserPoints.Status.BLOCKED)
 
     @action(description=gettext_lazy("Block"), url_path="block", icon="block", permissions=["block"])
     def block_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -226,10 +219,8 @@ class MemberAdmin(MemberView, MemberList, Corrections, Enrolment, DataExport, Er
         )
 
     def has_adjust_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if object_id is None:
-            return False
-        member = self.get_object(request, str(object_id))
-        return member.status != UserPoints.Status.MERGED and self.may(request, ACT, member)
+        member = self.addressed_row(request, object_id)
+        return member is not None and member.status != UserPoints.Status.MERGED and self.may(request, ACT, member)
 
     @action(description=gettext_lazy("Adjust points"), url_path="adjust", icon="exposure", permissions=["adjust"])
     def adjust(self, request: HttpRequest, object_id: str) -> HttpResponse:

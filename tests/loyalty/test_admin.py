@@ -148,7 +148,9 @@ def test_member_page_tells_what_happened_and_leads_to_the_lists(client: Client, 
     member = factories.account(customer, brand)
     page = address("loyalty.userpoints", "change", member.pk)
     before = text(client.get(page))
-    assert all(message in before for message in ("Nothing else happened yet", "No campaign started", "No notes yet"))
+    assert all(
+        message in before for message in ("Nothing else has happened yet", "No campaign started", "No notes yet")
+    )
     for number in range(12):
         factories.points(customer, brand, number + 1, reason_id=f"shop:{number}")
     progress = UserLoyaltyCampaign.objects.create(user=customer, campaign=factories.campaign(brand), progress=3)
@@ -244,5 +246,5 @@ def test_page_for_reading_has_no_help_for_filling_in(client: Client, brand: Bran
     shown = text(client.get(address("loyalty.loyaltytransaction", "change", line.pk)))
     form = text(client.get(address("loyalty.reward", "add")))
 
-    assert "For scans the code" not in shown
+    assert "The code for scans" not in shown
     assert "Number in stock" in form

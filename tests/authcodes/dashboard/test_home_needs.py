@@ -35,7 +35,7 @@ def test_a_calm_brand_needs_nobody(brand: Brand) -> None:
 def expiring(brand: Brand) -> str:
     factories.batch(brand, range_name="Spring", quantity=5, expiration_date=local(NOW(), brand) + 3 * DAY)
     factories.batch(brand, range_name="Later", quantity=5, expiration_date=local(NOW(), brand) + 30 * DAY)
-    return "The last day of batch Spring"
+    return "Batch Spring with its 5 codes expires at the end of"
 
 
 def short_of_stock(brand: Brand) -> str:

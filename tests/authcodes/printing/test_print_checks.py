@@ -113,7 +113,7 @@ def test_modules_that_may_not_scan_are_told_of(brand):
 
     (warning,) = checks.warnings(selection_of(batch), small)
 
-    assert "Codes below 0.396 mm" in warning
+    assert "Codes with modules narrower than 0.396 mm" in warning
     assert checks.warnings(selection_of(batch), PrintRequest(output="png")) == []
 
 

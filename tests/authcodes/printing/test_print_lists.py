@@ -100,7 +100,7 @@ def test_long_list_is_counted_once_print_is_pressed_and_printed_by_the_second_pr
 
     assert "10 labels, 1 page" in " ".join(text(first).split())
     assert "Print 10" in text(first)
-    assert "Nothing was printed yet. Check the number" in text(first)
+    assert "Nothing has been printed yet. Check the number" in text(first)
     assert first.context["code_warnings"] == [
         "2 of these codes are deactivated. They will be printed but scan as not valid."
     ]

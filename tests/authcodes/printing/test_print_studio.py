@@ -72,7 +72,7 @@ WRONG = [
     ({"title_left": "30"}, "title_left", "covers the QR code"),
     ({"sku_top": "9"}, "sku_left", "overlaps another part"),
     ({"note_height": "0.5"}, "note_height", "At least 1.8 mm"),
-    ({"code_width": "5", "code_height": "1.8"}, "code_width", "Too small to be read"),
+    ({"code_width": "5", "code_height": "1.8"}, "code_width", "The code is too small to read"),
     ({"title_top": ""}, "title_top", "Enter a number of millimetres"),
     ({"title_top": None}, "title_top", "Enter a number of millimetres"),
     ({"title_left": "abc"}, "title_left", "Enter a number"),
@@ -165,7 +165,7 @@ def test_other_settings_on_the_same_page_are_another_print_which_asks(client, ba
     answer = send(client, batch, "confirm", page_token=PRESS, note="Keep dry")
 
     assert answer.status_code == 200
-    assert "Nothing was printed yet." in text(answer)
+    assert "Nothing has been printed yet." in text(answer)
     assert (
         send(client, batch, "confirm", page_token=PRESS, note="Keep dry", again=PrintRun.objects.get().pk).status_code
         == 302

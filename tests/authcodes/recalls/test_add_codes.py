@@ -101,7 +101,8 @@ def test_a_part_joins_the_part_before(batch, part, first, last, stored):
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "message"), [("8", "9", "without a gap"), ("1", "2", "without a gap"), ("4", "5", "already")]
+    ("first", "last", "message"),
+    [("8", "9", "directly before or after"), ("1", "2", "directly before or after"), ("4", "5", "already")],
 )
 def test_what_cannot_be_one_part_with_it_or_is_recalled_is_refused(batch, part, first, last, message):
     with pytest.raises(BatchRejected, match=message):
@@ -170,10 +171,10 @@ def test_only_customers_who_were_not_notified_yet_are(brand, batch, other, part)
 
 
 def test_another_product_is_refused_as_who_was_told_of_the_first_would_not_hear_of_it(batch, jam, part):
-    with pytest.raises(BatchRejected, match="Start another recall for other products") as refused:
+    with pytest.raises(BatchRejected, match="Start another recall for those") as refused:
         add_codes(part, Part(fresh(jam)))
 
-    assert "Not a product of this recall: Jam." in refused.value.message
+    assert "Not part of this recall: Jam." in refused.value.message
     assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
 
 
@@ -208,7 +209,7 @@ def test_staff_add_codes_in_the_same_steps_and_type_the_number(client, brand, ba
     shown = page.context["form"].initial
     sent = {**{name: shown[name] for name in ("previewed", "confirmed_scope")}, "notify_customers": "on"}
     wrong = client.post(where, {**sent, "reason": "More glass", "confirmation": "2"})
-    assert "Type 1" in text(wrong)
+    assert "Enter 1 to send" in text(wrong)
     assert ends(part) == [("Tea", "TEA-0004", "TEA-0006")]
     nothing = client.post(where, {**sent, "confirmation": "1"})
     assert list(nothing.context["form"].errors) == ["reason"]
@@ -245,14 +246,14 @@ def test_the_first_step_says_at_its_field_that_another_product_needs_another_rec
     ):
         page = page_of(client, part, **query)
         assert list(page.context["form"].errors) == [field]
-        assert "Start another recall for other products." in text(page)
+        assert "Start another recall for those." in text(page)
         assert "summary" not in page.context
 
 
 def test_a_new_recall_says_where_the_rest_of_a_batch_is_added(client, batch, part):
     page = client.get(address(RECALL, "add"), {"kind": "batches", "batches": [batch.pk]})
 
-    assert "Codes are added to a recall on its page." in text(page)
+    assert "To add codes to a recall, open its page." in text(page)
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("support", 403), ("printer", 403)])

@@ -48,7 +48,7 @@ def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(
     assert "Subject" in text(first)
     assert "Stop using it." in text(first)
     assert re.search(r"Customers</dt><dd>3<.*By E-mail</dt><dd>3<", text(first), re.DOTALL)
-    assert "Type 3" in text(wrong)
+    assert "Enter 3 to send" in text(wrong)
 
     right, _form = form(its, **form_data, previewed=shown.data["previewed"], confirmation="3")
 

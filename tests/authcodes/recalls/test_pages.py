@@ -68,8 +68,8 @@ def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, 
     page = client.get(its, follow=True)
 
     assert facts(page) == (batch, 3, 2, 2)
-    assert "All 3 codes will answer" in text(page)
-    assert "including those who opted out of notifications" in text(page)
+    assert "Every scan of these 3 codes will show" in text(page)
+    assert "This includes customers who opted out of notifications." in text(page)
     assert not Recall.objects.exists()
 
 

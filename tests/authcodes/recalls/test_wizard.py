@@ -53,7 +53,7 @@ def test_a_product_is_all_its_batches_that_there_are(client, brand, product):
     page = step(client, kind="product", product=product.pk)
 
     assert scope_of(page) == [("One", "", ""), ("Assigned later", "", "")]
-    assert "These batches hold codes of other products too, which are recalled with them: Assigned later." in text(page)
+    assert "These batches also contain codes of other products, which are recalled too: Assigned later." in text(page)
 
 
 def test_batches_of_the_product_that_are_recalled_already_are_left_out_and_said(client, brand, product):

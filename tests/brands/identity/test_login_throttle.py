@@ -314,7 +314,7 @@ def test_logins_are_in_the_trail_and_a_flood_does_not_fill_it(shop):
     assert list(entries.order_by("id").values_list("action", flat=True)) == [
         "Logged in to the portal",
         *(f"Failed logins today: {number}" for number in (1, 5, 10, 20)),
-        "Failed logins today: 50; new devices wait until tomorrow",
+        "Failed logins today: 50; new devices are blocked until tomorrow",
     ]
     assert {entry.brand for entry in AuditLogEntry.objects.all()} == {shop}
     assert not AuditLogEntry.objects.filter(brand=other).exists()

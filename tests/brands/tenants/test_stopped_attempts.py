@@ -62,7 +62,7 @@ def test_stopped_guesses_are_counted_by_the_limit_that_stopped_them(brand):
 def test_the_brands_owner_sees_them_and_nobody_elses(brand):
     other = factories.brand()
     try_codes(brand, 5)
-    warning = "3 attempts at codes were stopped today (UTC). Someone is trying more codes than customers normally do."
+    warning = "3 code attempts were stopped today (UTC). Someone is trying more codes than customers normally do."
 
     assert warning in front_page(brand)
     assert "were stopped today" not in front_page(other)
@@ -86,9 +86,9 @@ def test_stopped_logins_of_customers_are_told_from_twenty_on(brand):
                 number -= 1
 
     stop(19)
-    assert "logins of customers were stopped" not in front_page(brand)
+    assert "customer logins were stopped" not in front_page(brand)
     stop(1)
-    assert "20 logins of customers were stopped today (UTC). Someone is trying passwords." in front_page(brand)
+    assert "20 customer logins were stopped today (UTC). Someone is trying passwords." in front_page(brand)
     assert figure("login_wait") == before + 20
 
 

@@ -93,7 +93,7 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     owner.sidebar("Products & codes", "Batches")
     owner.link("Glass jars").click()
     owner.link("Recall").filter(has_not_text="Recalls").click()
-    owner.wait_for_text("JAR-0001 … JAR-0040", "All 40 codes will answer every scan with your message")
+    owner.wait_for_text("JAR-0001 … JAR-0040", "Every scan of these 40 codes will show your message")
     assert {
         "Codes": "40",
         "Codes scanned so far": "2",

@@ -91,11 +91,11 @@ def test_parts_are_moved_by_keys_and_what_is_wrong_is_said_at_once(window, brand
     for _press in range(8):
         page.keyboard.press("ArrowLeft")
     message = page.locator("[data-errors-of=title]")
-    expect(message).to_contain_text("It covers the QR code or the white margin that cameras need.")
+    expect(message).to_contain_text("This part covers the QR code or the white margin that cameras need.")
     with page.expect_response(lambda answer: "/preview/" in answer.url):
         page.locator("#id_order_note").fill("Matt paper")
-    expect(page.locator("[data-fragment=errors]")).to_contain_text("Product title: It covers the QR code")
-    expect(message).to_contain_text("It covers the QR code")
+    expect(page.locator("[data-fragment=errors]")).to_contain_text("Product title: This part covers the QR code")
+    expect(message).to_contain_text("This part covers the QR code")
     assert printer.audit() + printer.axe() == []
     page.get_by_role("button", name="Move Product title").focus()
     for _press in range(8):
@@ -119,7 +119,7 @@ def test_the_first_free_label_is_chosen_by_keys_and_page_1_follows(window, brand
     page.wait_for_function("before => document.querySelector('.studio-page > img').src !== before", arg=before)
     expect(page.locator("[data-slot].is-used")).to_have_count(3)
     page.locator("#id_start").fill("31")
-    expect(page.locator("[data-errors-of=start]")).to_have_text("The sheet has the labels 1 to 30.")
+    expect(page.locator("[data-errors-of=start]")).to_have_text("Enter a label number from 1 to 30.")
     page.locator("#id_start").fill("30")
     expect(page.locator("[data-errors-of=start]")).to_be_empty()
     page.locator("#id_note").fill("Keep dry")
@@ -168,7 +168,7 @@ def test_without_scripts_the_same_is_said_by_fields(window, brand):
     page.locator("#id_layout").select_option("own")
     page.locator("#id_qr_left").fill("60")
     page.locator(".studio-update").click()
-    expect(page.locator("[data-errors-of=qr]")).to_contain_text("It reaches 14.0 mm beyond the label.")
+    expect(page.locator("[data-errors-of=qr]")).to_contain_text("This part extends 14.0 mm beyond the label.")
     assert page.locator("#id_qr_left").input_value() == "60"
     page.locator("#id_qr_left").fill("43")
     page.locator("button[name=confirm]").click()
@@ -200,7 +200,7 @@ def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, 
     opened(owner, batch)
     owner.wait_for_text("Some of these codes have been printed before.")
     click(page.get_by_role("button", name="Print 2,500"))
-    owner.wait_for_text("Nothing was printed yet.")
+    owner.wait_for_text("Nothing has been printed yet.")
     assert owner.audit() + owner.axe() == []
 
     assert len(manifest(data)) == 2500

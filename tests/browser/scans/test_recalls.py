@@ -55,7 +55,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
         page.get_by_role("link", name="Recall", exact=True).click()
     else:
         staff.goto(f"authcodes/recall/add/?kind=product&product={product.pk}")
-    staff.wait_for_text("All 10 codes will answer every scan with your message", "Lot 7", "Lot 8")
+    staff.wait_for_text("Every scan of these 10 codes will show your message", "Lot 7", "Lot 8")
     for name, value in TEXTS.items():
         page.locator(f"[name={name}]").fill(value)
 
@@ -104,7 +104,7 @@ def test_some_codes_of_a_batch_are_chosen_and_what_is_wrong_is_said_at_its_field
 
     page.locator("[name=last]").fill("20")
     page.get_by_role("button", name="Continue").click()
-    staff.wait_for_text("All 10 codes will answer every scan", "a part of the batch")
+    staff.wait_for_text("Every scan of these 10 codes will show your message", "a part of the batch")
 
 
 def test_a_test_goes_to_staff_and_a_poster_opens_with_the_message_that_is_typed(window, brand, box):
@@ -157,7 +157,7 @@ def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(
     page.locator(".select2-dropdown .select2-search__field, .select2-search__field").last.fill("Lot 9")
     page.locator(".select2-results__option", has_text="Lot 9").click()
     page.get_by_role("button", name="Continue").click()
-    staff.wait_for_text("Lot 9", TEXTS["message"], "All 3 codes will answer every scan")
+    staff.wait_for_text("Lot 9", TEXTS["message"], "Every scan of these 3 codes will show your message")
     assert page.locator("[name=message]").count() == 0
     shot(staff, f"recall-add-codes-{size[0]}")
     assert staff.audit() == []

@@ -81,7 +81,7 @@ def test_a_new_brand_sees_the_code_for_its_first_scan(window, brand):
     owner = window("owner", PHONE)
     owner.goto("")
 
-    owner.wait_for_text("Get going", "Make a test scan", "Point your phone's camera here.")
+    owner.wait_for_text("Get started", "Make a test scan", "Point your phone's camera here.")
     assert owner.page.get_by_label("QR code of NEW-").count() == 1
     assert owner.audit() + owner.axe() == []
 

@@ -123,7 +123,11 @@ REFUSED = {
     "no short text": ({"channels": ["email", "sms"]}, "short_text_en", "Enter a text."),
     "no channel": ({"channels": []}, "channels", "This field is required."),
     "an unknown channel": ({"channels": ["fax"]}, "channels", "Select a valid choice."),
-    "a moment that is over": ({"send_at_0": "2020-01-01", "send_at_1": "00:00"}, "send_at", "This moment is over."),
+    "a moment that is over": (
+        {"send_at_0": "2020-01-01", "send_at_1": "00:00"},
+        "send_at",
+        "This date and time is in the past.",
+    ),
     "a moment far off": (
         {"send_at_0": "2190-01-01", "send_at_1": "00:00"},
         "send_at",

@@ -134,7 +134,7 @@ def test_a_planned_one_that_can_no_longer_be_sent_says_why(sender, own, customer
 
 
 PROBLEMS = {
-    "moment": ({"send_at": timezone.now() - timedelta(minutes=1)}, "This moment is over."),
+    "moment": ({"send_at": timezone.now() - timedelta(minutes=1)}, "This date and time is in the past."),
     "no channel": ({"channels": []}, "Choose at least one channel."),
     "no sms": ({"channels": ["sms"]}, "SMS is not set up"),
     "no text": ({"texts": {}}, "The text is not complete"),

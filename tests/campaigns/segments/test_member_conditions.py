@@ -275,7 +275,7 @@ def test_a_segment_reads_back_as_a_sentence(brand):
 
     assert sentences.sentence({"all": rows}, brand=brand) == (
         "Members for whom this is true: level is one of Gold and accepted scans is at least 2 in 30 days and (wants to "
-        "hear of is one of Rewards and reminders (E-mail) or days since points were last earned is at least 60)."
+        "hear about is one of Rewards and reminders (E-mail) or days since points were last earned is at least 60)."
     )
 
 

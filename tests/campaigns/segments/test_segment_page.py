@@ -124,7 +124,7 @@ def test_a_count_that_takes_too_long_is_left_to_the_evaluation(brand, manager, m
         cursor.execute(slow)
     answer = manager.post(f"{SEGMENTS}read/", posted(brand, RICH))
 
-    assert answer.json()["count"].startswith("Counting takes longer than a page may.")
+    assert answer.json()["count"].startswith("Counting takes too long for this page.")
 
 
 def test_nothing_of_another_brand_is_counted_offered_or_listed(brand, manager):

@@ -122,7 +122,7 @@ def test_a_no_may_hold_the_event_until_it_becomes_a_yes(brand, customer, partner
     event = Event.objects.get(detail_type="scan-auth")
     waiting = external_system.postponed(brand_id=brand.pk)
     assert (event.status, points_of(customer), waiting.number) == ("pending", 0, 1)
-    assert "Held: the external loyalty system said: rejected. under review" in event.last_error
+    assert "Held. External loyalty system: rejected. under review" in event.last_error
 
     partner.decides(decision="proceed")
     hasten()
@@ -155,7 +155,7 @@ def test_no_usable_answer_holds_the_event(brand, customer, partner, reply):
 
     event = Event.objects.get(detail_type="scan-auth")
     assert (event.status, event.lane, points_of(customer)) == ("pending", "external", 0)
-    assert event.last_error.startswith("RetryLater: Held: the external loyalty system said: no answer.")
+    assert event.last_error.startswith("RetryLater: Held. External loyalty system: no answer.")
 
 
 def test_without_an_answer_a_brand_may_go_on(brand, customer, partner):

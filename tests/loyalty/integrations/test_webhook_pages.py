@@ -104,8 +104,8 @@ def test_a_page_that_was_read_before_the_attempt_shows_neither_its_answer_nor_it
     send()
     page = admin.site._registry[WebhookDelivery]
 
-    assert "None yet" not in page.calls(WebhookDelivery.objects.get())
-    assert ("Waiting" in page.ended(read_before), "None yet" in page.calls(read_before)) == (True, True)
+    assert "No attempts yet" not in page.calls(WebhookDelivery.objects.get())
+    assert ("Waiting" in page.ended(read_before), "No attempts yet" in page.calls(read_before)) == (True, True)
 
 
 def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, shop):

@@ -203,5 +203,5 @@ def test_nothing_is_noted_once_the_persons_data_was_erased(brand, customer, memb
 
     answer = client.post(act(member, "note"), {"text": "Called twice"}, follow=True)
 
-    assert "nothing is noted" in text(answer)
+    assert "The note is not saved" in text(answer)
     assert not MemberNote.objects.exists()

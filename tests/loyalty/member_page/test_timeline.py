@@ -268,7 +268,7 @@ def test_what_happened_at_another_brand_is_not_told(brand, customer, member):
 
     assert shown.context["lines"] == []
     assert "Elsewhere" not in text(shown)
-    assert "Nothing else happened yet" in text(shown)
+    assert "Nothing else has happened yet" in text(shown)
 
 
 def test_a_merged_members_page_tells_of_both_accounts(brand, customer, member):

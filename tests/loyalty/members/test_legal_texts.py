@@ -167,7 +167,7 @@ def test_an_owner_writes_a_text_which_stays_as_it_is_once_in_force(brand):
     again = owner.post(address("brands.legaltext", "add"), fields(brand, text="Be cruel."))
 
     assert refused.status_code == 403
-    assert "There is such a text already." in text(again)
+    assert "This text already exists." in text(again)
     assert [row.text for row in LegalText.objects.all()] == ["Be kind."]
     assert Brand.objects.get(pk=brand.pk).has_legal_texts
     assert "Be kind." in text(owner.get(page))

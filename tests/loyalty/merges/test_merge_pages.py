@@ -112,7 +112,7 @@ def test_the_undo_that_is_not_possible_says_why(client, brand, target, source):
 
     answer = client.post(page(source, brand, "undo_merge"), {"reason": "x"}, follow=True)
 
-    assert "10.00 of those to go back are missing" in text(answer)
+    assert "10.00 points that would go back are missing" in text(answer)
     assert AccountMerge.objects.get().undone_at is None
 
 

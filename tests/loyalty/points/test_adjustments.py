@@ -281,7 +281,7 @@ class TestPage:
     def test_amount_above_the_limit_is_refused_in_words(self, client: Client, account: UserPoints) -> None:
         refused = self.send(client, account, amount="100000.01", confirmed="100000.01")
 
-        assert "At most 100,000 points a day. Ask the operator to add more." in text(refused)
+        assert "You can add at most 100,000 points a day. Ask the operator to add more." in text(refused)
         assert not LoyaltyTransaction.objects.exists()
 
     def test_confirmation_is_of_one_amount(self, client: Client, account: UserPoints, settings: Any) -> None:

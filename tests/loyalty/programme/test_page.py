@@ -144,7 +144,7 @@ def test_one_cost_begins_on_a_day() -> None:
     second = person.post(portal.address("loyalty.pointcost", "add"), sent)
 
     assert first.status_code == 302
-    assert "begins on this day already" in portal.text(second)
+    assert "already begins on this day" in portal.text(second)
     assert PointCost.objects.get(brand=brand).cost == Decimal("0.01")
 
 

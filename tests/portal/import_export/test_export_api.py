@@ -33,7 +33,7 @@ def test_what_is_only_imported_has_a_template_and_no_rows(brand, hub, resource):
     for query in ({}, {"content": "rows"}, {"file_format": "xlsx"}):
         refused = hub.get(f"brand/exports/{resource}", **query)
         assert error(refused) == (404, "NOT_FOUND")
-        assert "only imported" in refused.json()["message"]
+        assert "can only be imported" in refused.json()["message"]
 
 
 @pytest.mark.parametrize("resource", EXPORTED)

@@ -120,7 +120,7 @@ def test_no_file_of_the_server_is_imported_by_its_name(brand, owner, tmp_path):
         (b"sku,title\nA,\xff\xfe\n", "line 2 (byte 13) is not UTF-8 text"),
         (b"sku,title\nA,a\0b\n", "line 2 contains a NUL character"),
         (b"\xff\xfe\x00", "is not UTF-16 text"),
-        (b"sku,sku,title\nA,B,C\n", "Columns that are there twice: sku."),
+        (b"sku,sku,title\nA,B,C\n", "Duplicate columns: sku."),
         (b"sku,title\nA,B,C\n", "Line 2 has more cells than the header has columns."),
         (b"title\nA\n", "Missing columns: sku."),
     ],

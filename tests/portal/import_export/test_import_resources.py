@@ -143,8 +143,8 @@ def test_price_list_has_skus_and_prices_alone(brand, owner):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("A,21,0,1", "offset_x: Move the print by at most 20 mm."),
-        ("A,0,-20.5,1", "offset_y: Move the print by at most 20 mm."),
+        ("A,21,0,1", "offset_x: Shift the print by at most 20 mm."),
+        ("A,0,-20.5,1", "offset_y: Shift the print by at most 20 mm."),
         ("A,0,0,1.2", "scale: The scale must be between 0.9 and 1.1."),
         ("A,x,0,1", "offset_x: Enter a number."),
         (",0,0,1", "name: This field is required."),

@@ -129,7 +129,7 @@ def test_a_batch_name_that_was_taken_meanwhile_stops_the_commit(brand):
     job = committed(upload)
 
     assert (upload.status, job.status) == ("checked", "failed")
-    assert "already has a range of this name" in job.log
+    assert "already has a range with this name" in job.log
 
 
 def test_undone_codes_are_gone_and_may_come_again(brand):

@@ -52,7 +52,7 @@ def test_a_row_that_cannot_be_is_named(brand, name):
 def test_repeats_in_a_file_name_the_line_that_has_it(brand):
     upload = uploaded(brand, "A1,p1,,", "A1,p2,,", "A2,p1,,", "A3,A2,,", "A4,https://old.example/s/A1,,")
 
-    twice = "This payload is already on line {}, or says the code of that line."
+    twice = "This payload is already on line {}, or contains the code of that line."
     assert errors(upload) == {
         3: ("auth_code", "This code is already on line 2."),
         4: ("payload", twice.format(2)),

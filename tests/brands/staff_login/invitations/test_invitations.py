@@ -85,7 +85,7 @@ def test_somebody_else_who_is_logged_in_cannot_accept(brand, owner):
 
     response = browser(owner).post(link)
 
-    assert "in another way" in text(response)
+    assert "You used another way to log in." in text(response)
     assert role_of(EMAIL, brand) is None
 
 

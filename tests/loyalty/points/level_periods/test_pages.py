@@ -59,7 +59,7 @@ def test_a_preview_says_how_many_would_fall_and_saves_nothing(world, page):
     answer = text(page(preview="1"))
 
     assert "Members above the lowest level: 2. With too few points" in answer
-    assert "to keep it: 1. These would have fallen." in answer
+    assert "to keep their level: 1. These members would have fallen." in answer
     assert "Silver: 1 of 2 would have fallen" in answer
     assert f"nobody falls before 15 Jan {timezone.now().year + 2}." in answer
     world.brand.refresh_from_db()

@@ -106,7 +106,7 @@ def test_members_and_codes_of_another_brand_are_none_of_the_keys(brand, api):
     assert confirm(hub, MEMBERS, preview).status_code == 200
     assert not UserPoints.objects.get(brand=brand).first_name
     codes = found(send(hub, CODES, "reward,code\nVoucher,A-1\n"))
-    assert faults(codes) == {2: "This brand has no reward “Voucher”."}
+    assert faults(codes) == {2: "There is no “Voucher” in this brand."}
 
 
 # --- How many points

@@ -20,7 +20,7 @@ class LevelPeriodModel(models.Model):
     """Which points count towards a level, and how long members keep it."""
 
     class LevelPeriod(models.TextChoices):
-        LIFETIME = "lifetime", _("For good: all points ever earned count")
+        LIFETIME = "lifetime", _("Permanently: all points ever earned count")
         YEAR = "year", _("By calendar year, from 1 January")
         HALF_YEAR = "half_year", _("By half-year, from 1 January and 1 July")
         QUARTER = "quarter", _("By quarter, from 1 January on")

@@ -16,6 +16,9 @@ from events.models import Event
 # An event is dead after this many consecutive attempts that crashed their process.
 CRASHES_ALLOWED = 5
 
+# The mark of a purge ends after this, and the next one begins with the first event again: an event that was still open
+# when its chunk was purged, such as one on hold, is found then.
+MARK_SECONDS = 30 * 24 * 3600
 PURGED_TO = "loyalty:events-forgotten-to"
 PAID_PURGED_TO = "loyalty:paid-events-forgotten-to"
 # Kinds whose ledger entries have the same reason whenever the event comes again. A login's is its day by the brand's
@@ -71,9 +74,10 @@ def purge_paid(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) 
 def _purge(statement: Query[Purged], terms: dict[str, Any], *, mark: str, most_chunks: int) -> int:
     """Delete in chunks of so many checked events, each in its own transaction.
 
-    Continues at the position stored under `mark`; if Redis has lost it, starts from the first event again.
+    Continues at the position stored under `mark`; without it, starts from the first event again.
     """
     after, deleted = int(ask(lambda: command("GET", mark)) or 0), 0
+    is_known = bool(after)
     for _number in range(most_chunks):
         purged = statement.first(after=after, **terms)
         assert purged is not None  # noqa: S101 - an aggregate always returns a row
@@ -81,5 +85,7 @@ def _purge(statement: Query[Purged], terms: dict[str, Any], *, mark: str, most_c
         if purged.last_id is None or not purged.is_old:
             break
         after = purged.last_id
-        ask(lambda after=after: command("SET", mark, after))  # type: ignore[misc]
+        life = ("KEEPTTL",) if is_known else ("EX", MARK_SECONDS)
+        ask(lambda after=after, life=life: command("SET", mark, after, *life))  # type: ignore[misc]
+        is_known = True
     return deleted

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
 from authcodes.codes.numbering import Numbering
 from authcodes.models.batches import BatchRange
@@ -210,13 +210,18 @@ ERASING = "SELECT set_config('codes.erasing', %s, true)"
 
 
 def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> int:
-    """Erase a person from the reasons that staff entered. Returns how many reasons named them."""
+    """Erase a person from what staff entered: reasons, and the notes and locations in details.
+
+    Returns how many changes named them. Call inside a transaction.
+    """
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
-    rows = list(CodeChange.objects.filter(brand_id=brand_id, reason__iregex=pattern))
+    named = Q(reason__iregex=pattern) | Q(detail__iregex=pattern)
+    rows = list(CodeChange.objects.filter(named, brand_id=brand_id))
     for change in rows:
         change.reason = without(change.reason, mentions.anywhere, pseudonym)
+        change.detail = without(change.detail, mentions.anywhere, pseudonym)
     with connection.cursor() as cursor:
         cursor.execute(ERASING, ["on"])
-        CodeChange.objects.bulk_update(rows, ["reason"], batch_size=500)
+        CodeChange.objects.bulk_update(rows, ["reason", "detail"], batch_size=500)
         cursor.execute(ERASING, ["off"])
     return len(rows)

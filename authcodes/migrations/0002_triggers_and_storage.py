@@ -2,10 +2,10 @@
 
 from django.db import migrations
 
-# A change passes only where an erased person's name is replaced in a reason or a note.
+# A change passes only where an erased person's name is replaced in a reason, a detail or a note.
 HISTORIES_ARE_APPEND_ONLY = """
 CREATE TRIGGER code_change_is_append_only BEFORE UPDATE OR DELETE ON authcodes_codechange
-    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only('codes.erasing', 'reason');
+    FOR EACH ROW EXECUTE FUNCTION refuse_change_of_append_only('codes.erasing', 'reason', 'detail');
 CREATE TRIGGER code_change_not_truncated BEFORE TRUNCATE ON authcodes_codechange
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_append_only();
 CREATE TRIGGER recall_return_is_append_only BEFORE UPDATE OR DELETE ON authcodes_recallreturn

@@ -23,7 +23,7 @@ class CodeChange(models.Model):
     changed by one action share its `action_id`.
     """
 
-    append_only = ("reason",)  # which an erasure rewrites
+    append_only = ("reason", "detail")  # which an erasure rewrites
 
     class Kind(models.TextChoices):
         GENERATED = "generated", _("Generated")

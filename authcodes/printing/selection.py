@@ -58,9 +58,10 @@ def densest_codes_of(batch: BatchRange) -> list[AuthCode]:
     outside of the alphanumeric mode take more modules."""
     if batch.printed_elsewhere:
         codes = AuthCode.objects.filter(batch=batch, payload__isnull=False).select_related("batch", "product")
-        by_mode = codes.annotate(is_alphanumeric=Q(payload__regex=r"^[0-9A-Z $%*+./:-]*$"))
         size = Func("payload", function="octet_length", output_field=IntegerField())
-        if longest := list(by_mode.order_by("is_alphanumeric", size.desc()).distinct("is_alphanumeric")):
+        alphanumeric = Q(payload__regex=r"^[0-9A-Z $%*+./:-]*$")
+        each = [codes.filter(mode).order_by(size.desc()).first() for mode in (alphanumeric, ~alphanumeric)]
+        if longest := [code for code in each if code]:
             return longest
     return [AuthCode(code=batch.first_code, batch=batch, brand_id=batch.brand_id)]
 

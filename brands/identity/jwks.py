@@ -79,7 +79,7 @@ class KeySet:
             self._last_attempt_at = monotonic()
         else:
             self._keys = keys
-            self._last_attempt_at = self._last_success_at = monotonic()
+            self._last_success_at = self._last_attempt_at = monotonic()  # in this order, for threads without the lock
 
 
 @lru_cache(maxsize=4)

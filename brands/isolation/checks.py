@@ -11,7 +11,8 @@ from core.db.postgresql.base import DatabaseWrapper
 
 ROLE = """
 SELECT rolname, rolsuper OR rolbypassrls,
-       EXISTS (SELECT 1 FROM pg_class WHERE relowner = r.oid AND relnamespace = 'public'::regnamespace)
+       EXISTS (SELECT 1 FROM pg_class
+                WHERE relnamespace = 'public'::regnamespace AND pg_has_role(r.oid, relowner, '{privilege}'))
 FROM pg_roles r WHERE rolname = {role}
 """
 
@@ -25,7 +26,7 @@ def roles_guard(databases: Any = None, **_more: Any) -> list[CheckMessage]:
     if not connection.is_guarded:
         return [off()]
     try:
-        name, is_beyond, is_owner = role_attributes(connection, "current_user")
+        name, is_beyond, is_owner = role_attributes(connection, "current_user", "USAGE")
     except OperationalError as error:  # the roles do not exist yet, or the server is away
         return [Caution(str(error).strip(), id="brands.W001")]
     return (
@@ -40,15 +41,15 @@ def login_guards(**_more: Any) -> list[CheckMessage]:
     if not connection.is_guarded:
         return [off()]
     try:
-        name, is_beyond, is_owner = role_attributes(connection, "session_user")
+        name, is_beyond, is_owner = role_attributes(connection, "session_user", "MEMBER")
     except OperationalError:
         return []
-    result = warning_text(name, is_beyond=is_beyond)
-    return (
-        [Caution(f"{result} It lays that aside as it connects.", hint=HINT, id="brands.W003")]
-        if is_owner or is_beyond
-        else []
+    if not (is_owner or is_beyond):
+        return []
+    text = (
+        f"{warning_text(name, is_beyond=is_beyond)} The connection gives that up, but injected SQL could take it back."
     )
+    return [Caution(text, hint=HINT, id="brands.W003")]
 
 
 @register(deploy=True)
@@ -56,16 +57,18 @@ def portal_has_an_address(**_more: Any) -> list[CheckMessage]:
     """Is there an address that belongs to no brand, for links that give access to a user's account at every brand?"""
     if settings.PORTAL_URL:
         return []
-    text = "PORTAL_URL is not set: links that set the password of whom brands imported lead to a brand's hostname."
-    return [Caution(text, hint="Set it to the portal's own address: README.md.", id="brands.W004")]
+    text = "PORTAL_URL is not set: password links for customers whom brands imported lead to a brand's hostname."
+    return [Caution(text, hint="Set it to the portal's own address, see README.md.", id="brands.W004")]
 
 
 HINT = "Give the application a login of its own, and DATABASE_OWNER_URL to migrate: docs/operations/configure.md."
 
 
-def role_attributes(connection: DatabaseWrapper, role: str) -> tuple[str, bool, bool]:
+def role_attributes(connection: DatabaseWrapper, role: str, privilege: str) -> tuple[str, bool, bool]:
+    """The role's name, whether it may bypass row-level security, and whether it owns tables or has `privilege` on their
+    owner: USAGE means inherited rights, MEMBER also those that SET ROLE gives."""
     with connection.cursor() as cursor:
-        cursor.execute(ROLE.format(role=role))
+        cursor.execute(ROLE.format(role=role, privilege=privilege))
         result: tuple[str, bool, bool] = cursor.fetchone()
         return result
 
@@ -73,9 +76,9 @@ def role_attributes(connection: DatabaseWrapper, role: str) -> tuple[str, bool, 
 def warning_text(name: str, *, is_beyond: bool) -> str:
     if is_beyond:
         return f"The application's database login or role {name} may bypass row-level security."
-    return f"The application's database login or role {name} owns the tables, so that row-level security spares it."
+    return f"The application's database login or role {name} owns tables, so row-level security does not apply to it."
 
 
 def off() -> CheckMessage:
-    warning_text = "DATABASE_GUARD is off: a page that forgets its filter shows rows of every brand."
-    return Caution(warning_text, id="brands.W002")
+    text = "DATABASE_GUARD is off: a page that forgets its filter shows rows of every brand."
+    return Caution(text, id="brands.W002")

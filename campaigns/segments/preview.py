@@ -27,8 +27,9 @@ def preview(conditions: Any, *, brand: Brand, at: datetime) -> Preview:
     """Raises ConditionsError."""
     plan = member_conditions.plan_of(conditions, brand=brand, at=at)
     statement = COUNT_MEMBERS.replace("{matching}", plan.text(among=False))
-    with rollback_on_timeout(), planned_for_sets():
-        [(count, account_ids)] = sql.rows(statement, plan.parameters)
+    with rollback_on_timeout():
+        with planned_for_sets():
+            [(count, account_ids)] = sql.rows(statement, plan.parameters)
         rows = UserPoints.objects.filter(brand=brand, pk__in=account_ids).select_related("user", "brand")
         return Preview(count, tuple(rows.order_by("pk")))
     return Preview(None)

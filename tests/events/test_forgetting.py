@@ -234,6 +234,30 @@ def test_events_about_points_are_kept_for_ever_where_staff_want_that(brand, sett
     assert tasks.purge_paid_events() == 0
 
 
+def test_an_event_that_ended_late_is_found_once_the_mark_has_ended(brand):
+    """Control: until then the purge goes on after it."""
+    late = event(brand, "scan-auth", "pending", age=LONG_AGO)
+    event(brand, "scan-auth", "refused", age=LONG_AGO)
+    assert tasks.purge_paid_events() == 1
+    Event.objects.filter(pk=late.pk).update(status="refused", finished_at=timezone.now() - LONG_AGO)
+
+    assert tasks.purge_paid_events() == 0
+    assert 0 < client.client().ttl(retention.PAID_PURGED_TO) <= retention.MARK_SECONDS
+    client.client().delete(retention.PAID_PURGED_TO)
+    assert tasks.purge_paid_events() == 1
+
+
+def test_a_mark_ends_so_long_after_it_was_first_set(brand):
+    for _ in range(4):
+        event(brand, "scan-auth", "refused", age=LONG_AGO)
+    before = timezone.now() - timedelta(days=90)
+    retention.purge_paid(before=before, chunk=2, most_chunks=1)
+    client.client().expire(retention.PAID_PURGED_TO, 100)
+
+    assert retention.purge_paid(before=before, chunk=2, most_chunks=1) == 2
+    assert client.client().ttl(retention.PAID_PURGED_TO) <= 100
+
+
 def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand):
     for _ in range(10):
         event(brand, "scan-auth", "refused", age=LONG_AGO)

@@ -210,7 +210,7 @@ class TestChecks:
         [found] = checks.login_guards()
 
         assert found.id == "brands.W003"
-        assert "may bypass row-level security. It lays that aside" in found.msg
+        assert "may bypass row-level security. The connection gives that up" in found.msg
 
     def test_an_application_that_works_as_the_owner_is_an_error(self):
         with connection.cursor() as cursor:
@@ -221,6 +221,21 @@ class TestChecks:
             connection._assumed = None
 
         assert found.id == "brands.E001"
+
+    @pytest.mark.parametrize(
+        ("privilege", "option"), [("USAGE", "INHERIT TRUE"), ("MEMBER", "INHERIT FALSE, SET TRUE")]
+    )
+    def test_a_member_of_the_owner_is_as_free_as_the_owner(self, privilege, option):
+        with connection.cursor() as cursor:
+            cursor.execute("RESET ROLE; CREATE ROLE its_owner; CREATE ROLE its_member")
+            before = checks.role_attributes(connection, "'its_member'", privilege)
+            cursor.execute(f"ALTER TABLE brands_brand OWNER TO its_owner; GRANT its_owner TO its_member WITH {option}")
+        try:
+            after = checks.role_attributes(connection, "'its_member'", privilege)
+        finally:
+            connection._assumed = None
+
+        assert (before, after) == (("its_member", False, False), ("its_member", False, True))
 
     def test_a_guard_that_is_off_is_said(self, monkeypatch):
         monkeypatch.setitem(connection.settings_dict, "GUARD", False)

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from authcodes.codes import history
+from authcodes.codes import bulk_changes, history
 from authcodes.models.code_history import CodeChange
 from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
@@ -52,6 +52,10 @@ def wrote(brand, person, reason):
     audit_log.record(audit_context=deed, action="Changed", rows=[AuditedChange(batch, brand.pk)])
     note = history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=reason)
     history.note_batch(note, batch=batch)
+    code = factories.code(brand)
+    changed = {"notes": reason, "location": f"With {FIRST} {LAST}"}
+    for values in (changed, {"notes": "", "location": ""}):
+        bulk_changes.edit_code(code=code, changed=values, by=colleague, at=timezone.now())
 
 
 def test_what_staff_wrote_names_nobody_any_more(brand, person):

@@ -39,6 +39,7 @@ MEANINGS = {
     Reason.DEACTIVATED: _("The code is genuine, but it had been deactivated by staff."),
     Reason.UNASSIGNED: _("The code exists, but it had no product yet."),
 }
+OWN_AGAIN = _("The code is genuine. The customer scanned it again, because a limit had held back its points.")
 FIRST = _("The scan page said that the product is genuine and that nobody had checked it before.")
 AGAIN = _(
     "The scan page said that the product is genuine and had been checked before, with the date and place of the first "
@@ -67,10 +68,19 @@ WARNINGS = {
 def panel_of(page: Any, request: HttpRequest, scan: Scan) -> dict[str, Any]:
     """Context of the template `scan/panel.html`. `page` is the model admin of scans."""
     return {
-        "scan_meaning": MEANINGS[Reason(scan.reason)],
+        "scan_meaning": meaning_of(scan),
         "scan_answer": answer_of_page(scan),
         "scan_recalls": list(recalls_of(page.admin_site, request, scan)),
     }
+
+
+def asks_for_limited_points(scan: Scan) -> bool:
+    """Whether it is a repeat by the customer whose own accepted scan a point limit left without points."""
+    return scan.reason == Reason.LIMIT_REACHED and scan.points_status == Scan.PointsStatus.LIMITED
+
+
+def meaning_of(scan: Scan) -> Any:
+    return OWN_AGAIN if asks_for_limited_points(scan) else MEANINGS[Reason(scan.reason)]
 
 
 def answer_of_page(scan: Scan) -> Any:
@@ -83,6 +93,8 @@ def answer_of_page(scan: Scan) -> Any:
         return WARNINGS[Reason.RECALLED]
     if scan.points_status == Scan.PointsStatus.ALREADY_CLAIMED:
         return CLAIMED
+    if asks_for_limited_points(scan):
+        return AGAIN
     if scan.outcome == Outcome.WARNING:
         return WARNINGS[Reason(scan.reason)]
     return FIRST if scan.scan_count == 1 else AGAIN

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 from time import time
 from typing import cast
 
@@ -53,13 +54,20 @@ def record(key_id: int, request: HttpRequest, status: int) -> None:
     route = request.resolver_match.route if request.resolver_match else ""
     path = "/" + PARAMETER.sub(r"{\1}", route)
     call = json.dumps([time(), request.method, path, status, getattr(request, "request_id", "")])
-    ask(lambda: run(PUSH, [redis_key(key_id)], (call, MAX_CALLS, RETENTION_SECONDS)))
+    key = redis_key(key_id, is_rejected=status == HTTPStatus.UNAUTHORIZED)
+    ask(lambda: run(PUSH, [key], (call, MAX_CALLS, RETENTION_SECONDS)))
 
 
 def latest(key_id: int) -> list[KeyCall] | None:
     """The key's latest calls, the last one first. None while Redis does not answer."""
-    result = ask(lambda: cast("list[bytes]", command("LRANGE", redis_key(key_id), 0, MAX_CALLS - 1)))
-    return None if result is None else [_call(json.loads(each)) for each in result]
+    result: list[KeyCall] = []
+    for is_rejected in (False, True):
+        key = redis_key(key_id, is_rejected=is_rejected)
+        stored = ask(lambda key=key: cast("list[bytes]", command("LRANGE", key, 0, MAX_CALLS - 1)))  # type: ignore[misc]
+        if stored is None:
+            return None
+        result += [_call(json.loads(each)) for each in stored]
+    return sorted(result, key=lambda call: call.at, reverse=True)
 
 
 def _call(stored: list[object]) -> KeyCall:
@@ -68,5 +76,6 @@ def _call(stored: list[object]) -> KeyCall:
     return KeyCall(moment, str(method), str(path), cast("int", status), str(request_id))
 
 
-def redis_key(key_id: int) -> str:
-    return f"key-calls:{key_id}"
+def redis_key(key_id: int, *, is_rejected: bool) -> str:
+    """Rejected calls have a list of their own: they are not limited, and must not push out the others."""
+    return f"key-calls-rejected:{key_id}" if is_rejected else f"key-calls:{key_id}"

@@ -4,6 +4,8 @@ Each portion is a transaction that locks the broadcast's row and advances its po
 continues from there. Each member has one notification, whose event has a fixed ID, so nothing is sent twice.
 """
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -28,11 +30,13 @@ from jobs.kinds import JobKind
 from jobs.models import Job
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Template
+from loyalty.models.programme.segments import Segment
 from loyalty.notifications import batching, delivery
 from loyalty.notifications.batching import NotificationRequest
 from loyalty.notifications.segments import broadcasts
 
 AT_ONCE = 500
+PATIENCE_SECONDS = 60  # for another process that evaluates the segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +52,15 @@ FETCH_NEXT = query("campaigns/broadcasts/sql/fetch_next_notifications.sql", retu
 def run_sending(run: runner.Run) -> None:
     """The job's handler. When run again, it continues where it stopped."""
     broadcast = sending(run)
-    if broadcast is None:
-        return
-    if broadcast.started_at is None:
-        begin(broadcast)
-    while gather_portion(run):
-        run.progress(0, 0)
-    while publish_portion(run):
-        pass
-    if Broadcast.objects.filter(pk=broadcast.pk, state=State.CANCELLED).exists():
-        run.progress(0, 0)  # ends the job as cancelled
+    if broadcast is not None:
+        if broadcast.started_at is None:
+            begin(broadcast, check_cancelled=lambda: run.progress(0, 0))
+        while gather_portion(run):
+            run.progress(0, 0)
+        while publish_portion(run):
+            pass
+    if Broadcast.objects.filter(pk=run.parameters["broadcast_id"], state=State.CANCELLED).exists():
+        raise runner.JobCancelledError
 
 
 def sending(run: runner.Run, *, locked: bool = False) -> Broadcast | None:
@@ -68,24 +71,35 @@ def sending(run: runner.Run, *, locked: bool = False) -> Broadcast | None:
     return rows.filter(pk=run.parameters["broadcast_id"], brand=run.job.brand_id, state=State.SENDING).first()
 
 
-def begin(broadcast: Broadcast) -> None:
+def begin(broadcast: Broadcast, *, check_cancelled: Callable[[], None]) -> None:
     """Evaluate the segment now, unless another process does so or a relative one was evaluated within the hour.
 
-    Raises Invalid for a segment that is gone or cannot be evaluated.
+    Raises Invalid for a segment that is gone, cannot be evaluated, or was not evaluated for its present conditions.
     """
     segment = broadcast.segment
     if segment is None and broadcast.segment_name:
         raise Invalid(_("The segment “%(name)s” was deleted.") % {"name": broadcast.segment_name})
     if segment is not None:
-        evaluate.evaluate(segment.pk, at=timezone.now())
-        segment.refresh_from_db()
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not evaluated(segment) and time.monotonic() < end:  # another process began with former conditions
+            time.sleep(1)
+            check_cancelled()
         problem = member_conditions.problem_of(segment.conditions, brand=broadcast.brand)
         if problem or segment.evaluated_at is None:
             reason = problem or _("It was never evaluated.")
             raise Invalid(_("The segment cannot be evaluated: %(reason)s") % {"reason": reason})
+        if not evaluate.is_current(segment, at=timezone.now()):
+            raise Invalid(_("The segment is being evaluated for its new conditions. Try again in a few minutes."))
     at = timezone.now()
     fresh = {"started_at": at, "members": 0, "evaluated_at": segment.evaluated_at if segment else at}
     Broadcast.objects.filter(pk=broadcast.pk, started_at=None).update(**fresh)
+
+
+def evaluated(segment: Segment) -> bool:
+    """Evaluate the segment if possible. Returns whether its members are those of its present conditions."""
+    evaluate.evaluate(segment.pk, at=timezone.now())
+    segment.refresh_from_db()
+    return evaluate.is_current(segment, at=timezone.now())
 
 
 def gather_portion(run: runner.Run) -> bool:
@@ -123,7 +137,8 @@ def publish_portion(run: runner.Run) -> bool:
         if row is None or not row.is_gathered:
             return False
         left = quotas.left(row.brand_id, BrandQuota.Resource.BROADCASTS)
-        if left == 0:
+        is_limited = left == 0
+        if is_limited:
             row.next_at = quotas.begin_of_day(at) + timedelta(days=1)
             row.save(update_fields=["next_at"])
         else:
@@ -133,7 +148,7 @@ def publish_portion(run: runner.Run) -> bool:
             else:
                 row.state, row.finished_at = State.SENT, at
                 row.save(update_fields=["state", "finished_at"])
-    if row.next_at:
+    if is_limited:
         run.log(gettext_noop("Today's limit of messages is reached. The remaining members follow tomorrow (UTC)."))
         return False
     if row.state == State.SENT:

@@ -82,6 +82,15 @@ def evaluate(segment_id: int, *, at: datetime) -> Evaluation | None:
     return result
 
 
+def is_current(segment: Segment, *, at: datetime) -> bool:
+    """Whether its members were selected by the conditions that it has now."""
+    try:
+        plan = member_conditions.plan_of(segment.conditions, brand=segment.brand, at=at)
+    except ConditionsError:
+        return True  # reported with its reason by whoever asks
+    return segment.evaluated_at is not None and segment.plan_fingerprint == plan.fingerprint
+
+
 def _is_recent(segment: Segment, plan: Plan) -> bool:
     """Whether it compares members with each other and was evaluated recently: then all are evaluated, so less often."""
     if not plan.is_relative or segment.evaluated_at is None or segment.plan_fingerprint != plan.fingerprint:

@@ -102,6 +102,16 @@ def test_page_says_what_the_result_means_and_what_the_scan_page_said(brand, fiel
     assert (address("authcodes.authcode", "change", row.auth_code_id) in links(shown)) is bool(row.auth_code_id)
 
 
+def test_a_customer_who_asks_for_points_that_a_limit_held_back_was_warned_of_nothing(brand):
+    row = scan(factories.code(brand), outcome="warning", reason="limit_reached", points_status="limited", scan_count=2)
+
+    shown = text(browser(staff(brand)).get(address("authcodes.scan", "change", row.pk)))
+
+    assert "a limit had held back its points" in shown
+    assert "had been checked before" in shown
+    assert "may be a copy" not in shown
+
+
 def test_scan_of_a_test_code_showed_that_it_is_one(brand):
     brand.is_sandbox = True
 

@@ -40,6 +40,17 @@ def test_a_call_from_a_network_that_is_not_allowed_is_noted_too(api):
     assert (call.path, call.status) == ("/api/v1/brand/levels", 401)
 
 
+def test_rejected_calls_push_no_other_out(api, monkeypatch):
+    monkeypatch.setattr(key_calls, "MAX_CALLS", 3)
+    key, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
+    hub = api.having(api_key=text)
+    replace(hub, address="203.0.113.9").get("brand/levels")
+    for _ in range(5):
+        replace(hub, address="198.51.100.7").get("brand/levels")
+
+    assert [call.status for call in key_calls.latest(key.pk)] == [401, 401, 401, 200]
+
+
 def test_so_many_calls_are_kept(api, monkeypatch):
     monkeypatch.setattr(key_calls, "MAX_CALLS", 3)
     key, text = make_key(api.brand, scopes=["read"])

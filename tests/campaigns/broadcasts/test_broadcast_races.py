@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.broadcasts import lifecycle, sending
-from campaigns.segments import uses
+from campaigns.segments import evaluate, uses
 from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from core.errors import Invalid
 from events.models import Event
@@ -17,7 +17,7 @@ from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Notification
 from loyalty.models.programme.segments import Segment
 from tests.support import factories
-from tests.support.concurrency import at_once, at_once_behind
+from tests.support.concurrency import at_once, at_once_behind, holding
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MEMBERS = 4
@@ -35,7 +35,7 @@ def run_twice_at_once(brand, monkeypatch):
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
     job = Job.objects.get()
     Job.objects.update(status="running")
-    sending.begin(broadcast)
+    sending.begin(broadcast, check_cancelled=lambda: None)
     while sending.gather_portion(runner.Run(job)):
         pass
     meeting, portions, publish = Barrier(2), [], sending.publish
@@ -111,6 +111,24 @@ def test_a_segment_is_deleted_or_written_to_never_both(sender):
 
     assert sum(isinstance(each, Invalid) for each in results) == 1
     assert Segment.objects.exists() == Broadcast.objects.exists()
+
+
+def test_nothing_is_sent_to_the_members_of_former_conditions(sender, monkeypatch):
+    """Another process evaluates the segment. Control: without an edit its last evaluation counts."""
+    monkeypatch.setattr(sending, "PATIENCE_SECONDS", 0)
+    segment = factories.segment(sender, name="Rich")
+    evaluate.evaluate(segment.pk, at=timezone.now())
+    unedited, edited = factories.broadcast(sender, segment), factories.broadcast(sender, segment, name="Later")
+
+    with holding(LOCK_PAIR, [LockOfRow.SEGMENT_EVALUATION.value, segment.pk]):
+        sending.begin(unedited, check_cancelled=lambda: None)
+        Segment.objects.update(conditions={"all": [{"field": "balance", "operator": "at_least", "value": "99"}]})
+        with pytest.raises(Invalid, match="new conditions"):
+            sending.begin(edited, check_cancelled=lambda: None)
+
+    assert Broadcast.objects.get(started_at=None) == edited
+    sending.begin(edited, check_cancelled=lambda: None)
+    assert not Broadcast.objects.filter(started_at=None).exists()
 
 
 def test_cancelling_and_sending_at_once_leave_nothing_on_its_way(sender, box, work):

@@ -93,7 +93,7 @@ def test_whoever_joins_after_it_began_gets_nothing(sender, box, work):
     broadcast = factories.broadcast(sender, segment)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
     broadcast.refresh_from_db()
-    sending.begin(broadcast)
+    sending.begin(broadcast, check_cancelled=lambda: None)
     late = rich(sender)
     evaluate.evaluate(segment.pk, at=timezone.now())
     assert SegmentMember.objects.count() == 2

@@ -42,6 +42,11 @@ class Answer:
         return self.status < 400
 
     @property
+    def is_temporary(self) -> bool:
+        """An error for now: too many requests, or something is away."""
+        return self.status == 429 or self.status >= 500
+
+    @property
     def error(self) -> str:
         return str(self.body.get("error", ""))
 

@@ -126,9 +126,7 @@ class ScanPage(PageView):
             context["password"] = "forgotten" if "forgot" in request.GET else request.GET["password"]
         if request.GET.get("mail") in {"sent", "wait", "trouble"}:
             context["mail"] = request.GET["mail"]
-        context |= {name: True for name in ("reported", "erased") if name in request.GET}
-        if "no_card" in request.GET:
-            context["no_card"] = True
+        context |= {name: True for name in ("reported", "erased", "no_card") if name in request.GET}
         if invited := presenters.typed(request.GET.get("ref", ""))[:40]:
             context["referral_code"] = invited
         if self.page_session.is_customer and (scan_id or "account" in request.GET):
@@ -173,7 +171,7 @@ class ScanPage(PageView):
         if (
             guest_scan_here
             and self.page_session.is_customer
-            and self.adopt(guest_scan_here.scan_id, guest_scan_here.scan_token)
+            and self.adopt(guest_scan_here.scan_id, guest_scan_here.scan_token).is_good
         ):
             return self.adopted(guest_scan_here.scan_id)
         context = self.scan_context(guest_scan_here.nonce if guest_scan_here else self.nonce)
@@ -185,10 +183,10 @@ class ScanPage(PageView):
 
     def scan_context(self, nonce: str) -> dict[str, Any]:
         """The context that shows a form's scan. The same nonce gives the same scan."""
-        answer = self.page_session.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
+        answer = self.post_to_api("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
         if answer.error in {"IDEMPOTENCY_KEY_REUSED", "TOKEN_INVALID"}:
-            self.delete_cookie_if_rejected(answer)
-            answer = self.page_session.api.post("auth-codes/scan", {"code": self.code})
+            nonce = secrets.token_urlsafe(18)
+            answer = self.page_session.api.post("auth-codes/scan", {"code": self.code}, idempotency_key=nonce)
         state, scan = presenters.state_of(answer, is_customer=self.page_session.is_customer), answer.body
         context = {"state": state, "scan": scan, "nonce": nonce, "points": presenters.points_of(scan)}
         context["scan_id"] = scan.get("scan_id", "")
@@ -227,8 +225,7 @@ class ScanPage(PageView):
 
     def send_confirmation(self) -> HttpResponse:
         """Send another confirmation link to a customer whose points wait for their confirmed address."""
-        answer = self.page_session.api.post("auth/email/verification", {})
-        self.delete_cookie_if_rejected(answer)
+        answer = self.post_to_api("auth/email/verification", {})
         if answer.is_good and answer.body.get("email_verified_at"):
             return self.redirect_here("?account")
         sent = "sent" if answer.is_good else "wait" if answer.error == "RATE_LIMITED" else "trouble"
@@ -236,22 +233,26 @@ class ScanPage(PageView):
         return self.redirect_here(f"?mail={sent}" + (f"&scan={scan_id}" if UUID.fullmatch(scan_id) else ""))
 
     def let_in(self) -> HttpResponse:
-        """Redirect to the account after a login; a guest's scan is adopted."""
+        """Redirect after a login; a guest's scan is adopted, or stays saved if that fails for now."""
         form = self.request.POST
         scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
         saved = guest_scan.saved_scan(self.request)
         if saved and not token:
             scan_id, token = saved.scan_id, saved.scan_token
-        if UUID.fullmatch(scan_id) and token:
-            self.adopt(scan_id, token)
-            return self.adopted(scan_id)
-        return self.redirect_here("?account")
+        if not (UUID.fullmatch(scan_id) and token):
+            return self.redirect_here("?account")
+        answer = self.adopt(scan_id, token)
+        if answer.is_temporary:
+            return self.redirect_here("?account")
+        is_of_this_page = not self.code or not saved or saved.scan_id != scan_id or saved.code == self.code
+        return self.adopted(scan_id if is_of_this_page else "")
 
-    def adopt(self, scan_id: str, token: str) -> bool:
-        return self.page_session.api.post(f"scans/{scan_id}/adopt", {"scan_token": token}).is_good
+    def adopt(self, scan_id: str, token: str) -> Answer:
+        return self.page_session.api.post(f"scans/{scan_id}/adopt", {"scan_token": token})
 
     def adopted(self, scan_id: str) -> HttpResponse:
-        response = self.redirect_here(f"?scan={scan_id}")
+        """Redirect to the scan's outcome; without an id, to the account."""
+        response = self.redirect_here(f"?scan={scan_id}" if scan_id else "?account")
         guest_scan.delete_cookie(response)
         return response
 
@@ -264,7 +265,9 @@ class ScanPage(PageView):
     def previous_context(self) -> dict[str, Any]:
         """The context of the scan that a form was shown with."""
         nonce = self.request.POST.get("nonce", "")
-        return self.scan_context(nonce) if self.code and NONCE.fullmatch(nonce) else {}
+        if not self.code or not NONCE.fullmatch(nonce) or self.page_session.unsure:
+            return {}
+        return self.scan_context(nonce)
 
     def log_out(self) -> HttpResponse:
         self.page_session.log_out()
@@ -283,10 +286,8 @@ class ScanPage(PageView):
         """Spend points only after the customer has confirmed."""
         number = self.posted_id("reward")
         if not self.request.POST.get("confirmed"):
-            known = self.own_account()
-            return self.page(
-                {"account": known, "reward_to_confirm": account.reward_of(known, number), "tab": "rewards"}
-            )
+            own = self.own_account()
+            return self.page({"account": own, "reward_to_confirm": account.reward_of(own, number), "tab": "rewards"})
         return self.claim_or_redeem(f"rewards/{number}/redeem", f"{self.nonce}-{number}")
 
     def claim(self) -> HttpResponse:
@@ -295,31 +296,27 @@ class ScanPage(PageView):
     def report(self) -> HttpResponse:
         """Send a fake report."""
         details = {name: self.request.POST.get(name, "")[:2000] for name in ("place", "remark", "contact")}
-        answer = self.page_session.api.post("fake-reports", {"code": self.code, **details})
-        self.delete_cookie_if_rejected(answer)
+        answer = self.post_to_api("fake-reports", {"code": self.code, **details})
         if answer.is_good:
             return self.redirect_here("?reported")
         return self.page({"report": details, "not_reported": account.complaint(answer)}, status=400)
 
     def claim_or_redeem(self, path: str, nonce: str) -> HttpResponse:
         """Redeem or claim a reward, and show its code or the reason why not."""
-        answer = self.page_session.api.post(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
-        self.delete_cookie_if_rejected(answer)
+        answer = self.post_to_api(f"customer/loyalty/{path}", {}, idempotency_key=nonce)
         result: dict[str, Any] = {"redeemed": answer.data} if answer.data else {"not_redeemed": answer.error or "other"}
         return self.page({**result, "account": self.own_account(), "tab": "rewards"})
 
     def undo(self) -> HttpResponse:
         """Undo the redemption of a reward that was taken by mistake."""
-        answer = self.page_session.api.post(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
-        self.delete_cookie_if_rejected(answer)
+        answer = self.post_to_api(f"customer/loyalty/redemptions/{self.posted_id('redemption')}/undo", {})
         result: dict[str, Any] = {"undone": True} if answer.is_good else {"not_redeemed": answer.error or "other"}
         return self.page({**result, "account": self.own_account(), "tab": "rewards"})
 
     def refer(self) -> HttpResponse:
         """Enter the code of the member who referred the customer."""
         code = self.request.POST.get("referral_code", "")[:40]
-        answer = self.page_session.api.post("customer/loyalty/referral", {"code": code})
-        self.delete_cookie_if_rejected(answer)
+        answer = self.post_to_api("customer/loyalty/referral", {"code": code})
         result = {"referred": True} if answer.is_good else {"wrong_friend": account.complaint(answer)}
         status = 200 if answer.is_good else 400
         context = {"referral_code": code, "account": self.own_account(), "tab": "points"}
@@ -328,8 +325,7 @@ class ScanPage(PageView):
     def agree(self) -> HttpResponse:
         """Agree to the brand's texts in force, as an existing customer."""
         text_ids = account.displayed_texts(self.request.POST)
-        answer = self.page_session.api.post("customer/consents", {"legal_texts": text_ids})
-        self.delete_cookie_if_rejected(answer)
+        self.post_to_api("customer/consents", {"legal_texts": text_ids})
         return self.redirect_here("?account")
 
     def own_account(self) -> dict[str, Any] | None:
@@ -345,6 +341,9 @@ class ScanPage(PageView):
         nonce = self.request.POST.get("nonce", "")
         return nonce if NONCE.fullmatch(nonce) else secrets.token_urlsafe(18)
 
-    def delete_cookie_if_rejected(self, answer: Answer) -> None:
+    def post_to_api(self, path: str, body: dict[str, Any], *, idempotency_key: str = "") -> Answer:
+        """Post as the customer. If their token is no longer valid, the page's session ends."""
+        answer = self.page_session.api.post(path, body, idempotency_key=idempotency_key)
         if answer.error == "TOKEN_INVALID":
             self.page_session.leave()
+        return answer

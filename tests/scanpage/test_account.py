@@ -14,6 +14,8 @@ from loyalty.members import confirmations
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.notifications import rendering
+from scanpage import views
+from scanpage.api_client import Answer
 from tests.scanpage.conftest import Browser, customer_of, logged_in, seen, state, text
 from tests.support import factories
 from tests.support.api import Api, somewhere
@@ -161,6 +163,32 @@ def test_a_guests_scan_stays_theirs_when_they_log_in_elsewhere(browser, brand, d
     assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
     assert Scan.objects.get().user == customer
     assert browser.client.cookies["page_scan"].value == ""
+
+
+def test_a_login_on_another_codes_page_shows_nothing_of_the_scan_there(browser, brand, deliver):
+    customer, code, other = customer_of(brand), factories.code(brand), factories.code(brand)
+    browser.scan(code)
+
+    answer = browser.log_in(browser.get(f"/s/{other}"), customer.email, PASSWORD)
+    deliver()
+
+    assert answer["Location"] == f"/s/{other}?account"
+    assert Scan.objects.get().user == customer
+
+
+def test_a_guests_scan_stays_saved_while_it_cannot_be_adopted(browser, brand, deliver, monkeypatch):
+    customer, code = customer_of(brand), factories.code(brand)
+    page = browser.scan(code)
+    with monkeypatch.context() as patch:
+        patch.setattr(views.ScanPage, "adopt", lambda *_: Answer(503))
+        browser.log_in(page, customer.email, PASSWORD)
+    assert Scan.objects.get().user is None
+
+    answer = browser.send(browser.get(f"/s/{code}"), "scan")
+    deliver()
+
+    assert Scan.objects.get().user == customer
+    assert '<b data-number="points.points">10</b>' in seen(browser.get(answer["Location"]))
 
 
 def test_a_weak_password_is_refused_in_the_visitors_language(brand):

@@ -66,7 +66,7 @@ def purge(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> in
 def purge_paid(*, before: datetime, chunk: int = 2_000, most_chunks: int = 500) -> int:
     """Delete events that earned points or were rejected, and ended before `before`; returns how many."""
     own = import_string(settings.OWN_KIND_NAMES)()
-    kinds = {"kinds": [*PAID_ONCE, *own], "refused_kinds": [*UNHANDLED_KINDS, *own]}
+    kinds = {"kinds": [*PAID_ONCE, *own], "rejected_kinds": [*UNHANDLED_KINDS, *own]}
     terms = {"before": before, "limit": chunk, **kinds}
     return _purge(DELETE_PAID_EVENTS, terms, mark=PAID_PURGED_TO, most_chunks=most_chunks)
 

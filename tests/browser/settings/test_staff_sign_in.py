@@ -43,7 +43,7 @@ def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
 
     window.page.get_by_label("Name").fill("My laptop")
     window.button("passkey Add a passkey").click()
-    window.wait_for_text("Each code logs you in once")
+    window.wait_for_text("enter one of these codes instead")
     window.link("I have saved them").click()
     window.goto("account/")
     window.wait_for_text("My laptop", "Active sessions")
@@ -80,7 +80,7 @@ def test_an_app_is_set_up_on_a_phone(portal, browser, colleague):
 
     window.page.get_by_label("Code").fill(pyotp.TOTP(seed).now())
     window.button("Add the app").click()
-    window.wait_for_text("Each code logs you in once")
+    window.wait_for_text("enter one of these codes instead")
     window.link("I have saved them").click()
     window.page.wait_for_url("**/admin/")
     window.goto("account/")

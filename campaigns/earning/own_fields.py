@@ -24,8 +24,8 @@ def _switch(value: Any) -> bool:
     return value
 
 
-# How a payload's value is compared, and how it is read from JSON. Payloads are validated on receipt; a stored value of
-# another type counts as missing.
+# How a payload's value is compared, and how it is read from JSON. Payloads are validated when they arrive; a stored
+# value of another type counts as missing.
 _TYPES: dict[str, tuple[Type, Callable[[Any], Any]]] = {
     FieldType.TEXT: (Type.TEXTS, str),
     FieldType.WHOLE: (Type.INTEGER, int),

@@ -75,7 +75,7 @@ def as_attachment(answer: R, name: str) -> R:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, name: str, format: Format) -> HttpResponse:  # noqa: A002
-    """A file of neutral cells; `name` without its extension."""
+    """A file of neutral cells; `name` without its suffix."""
     content = _xlsx(columns, rows) if format is Format.XLSX else _csv(columns, rows)
     return as_attachment(HttpResponse(content, content_type=TYPES[format]), f"{name}.{format.value}")
 

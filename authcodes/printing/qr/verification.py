@@ -98,7 +98,7 @@ def _modules_of(data: bytes) -> Image.Image | None:
     rows = _inflated(chunks[2][1], most=stride * height)
     if kind != [1, 0, 0, 0, 0] or rows is None or width != height or len(rows) != stride * height:
         return None
-    # For each explicit row, how many of the following rows repeat it.
+    # For each row that is given, how many of the following rows repeat it.
     heights = [1 + len(same) for same in rows[::stride].split(b"\0")[1:]]
     starts = [stride * above for above in accumulate(heights[:-1], initial=0)]
     content = [rows[at : at + stride] for at in starts]

@@ -30,7 +30,7 @@ def test_a_webhook_is_added_and_its_secret_shown_once(window, brand):
     owner.page.get_by_label("Address").fill("https://shop.example/hooks")
     owner.button("Save").last.click()
     text = owner.page.locator("[data-copied-text]").inner_text()
-    owner.link("I have copied it").click()
+    owner.page.get_by_role("link", name="I have copied it", exact=True).click()
 
     made = WebhookEndpoint.objects.get()
     assert (made.secret, made.types, made.url) == (text, ["points.earned"], "https://shop.example/hooks")

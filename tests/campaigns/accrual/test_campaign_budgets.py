@@ -93,7 +93,7 @@ def test_owners_hear_once_that_a_budget_is_used_up(brand, budget, notified_count
     scanned(brand, factories.customer(brand), sku="A", title="A")
 
     assert [budgets.notify_used_up(at=timezone.now()) for _ in range(2)] == notified_counts
-    mails = StaffMail.objects.filter(user=owner, kind="budget")
+    mails = StaffMail.objects.filter(user=owner, kind="campaign_budget")
     assert ["“Scan and win” has paid 20 points" in each.text for each in mails] == [True] * notified_counts[0]
     Campaign.objects.update(budget=budget + 1)
     assert CampaignBudgetUse.objects.get().notified_at is None

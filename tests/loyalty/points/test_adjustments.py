@@ -59,7 +59,7 @@ class TestRules:
         operator = factories.user(is_staff=True, is_superuser=True)
 
         for person in (staff(brand), None):
-            with pytest.raises(Invalid, match="At most 500 points a day") as refusal:
+            with pytest.raises(Invalid, match="at most 500 points a day") as refusal:
                 adjust(account, "500.01", by=person)
             assert refusal.value.details == {"field": "amount"}
 
@@ -75,7 +75,7 @@ class TestRules:
         adjust(account, 450, by=person, key=KEY)
         adjust(account, -300, by=person)  # gives nothing back
 
-        with pytest.raises(Invalid, match=r"At most 500 points a day. .* You have added 450\.00 today\."):
+        with pytest.raises(Invalid, match=r"at most 500 points a day. .* You have added 450\.00 today\."):
             adjust(factories.account(factories.customer(brand), brand), "50.01", by=person)
 
         assert numbers(account)[0] == 150

@@ -16,7 +16,7 @@ function connected(is) {
   part("till-offline").hidden = is;
 }
 
-/** Signals the result by sound and vibration, and moves the focus to it. */
+/** Signals the result by a sound and by vibrating, and moves the focus to it. */
 function tell() {
   const result = part("till-result").querySelector("[data-sound]");
   if (result) {

@@ -77,7 +77,6 @@ def _purge(statement: Query[Purged], terms: dict[str, Any], *, mark: str, most_c
     Continues at the position stored under `mark`; without it, starts from the first event again.
     """
     after, deleted = int(ask(lambda: command("GET", mark)) or 0), 0
-    is_known = bool(after)
     for _number in range(most_chunks):
         purged = statement.first(after=after, **terms)
         assert purged is not None  # noqa: S101 - an aggregate always returns a row
@@ -85,7 +84,6 @@ def _purge(statement: Query[Purged], terms: dict[str, Any], *, mark: str, most_c
         if purged.last_id is None or not purged.is_old:
             break
         after = purged.last_id
-        life = ("KEEPTTL",) if is_known else ("EX", MARK_SECONDS)
-        ask(lambda after=after, life=life: command("SET", mark, after, *life))  # type: ignore[misc]
-        is_known = True
+        ask(lambda after=after: command("SET", mark, after, "KEEPTTL"))  # type: ignore[misc]
+        ask(lambda: command("EXPIRE", mark, MARK_SECONDS, "NX"))
     return deleted

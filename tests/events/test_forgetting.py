@@ -255,7 +255,12 @@ def test_a_mark_ends_so_long_after_it_was_first_set(brand):
     client.client().expire(retention.PAID_PURGED_TO, 100)
 
     assert retention.purge_paid(before=before, chunk=2, most_chunks=1) == 2
-    assert client.client().ttl(retention.PAID_PURGED_TO) <= 100
+    assert 0 < client.client().ttl(retention.PAID_PURGED_TO) <= 100
+
+    client.client().persist(retention.PAID_PURGED_TO)
+    event(brand, "scan-auth", "refused", age=LONG_AGO)
+    assert retention.purge_paid(before=before) == 1
+    assert client.client().ttl(retention.PAID_PURGED_TO) > 100
 
 
 def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand):

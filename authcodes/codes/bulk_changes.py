@@ -21,6 +21,7 @@ from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from brands.models.people import User
+from brands.user_mentions import Mentions, without
 from core import languages
 from core.db.advisory_locks import LockOfRow, lock_row, try_lock_row
 from core.db.statements import Query, command, part, query_values
@@ -315,3 +316,17 @@ def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datet
         if detail:
             AuthCode.objects.filter(pk=code.pk).update(**changed)
             history.note_codes(CodeChangeContext(Kind.EDITED, at, by, detail=detail), codes=[before])
+
+
+def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> None:
+    """Erase a person from the history of codes, and from the notes and locations of the codes whose edits named them.
+
+    Call inside a transaction.
+    """
+    changes = history.erase_user(brand_id=brand_id, mentions=mentions, pseudonym=pseudonym)
+    edited = [change.first_code for change in changes if change.kind == Kind.EDITED]
+    codes = list(AuthCode.objects.filter(brand_id=brand_id, code__in=edited))
+    for code in codes:
+        code.notes = without(code.notes, mentions.anywhere, pseudonym)
+        code.location = without(code.location, mentions.anywhere, pseudonym)
+    AuthCode.objects.bulk_update(codes, ["notes", "location"], batch_size=500)

@@ -209,10 +209,10 @@ def change_of(change_context: CodeChangeContext, batch: BatchRange, first: str, 
 ERASING = "SELECT set_config('codes.erasing', %s, true)"
 
 
-def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> int:
+def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> list[CodeChange]:
     """Erase a person from what staff entered: reasons, and the notes and locations in details.
 
-    Returns how many changes named them. Call inside a transaction.
+    Returns the changes that named them. Call inside a transaction.
     """
     pattern = mentions.anywhere.pattern.replace(r"\b", r"\y")  # PostgreSQL's word boundary
     named = Q(reason__iregex=pattern) | Q(detail__iregex=pattern)
@@ -224,4 +224,4 @@ def erase_user(*, brand_id: int, mentions: Mentions, pseudonym: str) -> int:
         cursor.execute(ERASING, ["on"])
         CodeChange.objects.bulk_update(rows, ["reason", "detail"], batch_size=500)
         cursor.execute(ERASING, ["off"])
-    return len(rows)
+    return rows

@@ -36,6 +36,7 @@ from loyalty.notifications.batching import NotificationRequest
 from loyalty.notifications.segments import broadcasts
 
 AT_ONCE = 500
+PAUSE_SECONDS = 1
 PATIENCE_SECONDS = 60  # for another process that evaluates the segment
 
 
@@ -81,14 +82,14 @@ def begin(broadcast: Broadcast, *, check_cancelled: Callable[[], None]) -> None:
         raise Invalid(_("The segment “%(name)s” was deleted.") % {"name": broadcast.segment_name})
     if segment is not None:
         end = time.monotonic() + PATIENCE_SECONDS
-        while not evaluated(segment) and time.monotonic() < end:  # another process began with former conditions
-            time.sleep(1)
+        while not (is_current := evaluated(segment)) and time.monotonic() < end:
+            time.sleep(PAUSE_SECONDS)  # another process evaluates it, perhaps by former conditions
             check_cancelled()
         problem = member_conditions.problem_of(segment.conditions, brand=broadcast.brand)
         if problem or segment.evaluated_at is None:
             reason = problem or _("It was never evaluated.")
             raise Invalid(_("The segment cannot be evaluated: %(reason)s") % {"reason": reason})
-        if not evaluate.is_current(segment, at=timezone.now()):
+        if not is_current:
             raise Invalid(_("The segment is being evaluated for its new conditions. Try again in a few minutes."))
     at = timezone.now()
     fresh = {"started_at": at, "members": 0, "evaluated_at": segment.evaluated_at if segment else at}
@@ -97,9 +98,10 @@ def begin(broadcast: Broadcast, *, check_cancelled: Callable[[], None]) -> None:
 
 def evaluated(segment: Segment) -> bool:
     """Evaluate the segment if possible. Returns whether its members are those of its present conditions."""
-    evaluate.evaluate(segment.pk, at=timezone.now())
+    at = timezone.now()
+    evaluate.evaluate(segment.pk, at=at)
     segment.refresh_from_db()
-    return evaluate.is_current(segment, at=timezone.now())
+    return evaluate.is_current(segment, at=at)
 
 
 def gather_portion(run: runner.Run) -> bool:
@@ -142,12 +144,13 @@ def publish_portion(run: runner.Run) -> bool:
             row.next_at = quotas.begin_of_day(at) + timedelta(days=1)
             row.save(update_fields=["next_at"])
         else:
+            row.next_at = None
             portion = next_portion(row, AT_ONCE if left is None else min(left, AT_ONCE))
             if portion:
                 publish(row, portion)
             else:
                 row.state, row.finished_at = State.SENT, at
-                row.save(update_fields=["state", "finished_at"])
+                row.save(update_fields=["state", "finished_at", "next_at"])
     if is_limited:
         run.log(gettext_noop("Today's limit of messages is reached. The remaining members follow tomorrow (UTC)."))
         return False
@@ -195,7 +198,7 @@ def publish(row: Broadcast, portion: list[NextNotification]) -> None:
     today = quotas.begin_of_day(at).date()
     row.counted = len(portion) + (row.counted if row.counted_on == today else 0)
     row.counted_on, row.published = today, row.published + len(portion)
-    row.save(update_fields=["published_to", "published", "counted_on", "counted"])
+    row.save(update_fields=["published_to", "published", "counted_on", "counted", "next_at"])
 
 
 def may_cancel(job: Job, by: User) -> bool:

@@ -10,7 +10,10 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from core.db.postgresql.base import DatabaseWrapper
 
 ROLE = """
-SELECT rolname, rolsuper OR rolbypassrls,
+SELECT rolname,
+       rolsuper OR rolbypassrls OR '{privilege}' = 'MEMBER' AND EXISTS (
+           SELECT 1 FROM pg_roles s WHERE (s.rolsuper OR s.rolbypassrls) AND pg_has_role(r.oid, s.oid, 'MEMBER')
+       ),
        EXISTS (SELECT 1 FROM pg_class
                 WHERE relnamespace = 'public'::regnamespace AND pg_has_role(r.oid, relowner, '{privilege}'))
 FROM pg_roles r WHERE rolname = {role}

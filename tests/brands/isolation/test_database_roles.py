@@ -235,7 +235,20 @@ class TestChecks:
         finally:
             connection._assumed = None
 
-        assert (before, after) == (("its_member", False, False), ("its_member", False, True))
+        inherits_or_may_set = (privilege, option) != ("USAGE", "INHERIT FALSE, SET TRUE")
+        assert (before, after) == (("its_member", False, False), ("its_member", False, inherits_or_may_set))
+
+    def test_a_login_that_may_become_a_role_beyond_the_guard_is_seen(self):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "RESET ROLE; CREATE ROLE beyond BYPASSRLS; CREATE ROLE its_member; GRANT beyond TO its_member"
+            )
+        try:
+            found = [checks.role_attributes(connection, "'its_member'", each)[1] for each in ("USAGE", "MEMBER")]
+        finally:
+            connection._assumed = None
+
+        assert found == [False, True]
 
     def test_a_guard_that_is_off_is_said(self, monkeypatch):
         monkeypatch.setitem(connection.settings_dict, "GUARD", False)
@@ -243,13 +256,13 @@ class TestChecks:
         found = [*checks.roles_guard(databases=["default"]), *checks.login_guards()]
         assert [it.id for it in found] == ["brands.W002"] * 2
 
+    @pytest.mark.parametrize(("address", "ids"), [("", ["brands.W004"]), ("https://portal.example.com", [])])
+    def test_a_portal_without_an_address_is_said(self, settings, address, ids):
+        settings.PORTAL_URL = address
+        assert [it.id for it in checks.portal_has_an_address()] == ids
+
 
 def test_what_an_administrator_runs_can_be_printed(capsys, names):
     call_command("database_roles")
 
     assert f'CREATE ROLE "{names[0]}" NOLOGIN NOBYPASSRLS;' in capsys.readouterr().out
-
-    @pytest.mark.parametrize(("address", "ids"), [("", ["brands.W004"]), ("https://portal.example.com", [])])
-    def test_a_portal_without_an_address_is_said(self, settings, address, ids):
-        settings.PORTAL_URL = address
-        assert [it.id for it in checks.portal_has_an_address()] == ids

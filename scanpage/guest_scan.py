@@ -1,5 +1,7 @@
 """The last scan of a guest without scripts, in a cookie: after a reload or another login it is still theirs."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from django.conf import settings
@@ -10,6 +12,8 @@ from django.http.response import HttpResponseBase
 from scanpage.session_cookies import name
 
 SALT = "scanpage.guest-scan"
+SCAN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+MAX_TOKEN_LENGTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,13 @@ class GuestScan:
     nonce: str
     scan_id: str
     scan_token: str
+
+
+def sent_scan(form: Mapping[str, str], *, code: str, nonce: str) -> GuestScan | None:
+    """The scan that a form of the code's page sends along; None if its id or proof is missing or malformed."""
+    scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
+    is_sound = SCAN_ID.fullmatch(scan_id) and 0 < len(token) <= MAX_TOKEN_LENGTH
+    return GuestScan(code, nonce, scan_id, token) if is_sound else None
 
 
 def saved_scan(request: HttpRequest) -> GuestScan | None:

@@ -39,7 +39,6 @@ INELIGIBILITY_CODES = [
 ]
 YEAR = 365 * 86_400
 NONCE = re.compile(r"[A-Za-z0-9_-]{16,64}")
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 class PageView(View):
@@ -120,7 +119,7 @@ class ScanPage(PageView):
         if context["by_hand"]:
             context |= {"parts": presenters.parts(code), "alike": presenters.alike(code)}
         scan_id = request.GET.get("scan", "")
-        if UUID.fullmatch(scan_id):
+        if guest_scan.SCAN_ID.fullmatch(scan_id):
             context |= self.outcome_of(scan_id)
         if "forgot" in request.GET or request.GET.get("password") in {"sent", "set"}:
             context["password"] = "forgotten" if "forgot" in request.GET else request.GET["password"]
@@ -168,12 +167,10 @@ class ScanPage(PageView):
             return self.page({"state": presenters.state_of(self.page_session.unsure)})
         saved = guest_scan.saved_scan(self.request)
         guest_scan_here = saved if saved and saved.code == self.code else None
-        if (
-            guest_scan_here
-            and self.page_session.is_customer
-            and self.adopt(guest_scan_here.scan_id, guest_scan_here.scan_token).is_good
-        ):
-            return self.adopted(guest_scan_here.scan_id)
+        if guest_scan_here and self.page_session.is_customer and self.adopt(guest_scan_here).is_good:
+            response = self.redirect_here(f"?scan={guest_scan_here.scan_id}")
+            guest_scan.delete_cookie(response)
+            return response
         context = self.scan_context(guest_scan_here.nonce if guest_scan_here else self.nonce)
         response, scan = self.page(context), context["scan"]
         if scan.get("scan_token") and scan["status"] == "success":
@@ -230,31 +227,28 @@ class ScanPage(PageView):
             return self.redirect_here("?account")
         sent = "sent" if answer.is_good else "wait" if answer.error == "RATE_LIMITED" else "trouble"
         scan_id = self.request.POST.get("scan_id", "")
-        return self.redirect_here(f"?mail={sent}" + (f"&scan={scan_id}" if UUID.fullmatch(scan_id) else ""))
+        return self.redirect_here(
+            f"?mail={sent}" + (f"&scan={scan_id}" if guest_scan.SCAN_ID.fullmatch(scan_id) else "")
+        )
 
     def let_in(self) -> HttpResponse:
         """Redirect after a login; a guest's scan is adopted, or stays saved if that fails for now."""
-        form = self.request.POST
-        scan_id, token = form.get("scan_id", ""), form.get("scan_token", "")
         saved = guest_scan.saved_scan(self.request)
-        if saved and not token:
-            scan_id, token = saved.scan_id, saved.scan_token
-        if not (UUID.fullmatch(scan_id) and token):
+        scan = guest_scan.sent_scan(self.request.POST, code=self.code, nonce=self.nonce) or saved
+        if scan is None:
             return self.redirect_here("?account")
-        answer = self.adopt(scan_id, token)
-        if answer.is_temporary:
-            return self.redirect_here("?account")
-        is_of_this_page = not self.code or not saved or saved.scan_id != scan_id or saved.code == self.code
-        return self.adopted(scan_id if is_of_this_page else "")
-
-    def adopt(self, scan_id: str, token: str) -> Answer:
-        return self.page_session.api.post(f"scans/{scan_id}/adopt", {"scan_token": token})
-
-    def adopted(self, scan_id: str) -> HttpResponse:
-        """Redirect to the scan's outcome; without an id, to the account."""
-        response = self.redirect_here(f"?scan={scan_id}" if scan_id else "?account")
-        guest_scan.delete_cookie(response)
+        is_of_this_page = not self.code or scan.code == self.code
+        if self.adopt(scan).is_temporary:  # the page's own form tries again
+            response = self.redirect_here("" if self.code and is_of_this_page else "?account")
+            guest_scan.save_scan(response, scan)
+            return response
+        response = self.redirect_here(f"?scan={scan.scan_id}" if is_of_this_page else "?account")
+        if saved and saved.scan_id == scan.scan_id:
+            guest_scan.delete_cookie(response)
         return response
+
+    def adopt(self, scan: GuestScan) -> Answer:
+        return self.page_session.api.post(f"scans/{scan.scan_id}/adopt", {"scan_token": scan.scan_token})
 
     def rerender_form(self, answer: Answer, *, registers: bool) -> HttpResponse:
         """The form again, with the scan that it was shown with."""
@@ -271,7 +265,9 @@ class ScanPage(PageView):
 
     def log_out(self) -> HttpResponse:
         self.page_session.log_out()
-        return self.redirect_here()
+        response = self.redirect_here()
+        guest_scan.delete_cookie(response)
+        return response
 
     def forgot(self) -> HttpResponse:
         """Request a link by mail. The response does not reveal whether the account exists."""

@@ -181,7 +181,7 @@ def test_a_guests_scan_stays_saved_while_it_cannot_be_adopted(browser, brand, de
     page = browser.scan(code)
     with monkeypatch.context() as patch:
         patch.setattr(views.ScanPage, "adopt", lambda *_: Answer(503))
-        browser.log_in(page, customer.email, PASSWORD)
+        assert browser.log_in(page, customer.email, PASSWORD)["Location"] == f"/s/{code}"
     assert Scan.objects.get().user is None
 
     answer = browser.send(browser.get(f"/s/{code}"), "scan")

@@ -61,12 +61,9 @@ def preview_context(form: Any, select: Callable[[Any], Selection], *, is_thoroug
         form.add_domain_error(error)
         if not form.is_drawable:
             return context
-    try:
-        context |= label_context(form, selection, print_request)
-        if form.is_printable:
-            context |= summary_context(selection, print_request, is_thorough=is_thorough)
-    except DomainError as error:  # the list has become empty in the meantime
-        form.add_domain_error(error)
+    context |= label_context(form, selection, print_request)
+    if form.is_printable:
+        context |= summary_context(selection, print_request, is_thorough=is_thorough)
     return context
 
 

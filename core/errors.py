@@ -19,10 +19,12 @@ class DomainError(Exception):
     example_details: ClassVar[Mapping[str, Any]] = {}  # for the API's description
 
     def __init_subclass__(cls, *, code: str = "", status: int = 0) -> None:
-        """A class that declares no code and status has those of the class above it."""
+        """What a class does not declare, it has from the class above it."""
         super().__init_subclass__()
         if code:
-            cls.code, cls.status = code, status
+            cls.code = code
+        if status:
+            cls.status = status
 
     def __init__(self, message: str = "", *, details: dict[str, Any] | None = None) -> None:
         self.message = str(message or self.default_message)

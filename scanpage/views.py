@@ -240,7 +240,8 @@ class ScanPage(PageView):
         is_of_this_page = not self.code or scan.code == self.code
         if self.adopt(scan).is_temporary:  # the page's own form tries again
             response = self.redirect_here("" if self.code and is_of_this_page else "?account")
-            guest_scan.save_scan(response, scan)
+            if scan is not saved:
+                guest_scan.save_scan(response, scan)
             return response
         response = self.redirect_here(f"?scan={scan.scan_id}" if is_of_this_page else "?account")
         if saved and saved.scan_id == scan.scan_id:

@@ -113,10 +113,15 @@ def text_rule(word: str, pattern: str, instead: str) -> Rule:
     return Rule(word, re.compile(pattern), instead)
 
 
-TEXT_RULES = (
-    text_rule('"in vain"', r"(?i)\bin vain\b", "unsuccessful, or what failed"),
+ANYWHERE_RULES = (
+    text_rule('"told"', r"(?i)\btold\b", "notified, reported, passed"),
     text_rule('"anew"', r"(?i)\banew\b", "again"),
+    text_rule('"meanwhile"', r"(?i)\bmeanwhile\b", "in the meantime, or what happened"),
+    text_rule('"in vain"', r"(?i)\bin vain\b", "unsuccessful, or what failed"),
     text_rule('"not any more"', r"(?i)\b(not|no|nothing|nobody|never)\b[^.;:]*\bany ?more\b", "no longer"),
+)
+TEXT_RULES = (
+    *ANYWHERE_RULES,
     # As a subject only: "the person who ..." and a question ("Who scanned?") are plain English.
     text_rule(
         '"Who ..." as subject',
@@ -126,9 +131,7 @@ TEXT_RULES = (
     # About a value: "There is no reward" says that something is missing, and stays.
     text_rule('"is no X"', r"(?i)\b(?<!there )(is|are) no (?!longer\b|more\b|one\b)[a-z]", "is not a valid X"),
     text_rule('"Empty: ..."', r"(?:\A|[.;] )[Ee]mpty: ", "Leave empty to ..."),
-    text_rule('"told"', r"(?i)\btold\b", "notified, sent"),
     text_rule('"Not at all"', r"(?i)\bnot at all\b", "the plain sentence, without inversion"),
-    text_rule('"meanwhile"', r"(?i)\bmeanwhile\b", "in the meantime"),
     text_rule('"beside"', r"(?i)\bbeside\b", "next to; besides"),
     text_rule('"refuse"', r"(?i)(?<!\")\brefus(e|es|ed|al|als)\b", "reject, rejected; not allowed"),
     text_rule('"is worth nothing"', r"(?i)\bworth nothing\b", "expires, is invalid"),
@@ -136,12 +139,8 @@ TEXT_RULES = (
 
 # Of docstrings and comments, which may quote a value such as "refused".
 COMMENT_RULES = (
-    text_rule('"told"', r"(?i)\btold\b", "notified, reported, passed"),
+    *ANYWHERE_RULES,
     text_rule('"refuse"', r"(?i)(?<![\"`'])\brefus(e|es|ed|al|als|ing)\b(?![\"`'])", "reject, raise, not allowed"),
-    text_rule('"anew"', r"(?i)\banew\b", "again"),
-    text_rule('"meanwhile"', r"(?i)\bmeanwhile\b", "in the meantime, or what happened"),
-    text_rule('"in vain"', r"(?i)\bin vain\b", "unsuccessful"),
-    text_rule('"not any more"', r"(?i)\b(not|no|nothing|nobody|never)\b[^.;:]*\bany ?more\b", "no longer"),
     text_rule('"Whoever ..." as subject', r"(?:\A|[.;:] )Whoever\b", "Anyone who ..., or the noun"),
     text_rule('"of whom"', r"(?i)\bof whom\b", "whose, or the noun"),
 )

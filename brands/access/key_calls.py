@@ -59,7 +59,7 @@ def record(key_id: int, request: HttpRequest, status: int) -> None:
 
 
 def latest(key_id: int) -> list[KeyCall] | None:
-    """The key's latest calls, the last one first. None while Redis does not answer."""
+    """The key's latest calls and its latest rejected ones, newest first. None while Redis does not answer."""
     result: list[KeyCall] = []
     for is_rejected in (False, True):
         key = redis_key(key_id, is_rejected=is_rejected)

@@ -22,7 +22,7 @@ from rest_framework.response import Response
 
 from core import errors, languages
 from core.api.json_codec import Json, Negotiation, StrictJson
-from core.db.outages import LOCK_NOT_AVAILABLE, QUERY_CANCELED
+from core.db.outages import LOCK_NOT_AVAILABLE, QUERY_CANCELED, sqlstate_of
 from core.errors import CHALLENGE, DomainError
 
 __all__ = ["Json", "Negotiation", "StrictJson", "answer_error", "csrf_failure"]
@@ -133,7 +133,7 @@ def problem_of(error: BaseException | None) -> Problem | None:
 
 def unavailable(error: OperationalError) -> str:
     """The message for a database that will answer later. Empty if the statement itself is wrong."""
-    state = getattr(error.__cause__, "sqlstate", None)
+    state = sqlstate_of(error)
     if state is None or state.startswith(SERVER_AWAY):
         logger.error("The database does not answer: %s", error)
         return _("The service cannot answer right now. Try again.")

@@ -31,17 +31,22 @@ def drop_dead_connections() -> None:
             connection.close_if_unusable_or_obsolete()
 
 
+def sqlstate_of(error: BaseException) -> str | None:
+    """PostgreSQL's code for an error that Django raised; None if it came without one, as when the connection broke."""
+    return getattr(error.__cause__, "sqlstate", None)
+
+
 def is_outage(error: BaseException) -> bool:
     """Whether the server or the connection is gone, as opposed to a wrong statement."""
     if not isinstance(error, OperationalError | InterfaceError):
         return False
-    state = getattr(error.__cause__, "sqlstate", None)
+    state = sqlstate_of(error)
     return state is None or state.startswith(SERVER_AWAY)
 
 
 def is_lock_timeout(error: BaseException) -> bool:
     """Whether a statement waited for another transaction's lock for longer than lock_timeout."""
-    return isinstance(error, OperationalError) and getattr(error.__cause__, "sqlstate", None) == LOCK_NOT_AVAILABLE
+    return isinstance(error, OperationalError) and sqlstate_of(error) == LOCK_NOT_AVAILABLE
 
 
 def through_outages(work: Callable[[], T]) -> T:

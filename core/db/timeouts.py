@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.db import OperationalError, transaction
 
-from core.db.outages import QUERY_CANCELED
+from core.db.outages import QUERY_CANCELED, sqlstate_of
 
 SET_LONG_TIMEOUT = "SET LOCAL statement_timeout = '15min'"  # until the end of the transaction
 
@@ -29,5 +29,5 @@ def rollback_on_timeout() -> Iterator[None]:
         with transaction.atomic():
             yield
     except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", None) != QUERY_CANCELED:
+        if sqlstate_of(error) != QUERY_CANCELED:
             raise

@@ -14,6 +14,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.db.outages import sqlstate_of
 from core.errors import Invalid
 from portal.base.audit_mixin import AuditLogAdminMixin
 from portal.lists.changelist import is_beyond_every_column
@@ -86,7 +87,7 @@ def conflict_text() -> Iterator[None]:
     try:
         yield
     except IntegrityError as error:
-        state = getattr(error.__cause__, "sqlstate", None)
+        state = sqlstate_of(error)
         if state == FOREIGN_KEY_VIOLATION:
             message = _("Something that this refers to was deleted at the same time. Nothing was saved.")
             raise ConcurrentChange(message) from error

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from django.db import OperationalError, connection, transaction
+from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
 from core.db.statements import query
+from core.db.timeouts import rollback_on_timeout
 from core.errors import DomainError
 from loyalty.points.level_periods.rules import DAY, LevelRule
 
@@ -57,13 +58,9 @@ def preview(*, brand: Brand, rule: LevelRule, at: datetime) -> PeriodPreview:
     last = day if rule.is_rolling else rule.counted_from(day) - DAY
     first = rule.counted_from(last)
     before = local_time.midnight(last + DAY, rule.zone)
-    try:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{MAX_SECONDS}s"])
-            levels = PREVIEW_FALLS.all(brand_id=brand.pk, first=local_time.midnight(first, rule.zone), before=before)
-            cursor.execute("SELECT set_config('statement_timeout', '0', true)")
-    except OperationalError as error:
-        if not connection.is_usable():
-            raise
-        raise PreviewTooLarge from error
-    return PeriodPreview(first, last, rule.falls_on(rule.until(day)), levels)
+    with rollback_on_timeout(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{MAX_SECONDS}s"])
+        levels = PREVIEW_FALLS.all(brand_id=brand.pk, first=local_time.midnight(first, rule.zone), before=before)
+        cursor.execute("SELECT set_config('statement_timeout', '0', true)")
+        return PeriodPreview(first, last, rule.falls_on(rule.until(day)), levels)
+    raise PreviewTooLarge

@@ -15,21 +15,12 @@ from authcodes.models.products import Product
 from authcodes.recalls import notifications, recalls
 from brands import audit_log
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-    write_endpoint,
-)
+from brands.access.endpoints import BrandRows, BrandView, row_of, row_output, write_endpoint
 from brands.audit_log import AuditedChange
 from brands.identity.roles import ADD
 from brands.models.credentials import ApiKey
 from campaigns.models.campaigns import Campaign
-from core.api.filters import IdFilter, NoFilter, SwitchFilter, TenantFilterSet, TextFilter
+from core.api.filters import IdFilter, SwitchFilter, TenantFilterSet, TextFilter
 from core.api.inputs import ID, Input, SwitchField, one_line
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
@@ -90,8 +81,6 @@ class BatchJobOutput(BrandBatchOutput):
     job_id = serializers.IntegerField(help_text="The job that generates its codes.")
 
 
-BrandBatchListOutput = list_output(BrandBatchOutput)
-BrandBatchRowOutput = row_output(BrandBatchOutput)
 BatchJobRowOutput = row_output(BatchJobOutput)
 
 
@@ -128,17 +117,16 @@ class BrandBatchFilter(TenantFilterSet):
     is_recalled = RecalledFilter(description="Only batches that are recalled, or only those that are not.")
 
 
-class BrandBatches(BrandList):
+BATCHES = BrandRows(LABEL, BrandBatchOutput, EXAMPLE, filters=BrandBatchFilter)
+
+
+class BrandBatches(BrandView):
     """The brand's batches."""
 
-    filterset_class = BrandBatchFilter
-    output = BrandBatchListOutput
-
-    @list_endpoint("list_batches", "List batches", BrandBatchListOutput, EXAMPLE, filters=BrandBatchFilter)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @BATCHES.list_endpoint("list_batches", "List batches")
+    def get(self, access: BrandAccess) -> QuerySet[BatchRange]:
         """List the brand's batches, newest first. Needs the scope `read`."""
-        return self.listed(BatchRange.objects.select_related("recall").filter(brand=access.brand_id))
+        return BatchRange.objects.select_related("recall").filter(brand=access.brand_id)
 
     @write_endpoint(
         "create_batch",
@@ -192,12 +180,10 @@ def the_brands(model: Any, brand_id: int, field: str, data: dict[str, Any]) -> A
 class BrandBatch(BrandView):
     """One of the brand's batches."""
 
-    @row_endpoint("read_batch", "Read a batch", BrandBatchRowOutput, EXAMPLE)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
+    @BATCHES.row_endpoint("read_batch", "Read a batch")
+    def get(self, access: BrandAccess, batch_id: int) -> QuerySet[BatchRange]:
         """Return a batch, including how many of its codes have been generated. Needs the scope `read`."""
-        rows = BatchRange.objects.select_related("recall").filter(brand=access.brand_id)
-        return Response(BrandBatchRowOutput.serialize(row_of(rows, pk=batch_id)))
+        return BatchRange.objects.select_related("recall").filter(brand=access.brand_id, pk=batch_id)
 
 
 class RecallInput(Input):
@@ -228,8 +214,6 @@ class BrandRecallOutput(Output):
 
 
 RECALLED = {**RECALL_EXAMPLE, "reason": "Glass inside", "first_code": "", "last_code": "", "recalled_at": WHEN}
-BrandRecallListOutput = list_output(BrandRecallOutput)
-BrandRecallRowOutput = row_output(BrandRecallOutput)
 
 
 def recalled_batches(access: BrandAccess) -> QuerySet[BatchRange]:
@@ -237,37 +221,34 @@ def recalled_batches(access: BrandAccess) -> QuerySet[BatchRange]:
     return rows.filter(brand=access.brand_id, recall__isnull=False)
 
 
-class BrandRecalls(BrandList):
+RECALLS = BrandRows("authcodes.recall", BrandRecallOutput, RECALLED, ordering=("-recalled_at", "-id"))
+
+
+class BrandRecalls(BrandView):
     """The brand's recalls."""
 
-    filterset_class = NoFilter
-    output = BrandRecallListOutput
-    ordering = ("-recalled_at", "-id")
-
-    @list_endpoint("list_recalls", "List recalls", BrandRecallListOutput, RECALLED, filters=NoFilter)
-    @for_brand(ApiKey.Scope.READ, "authcodes.recall")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @RECALLS.list_endpoint("list_recalls", "List recalls")
+    def get(self, access: BrandAccess) -> QuerySet[BatchRange]:
         """List the batches that are recalled now, the latest recall first. Needs the scope `read`.
 
         A recall of several batches has one row per batch, with the same `recall_id`.
         """
-        return self.listed(recalled_batches(access))
+        return recalled_batches(access)
 
 
 class BatchRecall(BrandView):
     """The recall of a batch."""
 
-    @row_endpoint("read_recall", "Read a batch's recall", BrandRecallRowOutput, RECALLED)
-    @for_brand(ApiKey.Scope.READ, "authcodes.recall")
-    def get(self, _request: Request, access: BrandAccess, batch_id: int) -> Response:
+    @RECALLS.row_endpoint("read_recall", "Read a batch's recall")
+    def get(self, access: BrandAccess, batch_id: int) -> QuerySet[BatchRange]:
         """Return the recall of a batch, or 404 if it is not recalled. Needs the scope `read`."""
-        return Response(BrandRecallRowOutput.serialize(row_of(recalled_batches(access), pk=batch_id)))
+        return recalled_batches(access).filter(pk=batch_id)
 
     @write_endpoint(
         "recall_batch",
         "Recall a batch",
         request=RecallInput,
-        responses={201: BrandRecallRowOutput},
+        responses={201: RECALLS.row_output},
         raises=[NotFound],
         examples=[
             request_example(
@@ -302,4 +283,4 @@ class BatchRecall(BrandView):
         )
         if notifies:
             notifications.start(recall=made, by=access.user)
-        return Response(BrandRecallRowOutput.serialize(batch), status=201)
+        return Response(RECALLS.row_output.serialize(batch), status=201)

@@ -18,16 +18,7 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.products import Product
 from authcodes.models.scans import Scan
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-    write_endpoint,
-)
+from brands.access.endpoints import BrandRows, BrandView, row_of, row_output, write_endpoint
 from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
 from brands.tenants import local_time
@@ -86,41 +77,34 @@ class BrandCodeOutput(Output):
         return code.deactivated_at is None
 
 
-BrandCodeListOutput = list_output(BrandCodeOutput)
-BrandCodeRowOutput = row_output(BrandCodeOutput)
-
-
 class BrandCodeFilter(TenantFilterSet):
     batch_id = IdFilter(field_name="batch_id", description="Only codes of this batch.")
     product_id = IdFilter(field_name="product_id", description="Only codes assigned to this product.")
 
 
-class BrandCodes(BrandList):
+CODES = BrandRows("authcodes.authcode", BrandCodeOutput, CODE_EXAMPLE, filters=BrandCodeFilter)
+
+
+class BrandCodes(BrandView):
     """The brand's codes."""
 
-    filterset_class = BrandCodeFilter
-    output = BrandCodeListOutput
-
-    @list_endpoint("list_codes", "List codes", BrandCodeListOutput, CODE_EXAMPLE, filters=BrandCodeFilter)
-    @for_brand(ApiKey.Scope.READ, "authcodes.authcode")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @CODES.list_endpoint("list_codes", "List codes")
+    def get(self, access: BrandAccess) -> QuerySet[AuthCode]:
         """List the brand's codes, newest first. Needs the scope `read`.
 
         For scans, use `GET /brand/scans`. For the addresses of QR images, which contain the secret tags, use
         `list_qr_codes`.
         """
-        return self.listed(AuthCode.objects.filter(brand=access.brand_id))
+        return AuthCode.objects.filter(brand=access.brand_id)
 
 
 class BrandCode(BrandView):
     """One of the brand's codes."""
 
-    @row_endpoint("read_code", "Read a code", BrandCodeRowOutput, CODE_EXAMPLE)
-    @for_brand(ApiKey.Scope.READ, "authcodes.authcode")
-    def get(self, _request: Request, access: BrandAccess, code: str) -> Response:
+    @CODES.row_endpoint("read_code", "Read a code")
+    def get(self, access: BrandAccess, code: str) -> QuerySet[AuthCode]:
         """Return a code. Needs the scope `read`."""
-        row = row_of(AuthCode.objects.filter(brand=access.brand_id), code=code)
-        return Response(BrandCodeRowOutput.serialize(row))
+        return AuthCode.objects.filter(brand=access.brand_id, code=code)
 
 
 class BrandScanOutput(Output):
@@ -134,10 +118,6 @@ class BrandScanOutput(Output):
     points_awarded = PointsField()
     location = LocationField(allow_null=True)
     scanned_at = TimestampField()
-
-
-BrandScanListOutput = list_output(BrandScanOutput)
-BrandScanRowOutput = row_output(BrandScanOutput)
 
 
 class BrandScanFilter(TenantFilterSet):
@@ -160,32 +140,30 @@ class BrandScanFilter(TenantFilterSet):
         return queryset.filter(**named)
 
 
-class BrandScans(BrandList):
+SCANS = BrandRows(
+    "authcodes.scan", BrandScanOutput, SCAN_EXAMPLE, filters=BrandScanFilter, ordering=("-scanned_at", "-scan_id")
+)
+
+
+class BrandScans(BrandView):
     """The brand's scans."""
 
-    filterset_class = BrandScanFilter
-    output = BrandScanListOutput
-    ordering = ("-scanned_at", "-scan_id")
-
-    @list_endpoint("list_scans", "List scans", BrandScanListOutput, SCAN_EXAMPLE, filters=BrandScanFilter)
-    @for_brand(ApiKey.Scope.READ, "authcodes.scan")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @SCANS.list_endpoint("list_scans", "List scans")
+    def get(self, access: BrandAccess) -> QuerySet[Scan]:
         """List every recorded attempt to scan one of the brand's codes, newest first. Needs the scope `read`.
 
         Rejected attempts are included: those of recalled, expired, used-up and deactivated codes, and with a wrong tag.
         """
-        return self.listed(Scan.objects.filter(brand=access.brand_id))
+        return Scan.objects.filter(brand=access.brand_id)
 
 
 class BrandScan(BrandView):
     """One of the brand's scans."""
 
-    @row_endpoint("read_brand_scan", "Read a scan", BrandScanRowOutput, SCAN_EXAMPLE)
-    @for_brand(ApiKey.Scope.READ, "authcodes.scan")
-    def get(self, _request: Request, access: BrandAccess, scan_id: UUID) -> Response:
+    @SCANS.row_endpoint("read_brand_scan", "Read a scan")
+    def get(self, access: BrandAccess, scan_id: UUID) -> QuerySet[Scan]:
         """Return an attempt to scan a code, and what it earned. Needs the scope `read`."""
-        row = row_of(Scan.objects.filter(brand=access.brand_id), pk=scan_id)
-        return Response(BrandScanRowOutput.serialize(row))
+        return Scan.objects.filter(brand=access.brand_id, pk=scan_id)
 
 
 class CodeChangeInput(Input):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,16 +11,7 @@ from authcodes.codes import products
 from authcodes.codes.bulk_changes import MAX_POINTS
 from authcodes.models.products import Product
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-    write_endpoint,
-)
+from brands.access.endpoints import BrandRows, BrandView, write_endpoint
 from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
 from core.api.filters import IdsFilter, SinceFilter, SwitchFilter, TenantFilterSet, TextFilter
@@ -63,10 +55,6 @@ class BrandProductOutput(Output):
     updated_at = TimestampField()
 
 
-BrandProductListOutput = list_output(BrandProductOutput)
-BrandProductRowOutput = row_output(BrandProductOutput)
-
-
 class ProductChangeInput(ChangeInput):
     """Fields that are left out stay unchanged."""
 
@@ -106,27 +94,26 @@ class ProductFilter(TenantFilterSet):
     )
 
 
-class BrandProducts(BrandList):
+PRODUCTS = BrandRows(LABEL, BrandProductOutput, EXAMPLE, filters=ProductFilter)
+
+
+class BrandProducts(BrandView):
     """The brand's products."""
 
-    filterset_class = ProductFilter
-    output = BrandProductListOutput
-
-    @list_endpoint("list_products", "List products", BrandProductListOutput, EXAMPLE, filters=ProductFilter)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @PRODUCTS.list_endpoint("list_products", "List products")
+    def get(self, access: BrandAccess) -> QuerySet[Product]:
         """List the brand's products, newest first. Needs the scope `read`.
 
         To synchronise a copy, note the time, request what changed with `updated_since`, and use the noted time for the
         next request.
         """
-        return self.listed(Product.objects.filter(brand=access.brand_id))
+        return Product.objects.filter(brand=access.brand_id)
 
     @write_endpoint(
         "create_product",
         "Create a product",
         request=NewProductInput,
-        responses={201: BrandProductRowOutput},
+        responses={201: PRODUCTS.row_output},
         examples=[
             request_example("A product", WRITTEN),
             answer_example("Created", {"success": True, "data": EXAMPLE}),
@@ -140,24 +127,22 @@ class BrandProducts(BrandList):
         """
         values: dict[str, Any] = NewProductInput.parse(request.data)
         made = products.create(brand=access.brand, values=values, audit_context=access.audit_context())
-        return Response(BrandProductRowOutput.serialize(made), status=201)
+        return Response(PRODUCTS.row_output.serialize(made), status=201)
 
 
 class BrandProduct(BrandView):
     """One of the brand's products."""
 
-    @row_endpoint("read_product", "Read a product", BrandProductRowOutput, EXAMPLE)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess, product_id: int) -> Response:
+    @PRODUCTS.row_endpoint("read_product", "Read a product")
+    def get(self, access: BrandAccess, product_id: int) -> QuerySet[Product]:
         """Return a product. Needs the scope `read`."""
-        row = row_of(Product.objects.filter(brand=access.brand_id), pk=product_id)
-        return Response(BrandProductRowOutput.serialize(row))
+        return Product.objects.filter(brand=access.brand_id, pk=product_id)
 
     @write_endpoint(
         "change_product",
         "Change a product",
         request=ProductChangeInput,
-        responses=BrandProductRowOutput,
+        responses=PRODUCTS.row_output,
         raises=[NotFound],
         examples=[
             request_example("No longer sold", {"is_active": False}),
@@ -171,4 +156,4 @@ class BrandProduct(BrandView):
         changed = products.change(
             brand=access.brand, product_id=product_id, values=values, audit_context=access.audit_context()
         )
-        return Response(BrandProductRowOutput.serialize(changed))
+        return Response(PRODUCTS.row_output.serialize(changed))

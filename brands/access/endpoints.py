@@ -1,31 +1,36 @@
-"""The common parts of the brand's endpoints: reads with an ETag, lists, and their descriptions."""
+"""The common parts of the brand's endpoints: reads with an ETag, lists, single rows, and their descriptions."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
 from django.http import HttpResponseBase
 from django.utils.cache import get_conditional_response, set_response_etag
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse
 from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.access.brand_access import access_of
+from brands.access.brand_access import BrandAccess, access_of, for_brand
 from brands.access.idempotent_requests import answer_once
 from brands.identity.authentication import BearerToken
-from core.api.filters import TenantFilterSet
+from brands.models.credentials import ApiKey
+from core.api.filters import NoFilter, TenantFilterSet
 from core.api.idempotency import IDEMPOTENCY_HEADER
-from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, KEY, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import LAST_PAGE
 from core.api.outputs import Output, SuccessField
-from core.api.pagination import PaginationOutput, page_parameters
+from core.api.pagination import PaginationOutput, page_parameters, paged
 from core.errors import DomainError, NotFound
 
 R = TypeVar("R", bound=Model)
 F = TypeVar("F", bound=Callable[..., Any])
+Selection = Callable[..., QuerySet[Any]]  # a view's method that returns the rows to answer with
+Handler = Callable[..., Response]
 
 UNCHANGED = OpenApiResponse(description="Not modified: `If-None-Match` has the current `ETag`.")
 HUB_OR_STAFF = [KEY, BEARER]
@@ -57,34 +62,6 @@ def _unless_known(request: Any, response: Any) -> HttpResponseBase | None:
     return get_conditional_response(request, etag=response["ETag"], response=response)
 
 
-class BrandList(ListView, BrandView):
-    """A list for the brand's hub and staff, newest first by default."""
-
-    output: type[Output]
-    ordering: ClassVar[tuple[str, ...]] = ("-id",)
-
-    def listed(self, rows: QuerySet[Any]) -> Response:
-        return Response(self.output.serialize(self.page_of(rows)))
-
-
-def list_output(row: type[Output]) -> type[Output]:
-    """The output of a list of these rows."""
-    name = row.__name__.removesuffix("Output") + "ListOutput"
-    members = {
-        "success": SuccessField(),
-        "data": row(many=True, source="rows"),
-        "pagination": PaginationOutput(),
-        "__doc__": f"A page of {row.__name__.removesuffix('Output')} rows.",
-    }
-    return type(name, (Output,), members)
-
-
-def row_output(row: type[Output]) -> type[Output]:
-    """The output of one such row."""
-    name = row.__name__.removesuffix("Output") + "RowOutput"
-    return type(name, (Output,), {"success": SuccessField(), "data": row(source="*")})
-
-
 def row_of(rows: "QuerySet[R]", **which: Any) -> R:
     """The only matching row. Raises NotFound."""
     row = rows.filter(**which).first()
@@ -93,42 +70,26 @@ def row_of(rows: "QuerySet[R]", **which: Any) -> R:
     return row
 
 
-def list_endpoint(
-    name: str, summary: str, output: type[Output], example: dict[str, Any], *, filters: type[TenantFilterSet]
-) -> Callable[[F], F]:
-    """The description of a list."""
-    page = {"success": True, "data": [example], "pagination": LAST_PAGE}
-    return endpoint(
-        name,
-        tag="Brand",
-        summary=summary,
-        needs=HUB_OR_STAFF,
-        calls=[access_of],
-        parameters=[*page_parameters(), *filters.parameters(), IF_NONE_MATCH],
-        responses={200: output, 304: UNCHANGED},
-        examples=[answer_example("The only page", page)],
-    )
-
-
-def row_endpoint(
+def read_endpoint(
     name: str,
     summary: str,
     output: type[Output],
-    example: dict[str, Any],
+    example: OpenApiExample,
     *,
-    missing: type[DomainError] = NotFound,
+    parameters: Sequence[Any] = (),
+    raises: Sequence[type[DomainError]] = (),
 ) -> Callable[[F], F]:
-    """The description of an endpoint that returns one row."""
+    """The description of a read."""
     return endpoint(
         name,
         tag="Brand",
         summary=summary,
         needs=HUB_OR_STAFF,
         calls=[access_of],
-        raises=[missing],
-        parameters=[IF_NONE_MATCH],
+        raises=list(raises),
+        parameters=[*parameters, IF_NONE_MATCH],
         responses={200: output, 304: UNCHANGED},
-        examples=[answer_example("Current state", {"success": True, "data": example})],
+        examples=[example],
     )
 
 
@@ -155,3 +116,83 @@ def write_endpoint(
         responses=responses,
         examples=list(examples),
     )
+
+
+def row_output(row: type[Output]) -> type[Output]:
+    """The output of one such row."""
+    name = row.__name__.removesuffix("Output") + "RowOutput"
+    return type(name, (Output,), {"success": SuccessField(), "data": row(source="*")})
+
+
+@dataclass(frozen=True)
+class BrandRows:
+    """How the brand's hub and staff read one kind of row: who may do so, and what they get.
+
+    A hub key needs the `scope`; staff must be allowed to view the model `label` in the portal.
+    """
+
+    label: str
+    output: type[Output]
+    example: dict[str, Any]
+    filters: type[TenantFilterSet] = NoFilter
+    ordering: tuple[str, ...] = ("-id",)
+    scope: str = ApiKey.Scope.READ
+    missing: type[DomainError] = NotFound
+
+    @cached_property
+    def row_output(self) -> type[Output]:
+        """The output of one row."""
+        return row_output(self.output)
+
+    @cached_property
+    def list_output(self) -> type[Output]:
+        """The output of a page of rows."""
+        name = self.output.__name__.removesuffix("Output")
+        members = {
+            "success": SuccessField(),
+            "data": self.output(many=True, source="rows"),
+            "pagination": PaginationOutput(),
+            "__doc__": f"A page of {name} rows.",
+        }
+        return type(f"{name}ListOutput", (Output,), members)
+
+    def list_endpoint(self, name: str, summary: str) -> Callable[[Selection], Handler]:
+        """Answer with a page of the rows that a view's method selects. The method's docstring is published."""
+        page = {"success": True, "data": [self.example], "pagination": LAST_PAGE}
+
+        def decorate(method: Selection) -> Handler:
+            @read_endpoint(
+                name,
+                summary,
+                self.list_output,
+                answer_example("The only page", page),
+                parameters=[*page_parameters(), *self.filters.parameters()],
+            )
+            @for_brand(self.scope, self.label)
+            @wraps(method)
+            def get(view: BrandView, request: Request, access: BrandAccess) -> Response:
+                rows = self.filters.of(request, method(view, access)).qs
+                result, pagination = paged(request, rows, order=self.ordering, view=view)
+                return Response(self.list_output.serialize({"rows": result, "pagination": pagination}))
+
+            return get
+
+        return decorate
+
+    def row_endpoint(self, name: str, summary: str) -> Callable[[Selection], Handler]:
+        """Answer with the only row that a view's method selects, or with `missing`."""
+        example = answer_example("Current state", {"success": True, "data": self.example})
+
+        def decorate(method: Selection) -> Handler:
+            @read_endpoint(name, summary, self.row_output, example, raises=[self.missing])
+            @for_brand(self.scope, self.label)
+            @wraps(method)
+            def get(view: BrandView, _request: Request, access: BrandAccess, **where: Any) -> Response:
+                row = method(view, access, **where).first()
+                if row is None:
+                    raise self.missing
+                return Response(self.row_output.serialize(row))
+
+            return get
+
+        return decorate

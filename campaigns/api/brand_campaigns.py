@@ -1,20 +1,10 @@
 """The brand's campaigns and earning rules over HTTP, for its own systems and staff."""
 
+from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-)
-from brands.models.credentials import ApiKey
+from brands.access.brand_access import BrandAccess
+from brands.access.endpoints import BrandRows, BrandView
 from campaigns.models.campaigns import Campaign
 from campaigns.models.earning_rules import EarningRule
 from core.api.filters import ChoiceFilter, SwitchFilter, TenantFilterSet, TextFilter
@@ -91,41 +81,32 @@ class BrandCampaignOutput(Output):
     created_at = TimestampField()
 
 
-BrandCampaignListOutput = list_output(BrandCampaignOutput)
-BrandCampaignRowOutput = row_output(BrandCampaignOutput)
-
-
 class BrandCampaignFilter(TenantFilterSet):
     type = ChoiceFilter(values=Campaign.Type.values, description="Only campaigns of this type.")
     is_active = SwitchFilter(description="Only active campaigns, or only inactive ones.")
 
 
-class BrandCampaigns(BrandList):
+CAMPAIGNS = BrandRows(
+    "campaigns.campaign", BrandCampaignOutput, EXAMPLE, filters=BrandCampaignFilter, ordering=("-campaign_id",)
+)
+
+
+class BrandCampaigns(BrandView):
     """The brand's campaigns."""
 
-    filterset_class = BrandCampaignFilter
-    output = BrandCampaignListOutput
-    ordering = ("-campaign_id",)
-
-    @list_endpoint(
-        "list_brand_campaigns", "List campaigns", BrandCampaignListOutput, EXAMPLE, filters=BrandCampaignFilter
-    )
-    @for_brand(ApiKey.Scope.READ, "campaigns.campaign")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @CAMPAIGNS.list_endpoint("list_brand_campaigns", "List campaigns")
+    def get(self, access: BrandAccess) -> QuerySet[Campaign]:
         """List the brand's campaigns with their milestones, newest first. Needs the scope `read`."""
-        return self.listed(Campaign.objects.filter(brand=access.brand_id).prefetch_related("milestones"))
+        return Campaign.objects.filter(brand=access.brand_id).prefetch_related("milestones")
 
 
 class BrandCampaign(BrandView):
     """One of the brand's campaigns."""
 
-    @row_endpoint("read_brand_campaign", "Read a campaign", BrandCampaignRowOutput, EXAMPLE)
-    @for_brand(ApiKey.Scope.READ, "campaigns.campaign")
-    def get(self, _request: Request, access: BrandAccess, campaign_id: int) -> Response:
+    @CAMPAIGNS.row_endpoint("read_brand_campaign", "Read a campaign")
+    def get(self, access: BrandAccess, campaign_id: int) -> QuerySet[Campaign]:
         """Return a campaign with its milestones. Needs the scope `read`."""
-        return Response(
-            BrandCampaignRowOutput.serialize(row_of(Campaign.objects.filter(brand=access.brand_id), pk=campaign_id))
-        )
+        return Campaign.objects.filter(brand=access.brand_id, pk=campaign_id)
 
 
 KIND_TEXT = f"The kind of event that earns: {', '.join(EarningRule.Kind.values)}, or one of the brand's own kinds."
@@ -150,33 +131,26 @@ class BrandRuleOutput(Output):
     is_active = serializers.BooleanField(help_text="Whether `state` is `active`.")
 
 
-BrandRuleListOutput = list_output(BrandRuleOutput)
-BrandRuleRowOutput = row_output(BrandRuleOutput)
-
-
 class BrandRuleFilter(TenantFilterSet):
     kind = TextFilter(max_length=64, description="Only rules for this kind of event.")
 
 
-class BrandRules(BrandList):
+RULES = BrandRows("campaigns.earningrule", BrandRuleOutput, RULE, filters=BrandRuleFilter)
+
+
+class BrandRules(BrandView):
     """The brand's earning rules."""
 
-    filterset_class = BrandRuleFilter
-    output = BrandRuleListOutput
-
-    @list_endpoint("list_earning_rules", "List earning rules", BrandRuleListOutput, RULE, filters=BrandRuleFilter)
-    @for_brand(ApiKey.Scope.READ, "campaigns.earningrule")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @RULES.list_endpoint("list_earning_rules", "List earning rules")
+    def get(self, access: BrandAccess) -> QuerySet[EarningRule]:
         """List the brand's earning rules. Needs the scope `read`. Scans also earn points by the member's level."""
-        return self.listed(EarningRule.objects.filter(brand=access.brand_id))
+        return EarningRule.objects.filter(brand=access.brand_id)
 
 
 class BrandRule(BrandView):
     """One of the brand's earning rules."""
 
-    @row_endpoint("read_earning_rule", "Read an earning rule", BrandRuleRowOutput, RULE)
-    @for_brand(ApiKey.Scope.READ, "campaigns.earningrule")
-    def get(self, _request: Request, access: BrandAccess, rule_id: int) -> Response:
+    @RULES.row_endpoint("read_earning_rule", "Read an earning rule")
+    def get(self, access: BrandAccess, rule_id: int) -> QuerySet[EarningRule]:
         """Return an earning rule. Needs the scope `read`."""
-        row = row_of(EarningRule.objects.filter(brand=access.brand_id), pk=rule_id)
-        return Response(BrandRuleRowOutput.serialize(row))
+        return EarningRule.objects.filter(brand=access.brand_id, pk=rule_id)

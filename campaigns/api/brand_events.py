@@ -4,19 +4,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-)
+from brands.access.brand_access import BrandAccess
+from brands.access.endpoints import BrandRows, BrandView
 from brands.models.credentials import ApiKey
 from campaigns.api.events import EVENT_ID
 from core.api.filters import ChoiceFilter, TenantFilterSet, TextFilter, UuidFilter
@@ -89,10 +79,6 @@ class WholeEventOutput(BrandEventOutput):
         return event.outcome and dict(event.outcome)
 
 
-BrandEventListOutput = list_output(BrandEventOutput)
-WholeEventRowOutput = row_output(WholeEventOutput)
-
-
 class BrandEventFilter(TenantFilterSet):
     """Filters by kind, status, and the sender's own ID."""
 
@@ -115,28 +101,27 @@ def events_of(access: BrandAccess) -> QuerySet[Event]:
     return Event.objects.from_outside().filter(brand=access.brand_id)
 
 
-class BrandEvents(BrandList):
+EVENTS = BrandRows(LABEL, BrandEventOutput, EXAMPLE, filters=BrandEventFilter, scope=ApiKey.Scope.EVENTS)
+WHOLE_EVENTS = BrandRows(LABEL, WholeEventOutput, WHOLE, scope=ApiKey.Scope.EVENTS)
+
+
+class BrandEvents(BrandView):
     """The events that the brand's systems sent."""
 
-    filterset_class = BrandEventFilter
-    output = BrandEventListOutput
-
-    @list_endpoint("list_events", "List events", BrandEventListOutput, EXAMPLE, filters=BrandEventFilter)
-    @for_brand(ApiKey.Scope.EVENTS, LABEL)
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @EVENTS.list_endpoint("list_events", "List events")
+    def get(self, access: BrandAccess) -> QuerySet[Event]:
         """List the events that were sent and their results, newest first. Needs the scope `events`.
 
         All kinds are listed: those that earn, and the brand's own. Finished events are retained for as long as the
         operator configures.
         """
-        return self.listed(events_of(access))
+        return events_of(access)
 
 
 class BrandEvent(BrandView):
     """One of the events that the brand's systems sent."""
 
-    @row_endpoint("read_event", "Read an event", WholeEventRowOutput, WHOLE)
-    @for_brand(ApiKey.Scope.EVENTS, LABEL)
-    def get(self, _request: Request, access: BrandAccess, event_number: int) -> Response:
+    @WHOLE_EVENTS.row_endpoint("read_event", "Read an event")
+    def get(self, access: BrandAccess, event_number: int) -> QuerySet[Event]:
         """Return an event with its payload, and what it credited or why it failed. Needs the scope `events`."""
-        return Response(WholeEventRowOutput.serialize(row_of(events_of(access), pk=event_number)))
+        return events_of(access).filter(pk=event_number)

@@ -4,22 +4,14 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from brands import audit_log
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-    write_endpoint,
-)
+from brands.access.endpoints import BrandRows, BrandView, row_of, write_endpoint
 from brands.audit_log import AuditedChange
 from brands.identity.roles import CHANGE
 from brands.models.credentials import ApiKey
@@ -173,11 +165,6 @@ class FinishedReplayOutput(BrandReplayOutput):
     result = ReplayResultOutput(allow_null=True, help_text="Null until the replay is done.")
 
 
-BrandReplayListOutput = list_output(BrandReplayOutput)
-BrandReplayRowOutput = row_output(BrandReplayOutput)
-FinishedReplayRowOutput = row_output(FinishedReplayOutput)
-
-
 def result_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """A stored result with its rows, which are lists, as named fields."""
     campaign = result.get("campaign")
@@ -261,23 +248,23 @@ class BrandReplayFilter(TenantFilterSet):
     kind = ChoiceFilter(values=Replay.Kind.values, description="Only replays of this kind of draft.")
 
 
-class BrandReplays(BrandList):
+REPLAYS = BrandRows(LABEL, BrandReplayOutput, EXAMPLE, filters=BrandReplayFilter)
+FINISHED_REPLAYS = BrandRows(LABEL, FinishedReplayOutput, FINISHED)
+
+
+class BrandReplays(BrandView):
     """The brand's replays."""
 
-    filterset_class = BrandReplayFilter
-    output = BrandReplayListOutput
-
-    @list_endpoint("list_replays", "List replays", BrandReplayListOutput, EXAMPLE, filters=BrandReplayFilter)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @REPLAYS.list_endpoint("list_replays", "List replays")
+    def get(self, access: BrandAccess) -> QuerySet[Replay]:
         """List recent replays, without their results. Needs the scope `read`."""
-        return self.listed(Replay.objects.filter(brand=access.brand_id).select_related("job"))
+        return Replay.objects.filter(brand=access.brand_id).select_related("job")
 
     @write_endpoint(
         "start_replay",
         "Start a replay",
         request=ReplayInput,
-        responses={201: BrandReplayRowOutput},
+        responses={201: REPLAYS.row_output},
         calls=[jobs.start],
         raises=[NotFound, Invalid],
         examples=[
@@ -298,15 +285,13 @@ class BrandReplays(BrandList):
         made = jobs.start(brand=access.brand, draft=draft, days=data["days"], by=access.user, at=context.at)
         row = AuditedChange(made, access.brand_id)
         audit_log.record(audit_context=context, action="Replayed past actions", rows=[row])
-        return Response(BrandReplayRowOutput.serialize(made), status=201)
+        return Response(REPLAYS.row_output.serialize(made), status=201)
 
 
 class BrandReplay(BrandView):
     """One of the brand's replays."""
 
-    @row_endpoint("read_replay", "Read a replay", FinishedReplayRowOutput, FINISHED)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess, replay_id: int) -> Response:
+    @FINISHED_REPLAYS.row_endpoint("read_replay", "Read a replay")
+    def get(self, access: BrandAccess, replay_id: int) -> QuerySet[Replay]:
         """Return a replay and, once it is done, its result. Needs the scope `read`."""
-        rows = Replay.objects.filter(brand=access.brand_id).select_related("job")
-        return Response(FinishedReplayRowOutput.serialize(row_of(rows, pk=replay_id)))
+        return Replay.objects.filter(brand=access.brand_id, pk=replay_id).select_related("job")

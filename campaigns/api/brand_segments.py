@@ -1,21 +1,10 @@
 """The brand's segments over HTTP, for its own systems and staff."""
 
+from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-)
-from brands.models.credentials import ApiKey
-from core.api.filters import NoFilter
+from brands.access.brand_access import BrandAccess
+from brands.access.endpoints import BrandRows, BrandView
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
 from loyalty.models.programme.segments import Segment
@@ -48,32 +37,25 @@ class BrandSegmentOutput(Output):
     )
 
 
-BrandSegmentListOutput = list_output(BrandSegmentOutput)
-BrandSegmentRowOutput = row_output(BrandSegmentOutput)
+SEGMENTS = BrandRows(LABEL, BrandSegmentOutput, EXAMPLE)
 
 
-class BrandSegments(BrandList):
+class BrandSegments(BrandView):
     """The brand's segments."""
 
-    filterset_class = NoFilter
-    output = BrandSegmentListOutput
-
-    @list_endpoint("list_segments", "List segments", BrandSegmentListOutput, EXAMPLE, filters=NoFilter)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @SEGMENTS.list_endpoint("list_segments", "List segments")
+    def get(self, access: BrandAccess) -> QuerySet[Segment]:
         """List the brand's segments with their numbers of members. Needs the scope `read`.
 
         To list the members of a segment, use `GET /brand/members?segment=`.
         """
-        return self.listed(Segment.objects.filter(brand=access.brand_id))
+        return Segment.objects.filter(brand=access.brand_id)
 
 
 class BrandSegment(BrandView):
     """One of the brand's segments."""
 
-    @row_endpoint("read_segment", "Read a segment", BrandSegmentRowOutput, EXAMPLE)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess, segment_id: int) -> Response:
+    @SEGMENTS.row_endpoint("read_segment", "Read a segment")
+    def get(self, access: BrandAccess, segment_id: int) -> QuerySet[Segment]:
         """Return a segment, its number of members, and when they were counted. Needs the scope `read`."""
-        row = row_of(Segment.objects.filter(brand=access.brand_id), pk=segment_id)
-        return Response(BrandSegmentRowOutput.serialize(row))
+        return Segment.objects.filter(brand=access.brand_id, pk=segment_id)

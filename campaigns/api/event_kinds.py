@@ -1,20 +1,10 @@
 """The brand's own kinds of events over HTTP, for the systems that send them: the fields that a payload takes."""
 
+from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-)
-from brands.models.credentials import ApiKey
+from brands.access.brand_access import BrandAccess
+from brands.access.endpoints import BrandRows, BrandView
 from campaigns.models.event_kinds import EventKind, EventKindField
 from core.api.filters import SwitchFilter, TenantFilterSet
 from core.api.openapi.shared_examples import WHEN
@@ -59,43 +49,29 @@ class EventKindOutput(Output):
     created_at = TimestampField()
 
 
-EventKindListOutput = list_output(EventKindOutput)
-EventKindRowOutput = row_output(EventKindOutput)
-
-
 class EventKindFilter(TenantFilterSet):
     is_active = SwitchFilter(description="Only active kinds, or only inactive ones.")
 
 
-class EventKinds(BrandList):
+EVENT_KINDS = BrandRows(LABEL, EventKindOutput, EXAMPLE, filters=EventKindFilter)
+
+
+class EventKinds(BrandView):
     """The brand's own kinds of events."""
 
-    filterset_class = EventKindFilter
-    output = EventKindListOutput
-
-    @list_endpoint(
-        "list_event_kinds",
-        "List the brand's own kinds of events",
-        EventKindListOutput,
-        EXAMPLE,
-        filters=EventKindFilter,
-    )
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @EVENT_KINDS.list_endpoint("list_event_kinds", "List the brand's own kinds of events")
+    def get(self, access: BrandAccess) -> QuerySet[EventKind]:
         """List the kinds that the brand has registered, with the fields of their payloads. Needs the scope `read`.
 
         `POST /events` accepts events of these kinds and validates their payloads; earning rules can reward them.
         """
-        return self.listed(EventKind.objects.filter(brand=access.brand_id).prefetch_related("fields"))
+        return EventKind.objects.filter(brand=access.brand_id).prefetch_related("fields")
 
 
 class EventKindRow(BrandView):
     """One of the brand's own kinds of events."""
 
-    @row_endpoint("read_event_kind", "Read one of the brand's own kinds of events", EventKindRowOutput, EXAMPLE)
-    @for_brand(ApiKey.Scope.READ, LABEL)
-    def get(self, _request: Request, access: BrandAccess, kind_id: int) -> Response:
+    @EVENT_KINDS.row_endpoint("read_event_kind", "Read one of the brand's own kinds of events")
+    def get(self, access: BrandAccess, kind_id: int) -> QuerySet[EventKind]:
         """Return a kind with the fields of its payload. Needs the scope `read`."""
-        return Response(
-            EventKindRowOutput.serialize(row_of(EventKind.objects.filter(brand=access.brand_id), pk=kind_id))
-        )
+        return EventKind.objects.filter(brand=access.brand_id, pk=kind_id)

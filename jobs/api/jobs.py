@@ -2,20 +2,9 @@
 
 from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-)
-from brands.models.credentials import ApiKey
+from brands.access.brand_access import BrandAccess
+from brands.access.endpoints import BrandRows, BrandView
 from core.api.filters import ChoiceFilter, TenantFilterSet
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
@@ -52,10 +41,6 @@ class BrandJobOutput(Output):
         return job.log.splitlines()
 
 
-BrandJobListOutput = list_output(BrandJobOutput)
-BrandJobRowOutput = row_output(BrandJobOutput)
-
-
 class BrandJobFilter(TenantFilterSet):
     status = ChoiceFilter(values=Job.Status.values, description="Only jobs with this status.")
 
@@ -65,24 +50,22 @@ def jobs_of(access: BrandAccess) -> QuerySet[Job]:
     return Job.objects.filter(brand=access.brand_id).exclude(kind__in=kinds.names(lambda kind: kind.for_customer))
 
 
-class BrandJobs(BrandList):
+JOBS = BrandRows("jobs.job", BrandJobOutput, EXAMPLE, filters=BrandJobFilter)
+
+
+class BrandJobs(BrandView):
     """The brand's jobs."""
 
-    filterset_class = BrandJobFilter
-    output = BrandJobListOutput
-
-    @list_endpoint("list_jobs", "List jobs", BrandJobListOutput, EXAMPLE, filters=BrandJobFilter)
-    @for_brand(ApiKey.Scope.READ, "jobs.job")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @JOBS.list_endpoint("list_jobs", "List jobs")
+    def get(self, access: BrandAccess) -> QuerySet[Job]:
         """List the brand's jobs, newest first. Needs the scope `read`."""
-        return self.listed(jobs_of(access))
+        return jobs_of(access)
 
 
 class BrandJob(BrandView):
     """One of the brand's jobs."""
 
-    @row_endpoint("read_job", "Read a job", BrandJobRowOutput, EXAMPLE)
-    @for_brand(ApiKey.Scope.READ, "jobs.job")
-    def get(self, _request: Request, access: BrandAccess, job_id: int) -> Response:
+    @JOBS.row_endpoint("read_job", "Read a job")
+    def get(self, access: BrandAccess, job_id: int) -> QuerySet[Job]:
         """Return a job with its progress and log. Needs the scope `read`."""
-        return Response(BrandJobRowOutput.serialize(row_of(jobs_of(access), pk=job_id)))
+        return jobs_of(access).filter(pk=job_id)

@@ -10,16 +10,7 @@ from rest_framework.response import Response
 
 from brands import audit_log
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-    write_endpoint,
-)
+from brands.access.endpoints import BrandRows, BrandView, write_endpoint
 from brands.audit_log import AuditedChange
 from brands.identity.roles import USE
 from brands.models.credentials import ApiKey
@@ -76,10 +67,6 @@ class BrandRedemptionOutput(Output):
     cancelled_at = TimestampField(allow_null=True)
 
 
-BrandRedemptionListOutput = list_output(BrandRedemptionOutput)
-BrandRedemptionRowOutput = row_output(BrandRedemptionOutput)
-
-
 class BrandRedemptionFilter(TenantFilterSet):
     status = ChoiceFilter(values=Redemption.Status.values, description="Only redemptions with this status.")
     reward_id = IdFilter(field_name="reward_id", description="Only redemptions of this reward.")
@@ -90,33 +77,25 @@ def redemptions_of(access: BrandAccess) -> QuerySet[Redemption]:
     return Redemption.objects.select_related("user_point").filter(brand=access.brand_id)
 
 
-class BrandRedemptions(BrandList):
+REDEMPTIONS = BrandRows("loyalty.redemption", BrandRedemptionOutput, REDEMPTION, filters=BrandRedemptionFilter)
+
+
+class BrandRedemptions(BrandView):
     """The brand's redemptions."""
 
-    filterset_class = BrandRedemptionFilter
-    output = BrandRedemptionListOutput
-
-    @list_endpoint(
-        "list_brand_redemptions",
-        "List redemptions",
-        BrandRedemptionListOutput,
-        REDEMPTION,
-        filters=BrandRedemptionFilter,
-    )
-    @for_brand(ApiKey.Scope.READ, "loyalty.redemption")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @REDEMPTIONS.list_endpoint("list_brand_redemptions", "List redemptions")
+    def get(self, access: BrandAccess) -> QuerySet[Redemption]:
         """List the rewards that members redeemed or won, newest first, without their codes. Needs the scope `read`."""
-        return self.listed(redemptions_of(access))
+        return redemptions_of(access)
 
 
 class BrandRedemption(BrandView):
     """One of the brand's redemptions."""
 
-    @row_endpoint("read_brand_redemption", "Read a redemption", BrandRedemptionRowOutput, REDEMPTION)
-    @for_brand(ApiKey.Scope.READ, "loyalty.redemption")
-    def get(self, _request: Request, access: BrandAccess, redemption_id: int) -> Response:
+    @REDEMPTIONS.row_endpoint("read_brand_redemption", "Read a redemption")
+    def get(self, access: BrandAccess, redemption_id: int) -> QuerySet[Redemption]:
         """Return a redemption and whether it was used, without its code. Needs the scope `read`."""
-        return Response(BrandRedemptionRowOutput.serialize(row_of(redemptions_of(access), pk=redemption_id)))
+        return redemptions_of(access).filter(pk=redemption_id)
 
 
 class UseBrandRedemption(BrandView):
@@ -126,7 +105,7 @@ class UseBrandRedemption(BrandView):
         "use_brand_redemption",
         "Use a redemption code",
         request=TillInput,
-        responses=BrandRedemptionRowOutput,
+        responses=REDEMPTIONS.row_output,
         calls=[till.find, till.use],
         examples=[
             request_example("A code", {"code": CODE}),
@@ -146,7 +125,7 @@ class UseBrandRedemption(BrandView):
         used = till.use(redemption=result, at=context.at, by=access.user, key_id=context.key_id, request=uuid4())
         row = AuditedChange(used, used.brand_id)
         audit_log.record(audit_context=context, action="Used at the till", rows=[row])
-        return Response(BrandRedemptionRowOutput.serialize(used))
+        return Response(REDEMPTIONS.row_output.serialize(used))
 
 
 class BrandTransactionOutput(Output):
@@ -164,10 +143,6 @@ class BrandTransactionOutput(Output):
     )
     note = serializers.CharField(allow_blank=True)
     created_at = TimestampField()
-
-
-BrandTransactionListOutput = list_output(BrandTransactionOutput)
-BrandTransactionRowOutput = row_output(BrandTransactionOutput)
 
 
 class BrandTransactionFilter(TenantFilterSet):
@@ -193,32 +168,28 @@ def lines_of(access: BrandAccess) -> QuerySet[LoyaltyTransaction]:
     return LoyaltyTransaction.objects.select_related("user_point").filter(brand=access.brand_id)
 
 
-class BrandTransactions(BrandList):
+TRANSACTIONS = BrandRows(
+    "loyalty.loyaltytransaction",
+    BrandTransactionOutput,
+    ENTRY,
+    filters=BrandTransactionFilter,
+    ordering=("-loyalty_transaction_id",),
+)
+
+
+class BrandTransactions(BrandView):
     """The brand's ledger."""
 
-    filterset_class = BrandTransactionFilter
-    output = BrandTransactionListOutput
-    ordering = ("-loyalty_transaction_id",)
-
-    @list_endpoint(
-        "list_brand_transactions",
-        "List ledger entries",
-        BrandTransactionListOutput,
-        ENTRY,
-        filters=BrandTransactionFilter,
-    )
-    @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @TRANSACTIONS.list_endpoint("list_brand_transactions", "List ledger entries")
+    def get(self, access: BrandAccess) -> QuerySet[LoyaltyTransaction]:
         """List the ledger entries, newest first. Needs the scope `read`. Entries never change."""
-        return self.listed(lines_of(access))
+        return lines_of(access)
 
 
 class BrandTransaction(BrandView):
     """One entry of the brand's ledger."""
 
-    @row_endpoint("read_brand_transaction", "Read a ledger entry", BrandTransactionRowOutput, ENTRY)
-    @for_brand(ApiKey.Scope.READ, "loyalty.loyaltytransaction")
-    def get(self, _request: Request, access: BrandAccess, transaction_id: int) -> Response:
+    @TRANSACTIONS.row_endpoint("read_brand_transaction", "Read a ledger entry")
+    def get(self, access: BrandAccess, transaction_id: int) -> QuerySet[LoyaltyTransaction]:
         """Return a ledger entry. Needs the scope `read`."""
-        result = row_of(lines_of(access), pk=transaction_id)
-        return Response(BrandTransactionRowOutput.serialize(result))
+        return lines_of(access).filter(pk=transaction_id)

@@ -9,11 +9,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from brands.access.brand_access import BrandAccess, access_of, for_brand
-from brands.access.endpoints import HUB_OR_STAFF, IF_NONE_MATCH, UNCHANGED, BrandView, row_output
+from brands.access.brand_access import BrandAccess, for_brand
+from brands.access.endpoints import BrandView, read_endpoint, row_output
 from brands.models.credentials import ApiKey
 from core.api.filters import DayFilter, TenantFilterSet
-from core.api.openapi.endpoint import endpoint
 from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
@@ -142,16 +141,13 @@ class ProgrammeFilter(TenantFilterSet):
 class BrandProgramme(BrandView):
     """The brand's programme figures."""
 
-    @endpoint(
+    @read_endpoint(
         "read_programme",
-        tag="Brand",
-        summary="Read the programme's figures",
-        needs=HUB_OR_STAFF,
-        calls=[access_of],
+        "Read the programme's figures",
+        ProgrammeRowOutput,
+        answer_example("This month", {"success": True, "data": EXAMPLE}),
+        parameters=ProgrammeFilter.parameters(),
         raises=[Invalid],
-        parameters=[*ProgrammeFilter.parameters(), IF_NONE_MATCH],
-        responses={200: ProgrammeRowOutput, 304: UNCHANGED},
-        examples=[answer_example("This month", {"success": True, "data": EXAMPLE})],
     )
     @for_brand(ApiKey.Scope.READ, "loyalty.pointsrollup")
     def get(self, request: Request, access: BrandAccess) -> Response:

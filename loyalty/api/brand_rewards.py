@@ -2,25 +2,17 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from brands.access import rows
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_of,
-    row_output,
-    write_endpoint,
-)
+from brands.access.endpoints import BrandRows, BrandView, write_endpoint
 from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
-from core.api.filters import NoFilter, SwitchFilter, TenantFilterSet
+from core.api.filters import SwitchFilter, TenantFilterSet
 from core.api.inputs import ID, ChangeInput, MomentInput, SwitchField
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
@@ -61,33 +53,25 @@ class BrandLevelOutput(Output):
     scan_reward_value = PointsField(help_text="Points per scan, or a percentage of the product's price.")
 
 
-BrandLevelListOutput = list_output(BrandLevelOutput)
-BrandLevelRowOutput = row_output(BrandLevelOutput)
+LEVELS = BrandRows("loyalty.brandlevel", BrandLevelOutput, LEVEL, ordering=("threshold", "id"))
 
 
-class BrandLevels(BrandList):
+class BrandLevels(BrandView):
     """The brand's levels."""
 
-    filterset_class = NoFilter
-    output = BrandLevelListOutput
-    ordering = ("threshold", "id")
-
-    @list_endpoint("list_levels", "List levels", BrandLevelListOutput, LEVEL, filters=NoFilter)
-    @for_brand(ApiKey.Scope.READ, "loyalty.brandlevel")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @LEVELS.list_endpoint("list_levels", "List levels")
+    def get(self, access: BrandAccess) -> QuerySet[BrandLevel]:
         """List the brand's levels, the lowest first. Needs the scope `read`."""
-        return self.listed(BrandLevel.objects.filter(brand=access.brand_id))
+        return BrandLevel.objects.filter(brand=access.brand_id)
 
 
 class BrandLevelView(BrandView):
     """One of the brand's levels."""
 
-    @row_endpoint("read_level", "Read a level", BrandLevelRowOutput, LEVEL)
-    @for_brand(ApiKey.Scope.READ, "loyalty.brandlevel")
-    def get(self, _request: Request, access: BrandAccess, level_id: int) -> Response:
+    @LEVELS.row_endpoint("read_level", "Read a level")
+    def get(self, access: BrandAccess, level_id: int) -> QuerySet[BrandLevel]:
         """Return a level: its threshold, and what its members' scans earn. Needs the scope `read`."""
-        row = row_of(BrandLevel.objects.filter(brand=access.brand_id), pk=level_id)
-        return Response(BrandLevelRowOutput.serialize(row))
+        return BrandLevel.objects.filter(brand=access.brand_id, pk=level_id)
 
 
 class BrandRewardOutput(Output):
@@ -113,10 +97,6 @@ class BrandRewardOutput(Output):
     )
     is_active = serializers.BooleanField()
     created_at = TimestampField()
-
-
-BrandRewardListOutput = list_output(BrandRewardOutput)
-BrandRewardRowOutput = row_output(BrandRewardOutput)
 
 
 class RewardChangeInput(ChangeInput):
@@ -146,23 +126,22 @@ class BrandRewardFilter(TenantFilterSet):
     is_active = SwitchFilter(description="Only active rewards, or only inactive ones.")
 
 
-class BrandRewards(BrandList):
+REWARDS = BrandRows("loyalty.reward", BrandRewardOutput, REWARD, filters=BrandRewardFilter)
+
+
+class BrandRewards(BrandView):
     """The brand's catalogue: what its points buy and its campaigns give."""
 
-    filterset_class = BrandRewardFilter
-    output = BrandRewardListOutput
-
-    @list_endpoint("list_brand_rewards", "List rewards", BrandRewardListOutput, REWARD, filters=BrandRewardFilter)
-    @for_brand(ApiKey.Scope.READ, "loyalty.reward")
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @REWARDS.list_endpoint("list_brand_rewards", "List rewards")
+    def get(self, access: BrandAccess) -> QuerySet[Reward]:
         """List the brand's rewards, newest first. Needs the scope `read`."""
-        return self.listed(Reward.objects.filter(brand=access.brand_id))
+        return Reward.objects.filter(brand=access.brand_id)
 
     @write_endpoint(
         "create_reward",
         "Create a reward",
         request=RewardInput,
-        responses={201: BrandRewardRowOutput},
+        responses={201: REWARDS.row_output},
         examples=[request_example("A mug", WRITTEN), answer_example("Created", {"success": True, "data": REWARD})],
     )
     @for_brand(ApiKey.Scope.ADMIN, "loyalty.reward", ADD, writes=True)
@@ -175,24 +154,22 @@ class BrandRewards(BrandList):
             brand_id=access.brand_id,
             audit_context=access.audit_context(),
         )
-        return Response(BrandRewardRowOutput.serialize(made), status=201)
+        return Response(REWARDS.row_output.serialize(made), status=201)
 
 
 class BrandReward(BrandView):
     """One of the brand's rewards."""
 
-    @row_endpoint("read_brand_reward", "Read a reward", BrandRewardRowOutput, REWARD)
-    @for_brand(ApiKey.Scope.READ, "loyalty.reward")
-    def get(self, _request: Request, access: BrandAccess, reward_id: int) -> Response:
+    @REWARDS.row_endpoint("read_brand_reward", "Read a reward")
+    def get(self, access: BrandAccess, reward_id: int) -> QuerySet[Reward]:
         """Return a reward. Needs the scope `read`."""
-        row = row_of(Reward.objects.filter(brand=access.brand_id), pk=reward_id)
-        return Response(BrandRewardRowOutput.serialize(row))
+        return Reward.objects.filter(brand=access.brand_id, pk=reward_id)
 
     @write_endpoint(
         "change_reward",
         "Change a reward",
         request=RewardChangeInput,
-        responses=BrandRewardRowOutput,
+        responses=REWARDS.row_output,
         raises=[NotFound],
         examples=[
             request_example("New stock", {"stock": 40}),
@@ -210,7 +187,7 @@ class BrandReward(BrandView):
             brand_id=access.brand_id,
             audit_context=access.audit_context(),
         )
-        return Response(BrandRewardRowOutput.serialize(changed))
+        return Response(REWARDS.row_output.serialize(changed))
 
 
 def check_references(brand_id: int, values: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from brands.access.brand_access import BrandAccess, access_of
-from brands.access.endpoints import HUB_OR_STAFF, BrandView, row_endpoint, row_of, row_output, write_endpoint
+from brands.access.endpoints import HUB_OR_STAFF, BrandView, read_endpoint, row_of, row_output, write_endpoint
 from brands.identity.authentication import BearerToken
 from core.api.file_views import FileView
 from core.api.inputs import Input, one_line
@@ -187,7 +187,13 @@ class BrandImports(BrandView):
 class BrandImport(BrandView):
     """One of the caller's imports."""
 
-    @row_endpoint("read_import", "Read an import", BrandImportRowOutput, EXAMPLE)
+    @read_endpoint(
+        "read_import",
+        "Read an import",
+        BrandImportRowOutput,
+        answer_example("Current state", {"success": True, "data": EXAMPLE}),
+        raises=[NotFound],
+    )
     @resource_access.imports()
     def get(self, _request: Request, access: BrandAccess, resource: Resource, import_id: int) -> Response:
         """Return what a file that the caller uploaded would change now. Needs the scope of the resource."""

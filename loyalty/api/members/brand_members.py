@@ -11,15 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from brands.access.brand_access import BrandAccess, for_brand
-from brands.access.endpoints import (
-    BrandList,
-    BrandView,
-    list_endpoint,
-    list_output,
-    row_endpoint,
-    row_output,
-    write_endpoint,
-)
+from brands.access.endpoints import BrandRows, BrandView, row_output, write_endpoint
 from brands.errors import UserNotFound
 from brands.identity.roles import ACT, CORRECT
 from brands.models.credentials import ApiKey
@@ -90,10 +82,6 @@ class BrandMemberOutput(Output):
 
     def get_last_name(self, member: UserPoints) -> str:
         return member.names[1]
-
-
-BrandMemberListOutput = list_output(BrandMemberOutput)
-BrandMemberRowOutput = row_output(BrandMemberOutput)
 
 
 class MemberFilter(TenantFilterSet):
@@ -167,29 +155,35 @@ class EnrolInput(Input):
         return data
 
 
-class BrandMembers(BrandList):
+MEMBERS = BrandRows(
+    LABEL,
+    BrandMemberOutput,
+    EXAMPLE,
+    filters=MemberFilter,
+    ordering=("-user_point_id",),
+    scope=ApiKey.Scope.MEMBERS,
+    missing=UserNotFound,
+)
+
+
+class BrandMembers(BrandView):
     """The brand's members."""
 
-    filterset_class = MemberFilter
-    output = BrandMemberListOutput
-    ordering = ("-user_point_id",)
-
-    @list_endpoint("list_members", "List or find members", BrandMemberListOutput, EXAMPLE, filters=MemberFilter)
-    @for_brand(ApiKey.Scope.MEMBERS, LABEL)
-    def get(self, _request: Request, access: BrandAccess) -> Response:
+    @MEMBERS.list_endpoint("list_members", "List or find members")
+    def get(self, access: BrandAccess) -> QuerySet[UserPoints]:
         """List the brand's members, the latest enrolled first. Needs the scope `members`.
 
         Find a member by `email`, `phone`, `external_id` or the `barcode` of a wallet pass; several filters must all
         match. To synchronise a copy, note the time, request what changed with `updated_since`, and use the noted time
         for the next request.
         """
-        return self.listed(members_of(access.brand_id))
+        return members_of(access.brand_id)
 
     @write_endpoint(
         "enrol_brand_member",
         "Enrol a member",
         request=EnrolInput,
-        responses={200: BrandMemberRowOutput, 201: BrandMemberRowOutput},
+        responses={200: MEMBERS.row_output, 201: MEMBERS.row_output},
         calls=[enrolment.enrol_one],
         examples=[
             request_example("By e-mail address", {"email": "ada@example.com", "external_id": "CRM-1007"}),
@@ -212,7 +206,7 @@ class BrandMembers(BrandList):
             changes.set_external_id(member=member, external_id=data["external_id"], audit_context=context)
         if "birthday" in data:
             changes.set_birthday(member=member, birthday=data["birthday"], audit_context=context)
-        answer = BrandMemberRowOutput.serialize(member_of(access.brand_id, member.user_id))
+        answer = MEMBERS.row_output.serialize(member_of(access.brand_id, member.user_id))
         return Response(answer, status=201 if is_new else 200)
 
 
@@ -238,17 +232,16 @@ class MemberChangeInput(ChangeInput):
 class BrandMember(BrandView):
     """One of the brand's members."""
 
-    @row_endpoint("read_member", "Read a member", BrandMemberRowOutput, EXAMPLE, missing=UserNotFound)
-    @for_brand(ApiKey.Scope.MEMBERS, LABEL)
-    def get(self, _request: Request, access: BrandAccess, user_id: int) -> Response:
+    @MEMBERS.row_endpoint("read_member", "Read a member")
+    def get(self, access: BrandAccess, user_id: int) -> QuerySet[UserPoints]:
         """Return a member. Needs the scope `members`."""
-        return Response(BrandMemberRowOutput.serialize(member_of(access.brand_id, user_id)))
+        return members_of(access.brand_id).filter(user=user_id)
 
     @write_endpoint(
         "change_member",
         "Change or block a member",
         request=MemberChangeInput,
-        responses=BrandMemberRowOutput,
+        responses=MEMBERS.row_output,
         calls=[changes.change_identity],
         raises=[MemberBlocked],
         examples=[
@@ -278,7 +271,7 @@ class BrandMember(BrandView):
                 changes.set_birthday(member=member, birthday=data["birthday"], audit_context=context)
             if "status" in data:
                 changes.set_status(member=member, status=data["status"], audit_context=context)
-        return Response(BrandMemberRowOutput.serialize(member_of(access.brand_id, user_id)))
+        return Response(MEMBERS.row_output.serialize(member_of(access.brand_id, user_id)))
 
 
 class AdjustmentInput(Input):

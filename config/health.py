@@ -13,12 +13,12 @@ from kombu.exceptions import KombuError
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from config.celery import app
 from core.api.openapi.endpoint import PUBLIC, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.outputs import Output
+from core.api.tokenless_views import TokenlessView
 from core.errors import Unavailable
 from core.redis import client
 from events.messages import POINTS
@@ -68,12 +68,7 @@ NOT_READY = {
 }
 
 
-class Probe(APIView):
-    authentication_classes = ()
-    permission_classes = ()
-
-
-class Alive(Probe):
+class Alive(TokenlessView):
     """`GET /healthz`: this process answers. It checks no database: an outage would restart all processes."""
 
     @endpoint(
@@ -106,7 +101,7 @@ CHECK_READY_EXAMPLES = [
 ]
 
 
-class Ready(Probe):
+class Ready(TokenlessView):
     """`GET /readyz`: database, Redis, broker, and neither an event nor a job that waits for too long."""
 
     @endpoint(

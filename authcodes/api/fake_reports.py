@@ -10,7 +10,6 @@ from rest_framework.views import APIView
 from authcodes.api.scan_caller import ScanCaller
 from authcodes.api.scan_serializers import WHAT_IS_A_CODE
 from authcodes.fraud import fake_reports
-from brands.identity.authentication import BearerToken
 from brands.scanned import MAX_INPUT_LENGTH
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, KEY, KEY_AND_BEARER, endpoint
@@ -54,7 +53,6 @@ REPORT_FAKE_EXAMPLES = [
 class FakeReports(APIView):
     """Reports of products that may be fakes."""
 
-    authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)
 
     @endpoint(

@@ -23,6 +23,7 @@ from authcodes.printing.qr.verification import Unreadable, verify
 from brands.tenants.hostnames import hostname_of
 from core.api.file_views import FileView
 from core.api.openapi.endpoint import PUBLIC, endpoint
+from core.api.tokenless_views import TokenlessView
 from core.errors import NotFound
 from core.redis import rate_limits
 from core.web import client_address
@@ -82,11 +83,9 @@ PERMISSION = OpenApiParameter(
 )
 
 
-class Image(FileView):
+class Image(TokenlessView, FileView):
     """An image at an address from BatchQrCodes."""
 
-    authentication_classes = ()
-    permission_classes = ()
     kind: str
 
     def answer(self, request: Request, code: str) -> HttpResponseBase:

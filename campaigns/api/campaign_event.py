@@ -7,7 +7,6 @@ from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from brands.errors import BrandMismatch, OriginNotAllowed
 from brands.identity import guessing
@@ -27,6 +26,7 @@ from core.api.openapi.endpoint import KEY_AND_BEARER, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import ORDER, SCANNED_PRODUCT
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.tokenless_views import TokenlessView
 from core.errors import AuthenticationRequired, DomainError, Forbidden
 from core.redis import rate_limits
 from core.web import client_address
@@ -191,11 +191,8 @@ CREDIT_ACTION_EXAMPLES = [
 ]
 
 
-class CampaignEvent(APIView):
+class CampaignEvent(TokenlessView):
     """4.1: check and advance campaigns and credit points, at once."""
-
-    authentication_classes = ()
-    permission_classes = ()
 
     @endpoint(
         "credit_action",

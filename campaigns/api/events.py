@@ -5,7 +5,6 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from brands.errors import BrandMismatch
 from brands.identity.api_keys import Caller
@@ -17,6 +16,7 @@ from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import ACCESS, ORDER, PLACE, SCANNED_PRODUCT, WHEN
 from core.api.outputs import Output
+from core.api.tokenless_views import TokenlessView
 
 EVENT_ID = "3c4f2a1e-9d7b-4f60-8a3e-2b1c0d9e8f7a"
 
@@ -79,11 +79,8 @@ INGEST_EVENT_EXAMPLES = [
 ]
 
 
-class Ingest(APIView):
+class Ingest(TokenlessView):
     """Receive an event from the hub. It is stored before the answer is sent, and delivered afterwards."""
-
-    authentication_classes = ()
-    permission_classes = ()
 
     @endpoint(
         "ingest_event",

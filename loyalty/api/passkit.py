@@ -20,6 +20,7 @@ from rest_framework.response import Response
 
 from core.api.file_views import FileView
 from core.api.inputs import Input
+from core.api.tokenless_views import TokenlessView
 from core.errors import NotFound, Unavailable
 from core.redis import rate_limits
 from core.web import client_address
@@ -44,11 +45,9 @@ class LogInput(Input):
     logs = serializers.ListField(child=serializers.CharField(max_length=20_000, allow_blank=True), max_length=1000)
 
 
-class PassKit(FileView):
+class PassKit(TokenlessView, FileView):
     """Shared by Apple's endpoints: they know passes, not users."""
 
-    authentication_classes = ()
-    permission_classes = ()
     schema = None  # Apple defines the protocol
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:

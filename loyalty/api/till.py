@@ -6,7 +6,6 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from brands.identity.api_keys import Caller
 from brands.identity.authentication import for_brand_of_hub
@@ -17,6 +16,7 @@ from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import CODE, GOOD, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.tokenless_views import TokenlessView
 from loyalty.api.redemptions import StateField
 from loyalty.members.masking import masked
 from loyalty.rewards import till
@@ -58,11 +58,8 @@ class TillOutput(Output):
     data = TillData(source="*")  # type: ignore[assignment]
 
 
-class CheckRedemption(APIView):
+class CheckRedemption(TokenlessView):
     """Whether a code is valid, and for what."""
-
-    authentication_classes = ()
-    permission_classes = ()
 
     @endpoint(
         "check_redemption",
@@ -89,11 +86,8 @@ class CheckRedemption(APIView):
         return Response(TillOutput.serialize(redemption))
 
 
-class UseRedemption(APIView):
+class UseRedemption(TokenlessView):
     """Hand the reward over: mark the code as used."""
-
-    authentication_classes = ()
-    permission_classes = ()
 
     @endpoint(
         "use_redemption",

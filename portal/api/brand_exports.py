@@ -9,7 +9,6 @@ from rest_framework.request import Request
 
 from brands.access.brand_access import BrandAccess, access_of
 from brands.access.endpoints import HUB_OR_STAFF
-from brands.identity.authentication import BearerToken
 from core.api.file_views import FileView
 from core.api.openapi.endpoint import endpoint
 from core.errors import Forbidden, Invalid, NotFound
@@ -34,7 +33,6 @@ CONTENT = OpenApiParameter(
 class BrandExport(FileView):
     """A resource's rows as a file."""
 
-    authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)
 
     @endpoint(

@@ -10,19 +10,17 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from core.api.json_codec import Json
+from core.api.tokenless_views import TokenlessView
 
 CACHE_HEADERS = {"Cache-Control": "public, max-age=3600", "Vary": "Accept"}
 making = Lock()
 
 
-class Open(APIView):
+class Open(TokenlessView):
     """Public views. Their renderers write YAML and HTML, and would fail for an error."""
 
-    authentication_classes = ()
-    permission_classes = ()
     http_method_names = ["get", "head"]
 
     def handle_exception(self, exc: Exception) -> Any:

@@ -3,7 +3,6 @@
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from rest_framework import serializers
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -18,6 +17,7 @@ from core.api.openapi.endpoint import BEARER, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
+from core.api.tokenless_views import TokenlessView
 from core.errors import NotFound
 from core.redis import rate_limits
 from core.web import client_address
@@ -78,11 +78,8 @@ class EmailChange(APIView):
         return Response(EmailChangeOutput.serialize(made), status=202)
 
 
-class ConfirmEmailChange(APIView):
+class ConfirmEmailChange(TokenlessView):
     """Change an account's address."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "confirm_email_change",

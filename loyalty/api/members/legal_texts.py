@@ -4,7 +4,6 @@ from typing import Any
 
 from django.utils import timezone
 from rest_framework import serializers
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,6 +18,7 @@ from core.api.openapi.endpoint import BEARER, KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
+from core.api.tokenless_views import TokenlessView
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.api.members.sessions import ORIGIN_PARAMETER, brand_of, named_brand
@@ -66,11 +66,8 @@ class ConsentInput(Input):
     )
 
 
-class LegalTexts(APIView):
+class LegalTexts(TokenlessView):
     """The brand's texts in force."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "read_legal_texts",

@@ -6,7 +6,6 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from brands.audit_log import AuditContext
 from brands.errors import UserNotFound
@@ -20,6 +19,7 @@ from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
+from core.api.tokenless_views import TokenlessView
 from core.errors import Invalid
 from loyalty.members import changes, corrections, enrolment
 from loyalty.models.accounts import UserPoints
@@ -55,11 +55,8 @@ ENROL_MEMBER_EXAMPLES = [
 ]
 
 
-class Members(APIView):
+class Members(TokenlessView):
     """The brand's members."""
-
-    authentication_classes = ()
-    permission_classes = ()
 
     @endpoint(
         "enrol_member",
@@ -145,11 +142,8 @@ CORRECT_MEMBER_EXAMPLES = [
 ]
 
 
-class MemberView(APIView):
+class MemberView(TokenlessView):
     """One of the brand's members."""
-
-    authentication_classes = ()
-    permission_classes = ()
 
     @endpoint(
         "correct_member",

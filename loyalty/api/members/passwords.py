@@ -2,16 +2,15 @@
 
 from django.utils import timezone
 from rest_framework import serializers
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import LINK_TOKEN
 from core.api.outputs import DoneOutput
+from core.api.tokenless_views import TokenlessView
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.api.members.sessions import ORIGIN_PARAMETER, CredentialsInput, brand_of, named_brand
@@ -27,11 +26,8 @@ class NewPasswordInput(Input):
     password = serializers.CharField(max_length=256, trim_whitespace=False)
 
 
-class ForgotPassword(APIView):
+class ForgotPassword(TokenlessView):
     """Send a link with which a customer sets a new password."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "forgot_password",
@@ -64,11 +60,8 @@ class ForgotPassword(APIView):
         return Response(DoneOutput.serialize(None), status=202)
 
 
-class ResetPassword(APIView):
+class ResetPassword(TokenlessView):
     """Set a new password with an e-mailed link."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "reset_password",

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from brands.identity.authentication import BearerToken, principal_of
+from brands.identity.authentication import principal_of
 from brands.models.people import User
 from brands.models.tenants import Brand
 from core import languages, mail
@@ -23,6 +23,7 @@ from core.api.openapi.endpoint import BEARER, KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import LINK_TOKEN, LOG_IN, SCAN_ID, TOKENS, WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
+from core.api.tokenless_views import TokenlessView
 from core.errors import AuthenticationRequired, NotFound
 from core.redis import rate_limits
 from core.web import client_address
@@ -162,11 +163,8 @@ REGISTER_EXAMPLES = [
 ]
 
 
-class Register(APIView):
+class Register(TokenlessView):
     """Become a customer of a brand."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "register",
@@ -212,11 +210,8 @@ class Register(APIView):
         return Response(RegisteredOutput.serialize({**asdict(begun), **agreed}), status=201)
 
 
-class ConfirmRegistration(APIView):
+class ConfirmRegistration(TokenlessView):
     """Exchange the code of a registration for an account and tokens."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "confirm_registration",
@@ -281,7 +276,6 @@ class SendVerification(APIView):
 class ConfirmVerification(APIView):
     """Confirm that the address is the customer's own."""
 
-    authentication_classes = (BearerToken,)
     permission_classes = (AllowAny,)
 
     @endpoint(

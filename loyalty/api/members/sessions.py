@@ -9,10 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from brands.errors import ApiKeyInvalid, BrandMismatch
 from brands.identity import login_records, login_throttle, tokens
@@ -27,6 +25,7 @@ from core.api.openapi.endpoint import KEY, PUBLIC, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import LOG_IN, REFRESH, TOKENS
 from core.api.outputs import Output
+from core.api.tokenless_views import TokenlessView
 from core.errors import Invalid, raises
 from core.redis import rate_limits
 from core.web import client_address
@@ -130,11 +129,8 @@ def _only_brand_of(user: User | None) -> Brand | None:
     return rows[0] if len(rows) == 1 else None
 
 
-class Login(APIView):
+class Login(TokenlessView):
     """Exchange an e-mail address and a password for an access token and a refresh token."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "log_in",
@@ -188,11 +184,8 @@ class Login(APIView):
         return answer_tokens(sessions.log_in(user=user, brand=brand, channel="app", at=timezone.now()), device_of=user)
 
 
-class Refresh(APIView):
+class Refresh(TokenlessView):
     """Exchange a refresh token for new tokens. Each can be used once; using it again later ends the session."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "refresh_tokens",
@@ -218,11 +211,8 @@ class Refresh(APIView):
         return answer_tokens(tokens.rotate(refresh=data["refresh"], at=timezone.now()))
 
 
-class Revoke(APIView):
+class Revoke(TokenlessView):
     """End the session of a refresh token: log out."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     @endpoint(
         "log_out",

@@ -21,7 +21,7 @@ from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import WHEN
-from core.api.outputs import Output, SuccessField, TimestampField
+from core.api.outputs import Output, SuccessField, TimestampField, data_output
 from core.errors import TokenInvalid
 from core.redis import rate_limits
 
@@ -51,9 +51,7 @@ class DataExportData(Output):
     download_url_expires_at = TimestampField(source="link_until", allow_null=True)
 
 
-class DataExportOutput(Output):
-    success = SuccessField()
-    data = DataExportData(source="*")  # type: ignore[assignment]
+DataExportOutput = data_output(DataExportData)
 
 
 class DataOutput(Output):

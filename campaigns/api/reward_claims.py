@@ -12,7 +12,7 @@ from campaigns.progress import claims
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import CODE
-from core.api.outputs import Output, PointsField, SuccessField
+from core.api.outputs import Output, PointsField, data_output
 from core.redis import rate_limits
 from core.translations import TranslatedField
 
@@ -35,9 +35,7 @@ class ClaimedData(Output):
     code = serializers.CharField(allow_null=True, help_text="The code for the till; null if the reward is points.")
 
 
-class ClaimedOutput(Output):
-    success = SuccessField()
-    data = ClaimedData(source="*")  # type: ignore[assignment]
+ClaimedOutput = data_output(ClaimedData)
 
 
 class Claim(APIView):

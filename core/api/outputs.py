@@ -45,6 +45,12 @@ class SuccessField(serializers.BooleanField):
         return True
 
 
+def data_output(data: type[Output]) -> type[Output]:
+    """The answer that has one object as its `data`: PointsOutput for PointsData."""
+    name = data.__name__.removesuffix("Data") + "Output"
+    return type(name, (Output,), {"success": SuccessField(), "data": data(source="*")})
+
+
 class PointsField(serializers.FloatField):
     """Points or money as a JSON number, without a fraction if it is whole."""
 

@@ -19,7 +19,7 @@ from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import LAST_PAGE, WHEN
-from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
 from core.redis import rate_limits
@@ -107,9 +107,7 @@ class PointsData(Output):
     levels = LevelOutput(many=True, help_text="All of the brand's levels, lowest first.")
 
 
-class PointsOutput(Output):
-    success = SuccessField()
-    data = PointsData(source="*")  # type: ignore[assignment]
+PointsOutput = data_output(PointsData)
 
 
 class NoteField(serializers.CharField):

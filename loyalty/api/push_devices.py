@@ -14,7 +14,7 @@ from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
-from core.api.outputs import Output, SuccessField, TimestampField
+from core.api.outputs import Output, TimestampField, data_output
 from core.errors import NotFound
 from core.redis import rate_limits
 from loyalty.models.notifications import Device
@@ -44,9 +44,7 @@ class DeviceData(Output):
     registered_at = TimestampField()
 
 
-class DeviceOutput(Output):
-    success = SuccessField()
-    data = DeviceData(source="*")  # type: ignore[assignment]
+DeviceOutput = data_output(DeviceData)
 
 
 class Devices(APIView):

@@ -18,7 +18,7 @@ from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
 from core.api.openapi.shared_examples import CODE, GOOD, LAST_PAGE, WHEN
-from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import Invalid
 from core.redis import rate_limits
@@ -95,9 +95,7 @@ class RedeemedData(Output):
     )
 
 
-class RedeemedOutput(Output):
-    success = SuccessField()
-    data = RedeemedData(source="*")  # type: ignore[assignment]
+RedeemedOutput = data_output(RedeemedData)
 
 
 class NameField(serializers.CharField):
@@ -178,9 +176,7 @@ class UndoneData(Output):
     new_balance = PointsField(source="balance", help_text="The balance now.")
 
 
-class UndoneOutput(Output):
-    success = SuccessField()
-    data = UndoneData(source="*")  # type: ignore[assignment]
+UndoneOutput = data_output(UndoneData)
 
 
 class Undo(APIView):

@@ -13,7 +13,7 @@ from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
-from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.redis import rate_limits
 from core.web import client_address
 from loyalty.models.programme.referrals import Referral, ReferralProgramme
@@ -74,9 +74,7 @@ class FriendReferralData(Output):
         return Referral.State.WAITING.value if state == Referral.State.REJECTED else str(state)
 
 
-class FriendReferralOutput(Output):
-    success = SuccessField()
-    data = FriendReferralData(source="*")  # type: ignore[assignment]
+FriendReferralOutput = data_output(FriendReferralData)
 
 
 class Referrals(APIView):

@@ -15,7 +15,7 @@ from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import CODE, GOOD, WHEN
-from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.outputs import Output, PointsField, TimestampField, data_output
 from core.api.tokenless_views import TokenlessView
 from loyalty.api.redemptions import StateField
 from loyalty.members.masking import masked
@@ -53,9 +53,7 @@ class TillData(Output):
     used_at = TimestampField(allow_null=True)
 
 
-class TillOutput(Output):
-    success = SuccessField()
-    data = TillData(source="*")  # type: ignore[assignment]
+TillOutput = data_output(TillData)
 
 
 class CheckRedemption(TokenlessView):

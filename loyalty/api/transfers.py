@@ -15,7 +15,7 @@ from core.api.inputs import Input, one_line
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
-from core.api.outputs import Output, PointsField, SuccessField, TimestampField
+from core.api.outputs import Output, PointsField, TimestampField, data_output
 from core.errors import Invalid
 from core.redis import rate_limits
 from loyalty.api.redemptions import NEEDED_KEY
@@ -51,9 +51,7 @@ class TransferData(Output):
     created_at = TimestampField()
 
 
-class TransferOutput(Output):
-    success = SuccessField()
-    data = TransferData(source="*")  # type: ignore[assignment]
+TransferOutput = data_output(TransferData)
 
 
 class Transfers(APIView):
@@ -108,9 +106,7 @@ class NumberData(Output):
     number = serializers.CharField(help_text="Signed, so it cannot be forged. Show it as text or as a QR code.")
 
 
-class NumberOutput(Output):
-    success = SuccessField()
-    data = NumberData(source="*")  # type: ignore[assignment]
+NumberOutput = data_output(NumberData)
 
 
 class Number(APIView):

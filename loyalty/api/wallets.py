@@ -17,7 +17,7 @@ from brands.models.tenants import Brand
 from core.api.file_views import FileView
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example
-from core.api.outputs import Output, SuccessField
+from core.api.outputs import Output, data_output
 from core.db import row_guard
 from core.errors import NotFound, raises
 from core.redis import rate_limits
@@ -57,9 +57,7 @@ class WalletsData(Output):
     google = serializers.BooleanField()
 
 
-class WalletsOutput(Output):
-    success = SuccessField()
-    data = WalletsData(source="*")  # type: ignore[assignment]
+WalletsOutput = data_output(WalletsData)
 
 
 class Wallets(APIView):
@@ -126,9 +124,7 @@ class SaveLinkData(Output):
     save_url = serializers.URLField(help_text="The link for the button; opening it adds the card to Google Wallet.")
 
 
-class SaveLinkOutput(Output):
-    success = SuccessField()
-    data = SaveLinkData(source="*")  # type: ignore[assignment]
+SaveLinkOutput = data_output(SaveLinkData)
 
 
 READ_GOOGLE_PASS_EXAMPLES = [

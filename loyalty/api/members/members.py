@@ -18,7 +18,7 @@ from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
 from core.api.openapi.examples import answer_example, request_example
 from core.api.openapi.shared_examples import WHEN
-from core.api.outputs import Output, SuccessField, TimestampField
+from core.api.outputs import Output, TimestampField, data_output
 from core.api.tokenless_views import TokenlessView
 from core.errors import Invalid
 from loyalty.members import changes, corrections, enrolment
@@ -37,9 +37,7 @@ class EnrolmentData(Output):
     created = serializers.BooleanField(help_text="False if the customer was already a member.")
 
 
-class EnrolmentOutput(Output):
-    success = SuccessField()
-    data = EnrolmentData(source="*")  # type: ignore[assignment]
+EnrolmentOutput = data_output(EnrolmentData)
 
 
 ENROL_MEMBER_EXAMPLES = [
@@ -116,9 +114,7 @@ class CorrectedData(Output):
     )
 
 
-class CorrectedOutput(Output):
-    success = SuccessField()
-    data = CorrectedData(source="*")  # type: ignore[assignment]
+CorrectedOutput = data_output(CorrectedData)
 
 
 CORRECT_MEMBER_EXAMPLES = [

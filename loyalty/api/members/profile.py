@@ -16,7 +16,7 @@ from brands.models.people import User
 from core.api.inputs import Input, SwitchField
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import answer_example, request_example
-from core.api.outputs import Output, SuccessField
+from core.api.outputs import Output, data_output
 from core.errors import Invalid
 from core.redis import rate_limits
 from core.web import client_address
@@ -83,9 +83,7 @@ class ProfileData(Output):
     )
 
 
-class ProfileOutput(Output):
-    success = SuccessField()
-    data = ProfileData(source="*")  # type: ignore[assignment]
+ProfileOutput = data_output(ProfileData)
 
 
 class ProfileView(APIView):

@@ -22,7 +22,7 @@ from brands.models.credentials import ApiKey
 from campaigns.models.campaigns import Campaign
 from core.api.filters import IdFilter, SwitchFilter, TenantFilterSet, TextFilter
 from core.api.inputs import ID, Input, SwitchField, one_line
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
 from core.errors import Forbidden, Invalid, NotFound
@@ -135,7 +135,7 @@ class BrandBatches(BrandView):
         responses={202: BatchJobRowOutput},
         examples=[
             request_example("Protected codes", WRITTEN),
-            answer_example("Being generated", {"success": True, "data": {**EXAMPLE, "generated": 0, "job_id": 912}}),
+            data_example("Being generated", {**EXAMPLE, "generated": 0, "job_id": 912}),
         ],
     )
     @for_brand(ApiKey.Scope.CODES, LABEL, ADD, writes=True)
@@ -261,7 +261,7 @@ class BatchRecall(BrandView):
                     "notify_customers": False,
                 },
             ),
-            answer_example("Recalled", {"success": True, "data": RECALLED}),
+            data_example("Recalled", RECALLED),
         ],
     )
     @for_brand(ApiKey.Scope.ADMIN, "authcodes.recall", ADD, writes=True)

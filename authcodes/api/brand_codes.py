@@ -24,7 +24,7 @@ from brands.models.credentials import ApiKey
 from brands.tenants import local_time
 from core.api.filters import ChoiceFilter, DayFilter, IdFilter, TenantFilterSet
 from core.api.inputs import ID, Input
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import SCAN_ID, WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.errors import Invalid, NotFound
@@ -219,7 +219,7 @@ class CodeChanges(BrandView):
                 },
             ),
             request_example("A stolen pallet", {"action": "deactivate", "batch_id": 17, "reason": "Stolen in transit"}),
-            answer_example("Done", {"success": True, "data": {"codes": 100, "changed": 100, "job_id": None}}),
+            data_example("Done", {"codes": 100, "changed": 100, "job_id": None}),
         ],
     )
     @for_brand(ApiKey.Scope.CODES, "authcodes.authcode", ACT, writes=True)

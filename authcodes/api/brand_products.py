@@ -16,7 +16,7 @@ from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
 from core.api.filters import IdsFilter, SinceFilter, SwitchFilter, TenantFilterSet, TextFilter
 from core.api.inputs import ChangeInput, SwitchField
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.errors import NotFound
@@ -116,7 +116,7 @@ class BrandProducts(BrandView):
         responses={201: PRODUCTS.row_output},
         examples=[
             request_example("A product", WRITTEN),
-            answer_example("Created", {"success": True, "data": EXAMPLE}),
+            data_example("Created", EXAMPLE),
         ],
     )
     @for_brand(ApiKey.Scope.ADMIN, LABEL, ADD, writes=True)
@@ -146,7 +146,7 @@ class BrandProduct(BrandView):
         raises=[NotFound],
         examples=[
             request_example("No longer sold", {"is_active": False}),
-            answer_example("Changed", {"success": True, "data": {**EXAMPLE, "is_active": False}}),
+            data_example("Changed", {**EXAMPLE, "is_active": False}),
         ],
     )
     @for_brand(ApiKey.Scope.ADMIN, LABEL, CHANGE, writes=True)

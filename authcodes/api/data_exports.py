@@ -19,7 +19,7 @@ from brands.identity import users
 from brands.identity.authentication import active_user, changing_own_brand, for_own_brand, principal_of
 from brands.models.tenants import Brand
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example
+from core.api.openapi.examples import data_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField, data_output
 from core.errors import TokenInvalid
@@ -81,7 +81,7 @@ class DataExports(APIView):
         needs=[BEARER],
         request=None,
         responses={202: DataExportOutput},
-        examples=[answer_example("Requested", {"success": True, "data": UNFINISHED})],
+        examples=[data_example("Requested", UNFINISHED)],
     )
     @changing_own_brand
     def post(self, request: Request) -> Response:
@@ -109,7 +109,7 @@ class DataExports(APIView):
         needs=[BEARER],
         calls=[data_exports.newest],
         responses=DataExportOutput,
-        examples=[answer_example("Ready", {"success": True, "data": EXPORT})],
+        examples=[data_example("Ready", EXPORT)],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -141,9 +141,7 @@ class DataExportFile(APIView):
             )
         ],
         responses=DataOutput,
-        examples=[
-            answer_example("A customer's data", {"success": True, "data": {"profile": {"email": "ada@example.com"}}})
-        ],
+        examples=[data_example("A customer's data", {"profile": {"email": "ada@example.com"}})],
     )
     @for_own_brand
     def get(self, request: Request) -> FileResponse:

@@ -20,8 +20,7 @@ from brands.models.credentials import ApiKey
 from core.api.filters import NoFilter, TenantFilterSet
 from core.api.idempotency import IDEMPOTENCY_HEADER
 from core.api.openapi.endpoint import BEARER, KEY, endpoint
-from core.api.openapi.examples import answer_example
-from core.api.openapi.shared_examples import LAST_PAGE
+from core.api.openapi.examples import data_example, page_example
 from core.api.outputs import Output, SuccessField
 from core.api.pagination import PaginationOutput, page_parameters, paged
 from core.errors import DomainError, NotFound
@@ -156,14 +155,13 @@ class BrandRows:
 
     def list_endpoint(self, name: str, summary: str) -> Callable[[Selection], Handler]:
         """Answer with a page of the rows that a view's method selects. The method's docstring is published."""
-        page = {"success": True, "data": [self.example], "pagination": LAST_PAGE}
 
         def decorate(method: Selection) -> Handler:
             @read_endpoint(
                 name,
                 summary,
                 self.list_output,
-                answer_example("The only page", page),
+                page_example(self.example),
                 parameters=[*page_parameters(), *self.filters.parameters()],
             )
             @for_brand(self.scope, self.label)
@@ -179,7 +177,7 @@ class BrandRows:
 
     def row_endpoint(self, name: str, summary: str) -> Callable[[Selection], Handler]:
         """Answer with the only row that a view's method selects, or with `missing`."""
-        example = answer_example("Current state", {"success": True, "data": self.example})
+        example = data_example("Current state", self.example)
 
         def decorate(method: Selection) -> Handler:
             @read_endpoint(name, summary, self.row_output, example, raises=[self.missing])

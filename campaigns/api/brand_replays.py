@@ -22,7 +22,7 @@ from campaigns.replay import drafts, jobs
 from campaigns.replay.drafts import Draft
 from core.api.filters import ChoiceFilter, TenantFilterSet
 from core.api.inputs import ID, Input, one_line
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.errors import Forbidden, Invalid, NotFound
@@ -269,7 +269,7 @@ class BrandReplays(BrandView):
         raises=[NotFound, Invalid],
         examples=[
             request_example("A draft of a rule", {"days": 30, "rule": 3}),
-            answer_example("Queued", {"success": True, "data": EXAMPLE}),
+            data_example("Queued", EXAMPLE),
         ],
     )
     @for_brand(ApiKey.Scope.ADMIN, LABEL, writes=True)

@@ -12,7 +12,7 @@ from brands.identity.authentication import for_own_brand, principal_of
 from campaigns.models.campaigns import Campaign
 from campaigns.progress.overview import CampaignStatus, MilestoneStatus, campaign_statuses
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example
+from core.api.openapi.examples import data_example
 from core.api.outputs import Output, PictureField, PointsField, SuccessField, TimestampField
 from core.redis import rate_limits
 from core.translations import TranslatedField, in_language
@@ -139,9 +139,7 @@ class Campaigns(APIView):
         summary="List my campaigns",
         needs=[BEARER],
         responses=CampaignsOutput,
-        examples=[
-            answer_example("One campaign", {"success": True, "data": [STATUS_EXAMPLE]}),
-        ],
+        examples=[data_example("One campaign", [STATUS_EXAMPLE])],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

@@ -10,7 +10,7 @@ from brands.identity.authentication import changing_own_brand, principal_of
 from campaigns.api.campaigns import MilestonePictureField
 from campaigns.progress import claims
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example
+from core.api.openapi.examples import data_example
 from core.api.openapi.shared_examples import CODE
 from core.api.outputs import Output, PointsField, data_output
 from core.redis import rate_limits
@@ -50,10 +50,8 @@ class Claim(APIView):
         request=None,
         responses=ClaimedOutput,
         examples=[
-            answer_example("A reward with a code", {"success": True, "data": CLAIMED}),
-            answer_example(
-                "Points", {"success": True, "data": {**CLAIMED, "points": 100, "redemption_id": None, "code": None}}
-            ),
+            data_example("A reward with a code", CLAIMED),
+            data_example("Points", {**CLAIMED, "points": 100, "redemption_id": None, "code": None}),
         ],
     )
     @changing_own_brand
@@ -78,9 +76,7 @@ class ClaimAsReward(APIView):
         request=None,
         responses=ClaimedOutput,
         deprecated=True,
-        examples=[
-            answer_example("A reward with a code", {"success": True, "data": CLAIMED}),
-        ],
+        examples=[data_example("A reward with a code", CLAIMED)],
     )
     @changing_own_brand
     def post(self, request: Request, milestone_id: int) -> Response:

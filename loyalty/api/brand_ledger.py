@@ -16,7 +16,7 @@ from brands.identity.roles import USE
 from brands.models.credentials import ApiKey
 from brands.tenants import local_time
 from core.api.filters import ChoiceFilter, DayFilter, IdFilter, TenantFilterSet
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import CODE, WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from loyalty.api.till import TillInput
@@ -109,7 +109,7 @@ class UseBrandRedemption(BrandView):
         calls=[till.find, till.use],
         examples=[
             request_example("A code", {"code": CODE}),
-            answer_example("Used", {"success": True, "data": REDEMPTION}),
+            data_example("Used", REDEMPTION),
         ],
     )
     @for_brand(ApiKey.Scope.TILL, "loyalty.redemption", USE, writes=True)

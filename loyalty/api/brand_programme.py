@@ -13,7 +13,7 @@ from brands.access.brand_access import BrandAccess, for_brand
 from brands.access.endpoints import BrandView, read_endpoint, row_output
 from brands.models.credentials import ApiKey
 from core.api.filters import DayFilter, TenantFilterSet
-from core.api.openapi.examples import answer_example
+from core.api.openapi.examples import data_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.errors import Invalid
@@ -145,7 +145,7 @@ class BrandProgramme(BrandView):
         "read_programme",
         "Read the programme's figures",
         ProgrammeRowOutput,
-        answer_example("This month", {"success": True, "data": EXAMPLE}),
+        data_example("This month", EXAMPLE),
         parameters=ProgrammeFilter.parameters(),
         raises=[Invalid],
     )

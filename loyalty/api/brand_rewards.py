@@ -14,7 +14,7 @@ from brands.identity.roles import ADD, CHANGE
 from brands.models.credentials import ApiKey
 from core.api.filters import SwitchFilter, TenantFilterSet
 from core.api.inputs import ID, ChangeInput, MomentInput, SwitchField
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PictureField, PointsField, TimestampField
 from core.errors import Invalid, NotFound
@@ -142,7 +142,7 @@ class BrandRewards(BrandView):
         "Create a reward",
         request=RewardInput,
         responses={201: REWARDS.row_output},
-        examples=[request_example("A mug", WRITTEN), answer_example("Created", {"success": True, "data": REWARD})],
+        examples=[request_example("A mug", WRITTEN), data_example("Created", REWARD)],
     )
     @for_brand(ApiKey.Scope.ADMIN, "loyalty.reward", ADD, writes=True)
     def post(self, request: Request, access: BrandAccess) -> Response:
@@ -173,7 +173,7 @@ class BrandReward(BrandView):
         raises=[NotFound],
         examples=[
             request_example("New stock", {"stock": 40}),
-            answer_example("Changed", {"success": True, "data": {**REWARD, "stock": 40}}),
+            data_example("Changed", {**REWARD, "stock": 40}),
         ],
     )
     @for_brand(ApiKey.Scope.ADMIN, "loyalty.reward", CHANGE, writes=True)

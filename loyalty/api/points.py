@@ -17,8 +17,8 @@ from core import languages
 from core.api.filters import ChoiceFilter, DayFilter, TenantFilterSet
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example
-from core.api.openapi.shared_examples import LAST_PAGE, WHEN
+from core.api.openapi.examples import data_example, page_example
+from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
@@ -157,41 +157,33 @@ class TransactionsOutput(Output):
     pagination = PaginationOutput()
 
 
-READ_POINTS_EXAMPLES = [
-    answer_example(
-        "A member",
-        {
-            "success": True,
-            "data": {
-                "points": 320,
-                "pending": 25,
-                "owed": 0,
-                "lifetime": 520,
-                "redeemed": 200,
-                "expired": 0,
-                "level": "Silver",
-                "next_level": {"name": "Gold", "threshold": 1000, "missing": 580, "points": 420},
-                "expiring_soon": {"points": 40, "on": "2026-04-01"},
-                "enrolled": True,
-                "level_end": {
-                    "period": "year",
-                    "months": 12,
-                    "points": 420,
-                    "first": "2026-01-01",
-                    "last": "2026-12-31",
-                    "level_until": "2026-12-31",
-                    "grace_until": "2027-01-14",
-                    "missing": 80,
-                },
-                "levels": [
-                    {"name": "Bronze", "threshold": 0, "benefits": []},
-                    {"name": "Silver", "threshold": 500, "benefits": ["Free shipping"]},
-                    {"name": "Gold", "threshold": 1000, "benefits": ["Free shipping", "Early access"]},
-                ],
-            },
-        },
-    ),
-]
+MEMBER = {
+    "points": 320,
+    "pending": 25,
+    "owed": 0,
+    "lifetime": 520,
+    "redeemed": 200,
+    "expired": 0,
+    "level": "Silver",
+    "next_level": {"name": "Gold", "threshold": 1000, "missing": 580, "points": 420},
+    "expiring_soon": {"points": 40, "on": "2026-04-01"},
+    "enrolled": True,
+    "level_end": {
+        "period": "year",
+        "months": 12,
+        "points": 420,
+        "first": "2026-01-01",
+        "last": "2026-12-31",
+        "level_until": "2026-12-31",
+        "grace_until": "2027-01-14",
+        "missing": 80,
+    },
+    "levels": [
+        {"name": "Bronze", "threshold": 0, "benefits": []},
+        {"name": "Silver", "threshold": 500, "benefits": ["Free shipping"]},
+        {"name": "Gold", "threshold": 1000, "benefits": ["Free shipping", "Early access"]},
+    ],
+}
 
 
 class Points(APIView):
@@ -204,7 +196,7 @@ class Points(APIView):
         needs=[BEARER],
         raises=[NotFound],
         responses=PointsOutput,
-        examples=READ_POINTS_EXAMPLES,
+        examples=[data_example("A member", MEMBER)],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -232,31 +224,20 @@ class TransactionFilter(TenantFilterSet):
         return queryset.filter(reason=cleaned["reason"]) if cleaned["reason"] else queryset
 
 
-LIST_TRANSACTIONS_EXAMPLES = [
-    answer_example(
-        "The only page",
-        {
-            "success": True,
-            "data": [
-                {
-                    "loyalty_transaction_id": 90210,
-                    "reason": "earned",
-                    "reason_id": "ALP0000004711",
-                    "points_earned": 50,
-                    "points_redeemed": 0,
-                    "points_expired": 0,
-                    "points_reversed": 0,
-                    "points_pending": 0,
-                    "points_cleared": 0,
-                    "note": "Points for scanning Alpine Jacket",
-                    "explanation": ["Gold: 25", "Double December: 2 x 25, that is 25 more"],
-                    "createdAt": WHEN,
-                }
-            ],
-            "pagination": LAST_PAGE,
-        },
-    ),
-]
+TRANSACTION = {
+    "loyalty_transaction_id": 90210,
+    "reason": "earned",
+    "reason_id": "ALP0000004711",
+    "points_earned": 50,
+    "points_redeemed": 0,
+    "points_expired": 0,
+    "points_reversed": 0,
+    "points_pending": 0,
+    "points_cleared": 0,
+    "note": "Points for scanning Alpine Jacket",
+    "explanation": ["Gold: 25", "Double December: 2 x 25, that is 25 more"],
+    "createdAt": WHEN,
+}
 
 
 class Transactions(ListView):
@@ -273,7 +254,7 @@ class Transactions(ListView):
         raises=[NotFound],
         parameters=[*page_parameters(), *TransactionFilter.parameters()],
         responses=TransactionsOutput,
-        examples=LIST_TRANSACTIONS_EXAMPLES,
+        examples=[page_example(TRANSACTION)],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

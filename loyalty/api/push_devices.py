@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, principal_of
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField, data_output
 from core.errors import NotFound
@@ -59,7 +59,7 @@ class Devices(APIView):
         responses=DeviceOutput,
         examples=[
             request_example("An Android phone", {"token": "fY3kQ9xTRk2:APA91bH8", "platform": "android"}),
-            answer_example("Registered", {"success": True, "data": {"platform": "android", "registered_at": WHEN}}),
+            data_example("Registered", {"platform": "android", "registered_at": WHEN}),
         ],
     )
     @changing_own_brand

@@ -16,8 +16,8 @@ from core.api.filters import ChoiceFilter, TenantFilterSet
 from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, idempotent_id
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example
-from core.api.openapi.shared_examples import CODE, GOOD, LAST_PAGE, WHEN
+from core.api.openapi.examples import data_example, page_example
+from core.api.openapi.shared_examples import CODE, GOOD, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import Invalid
@@ -141,9 +141,7 @@ class Redeem(APIView):
         parameters=[NEEDED_KEY],
         request=None,
         responses={201: RedeemedOutput},
-        examples=[
-            answer_example("Redeemed", {"success": True, "data": REDEEMED}),
-        ],
+        examples=[data_example("Redeemed", REDEEMED)],
     )
     @changing_own_brand
     def post(self, request: Request, reward_id: int) -> Response:
@@ -190,9 +188,7 @@ class Undo(APIView):
         calls=[undo.undo],
         request=None,
         responses=UndoneOutput,
-        examples=[
-            answer_example("Undone", {"success": True, "data": UNDONE}),
-        ],
+        examples=[data_example("Undone", UNDONE)],
     )
     @changing_own_brand
     def post(self, request: Request, redemption_id: int) -> Response:
@@ -209,28 +205,17 @@ class Undo(APIView):
         return Response(UndoneOutput.serialize(undone))
 
 
-LIST_REDEMPTIONS_EXAMPLES = [
-    answer_example(
-        "The only page",
-        {
-            "success": True,
-            "data": [
-                {
-                    "redemption_id": 4711,
-                    "reward_id": 12,
-                    "milestone_id": None,
-                    "name": "Enamel mug",
-                    "cost": 250,
-                    "code": CODE,
-                    "is_partner_code": False,
-                    **GOOD,
-                    "undo_until": None,
-                }
-            ],
-            "pagination": LAST_PAGE,
-        },
-    ),
-]
+REDEMPTION = {
+    "redemption_id": 4711,
+    "reward_id": 12,
+    "milestone_id": None,
+    "name": "Enamel mug",
+    "cost": 250,
+    "code": CODE,
+    "is_partner_code": False,
+    **GOOD,
+    "undo_until": None,
+}
 
 
 class RedemptionFilter(TenantFilterSet):
@@ -250,7 +235,7 @@ class Redemptions(ListView):
         needs=[BEARER],
         parameters=[*page_parameters(), *RedemptionFilter.parameters()],
         responses=RedemptionsOutput,
-        examples=LIST_REDEMPTIONS_EXAMPLES,
+        examples=[page_example(REDEMPTION)],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from brands.identity.authentication import changing_own_brand, principal_of
 from core.api.inputs import Input
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.redis import rate_limits
@@ -88,8 +88,8 @@ class Referrals(APIView):
         calls=[overview.of_member],
         responses=ReferralOutput,
         examples=[
-            answer_example("A customer", {"success": True, "data": OWN}),
-            answer_example("No referral programme", {"success": True, "data": None}),
+            data_example("A customer", OWN),
+            data_example("No referral programme", None),
         ],
     )
     @changing_own_brand
@@ -113,7 +113,7 @@ class Referrals(APIView):
         responses={201: FriendReferralOutput},
         examples=[
             request_example("A friend's code", {"code": "K7QM-3WXD"}),
-            answer_example("Recorded", {"success": True, "data": OF_FRIEND}),
+            data_example("Recorded", OF_FRIEND),
         ],
     )
     @changing_own_brand

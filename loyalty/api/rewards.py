@@ -11,8 +11,7 @@ from brands.models.tenants import Brand
 from core.api.filters import NoFilter
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example
-from core.api.openapi.shared_examples import LAST_PAGE
+from core.api.openapi.examples import page_example
 from core.api.outputs import Output, PictureField, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
@@ -105,9 +104,7 @@ class Rewards(ListView):
         raises=[NotFound],
         parameters=page_parameters(),
         responses=RewardsOutput,
-        examples=[
-            answer_example("The only page", {"success": True, "data": [MUG, BAG], "pagination": LAST_PAGE}),
-        ],
+        examples=[page_example(MUG, BAG)],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

@@ -13,7 +13,7 @@ from brands.models.credentials import ApiKey
 from core.api.idempotency import IDEMPOTENCY_HEADER, idempotency_key, idempotent_id
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import CODE, GOOD, WHEN
 from core.api.outputs import Output, PointsField, TimestampField, data_output
 from core.api.tokenless_views import TokenlessView
@@ -69,7 +69,7 @@ class CheckRedemption(TokenlessView):
         responses=TillOutput,
         examples=[
             request_example("A code", {"code": CODE}),
-            answer_example("Valid", {"success": True, "data": {**AT_THE_TILL, **GOOD}}),
+            data_example("Valid", {**AT_THE_TILL, **GOOD}),
         ],
     )
     @for_brand_of_hub(ApiKey.Scope.TILL)
@@ -98,9 +98,7 @@ class UseRedemption(TokenlessView):
         responses=TillOutput,
         examples=[
             request_example("A code", {"code": CODE}),
-            answer_example(
-                "Used", {"success": True, "data": {**AT_THE_TILL, **GOOD, "state": "used", "used_at": WHEN}}
-            ),
+            data_example("Used", {**AT_THE_TILL, **GOOD, "state": "used", "used_at": WHEN}),
         ],
     )
     @for_brand_of_hub(ApiKey.Scope.TILL)

@@ -13,7 +13,7 @@ from brands.identity.authentication import changing_own_brand, for_own_brand, pr
 from core.api.idempotency import idempotency_key, idempotent_id
 from core.api.inputs import Input, one_line
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField, data_output
 from core.errors import Invalid
@@ -68,7 +68,7 @@ class Transfers(APIView):
         responses={201: TransferOutput},
         examples=[
             request_example("50 points", {"receiver": NUMBER, "points": 50}),
-            answer_example("Given", {"success": True, "data": SENT}),
+            data_example("Given", SENT),
         ],
     )
     @changing_own_brand
@@ -119,7 +119,7 @@ class Number(APIView):
         needs=[BEARER],
         raises=[UserNotEnrolled],
         responses=NumberOutput,
-        examples=[answer_example("The number", {"success": True, "data": {"number": NUMBER}})],
+        examples=[data_example("The number", {"number": NUMBER})],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:

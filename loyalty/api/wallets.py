@@ -16,7 +16,7 @@ from brands.identity.authentication import changing_own_brand, for_own_brand, pr
 from brands.models.tenants import Brand
 from core.api.file_views import FileView
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example
+from core.api.openapi.examples import data_example
 from core.api.outputs import Output, data_output
 from core.db import row_guard
 from core.errors import NotFound, raises
@@ -69,9 +69,7 @@ class Wallets(APIView):
         summary="List the available wallets",
         needs=[BEARER],
         responses=WalletsOutput,
-        examples=[
-            answer_example("Both", {"success": True, "data": {"apple": True, "google": True}}),
-        ],
+        examples=[data_example("Both", {"apple": True, "google": True})],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -127,15 +125,7 @@ class SaveLinkData(Output):
 SaveLinkOutput = data_output(SaveLinkData)
 
 
-READ_GOOGLE_PASS_EXAMPLES = [
-    answer_example(
-        "A link",
-        {
-            "success": True,
-            "data": {"save_url": "https://pay.google.com/gp/v/save/eyJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJnb29nbGUifQ.c2ln"},
-        },
-    ),
-]
+SAVE_LINK = {"save_url": "https://pay.google.com/gp/v/save/eyJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJnb29nbGUifQ.c2ln"}
 
 
 class GooglePass(APIView):
@@ -148,7 +138,7 @@ class GooglePass(APIView):
         needs=[BEARER],
         calls=[member_of, issuers.usable],
         responses=SaveLinkOutput,
-        examples=READ_GOOGLE_PASS_EXAMPLES,
+        examples=[data_example("A link", SAVE_LINK)],
     )
     @changing_own_brand
     def get(self, request: Request) -> Response:

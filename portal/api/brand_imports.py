@@ -16,7 +16,7 @@ from brands.access.endpoints import HUB_OR_STAFF, BrandView, read_endpoint, row_
 from core.api.file_views import FileView
 from core.api.inputs import Input, one_line
 from core.api.openapi.endpoint import endpoint
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
 from core.errors import Forbidden, Invalid, NotFound, PayloadTooLarge
@@ -160,7 +160,7 @@ class BrandImports(BrandView):
             file_bodies.RawWorkbook.media_type: OpenApiTypes.BINARY,
         },
         responses={201: BrandImportRowOutput, 202: BrandImportRowOutput},
-        examples=[answer_example("Checked", {"success": True, "data": EXAMPLE})],
+        examples=[data_example("Checked", EXAMPLE)],
     )
     @resource_access.imports()
     def post(self, request: Request, access: BrandAccess, resource: Resource) -> Response:
@@ -190,7 +190,7 @@ class BrandImport(BrandView):
         "read_import",
         "Read an import",
         BrandImportRowOutput,
-        answer_example("Current state", {"success": True, "data": EXAMPLE}),
+        data_example("Current state", EXAMPLE),
         raises=[NotFound],
     )
     @resource_access.imports()
@@ -233,7 +233,7 @@ class BrandImportConfirmation(BrandView):
         raises=[NotFound, Forbidden],
         examples=[
             request_example("As in the preview", {"digest": DIGEST}),
-            answer_example("Imported", {"success": True, "data": {**EXAMPLE, "status": "imported"}}),
+            data_example("Imported", {**EXAMPLE, "status": "imported"}),
         ],
     )
     @resource_access.imports(writes=True)

@@ -18,7 +18,7 @@ from brands.models.credentials import ApiKey
 from core import mail
 from core.api.filters import ChoiceFilter, IdFilter, IdsFilter, SinceFilter, TenantFilterSet, TextFilter
 from core.api.inputs import ChangeInput, Input, one_line
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.errors import Forbidden, Invalid
@@ -187,7 +187,7 @@ class BrandMembers(BrandView):
         calls=[enrolment.enrol_one],
         examples=[
             request_example("By e-mail address", {"email": "ada@example.com", "external_id": "CRM-1007"}),
-            answer_example("Enrolled", {"success": True, "data": EXAMPLE}),
+            data_example("Enrolled", EXAMPLE),
         ],
     )
     @for_brand(ApiKey.Scope.MEMBERS, LABEL, ACT, writes=True)
@@ -246,7 +246,7 @@ class BrandMember(BrandView):
         raises=[MemberBlocked],
         examples=[
             request_example("Blocked", {"status": "blocked", "reason": "Ticket 4711"}),
-            answer_example("Changed", {"success": True, "data": {**EXAMPLE, "status": "blocked"}}),
+            data_example("Changed", {**EXAMPLE, "status": "blocked"}),
         ],
     )
     @for_brand(ApiKey.Scope.MEMBERS, LABEL, CORRECT, writes=True)
@@ -303,7 +303,7 @@ class MemberAdjustments(BrandView):
         raises=[UserNotFound, MemberBlocked, PointsAlreadyClaimed],
         examples=[
             request_example("Deduct", {"points": -50, "reason": "Returned order SO-17"}),
-            answer_example("Adjusted", {"success": True, "data": ADJUSTED}),
+            data_example("Adjusted", ADJUSTED),
         ],
     )
     @for_brand(ApiKey.Scope.POINTS, LABEL, ACT, writes=True)

@@ -15,7 +15,7 @@ from brands.tenants import legal_texts
 from core import languages
 from core.api.inputs import ID, Input
 from core.api.openapi.endpoint import BEARER, KEY, PUBLIC, endpoint
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField
 from core.api.tokenless_views import TokenlessView
@@ -77,7 +77,7 @@ class LegalTexts(TokenlessView):
         calls=[named_brand],
         parameters=[ORIGIN_PARAMETER],
         responses=LegalTextsOutput,
-        examples=[answer_example("Terms", {"success": True, "data": [TEXT]})],
+        examples=[data_example("Terms", [TEXT])],
     )
     def get(self, request: Request) -> Response:
         """Return the brand's terms, privacy notice and consent in force, to show before a customer registers.
@@ -100,9 +100,7 @@ class Consents(APIView):
         summary="Read my consents",
         needs=[BEARER],
         responses=ConsentsOutput,
-        examples=[
-            answer_example("Agreed", {"success": True, "data": [{"text": TEXT, "agreed_at": WHEN}]}),
-        ],
+        examples=[data_example("Agreed", [{"text": TEXT, "agreed_at": WHEN}])],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -120,7 +118,7 @@ class Consents(APIView):
         responses={201: ConsentsOutput},
         examples=[
             request_example("Terms", {"legal_texts": [7]}),
-            answer_example("Agreed", {"success": True, "data": [{"text": TEXT, "agreed_at": WHEN}]}),
+            data_example("Agreed", [{"text": TEXT, "agreed_at": WHEN}]),
         ],
     )
     @changing_own_brand

@@ -16,7 +16,7 @@ from brands.models.tenants import Brand
 from core import mail
 from core.api.inputs import Input
 from core.api.openapi.endpoint import KEY, endpoint
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField, data_output
 from core.api.tokenless_views import TokenlessView
@@ -43,13 +43,7 @@ EnrolmentOutput = data_output(EnrolmentData)
 ENROL_MEMBER_EXAMPLES = [
     request_example("By user id", {"user_id": 42}),
     request_example("By e-mail address", {"email": "ada@example.com"}),
-    answer_example(
-        "Enrolled",
-        {
-            "success": True,
-            "data": {"user_id": 42, "user_point_id": 7, "enrolled_at": WHEN, "created": True},
-        },
-    ),
+    data_example("Enrolled", {"user_id": 42, "user_point_id": 7, "enrolled_at": WHEN, "created": True}),
 ]
 
 
@@ -122,17 +116,14 @@ CORRECT_MEMBER_EXAMPLES = [
         "The name", {"first_name": "Ada", "last_name": "Lovelace", "reason": "Spelt wrong in our shop system"}
     ),
     request_example("The address", {"email": "ada@lovelace.example", "reason": "Ticket 4711"}),
-    answer_example(
+    data_example(
         "Not confirmed yet",
         {
-            "success": True,
-            "data": {
-                "user_id": 42,
-                "first_name": "Ada",
-                "last_name": "Lovelace",
-                "email": "ada@example.com",
-                "unconfirmed_email": "ada@lovelace.example",
-            },
+            "user_id": 42,
+            "first_name": "Ada",
+            "last_name": "Lovelace",
+            "email": "ada@example.com",
+            "unconfirmed_email": "ada@lovelace.example",
         },
     ),
 ]

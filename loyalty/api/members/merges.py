@@ -12,7 +12,7 @@ from brands.errors import UserNotFound
 from brands.identity.roles import ACT
 from brands.models.credentials import ApiKey
 from core.api.inputs import ID, Input
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField
 from core.errors import Invalid
@@ -77,7 +77,7 @@ class MergeMember(BrandView):
         calls=[merge.merge],
         examples=[
             request_example("Into member 42", {"into": 42, "reason": "One person, ticket 4711"}),
-            answer_example("Merged", {"success": True, "data": EXAMPLE}),
+            data_example("Merged", EXAMPLE),
         ],
     )
     @for_brand(ApiKey.Scope.POINTS, LABEL, ACT, writes=True)
@@ -109,7 +109,7 @@ class UndoMerge(BrandView):
         calls=[undo.undo],
         examples=[
             request_example("A mistake", {"reason": "Two persons after all"}),
-            answer_example("Undone", {"success": True, "data": {**EXAMPLE, "new_balance": 320, "undone_at": WHEN}}),
+            data_example("Undone", {**EXAMPLE, "new_balance": 320, "undone_at": WHEN}),
         ],
     )
     @for_brand(ApiKey.Scope.POINTS, LABEL, ACT, writes=True)

@@ -15,7 +15,7 @@ from brands.identity.authentication import changing_own_brand, for_own_brand, pr
 from brands.models.people import User
 from core.api.inputs import Input, SwitchField
 from core.api.openapi.endpoint import BEARER, endpoint
-from core.api.openapi.examples import answer_example, request_example
+from core.api.openapi.examples import data_example, request_example
 from core.api.outputs import Output, data_output
 from core.errors import Invalid
 from core.redis import rate_limits
@@ -95,9 +95,7 @@ class ProfileView(APIView):
         summary="Read my profile",
         needs=[BEARER],
         responses=ProfileOutput,
-        examples=[
-            answer_example("A customer", {"success": True, "data": PROFILE}),
-        ],
+        examples=[data_example("A customer", PROFILE)],
     )
     @for_own_brand
     def get(self, request: Request) -> Response:
@@ -118,7 +116,7 @@ class ProfileView(APIView):
             request_example(
                 "Some fields", {"first_name": "Ada", "language": "de", "notifications": {"offers": {"push": False}}}
             ),
-            answer_example("Changed", {"success": True, "data": PROFILE}),
+            data_example("Changed", PROFILE),
         ],
     )
     @changing_own_brand
@@ -157,9 +155,7 @@ class Me(APIView):
         calls=[erasure.erase_own],
         request=ErasureInput,
         responses={204: None},
-        examples=[
-            request_example("The password", {"password": "a long pass phrase"}),
-        ],
+        examples=[request_example("The password", {"password": "a long pass phrase"})],
     )
     @changing_own_brand
     def delete(self, request: Request) -> Response:

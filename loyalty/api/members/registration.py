@@ -258,9 +258,7 @@ class SendVerification(APIView):
         raises=[NotFound],
         request=None,
         responses={202: VerificationOutput},
-        examples=[
-            answer_example("Sent", {"success": True, "email_verified_at": None}),
-        ],
+        examples=[answer_example("Sent", {"success": True, "email_verified_at": None})],
     )
     def post(self, request: Request) -> Response:
         """Send a code and a link to the customer's address. Nothing is sent if the address is already confirmed."""

@@ -222,9 +222,7 @@ class Revoke(TokenlessView):
         calls=[tokens.revoke],
         request=RefreshInput,
         responses={204: None},
-        examples=[
-            request_example("A refresh token", {"refresh": REFRESH}),
-        ],
+        examples=[request_example("A refresh token", {"refresh": REFRESH})],
     )
     def post(self, request: Request) -> Response:
         """End the session of a refresh token, including its access tokens."""

@@ -23,7 +23,6 @@ from core.api.openapi.examples import data_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, SuccessField, TimestampField, data_output
 from core.errors import TokenInvalid
-from core.redis import rate_limits
 
 LINK_MINUTES = int(LINK_LASTS.total_seconds()) // 60
 
@@ -90,8 +89,7 @@ class DataExports(APIView):
         The file is written in the background: poll `GET customer/data-export` until `status` is `done`. While an export
         is unfinished, this endpoint returns it. After that it starts a new export and deletes the previous file.
         """
-        principal = principal_of(request)
-        rate_limits.hit("data_export", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="data_export")
         now = timezone.now()
         with transaction.atomic():
             customer = users.lock_user(user_id=principal.user_id)
@@ -117,8 +115,7 @@ class DataExports(APIView):
 
         The export may have been requested by staff of the brand. Each answer has a new link.
         """
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         now = timezone.now()
         result = data_exports.newest(brand_id=principal.brand_id, customer_id=principal.user_id, at=now)
         return Response(DataExportOutput.serialize(result), headers={"Cache-Control": "no-store"})
@@ -149,8 +146,7 @@ class DataExportFile(APIView):
 
         Request an export first: `POST customer/data-export`.
         """
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         content = data_exports.opened(
             brand_id=principal.brand_id,
             customer_id=principal.user_id,

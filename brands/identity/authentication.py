@@ -211,7 +211,12 @@ def staff_may_read(
     return (token is None or token.brand_id == brand_id) and roles.may(role, verb, label)
 
 
-def principal_of(request: Request) -> Principal:
-    """The token's user and brand. The view's permission guarantees that there is one."""
+def principal_of(request: Request, *, counted_as: str = "") -> Principal:
+    """The token's user and brand; the view's permission guarantees that there is one. The call counts as `counted_as`.
+
+    Raises RateLimited above the user's limit for such calls at the brand.
+    """
     assert isinstance(request.auth, Principal)  # noqa: S101 - BearerToken is the only authentication here
+    if counted_as:
+        rate_limits.hit(counted_as, request.auth.brand_id, request.auth.user_id)
     return request.auth

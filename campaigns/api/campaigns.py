@@ -14,7 +14,6 @@ from campaigns.progress.overview import CampaignStatus, MilestoneStatus, campaig
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import data_example
 from core.api.outputs import Output, PictureField, PointsField, SuccessField, TimestampField
-from core.redis import rate_limits
 from core.translations import TranslatedField, in_language
 
 STATUS_EXAMPLE = {
@@ -147,7 +146,6 @@ class Campaigns(APIView):
 
         Claim a `claimable` reward with `claim_reward`. Other rewards are given when their milestone is reached.
         """
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         result = campaign_statuses(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
         return Response(CampaignsOutput.serialize(result))

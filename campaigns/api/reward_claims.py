@@ -13,7 +13,6 @@ from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import data_example
 from core.api.openapi.shared_examples import CODE
 from core.api.outputs import Output, PointsField, data_output
-from core.redis import rate_limits
 from core.translations import TranslatedField
 
 CLAIMED = {
@@ -88,8 +87,7 @@ class ClaimAsReward(APIView):
 
 
 def claim(request: Request, milestone_id: int) -> Response:
-    principal = principal_of(request)
-    rate_limits.hit("redeem", principal.brand_id, principal.user_id)
+    principal = principal_of(request, counted_as="redeem")
     claimed = claims.claim(
         brand_id=principal.brand_id, user_id=principal.user_id, milestone_id=milestone_id, at=timezone.now()
     )

@@ -22,7 +22,6 @@ from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
-from core.redis import rate_limits
 from core.translations import TranslatedField, in_language
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.notifications import ledger_notes
@@ -201,8 +200,7 @@ class Points(APIView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """Return the customer's balance and level at the token's brand; zeros if they are not enrolled yet."""
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         result = overview.fetch_overview(brand=brand, user_id=principal.user_id, at=timezone.now())
         return Response(PointsOutput.serialize(result))
@@ -259,8 +257,7 @@ class Transactions(ListView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """List the customer's ledger entries at the token's brand, newest first."""
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         rows = LoyaltyTransaction.objects.filter(
             user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id
         )

@@ -16,7 +16,6 @@ from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField, data_output
 from core.errors import NotFound
-from core.redis import rate_limits
 from loyalty.models.notifications import Device
 from loyalty.notifications import devices
 
@@ -69,8 +68,7 @@ class Devices(APIView):
         Call it when the app starts and whenever the device gets a new token. A device that another customer used before
         is no longer theirs.
         """
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         data = DeviceInput.parse(request.data)
         made = devices.register(
             user_id=principal.user_id,
@@ -94,8 +92,7 @@ class Devices(APIView):
     @changing_own_brand
     def delete(self, request: Request) -> Response:
         """Stop sending push messages to this device. Call it when the customer logs out."""
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         data = DeviceTokenInput.parse({"token": request.query_params.get("token", "")})
         if not devices.remove(user_id=principal.user_id, brand_id=principal.brand_id, token=data["token"]):
             raise NotFound

@@ -21,7 +21,6 @@ from core.api.openapi.shared_examples import CODE, GOOD, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import Invalid
-from core.redis import rate_limits
 from core.translations import in_language
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, pools, redeem, till, undo
@@ -150,8 +149,7 @@ class Redeem(APIView):
         Points, stock and code change together or not at all. An error changes nothing, and the same key may be used
         again. The key is required, because repeating a request whose answer was lost would otherwise cost points twice.
         """
-        principal = principal_of(request)
-        rate_limits.hit("redeem", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="redeem")
         key = idempotency_key(request)
         if not key:
             raise Invalid(
@@ -197,8 +195,7 @@ class Undo(APIView):
         Its points and stock are returned once, and its code becomes invalid; repeating the call returns the same
         answer. Rewards of milestones and partner codes cannot be returned.
         """
-        principal = principal_of(request)
-        rate_limits.hit("redeem", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="redeem")
         undone = undo.undo(
             brand_id=principal.brand_id, user_id=principal.user_id, redemption_id=redemption_id, at=timezone.now()
         )
@@ -240,8 +237,7 @@ class Redemptions(ListView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """List the rewards that the customer redeemed or won at the token's brand, newest first, with their codes."""
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         rows = Redemption.objects.select_related("user_point", "reward", "pool_code")
         rows = rows.filter(user_point__user_id=principal.user_id, user_point__brand_id=principal.brand_id)
         return Response(RedemptionsOutput.serialize(self.page_of(rows)))

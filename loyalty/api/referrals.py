@@ -98,8 +98,7 @@ class Referrals(APIView):
 
         The code is generated at random on the first call, and does not change.
         """
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         own = overview.of_member(brand_id=principal.brand_id, user_id=principal.user_id, at=timezone.now())
         return Response(ReferralOutput.serialize({"own": own}))
 

@@ -15,7 +15,6 @@ from core.api.openapi.examples import page_example
 from core.api.outputs import Output, PictureField, PointsField, SuccessField, TimestampField
 from core.api.pagination import PaginationOutput, page_parameters
 from core.errors import NotFound
-from core.redis import rate_limits
 from core.translations import TranslatedField
 from loyalty.models.rewards import Reward
 from loyalty.rewards import rules
@@ -113,8 +112,7 @@ class Rewards(ListView):
         Rewards that are not valid yet are included. Not included are those that ended, are inactive, can only be won in
         campaigns, or are for a segment that the customer is not in.
         """
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         at = timezone.now()
         brand = get_object_or_404(Brand, pk=principal.brand_id)
         offered = Reward.objects.offered(at).filter(brand=brand).select_related("minimum_level")

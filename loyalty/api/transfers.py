@@ -17,7 +17,6 @@ from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField, data_output
 from core.errors import Invalid
-from core.redis import rate_limits
 from loyalty.api.redemptions import NEEDED_KEY
 from loyalty.errors import UserNotEnrolled
 from loyalty.members import numbers
@@ -80,8 +79,7 @@ class Transfers(APIView):
         receiver is notified without the sender's name, and does not reach a higher level. RECEIVER_NOT_FOUND does not
         reveal the reason: the number may not exist, or its member may not receive points.
         """
-        principal = principal_of(request)
-        rate_limits.hit("transfer", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="transfer")
         key = idempotency_key(request)
         if not key:
             raise Invalid(
@@ -124,8 +122,7 @@ class Number(APIView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """Return the customer's number at the token's brand, the barcode of their wallet pass, for receiving points."""
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         account = accounts.account_of(brand_id=principal.brand_id, user_id=principal.user_id)
         if account is None:
             raise UserNotEnrolled

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
+from brands.identity.tokens import Principal
 from brands.models.legal_texts import LegalText
 from brands.models.tenants import Brand
 from brands.tenants import legal_texts
@@ -105,9 +106,8 @@ class Consents(APIView):
     @for_own_brand
     def get(self, request: Request) -> Response:
         """List the texts in force at the token's brand, and when the customer agreed to their current versions."""
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
-        return Response(ConsentsOutput.serialize(self.agreements(request)))
+        principal = principal_of(request, counted_as="read")
+        return Response(ConsentsOutput.serialize(self.agreements(principal)))
 
     @endpoint(
         "give_consent",
@@ -128,15 +128,13 @@ class Consents(APIView):
         Use it when a text has a new version, or the brand is new to the customer. If the customer has agreed to all of
         them already, nothing changes.
         """
-        principal = principal_of(request)
-        rate_limits.hit("read", principal.brand_id, principal.user_id)
+        principal = principal_of(request, counted_as="read")
         data = ConsentInput.parse(request.data)
         brand = Brand.objects.get(pk=principal.brand_id)
         consents.give(user_id=principal.user_id, brand=brand, text_ids=data["legal_texts"], at=timezone.now())
-        return Response(ConsentsOutput.serialize(self.agreements(request)), status=201)
+        return Response(ConsentsOutput.serialize(self.agreements(principal)), status=201)
 
-    def agreements(self, request: Request) -> list[Any]:
-        principal = principal_of(request)
+    def agreements(self, principal: Principal) -> list[Any]:
         brand = Brand.objects.get(pk=principal.brand_id)
         at = timezone.now()
         return consents.agreements(user_id=principal.user_id, brand=brand, language=languages.decide(), at=at)

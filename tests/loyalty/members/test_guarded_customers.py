@@ -191,7 +191,9 @@ def mistaken(expected, two, monkeypatch):
         module for name, module in sys.modules.items() if re.match(r"(loyalty|campaigns|authcodes)\.api\.", name)
     ]:
         if hasattr(module, "principal_of"):
-            monkeypatch.setattr(module, "principal_of", lambda found: replace(principal_of(found), user_id=two[1].pk))
+            monkeypatch.setattr(
+                module, "principal_of", lambda found, **more: replace(principal_of(found, **more), user_id=two[1].pk)
+            )
 
 
 def test_there_is_something_to_read():

@@ -25,6 +25,13 @@ IDEMPOTENCY_HEADER = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="Repeating a request with the same key returns the same answer and does nothing twice.",
 )
+REQUIRED_IDEMPOTENCY_HEADER = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
+    OpenApiParameter.HEADER,
+    required=True,
+    description="Send a new key for each new request. Repeating a request with the same key returns the first answer.",
+)
 
 
 def idempotency_key(request: Request) -> str:
@@ -33,3 +40,12 @@ def idempotency_key(request: Request) -> str:
     if key is not None and not IDEMPOTENCY_KEY.fullmatch(key):
         raise Invalid(_("An Idempotency-Key has 1 to 255 printable ASCII characters without spaces."))
     return key or ""
+
+
+def required_idempotency_key(request: Request) -> str:
+    """The header's value. Raises Invalid without the header, too."""
+    key = idempotency_key(request)
+    if not key:
+        message = _("The Idempotency-Key header is missing. Send a new key each time.")
+        raise Invalid(message, details={"header": "Idempotency-Key"})
+    return key

@@ -4,8 +4,6 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,27 +11,17 @@ from rest_framework.views import APIView
 
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
 from core.api.filters import ChoiceFilter, TenantFilterSet
-from core.api.idempotency import IDEMPOTENCY_KEY, idempotency_key, idempotent_id
+from core.api.idempotency import REQUIRED_IDEMPOTENCY_HEADER, idempotent_id, required_idempotency_key
 from core.api.lists import ListView
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import data_example, page_example
 from core.api.openapi.shared_examples import CODE, GOOD, WHEN
 from core.api.outputs import Output, PointsField, SuccessField, TimestampField, data_output
 from core.api.pagination import PaginationOutput, page_parameters
-from core.errors import Invalid
 from core.translations import in_language
 from loyalty.models.rewards import Redemption
 from loyalty.rewards import codes, pools, redeem, till, undo
 from loyalty.rewards.redeem import RedemptionRequest
-
-NEEDED_KEY = OpenApiParameter(
-    "Idempotency-Key",
-    {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
-    OpenApiParameter.HEADER,
-    required=True,
-    description="Send a new key for each new request. Repeating a request with the same key returns the first answer.",
-)
-
 
 PARTNER = "Whether the code is a partner's: it is used there, and unknown to the brand's own till."
 STATES = ["good", "used", "expired", "cancelled", "blocked"]
@@ -137,7 +125,7 @@ class Redeem(APIView):
         summary="Redeem a reward",
         needs=[BEARER],
         calls=[redeem.redeem],
-        parameters=[NEEDED_KEY],
+        parameters=[REQUIRED_IDEMPOTENCY_HEADER],
         request=None,
         responses={201: RedeemedOutput},
         examples=[data_example("Redeemed", REDEEMED)],
@@ -150,12 +138,7 @@ class Redeem(APIView):
         again. The key is required, because repeating a request whose answer was lost would otherwise cost points twice.
         """
         principal = principal_of(request, counted_as="redeem")
-        key = idempotency_key(request)
-        if not key:
-            raise Invalid(
-                _("The Idempotency-Key header is missing. Send a new key each time."),
-                details={"header": "Idempotency-Key"},
-            )
+        key = required_idempotency_key(request)
         redemption_request = RedemptionRequest(
             brand_id=principal.brand_id,
             user_id=principal.user_id,

@@ -10,14 +10,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from brands.identity.authentication import changing_own_brand, for_own_brand, principal_of
-from core.api.idempotency import idempotency_key, idempotent_id
+from core.api.idempotency import REQUIRED_IDEMPOTENCY_HEADER, idempotent_id, required_idempotency_key
 from core.api.inputs import Input, one_line
 from core.api.openapi.endpoint import BEARER, endpoint
 from core.api.openapi.examples import data_example, request_example
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, PointsField, TimestampField, data_output
-from core.errors import Invalid
-from loyalty.api.redemptions import NEEDED_KEY
 from loyalty.errors import UserNotEnrolled
 from loyalty.members import numbers
 from loyalty.points import accounts, transfers
@@ -62,7 +60,7 @@ class Transfers(APIView):
         summary="Give points to another member",
         needs=[BEARER],
         calls=[transfers.transfer],
-        parameters=[NEEDED_KEY],
+        parameters=[REQUIRED_IDEMPOTENCY_HEADER],
         request=TransferInput,
         responses={201: TransferOutput},
         examples=[
@@ -80,12 +78,7 @@ class Transfers(APIView):
         reveal the reason: the number may not exist, or its member may not receive points.
         """
         principal = principal_of(request, counted_as="transfer")
-        key = idempotency_key(request)
-        if not key:
-            raise Invalid(
-                _("The Idempotency-Key header is missing. Send a new key each time."),
-                details={"header": "Idempotency-Key"},
-            )
+        key = required_idempotency_key(request)
         body = TransferInput.parse(request.data)
         made = transfers.transfer(
             TransferRequest(

@@ -1,11 +1,8 @@
 """Celery tasks: release and expire points, find referrals, roll up the programme, check wallets, purge old rows."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from celery import shared_task
-from django.utils import timezone
-
-from core.db.connections import with_fresh_connection
+from core.db.connections import periodic_task
 from loyalty.integrations import webhook_events
 from loyalty.members import confirmations
 from loyalty.members.listing import refresh
@@ -21,68 +18,21 @@ from loyalty.wallets import selfcheck
 WEBHOOK_LOG_LASTS = timedelta(days=30)
 
 
-@shared_task
-def purge_webhook_messages() -> int:
-    """Every hour: delete webhook deliveries older than WEBHOOK_LOG_LASTS from the log."""
-    before = timezone.now() - WEBHOOK_LOG_LASTS
-    return with_fresh_connection(lambda: webhook_events.purge(before=before))
+def purge_webhook_log(*, at: datetime) -> int:
+    """Delete webhook deliveries older than WEBHOOK_LOG_LASTS from the log."""
+    return webhook_events.purge(before=at - WEBHOOK_LOG_LASTS)
 
 
-@shared_task
-def purge_confirmations() -> int:
-    """Every hour: delete expired e-mail confirmations, with the data of their registrations."""
-    return with_fresh_connection(lambda: confirmations.purge_ended(at=timezone.now()))
-
-
-@shared_task
-def release_opening_balances() -> int:
-    """Every hour: credit waiting opening balances at brands that no longer require confirmed addresses."""
-    return with_fresh_connection(lambda: opening_balances.release_where_not_needed(at=timezone.now()))
-
-
-@shared_task
-def check_wallets() -> int:
-    """Every day: log wallet certificates that end soon or fail. Returns how many."""
-    return with_fresh_connection(lambda: selfcheck.report(at=timezone.now()))
-
-
-@shared_task
-def check_sender_domains() -> int:
-    """Every hour: request checks of sender domains that were not checked for a day."""
-    return with_fresh_connection(lambda: sender_domains.ask_for_old_ones(at=timezone.now()))
-
-
-@shared_task
-def expire_points() -> int:
-    """Every few minutes: the nightly work of brands whose day has begun. Returns how many accounts it changed."""
-    return with_fresh_connection(lambda: expiry.catch_up(at=timezone.now()))
-
-
-@shared_task
-def settle_levels() -> int:
-    """Every minute: settle and warn about levels that end, at brands with level periods. Returns how many accounts."""
-    return with_fresh_connection(lambda: run.catch_up(at=timezone.now()))
-
-
-@shared_task
-def refresh_member_lists() -> int:
-    """Every minute: update the sort keys of member lists. Returns how many members changed."""
-    return with_fresh_connection(lambda: refresh.refresh(at=timezone.now()))
-
-
-@shared_task
-def find_referrals() -> int:
-    """Twice a minute: publish events for referrals whose friend has acted. Returns how many."""
-    return with_fresh_connection(lambda: find.publish_first_actions(at=timezone.now()))
-
-
-@shared_task
-def release_points() -> int:
-    """Every minute: release pending points that are due. Returns how many orders."""
-    return with_fresh_connection(lambda: releases.catch_up(at=timezone.now()))
-
-
-@shared_task
-def roll_up_programme() -> int:
-    """Every few minutes: roll up closed days and late entries, for the programme page."""
-    return with_fresh_connection(lambda: rollups.catch_up_all(at=timezone.now()))
+purge_webhook_messages = periodic_task("loyalty.tasks.purge_webhook_messages", purge_webhook_log)
+purge_confirmations = periodic_task("loyalty.tasks.purge_confirmations", confirmations.purge_ended)
+release_opening_balances = periodic_task(
+    "loyalty.tasks.release_opening_balances", opening_balances.release_where_not_needed
+)
+check_wallets = periodic_task("loyalty.tasks.check_wallets", selfcheck.report)
+check_sender_domains = periodic_task("loyalty.tasks.check_sender_domains", sender_domains.ask_for_old_ones)
+expire_points = periodic_task("loyalty.tasks.expire_points", expiry.catch_up)
+settle_levels = periodic_task("loyalty.tasks.settle_levels", run.catch_up)
+refresh_member_lists = periodic_task("loyalty.tasks.refresh_member_lists", refresh.refresh)
+find_referrals = periodic_task("loyalty.tasks.find_referrals", find.publish_first_actions)
+release_points = periodic_task("loyalty.tasks.release_points", releases.catch_up)
+roll_up_programme = periodic_task("loyalty.tasks.roll_up_programme", rollups.catch_up_all)

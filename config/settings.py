@@ -207,77 +207,48 @@ CELERY_TASK_DEFAULT_QUEUE = "regular" if FAIR_SHARES else "work"
 # dead ones instead.
 CELERY_DB_REUSE_MAX = 1_000_000
 EVENT_SWEEP_SECONDS = 2
+
+
+def every(seconds: int, task: str) -> dict[str, Any]:
+    """An entry of the schedule. A call that has not begun when the next one follows is dropped."""
+    return {"task": task, "schedule": seconds, "options": {"expires": seconds}}
+
+
 CELERY_BEAT_SCHEDULE = {
-    "sweep-events": {
-        "task": "events.tasks.sweep",
-        "schedule": EVENT_SWEEP_SECONDS,
-        "options": {"expires": EVENT_SWEEP_SECONDS},
-    },
-    "locate-scans": {
-        "task": "authcodes.tasks.locate_scans",
-        "schedule": EVENT_SWEEP_SECONDS,
-        "options": {"expires": EVENT_SWEEP_SECONDS},
-    },
+    "sweep-events": every(EVENT_SWEEP_SECONDS, "events.tasks.sweep"),
+    "locate-scans": every(EVENT_SWEEP_SECONDS, "authcodes.tasks.locate_scans"),
     "forget-webhook-messages": {"task": "loyalty.tasks.purge_webhook_messages", "schedule": 3_600},
-    "forget-events": {"task": "events.tasks.purge_events", "schedule": 3_600, "options": {"expires": 3_600}},
-    "forget-paid-events": {
-        "task": "events.tasks.purge_paid_events",
-        "schedule": 3_600,
-        "options": {"expires": 3_600},
-    },
+    "forget-events": every(3_600, "events.tasks.purge_events"),
+    "forget-paid-events": every(3_600, "events.tasks.purge_paid_events"),
     "check-sender-domains": {"task": "loyalty.tasks.check_sender_domains", "schedule": 3_600},
     "check-wallets": {"task": "loyalty.tasks.check_wallets", "schedule": 86_400},
     # Called often, because each brand's day begins at another time. A call for a day that is done changes nothing.
-    "release-points": {"task": "loyalty.tasks.release_points", "schedule": 60, "options": {"expires": 60}},
-    "settle-levels": {"task": "loyalty.tasks.settle_levels", "schedule": 60, "options": {"expires": 60}},
-    "expire-points": {"task": "loyalty.tasks.expire_points", "schedule": 600, "options": {"expires": 600}},
-    "send-staff-mails": {"task": "brands.tasks.send_staff_mails", "schedule": 60, "options": {"expires": 60}},
-    "store-stopped-attempts": {
-        "task": "brands.tasks.store_stopped_attempts",
-        "schedule": 300,
-        "options": {"expires": 300},
-    },
-    "warn-of-quotas": {"task": "brands.tasks.warn_of_quotas", "schedule": 600, "options": {"expires": 600}},
-    "tell-used-up-budgets": {
-        "task": "campaigns.tasks.notify_used_up_budgets",
-        "schedule": 300,
-        "options": {"expires": 300},
-    },
-    "evaluate-segments": {"task": "campaigns.tasks.evaluate_segments", "schedule": 60, "options": {"expires": 60}},
-    "begin-broadcasts": {"task": "campaigns.tasks.begin_broadcasts", "schedule": 60, "options": {"expires": 60}},
-    "settle-broadcasts": {"task": "campaigns.tasks.settle_broadcasts", "schedule": 600, "options": {"expires": 600}},
-    "welcome-members": {
-        "task": "campaigns.tasks.welcome_members",
-        "schedule": 60,
-        "options": {"expires": 60},
-    },
-    "celebrate-birthdays": {
-        "task": "campaigns.tasks.celebrate_birthdays",
-        "schedule": 60,
-        "options": {"expires": 60},
-    },
-    "refresh-member-lists": {
-        "task": "loyalty.tasks.refresh_member_lists",
-        "schedule": 60,
-        "options": {"expires": 60},
-    },
-    "find-referrals": {"task": "loyalty.tasks.find_referrals", "schedule": 30, "options": {"expires": 30}},
-    "run-scheduled-reports": {
-        "task": "portal.tasks.run_scheduled_reports",
-        "schedule": 60,
-        "options": {"expires": 60},
-    },
+    "release-points": every(60, "loyalty.tasks.release_points"),
+    "settle-levels": every(60, "loyalty.tasks.settle_levels"),
+    "expire-points": every(600, "loyalty.tasks.expire_points"),
+    "send-staff-mails": every(60, "brands.tasks.send_staff_mails"),
+    "store-stopped-attempts": every(300, "brands.tasks.store_stopped_attempts"),
+    "warn-of-quotas": every(600, "brands.tasks.warn_of_quotas"),
+    "tell-used-up-budgets": every(300, "campaigns.tasks.notify_used_up_budgets"),
+    "evaluate-segments": every(60, "campaigns.tasks.evaluate_segments"),
+    "begin-broadcasts": every(60, "campaigns.tasks.begin_broadcasts"),
+    "settle-broadcasts": every(600, "campaigns.tasks.settle_broadcasts"),
+    "welcome-members": every(60, "campaigns.tasks.welcome_members"),
+    "celebrate-birthdays": every(60, "campaigns.tasks.celebrate_birthdays"),
+    "refresh-member-lists": every(60, "loyalty.tasks.refresh_member_lists"),
+    "find-referrals": every(30, "loyalty.tasks.find_referrals"),
+    "run-scheduled-reports": every(60, "portal.tasks.run_scheduled_reports"),
     "forget-sessions": {"task": "brands.tasks.purge_ended_sessions", "schedule": 86_400},
     "forget-confirmations": {"task": "loyalty.tasks.purge_confirmations", "schedule": 3_600},
     "release-opening-balances": {"task": "loyalty.tasks.release_opening_balances", "schedule": 3_600},
-    "resume-jobs": {"task": "jobs.tasks.resume_jobs", "schedule": 2, "options": {"expires": 2}},
-    "forget-files": {"task": "authcodes.tasks.purge_files", "schedule": 60, "options": {"expires": 60}},
+    "resume-jobs": every(2, "jobs.tasks.resume_jobs"),
+    "forget-files": every(60, "authcodes.tasks.purge_files"),
     "purge-orphaned-uploads": {"task": "authcodes.tasks.purge_orphaned_uploads", "schedule": 3_600},
     "purge-replays": {"task": "campaigns.tasks.purge_replays", "schedule": 3_600},
     "purge-fake-reports": {"task": "authcodes.tasks.purge_fake_reports", "schedule": 3_600},
     "forget-lookups": {"task": "authcodes.tasks.purge_lookups", "schedule": 86_400},
-    "roll-up-days": {"task": "authcodes.tasks.roll_up_closed_days", "schedule": 600, "options": {"expires": 600}},
-    "roll-up-programme": {"task": "loyalty.tasks.roll_up_programme", "schedule": 600, "options": {"expires": 600}},
+    "roll-up-days": every(600, "authcodes.tasks.roll_up_closed_days"),
+    "roll-up-programme": every(600, "loyalty.tasks.roll_up_programme"),
 }
 WEBHOOK_TIMEOUT_SECONDS = 10
 OUTGOING_BATCH = 4

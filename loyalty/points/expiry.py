@@ -106,10 +106,12 @@ def chunks(brand: Brand, *, at: datetime) -> Iterator[int]:
     if rule is None:
         return
     day = today(brand, at)
-    while chunk := take_chunk(run_of_day(brand, rule, ExpiryRun.Kind.EXPIRE, day), at=at):
-        yield chunk.members
+    run_id = run_of_day(brand, rule, ExpiryRun.Kind.EXPIRE, day)
+    while (members := take_chunk(run_id, at=at)) is not None:
+        yield members
     if brand.expiry_warning_days:
-        while warn_chunk(run_of_day(brand, rule, ExpiryRun.Kind.WARN, day), brand=brand, rule=rule, at=at):
+        run_id = run_of_day(brand, rule, ExpiryRun.Kind.WARN, day)
+        while warn_chunk(run_id, brand=brand, rule=rule, at=at):
             yield 0
 
 
@@ -123,15 +125,8 @@ def run_of_day(brand: Brand, rule: Rule, kind: ExpiryRun.Kind, day: date) -> int
     return made.pk
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """How many accounts a chunk changed. More chunks may follow."""
-
-    members: int
-
-
-def take_chunk(run_id: int, *, at: datetime) -> Chunk | None:
-    """Expire the points of the next accounts in one transaction. None if there are no more."""
+def take_chunk(run_id: int, *, at: datetime) -> int | None:
+    """Expire the points of the next accounts in one transaction. Returns how many lost some; None if all are done."""
     with transaction.atomic():
         locked = ExpiryRun.objects.select_for_update().get(pk=run_id)
         seen = None if locked.finished_at else check_balances(locked)
@@ -142,7 +137,7 @@ def take_chunk(run_id: int, *, at: datetime) -> Chunk | None:
         save_progress(
             locked, reached=seen[-1].account, members=len(gone), points=sum((each.points for each in gone), Decimal(0))
         )
-        return Chunk(len(gone))
+        return len(gone)
 
 
 def check_balances(run: ExpiryRun) -> list[CheckedAccount]:
@@ -223,19 +218,19 @@ def changes(run: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
 # --- Warnings --------------------------------------------------------------------------------------------------------
 
 
-def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> Chunk | None:
-    """Warn the next accounts of what expires soon, once each. None if there are no more."""
+def warn_chunk(run_id: int, *, brand: Brand, rule: Rule, at: datetime) -> bool:
+    """Warn the next accounts of what expires soon, once each, in one transaction. Returns False if all are done."""
     with transaction.atomic():
         locked = ExpiryRun.objects.select_for_update().get(pk=run_id)
         seen = None if locked.finished_at else check_balances(locked)
         if not seen:
             finish(locked)
-            return None
+            return False
         warned = warnings(locked, [each.account for each in seen if each.is_due], brand=brand, rule=rule)
         publishing.publish(messages=warned, brand_id=brand.pk, at=at, once=True)
         points = sum((Decimal(str(each.payload["points"])) for each in warned), Decimal(0))
         save_progress(locked, reached=seen[-1].account, members=len(warned), points=points)
-        return Chunk(len(warned))
+        return True
 
 
 def warnings(run: ExpiryRun, accounts: Sequence[int], *, brand: Brand, rule: Rule) -> list[messages.NewEvent]:

@@ -39,23 +39,7 @@ class RedemptionRequest:
 
 @dataclass(frozen=True, slots=True)
 class RedemptionSnapshot:
-    """What one statement read about the member, the reward and the member's earlier redemptions."""
-
-    member: MemberState
-    level: str
-    terms: RewardTerms | None
-    name: str
-    code_days: int | None
-    uses_pool: bool
-    earlier_id: int | None
-    redemption_id: int
-    has_passes: bool
-    listened: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotRow:
-    """A row of fetch_redemption_snapshot.sql: the brand, the member, the reward, and earlier redemptions."""
+    """What one statement read about the brand, the member, the reward and the member's earlier redemptions."""
 
     loyalty_active: bool
     status: str
@@ -81,8 +65,36 @@ class SnapshotRow:
     segment_id: int | None
     in_segment: bool
 
+    @property
+    def member(self) -> MemberState:
+        return MemberState(
+            loyalty_active=self.loyalty_active,
+            blocked=self.status != UserPoints.Status.ACTIVE,
+            balance=self.balance,
+            level_threshold=self.level_threshold,
+            taken=self.taken,
+            segments=frozenset({self.segment_id} if self.segment_id is not None and self.in_segment else ()),
+        )
 
-FETCH_SNAPSHOT = query("loyalty/rewards/sql/fetch_redemption_snapshot.sql", returns=SnapshotRow)
+    @property
+    def terms(self) -> RewardTerms | None:
+        """The reward's terms, or None if the brand has no such reward."""
+        if self.name is None:
+            return None
+        return RewardTerms(
+            cost=self.cost,
+            is_active=self.is_active,
+            valid_from=self.valid_from,
+            valid_until=self.valid_until,
+            stock=self.stock,
+            limit_per_member=self.limit_per_member,
+            level_name=self.needed_level,
+            level_threshold=self.needed_threshold,
+            segment=self.segment_id,
+        )
+
+
+FETCH_SNAPSHOT = query("loyalty/rewards/sql/fetch_redemption_snapshot.sql", returns=RedemptionSnapshot)
 WRITE_REDEMPTION = query_values(
     "loyalty/rewards/sql/write_redemption.sql",
     "account",
@@ -105,11 +117,12 @@ def redeem(request: RedemptionRequest) -> Redemption:
         snapshot = read_snapshot(account.pk, request)
         if snapshot.earlier_id is not None:
             return same_redemption(reload(snapshot.earlier_id), request)
-        if snapshot.terms is None:
+        terms = snapshot.terms
+        if terms is None:
             raise RewardNotFound
-        if error := rules.ineligibility(snapshot.terms, snapshot.member, request.at):
+        if error := rules.ineligibility(terms, snapshot.member, request.at):
             raise error
-        write(account.pk, snapshot, snapshot.terms, request)
+        write(account.pk, snapshot, terms, request)
         return reload(snapshot.redemption_id)
 
 
@@ -154,40 +167,7 @@ def reward_terms(reward: Reward) -> RewardTerms:
 def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapshot:
     row = FETCH_SNAPSHOT.first(account=account, reward_id=request.reward_id, request_key=request.key, at=request.at)
     assert row is not None  # noqa: S101 - the account is locked, so it exists
-    is_blocked = row.status != UserPoints.Status.ACTIVE
-    return RedemptionSnapshot(
-        member=MemberState(
-            row.loyalty_active,
-            is_blocked,
-            row.balance,
-            row.level_threshold,
-            row.taken,
-            frozenset({row.segment_id} if row.segment_id is not None and row.in_segment else ()),
-        ),
-        level=row.level,
-        terms=terms_of(row) if row.name is not None else None,
-        name=row.name or "",
-        code_days=row.code_days,
-        uses_pool=bool(row.uses_pool),
-        earlier_id=row.earlier_id,
-        redemption_id=row.redemption_id,
-        has_passes=row.has_passes,
-        listened=frozenset(row.listened),
-    )
-
-
-def terms_of(row: SnapshotRow) -> RewardTerms:
-    return RewardTerms(
-        cost=row.cost,
-        is_active=row.is_active,
-        valid_from=row.valid_from,
-        valid_until=row.valid_until,
-        stock=row.stock,
-        limit_per_member=row.limit_per_member,
-        level_name=row.needed_level,
-        level_threshold=row.needed_threshold,
-        segment=row.segment_id,
-    )
+    return row
 
 
 def same_redemption(earlier: Redemption, request: RedemptionRequest) -> Redemption:
@@ -198,7 +178,7 @@ def same_redemption(earlier: Redemption, request: RedemptionRequest) -> Redempti
 
 def write(account: int, snapshot: RedemptionSnapshot, terms: RewardTerms, request: RedemptionRequest) -> None:
     """Raises OutOfStock, without writing anything, if others took the last one."""
-    balance = snapshot.member.balance - terms.cost
+    balance = snapshot.balance - terms.cost
     cause = f"{TAKEN}{snapshot.redemption_id}"
     following = consequences(account, snapshot, terms, request, cause)
     parameters = {
@@ -228,7 +208,7 @@ def consequences(
     account: int, snapshot: RedemptionSnapshot, terms: RewardTerms, request: RedemptionRequest, cause: str
 ) -> list[messages.NewEvent]:
     """Events for wallets, and for subscribed webhooks."""
-    balance = snapshot.member.balance - terms.cost
+    balance = snapshot.balance - terms.cost
     events = [
         balance_changed(
             brand_id=request.brand_id,

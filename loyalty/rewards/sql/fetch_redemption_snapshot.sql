@@ -1,6 +1,6 @@
 -- hot: each redemption. Everything that decides it, and who is notified; read after the account is locked, so that it
--- includes the member's concurrent changes. Returns SnapshotRow; `name` is NULL if the brand sells no such reward;
--- `stock` of a reward that hands out partner codes is 1 while its pool has any.
+-- includes the member's concurrent changes. Returns RedemptionSnapshot; `name` is NULL if the brand sells no such
+-- reward; `stock` of a reward that hands out partner codes is 1 while its pool has any.
 SELECT b.loyalty_active, m.status, m.points AS balance, coalesce(m.current_level, '') AS level,
        coalesce(held.threshold, lowest.threshold, 0) AS level_threshold,
        r.name, r.cost, r.is_active, r.valid_from, r.valid_until,

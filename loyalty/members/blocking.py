@@ -14,7 +14,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletPass
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts as members
-from loyalty.points.balance_events import balance_changed
+from loyalty.points.balance_events import pass_changed
 
 BRAND = attrgetter("brand_id")
 
@@ -27,7 +27,8 @@ def set_status(*, accounts: Iterable[UserPoints], status: UserPoints.Status, at:
         passes = WalletPass.objects.filter(account__in=changed).values("account")
         holders = UserPoints.objects.filter(pk__in=passes).order_by("brand_id", "pk")
         for brand_id, several in groupby(holders, key=BRAND):
-            publishing.publish(messages=[balance_event(account) for account in several], brand_id=brand_id, at=at)
+            updates = [pass_changed(account, cause=f"{account.status}:{account.pk}") for account in several]
+            publishing.publish(messages=updates, brand_id=brand_id, at=at)
         for brand_id, several in groupby(sorted(changed, key=BRAND), key=BRAND):
             events = webhook_events_of(brand_id, several, status, at)
             publishing.publish(messages=events, brand_id=brand_id, at=at)
@@ -48,16 +49,3 @@ def webhook_events_of(
         webhook_events.webhook_event(kind, {}, brand_id=brand_id, user_id=account.user_id, event_id=uuid4(), at=at)
         for account in accounts
     ]
-
-
-def balance_event(account: UserPoints) -> messages.NewEvent:
-    """An update for the account's passes: their content changes, though the points do not."""
-    return balance_changed(
-        brand_id=account.brand_id,
-        user_id=account.user_id,
-        account=account.pk,
-        points=account.points,
-        level=account.current_level,
-        cause=f"{account.status}:{account.pk}",
-        has_consumer=True,
-    )

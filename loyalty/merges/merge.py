@@ -34,7 +34,7 @@ from loyalty.models.programme.referrals import Referral
 from loyalty.models.rewards import Redemption
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts, ledger, levels
-from loyalty.points.balance_events import balance_changed, with_pass
+from loyalty.points.balance_events import balances_changed
 from loyalty.rewards import reassignment
 
 # An arbitrary constant UUID: the namespace of event ids derived from merges.
@@ -192,20 +192,7 @@ def sides_now(made: AccountMerge) -> list[CarriedSide]:
 def consequences(made: AccountMerge, sides: list[CarriedSide], *, at: datetime) -> list[NewEvent]:
     """Events for the wallets of both members, and for webhooks."""
     cause = f"merge:{made.pk}" if made.undone_at is None else f"merge:{made.pk}:undo"
-    passes = with_pass([side.account for side in sides])
-    balances = [
-        balance_changed(
-            brand_id=made.brand_id,
-            user_id=side.user_id,
-            account=side.account,
-            points=side.balance,
-            level=side.current_level,
-            cause=cause,
-            has_consumer=side.account in passes,
-            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"{cause}:{side.account}"),
-        )
-        for side in sides
-    ]
+    balances = balances_changed(sides, brand_id=made.brand_id, cause=cause, namespace=EVENT_ID_NAMESPACE)
     target, source = sides
     kind = WebhookType.MEMBER_MERGED if made.undone_at is None else WebhookType.MEMBER_UNMERGED
     data = {

@@ -1,9 +1,10 @@
 """Events that update an account's wallet passes, whatever changed the account."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
-from uuid import UUID, uuid4
+from typing import Protocol
+from uuid import UUID, uuid4, uuid5
 
 from core.json_values import json_number
 from events import messages, publishing
@@ -49,20 +50,57 @@ def with_pass(accounts: Iterable[int]) -> set[int]:
     return set(WalletPass.objects.filter(account__in=accounts).values_list("account_id", flat=True))
 
 
-def update_passes(*, member: UserPoints, what: str, at: datetime) -> None:
-    """Update the member's passes, if any, because something other than the balance changed: `what`.
+class ChangedAccount(Protocol):
+    """An account after a change of its balance, as the statement that changed it returns it."""
 
-    Call with the account locked.
-    """
-    if not with_pass([member.pk]):
-        return
-    message = balance_changed(
+    @property
+    def account(self) -> int: ...
+    @property
+    def user_id(self) -> int: ...
+    @property
+    def balance(self) -> Decimal: ...
+    @property
+    def current_level(self) -> str: ...
+
+
+def balances_changed(
+    changed: Collection[ChangedAccount], *, brand_id: int, cause: str, namespace: UUID
+) -> list[messages.NewEvent]:
+    """`balance_changed` for each of a brand's accounts. The ids are derived from the cause within `namespace`."""
+    passes = with_pass([each.account for each in changed])
+    return [
+        balance_changed(
+            brand_id=brand_id,
+            user_id=each.user_id,
+            account=each.account,
+            points=each.balance,
+            level=each.current_level,
+            cause=cause,
+            has_consumer=each.account in passes,
+            event_id=uuid5(namespace, f"{cause}:{each.account}"),
+        )
+        for each in changed
+    ]
+
+
+def pass_changed(member: UserPoints, *, cause: str) -> messages.NewEvent:
+    """An event that updates the passes of a member who has some, because something other than the balance changed."""
+    return balance_changed(
         brand_id=member.brand_id,
         user_id=member.user_id,
         account=member.pk,
         points=member.points,
         level=member.current_level,
-        cause=f"{what}:{uuid4()}",
+        cause=cause,
         has_consumer=True,
     )
-    publishing.publish(messages=[message], brand_id=member.brand_id, at=at)
+
+
+def update_passes(*, member: UserPoints, what: str, at: datetime) -> None:
+    """Update the member's passes, if any, because something other than the balance changed: `what`.
+
+    Call with the account locked.
+    """
+    if with_pass([member.pk]):
+        message = pass_changed(member, cause=f"{what}:{uuid4()}")
+        publishing.publish(messages=[message], brand_id=member.brand_id, at=at)

@@ -30,7 +30,7 @@ from loyalty.models.expiry import ExpiryRun, ExpiryWarning
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import ledger
 from loyalty.points.accounts import lock_many
-from loyalty.points.balance_events import balance_changed, with_pass
+from loyalty.points.balance_events import balances_changed
 from loyalty.points.expiry_rules import Rule
 from loyalty.points.ledger import Expired
 
@@ -166,7 +166,8 @@ def expire(run: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Exp
     gone = ledger.expire(
         accounts=accounts, retained_from=run.retained_from, reason_id=f"expire:{run.day}", note=note, at=at
     )
-    following = [*changes(run, gone), *expired_events(run, gone, note=note, at=at)]
+    changed = balances_changed(gone, brand_id=run.brand_id, cause=f"expire:{run.day}", namespace=EVENT_ID_NAMESPACE)
+    following = [*changed, *expired_events(run, gone, note=note, at=at)]
     publishing.publish(messages=following, brand_id=run.brand_id, at=at)
     return gone
 
@@ -191,25 +192,6 @@ def expired_events(run: ExpiryRun, gone: Sequence[Expired], *, note: str, at: da
             user_id=each.user_id,
             event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"announce:{cause}:{each.account}"),
             at=at,
-        )
-        for each in gone
-    ]
-
-
-def changes(run: ExpiryRun, gone: Sequence[Expired]) -> list[messages.NewEvent]:
-    """Events for wallets, as after an accrual."""
-    passes = with_pass([each.account for each in gone])
-    cause = f"expire:{run.day}"
-    return [
-        balance_changed(
-            brand_id=run.brand_id,
-            user_id=each.user_id,
-            account=each.account,
-            points=each.balance,
-            level=each.current_level,
-            cause=cause,
-            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"{cause}:{each.account}"),
-            has_consumer=each.account in passes,
         )
         for each in gone
     ]

@@ -33,7 +33,7 @@ from loyalty.models.ledger import LoyaltyTransaction, PointTransfer
 from loyalty.models.notifications import Template
 from loyalty.models.webhooks import WebhookType
 from loyalty.points import accounts, ledger
-from loyalty.points.balance_events import balance_changed, with_pass
+from loyalty.points.balance_events import balances_changed
 from loyalty.points.ledger import LIFETIME
 
 ZERO = Decimal(0)
@@ -217,20 +217,7 @@ def received_left(*, account: int) -> Decimal:
 def consequences(made: PointTransfer, sides: Mapping[int, TransferSide], *, at: datetime) -> list[NewEvent]:
     """Events for wallets and webhooks, for each side, and the receiver's notification."""
     cause = f"{ledger.TRANSFERRED}{made.pk}"
-    passes = with_pass(sides)
-    result = [
-        balance_changed(
-            brand_id=made.brand_id,
-            user_id=side.user_id,
-            account=side.account,
-            points=side.balance,
-            level=side.current_level,
-            cause=cause,
-            has_consumer=side.account in passes,
-            event_id=uuid.uuid5(EVENT_ID_NAMESPACE, f"{cause}:{side.account}"),
-        )
-        for side in sides.values()
-    ]
+    result = balances_changed(sides.values(), brand_id=made.brand_id, cause=cause, namespace=EVENT_ID_NAMESPACE)
     if webhook_events.listens(brand_id=made.brand_id, kind=WebhookType.POINTS_TRANSFERRED):
         result += [webhook_event_of(made, side, cause, at=at) for side in sides.values()]
     return [*result, notification_of(made, sides[made.receiver_id], cause)]

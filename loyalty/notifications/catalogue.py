@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class Kind:
 
     topic: Topic
     slots: Mapping[str, tuple[Any, Any]]
-    needed: Mapping[str, frozenset[str]]
+    needed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     channels: tuple[Channel, ...] = tuple(Channel)
     is_written_each_time: bool = False
 
@@ -51,6 +51,13 @@ COMMON = {
     "brand_name": (_("the brand's name"), None),
     "support_email": (_("the brand's address for questions"), None),
 }
+
+
+def account_mail(**slots: tuple[Any, Any]) -> Kind:
+    """A mail about the account itself: customers cannot switch it off, and its body needs all of `slots`."""
+    return Kind(Topic.SAFETY, {**COMMON, **slots}, {Channel.EMAIL: frozenset(slots)}, (Channel.EMAIL,))
+
+
 KINDS: dict[str, Kind] = {
     Template.POINTS_EARNED: Kind(
         Topic.POINTS,
@@ -62,7 +69,6 @@ KINDS: dict[str, Kind] = {
             "current_level": (_("the customer's level; may be empty"), "Silver"),
             "note": (_("what the last action was"), "Scan of Alpine Jacket"),
         },
-        {},
     ),
     Template.LEVEL_REACHED: Kind(
         Topic.POINTS,
@@ -71,7 +77,6 @@ KINDS: dict[str, Kind] = {
             "level_name": (_("the new level"), "Gold"),
             "new_balance": (_("the customer's balance"), 4800),
         },
-        {},
     ),
     Template.LEVEL_ENDING: Kind(
         Topic.POINTS,
@@ -81,7 +86,6 @@ KINDS: dict[str, Kind] = {
             "points_missing": (_("how many more points keep the level for another period"), 380),
             "level_until": (_("the last day of the level"), "2027-12-31"),
         },
-        {},
     ),
     Template.LEVEL_LOWERED: Kind(
         Topic.POINTS,
@@ -90,7 +94,6 @@ KINDS: dict[str, Kind] = {
             "level_before": (_("the level that ended"), "Gold"),
             "level_name": (_("the level from now on"), "Silver"),
         },
-        {},
     ),
     Template.REWARD_AVAILABLE: Kind(
         Topic.OFFERS,
@@ -99,7 +102,6 @@ KINDS: dict[str, Kind] = {
             "reward_name": (_("the reward"), "A mug"),
             "campaign_name": (_("the campaign that gives the reward"), "Scan and win"),
         },
-        {},
     ),
     Template.POINTS_EXPIRING: Kind(
         Topic.OFFERS,
@@ -108,7 +110,6 @@ KINDS: dict[str, Kind] = {
             "points": (_("how many points expire"), 320),
             "expires_on": (_("the first day on which they have expired"), "2027-01-01"),
         },
-        {},
     ),
     Template.POINTS_RECEIVED: Kind(
         Topic.POINTS,
@@ -117,7 +118,6 @@ KINDS: dict[str, Kind] = {
             "points": (_("how many points another member gave"), 50),
             "new_balance": (_("the balance after them"), 370),
         },
-        {},
     ),
     Template.BROADCAST: Kind(
         Topic.OFFERS,
@@ -126,7 +126,6 @@ KINDS: dict[str, Kind] = {
             "new_balance": (_("the customer's balance"), 4800),
             "current_level": (_("the customer's level; may be empty"), "Silver"),
         },
-        {},
         is_written_each_time=True,
     ),
     Template.RECALL: Kind(
@@ -145,45 +144,20 @@ KINDS: dict[str, Kind] = {
             Channel.PUSH: frozenset({"message"}),
         },
     ),
-    Template.PASSWORD_RESET: Kind(
-        Topic.SAFETY,
-        {**COMMON, "password_link": (_("a link to set a new password, valid for 30 minutes"), None)},
-        {Channel.EMAIL: frozenset({"password_link"})},
-        (Channel.EMAIL,),
+    Template.PASSWORD_RESET: account_mail(
+        password_link=(_("a link to set a new password, valid for 30 minutes"), None)
     ),
-    Template.EMAIL_CONFIRMATION: Kind(
-        Topic.SAFETY,
-        {
-            **COMMON,
-            "confirmation_code": (_("a six-digit code, valid for 30 minutes"), "048 213"),
-            "confirm_link": (_("a link that does the same as the code"), None),
-        },
-        {Channel.EMAIL: frozenset({"confirmation_code", "confirm_link"})},
-        (Channel.EMAIL,),
+    Template.EMAIL_CONFIRMATION: account_mail(
+        confirmation_code=(_("a six-digit code, valid for 30 minutes"), "048 213"),
+        confirm_link=(_("a link that does the same as the code"), None),
     ),
-    Template.ALREADY_REGISTERED: Kind(
-        Topic.SAFETY,
-        {**COMMON, "sign_in_link": (_("a link to the login page"), None)},
-        {Channel.EMAIL: frozenset({"sign_in_link"})},
-        (Channel.EMAIL,),
+    Template.ALREADY_REGISTERED: account_mail(sign_in_link=(_("a link to the login page"), None)),
+    Template.LOGIN_PAUSED: account_mail(sign_in_link=(_("a link to the page to set a new password"), None)),
+    Template.EMAIL_CHANGE: account_mail(
+        change_link=(_("a link to confirm the new address, valid for 30 minutes"), None)
     ),
-    Template.LOGIN_PAUSED: Kind(
-        Topic.SAFETY,
-        {**COMMON, "sign_in_link": (_("a link to the page to set a new password"), None)},
-        {Channel.EMAIL: frozenset({"sign_in_link"})},
-        (Channel.EMAIL,),
-    ),
-    Template.EMAIL_CHANGE: Kind(
-        Topic.SAFETY,
-        {**COMMON, "change_link": (_("a link to confirm the new address, valid for 30 minutes"), None)},
-        {Channel.EMAIL: frozenset({"change_link"})},
-        (Channel.EMAIL,),
-    ),
-    Template.EMAIL_CHANGE_NOTIFICATION: Kind(
-        Topic.SAFETY,
-        {**COMMON, "sign_in_link": (_("a link to the page to set a new password"), None)},
-        {Channel.EMAIL: frozenset({"sign_in_link"})},
-        (Channel.EMAIL,),
+    Template.EMAIL_CHANGE_NOTIFICATION: account_mail(
+        sign_in_link=(_("a link to the page to set a new password"), None)
     ),
 }
 

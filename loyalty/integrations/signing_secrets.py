@@ -15,6 +15,6 @@ def rotate(*, row: SigningSecretModel, at: datetime, grace: timedelta) -> str:
     secret = webhook_signatures.new_secret()
     with transaction.atomic():
         locked = type(row)._default_manager.select_for_update(no_key=True).get(pk=row.pk)  # noqa: SLF001
-        locked.rotate(secret=secret, at=at, grace=grace)
+        locked.previous_secret, locked.previous_secret_ends_at, locked.secret = locked.secret, at + grace, secret
         locked.save(update_fields=["secret", "previous_secret", "previous_secret_ends_at"])
     return secret

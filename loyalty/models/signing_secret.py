@@ -1,6 +1,6 @@
 """Signing secrets shared with receivers: the current one, and for a grace period the previous one."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -24,8 +24,3 @@ class SigningSecretModel(models.Model):
         ends_at = self.previous_secret_ends_at
         before = [self.previous_secret] if self.previous_secret and ends_at and ends_at > at else []
         return [self.secret, *before]
-
-    def rotate(self, *, secret: str, at: datetime, grace: timedelta) -> None:
-        """Replace the current secret, which stays valid for `grace`. Does not save."""
-        self.previous_secret, self.previous_secret_ends_at = self.secret, at + grace
-        self.secret = secret

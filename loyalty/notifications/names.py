@@ -1,7 +1,6 @@
 """Translated names of levels, campaigns, rewards and products in messages, if the brand has translations."""
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -12,8 +11,6 @@ from loyalty.models.levels import BrandLevel
 from loyalty.notifications import ledger_notes
 
 LEVELS = ("level_name", "current_level", "level_before")
-# Returns the translated names of the brand's rows that the values refer to, by the name of the value.
-Translate = Callable[[int, Mapping[str, Any], str], Mapping[str, str]]
 
 
 def in_language(values: Mapping[str, Any], *, brand_id: int, language: str) -> dict[str, Any]:
@@ -23,8 +20,8 @@ def in_language(values: Mapping[str, Any], *, brand_id: int, language: str) -> d
     result = {name: level_in(values[name], brand_id, language) for name in LEVELS if values.get(name)}
     if values.get("note"):
         result["note"] = ledger_notes.text_in(str(values["note"]), language)
-    for path in settings.TRANSLATED_NAMES:
-        result |= translate(path)(brand_id, values, language)
+    for path in settings.TRANSLATED_NAMES:  # functions of other apps for the names of their rows in the values
+        result |= import_string(path)(brand_id, values, language)
     return {**values, **result}
 
 
@@ -32,9 +29,3 @@ def level_in(name: str, brand_id: int, language: str) -> str:
     """Finds the level by its name, which is what its members' accounts store."""
     texts = BrandLevel.objects.filter(brand_id=brand_id, name=name).values_list("translations", flat=True).first()
     return text_of(texts, "name", name, language)
-
-
-@cache
-def translate(path: str) -> Translate:
-    function: Translate = import_string(path)
-    return function

@@ -1,7 +1,5 @@
 """Devices: apps register them for push messages, and unregister them."""
 
-from typing import Any
-
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
@@ -19,19 +17,18 @@ from core.errors import NotFound
 from loyalty.models.notifications import Device
 from loyalty.notifications import devices
 
-TOKEN: dict[str, Any] = {"max_length": 1024, "help_text": "The device's Firebase Cloud Messaging token."}
-
-PRINTABLE = r"^[\x21-\x7e]{1,1024}$"
+PATTERN = r"^[\x21-\x7e]{1,1024}\Z"  # of a device's token
+DESCRIPTION = "The device's Firebase Cloud Messaging token."
 TOKEN_PARAMETER = OpenApiParameter(
     "token",
-    {"type": "string", "minLength": 1, "maxLength": 1024, "pattern": PRINTABLE},
+    {"type": "string", "minLength": 1, "maxLength": 1024, "pattern": PATTERN.replace(r"\Z", "$")},
     required=True,
-    description=TOKEN["help_text"],
+    description=DESCRIPTION,
 )
 
 
 class DeviceTokenInput(Input):
-    token = serializers.RegexField(PRINTABLE, **TOKEN)
+    token = serializers.RegexField(PATTERN, max_length=1024, help_text=DESCRIPTION)
 
 
 class DeviceInput(DeviceTokenInput):

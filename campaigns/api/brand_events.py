@@ -15,7 +15,6 @@ from core.api.outputs import Output, TimestampField
 from core.errors import Invalid
 from events.models import Event
 
-LABEL = "events.event"
 EXAMPLE = {
     "id": 70311,
     "event_id": EVENT_ID,
@@ -101,8 +100,8 @@ def events_of(access: BrandAccess) -> QuerySet[Event]:
     return Event.objects.from_outside().filter(brand=access.brand_id)
 
 
-EVENTS = BrandRows(LABEL, BrandEventOutput, EXAMPLE, filters=BrandEventFilter, scope=ApiKey.Scope.EVENTS)
-WHOLE_EVENTS = BrandRows(LABEL, WholeEventOutput, WHOLE, scope=ApiKey.Scope.EVENTS)
+EVENTS = BrandRows("events.event", BrandEventOutput, EXAMPLE, filters=BrandEventFilter, scope=ApiKey.Scope.EVENTS)
+WHOLE_EVENTS = BrandRows("events.event", WholeEventOutput, WHOLE, scope=ApiKey.Scope.EVENTS)
 
 
 class BrandEvents(BrandView):

@@ -10,7 +10,6 @@ from core.api.filters import SwitchFilter, TenantFilterSet
 from core.api.openapi.shared_examples import WHEN
 from core.api.outputs import Output, TimestampField
 
-LABEL = "campaigns.eventkind"
 EXAMPLE = {
     "id": 4,
     "name": "store-visit",
@@ -53,7 +52,7 @@ class EventKindFilter(TenantFilterSet):
     is_active = SwitchFilter(description="Only active kinds, or only inactive ones.")
 
 
-EVENT_KINDS = BrandRows(LABEL, EventKindOutput, EXAMPLE, filters=EventKindFilter)
+EVENT_KINDS = BrandRows("campaigns.eventkind", EventKindOutput, EXAMPLE, filters=EventKindFilter)
 
 
 class EventKinds(BrandView):

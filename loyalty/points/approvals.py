@@ -24,7 +24,6 @@ from core.errors import Forbidden, Invalid
 from loyalty.models.approvals import PointsApproval
 from loyalty.models.levels import RewardType
 
-LABEL = "loyalty.pointsapproval"
 MAX_PERCENT = Decimal(100)
 MULTIPLIER, MAX_TIMES = "multiplier", Decimal(10)  # earning rules multiply points by it
 # Set for the trigger: the approval that the transaction applies.
@@ -76,7 +75,7 @@ def may_decide(approval: PointsApproval, by: User) -> bool:
     return (
         approval.status == Status.PENDING
         and approval.requested_by_id != by.pk
-        and approval.brand_id in roles.full_scope(by, ACT, LABEL)
+        and approval.brand_id in roles.full_scope(by, ACT, "loyalty.pointsapproval")
     )
 
 
@@ -108,7 +107,7 @@ def reject(*, approval: PointsApproval, by: User, at: datetime) -> None:
 
 
 def _check_role(approval: PointsApproval, by: User) -> None:
-    if approval.brand_id not in roles.full_scope(by, ACT, LABEL):
+    if approval.brand_id not in roles.full_scope(by, ACT, "loyalty.pointsapproval"):
         raise Forbidden
     if approval.requested_by_id == by.pk:
         raise Forbidden(_("You cannot decide on your own request."))

@@ -35,7 +35,7 @@ from loyalty.notifications import batching, delivery
 from loyalty.notifications.batching import NotificationRequest
 from loyalty.notifications.segments import broadcasts
 
-AT_ONCE = 500
+PORTION_SIZE = 500  # members or notifications in a transaction
 PAUSE_SECONDS = 1
 PATIENCE_SECONDS = 60  # for another process that evaluates the segment
 
@@ -52,10 +52,10 @@ FETCH_NEXT = query("campaigns/broadcasts/sql/fetch_next_notifications.sql", retu
 
 def run_sending(run: runner.Run) -> None:
     """The job's handler. When run again, it continues where it stopped."""
-    broadcast = sending(run)
+    broadcast = unfinished_broadcast(run)
     if broadcast is not None:
         if broadcast.started_at is None:
-            begin(broadcast, check_cancelled=lambda: run.progress(0, 0))
+            start_broadcast(broadcast, check_cancelled=lambda: run.progress(0, 0))
         while gather_portion(run):
             run.progress(0, 0)
         while publish_portion(run):
@@ -64,7 +64,7 @@ def run_sending(run: runner.Run) -> None:
         raise runner.JobCancelledError
 
 
-def sending(run: runner.Run, *, locked: bool = False) -> Broadcast | None:
+def unfinished_broadcast(run: runner.Run, *, locked: bool = False) -> Broadcast | None:
     """The job's broadcast; None if it is no longer being sent."""
     rows = Broadcast.objects.select_related("brand", "segment")
     if locked:
@@ -72,10 +72,11 @@ def sending(run: runner.Run, *, locked: bool = False) -> Broadcast | None:
     return rows.filter(pk=run.parameters["broadcast_id"], brand=run.job.brand_id, state=State.SENDING).first()
 
 
-def begin(broadcast: Broadcast, *, check_cancelled: Callable[[], None]) -> None:
+def start_broadcast(broadcast: Broadcast, *, check_cancelled: Callable[[], None]) -> None:
     """Evaluate the segment now, unless another process does so or a relative one was evaluated within the hour.
 
-    Raises Invalid for a segment that is gone, cannot be evaluated, or was not evaluated for its present conditions.
+    Stores that the broadcast has started. Raises Invalid for a segment that is gone, cannot be evaluated, or was not
+    evaluated for its present conditions.
     """
     segment = broadcast.segment
     if segment is None and broadcast.segment_name:
@@ -107,7 +108,7 @@ def evaluated(segment: Segment) -> bool:
 def gather_portion(run: runner.Run) -> bool:
     """Create notifications for the next members, without sending them. False: all members have theirs."""
     with transaction.atomic():
-        row = sending(run, locked=True)
+        row = unfinished_broadcast(run, locked=True)
         if row is None or row.is_gathered:
             return False
         portion = batching.open_for_members(
@@ -116,7 +117,7 @@ def gather_portion(run: runner.Run) -> bool:
             after=row.gathered_to,
             notification=NotificationRequest(Template.BROADCAST, row.key, {broadcasts.PARAMETER: row.pk}),
             at=row.started_at or timezone.now(),
-            limit=AT_ONCE,
+            limit=PORTION_SIZE,
         )
         if portion.last_account is None:
             row.is_gathered = True
@@ -135,7 +136,7 @@ def publish_portion(run: runner.Run) -> bool:
     """Publish the next notifications. False: all are sent, the day's quota is used up, or it was cancelled."""
     at = timezone.now()
     with transaction.atomic():
-        row = sending(run, locked=True)
+        row = unfinished_broadcast(run, locked=True)
         if row is None or not row.is_gathered:
             return False
         left = quotas.left(row.brand_id, BrandQuota.Resource.BROADCASTS)
@@ -145,7 +146,7 @@ def publish_portion(run: runner.Run) -> bool:
             row.save(update_fields=["next_at"])
         else:
             row.next_at = None
-            portion = next_portion(row, AT_ONCE if left is None else min(left, AT_ONCE))
+            portion = next_portion(row, PORTION_SIZE if left is None else min(left, PORTION_SIZE))
             if portion:
                 publish(row, portion)
             else:

@@ -28,14 +28,14 @@ def run_twice_at_once(brand, monkeypatch):
 
     Each waits for the other before it publishes, for as long as the other may be held up by a lock.
     """
-    monkeypatch.setattr(sending, "AT_ONCE", 1)
+    monkeypatch.setattr(sending, "PORTION_SIZE", 1)
     for _ in range(MEMBERS):
         factories.customer(brand)
     broadcast = factories.broadcast(brand)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
     job = Job.objects.get()
     Job.objects.update(status="running")
-    sending.begin(broadcast, check_cancelled=lambda: None)
+    sending.start_broadcast(broadcast, check_cancelled=lambda: None)
     while sending.gather_portion(runner.Run(job)):
         pass
     meeting, portions, publish = Barrier(2), [], sending.publish
@@ -67,8 +67,8 @@ def test_two_workers_of_one_job_publish_each_portion_once(sender, box, work, mon
 
 def test_control_without_the_rows_lock_portions_are_published_twice(sender, box, work, monkeypatch):
     """The members still get one message each: their notification and its event are there once."""
-    locked = sending.sending
-    monkeypatch.setattr(sending, "sending", lambda run, *, locked=False: locked_off(run))  # noqa: ARG005
+    locked = sending.unfinished_broadcast
+    monkeypatch.setattr(sending, "unfinished_broadcast", lambda run, *, locked=False: locked_off(run))  # noqa: ARG005
 
     def locked_off(run):
         return locked(run)
@@ -121,13 +121,13 @@ def test_nothing_is_sent_to_the_members_of_former_conditions(sender, monkeypatch
     unedited, edited = factories.broadcast(sender, segment), factories.broadcast(sender, segment, name="Later")
 
     with holding(LOCK_PAIR, [LockOfRow.SEGMENT_EVALUATION.value, segment.pk]):
-        sending.begin(unedited, check_cancelled=lambda: None)
+        sending.start_broadcast(unedited, check_cancelled=lambda: None)
         Segment.objects.update(conditions={"all": [{"field": "balance", "operator": "at_least", "value": "99"}]})
         with pytest.raises(Invalid, match="new conditions"):
-            sending.begin(edited, check_cancelled=lambda: None)
+            sending.start_broadcast(edited, check_cancelled=lambda: None)
 
     assert Broadcast.objects.get(started_at=None) == edited
-    sending.begin(edited, check_cancelled=lambda: None)
+    sending.start_broadcast(edited, check_cancelled=lambda: None)
     assert not Broadcast.objects.filter(started_at=None).exists()
 
 

@@ -53,7 +53,7 @@ def test_cancelling_stops_a_mail_that_waits_for_its_next_attempt(sender, custome
 
 
 def test_cancelling_stops_the_job_between_two_portions(sender, box, work, monkeypatch):
-    monkeypatch.setattr(sending, "AT_ONCE", 1)
+    monkeypatch.setattr(sending, "PORTION_SIZE", 1)
     for _ in range(3):
         factories.customer(sender)
     broadcast = factories.broadcast(sender)

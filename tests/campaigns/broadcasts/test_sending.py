@@ -76,7 +76,7 @@ def test_without_a_segment_it_goes_to_all_members(sender, box, work):
 
 
 def test_portions_are_as_small_as_it_is_told_and_reach_everyone_once(sender, box, work, monkeypatch):
-    monkeypatch.setattr(sending, "AT_ONCE", 2)
+    monkeypatch.setattr(sending, "PORTION_SIZE", 2)
     customers = [rich(sender) for _ in range(5)]
     segment = factories.segment(sender, RICH)
 
@@ -93,7 +93,7 @@ def test_whoever_joins_after_it_began_gets_nothing(sender, box, work):
     broadcast = factories.broadcast(sender, segment)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
     broadcast.refresh_from_db()
-    sending.begin(broadcast, check_cancelled=lambda: None)
+    sending.start_broadcast(broadcast, check_cancelled=lambda: None)
     late = rich(sender)
     evaluate.evaluate(segment.pk, at=timezone.now())
     assert SegmentMember.objects.count() == 2
@@ -187,7 +187,7 @@ def test_a_job_that_is_run_again_sends_nothing_twice(sender, box, work):
 
 
 def test_a_worker_that_dies_between_portions_is_followed_by_one_that_goes_on(sender, box, work, monkeypatch):
-    monkeypatch.setattr(sending, "AT_ONCE", 1)
+    monkeypatch.setattr(sending, "PORTION_SIZE", 1)
     customers = [factories.customer(sender) for _ in range(3)]
     broadcast = factories.broadcast(sender)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())

@@ -5,9 +5,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from core.errors import NotFound
 from core.http import client
 from events import leases, messages, publishing
 from events.messages import LeasedEvent
@@ -39,14 +37,12 @@ def on_balance_changed(delivery: LeasedEvent) -> None:
 
 def on_refresh_pass(delivery: LeasedEvent) -> None:
     """Notify the wallet of a pass's newest version. A failure is retried by itself and does not affect points."""
-    with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
-        if result is None:
-            raise NotFound(_("The brand has no such pass."))
-        if result.pushed_version >= result.version or result.state == WalletPass.State.REMOVED:
-            passes.release(wallet_pass=result)
-            leases.finish(delivery, outcome={"version": result.version, "pushed": False})
+    with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as wallet_pass:
+        if wallet_pass.pushed_version >= wallet_pass.version or wallet_pass.state == WalletPass.State.REMOVED:
+            passes.release(wallet_pass=wallet_pass)
+            leases.finish(delivery, outcome={"version": wallet_pass.version, "pushed": False})
         else:
-            _notify(result, delivery)
+            _notify(wallet_pass, delivery)
 
 
 def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
@@ -72,10 +68,8 @@ def _notify(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:
 
 def on_expire_pass(delivery: LeasedEvent) -> None:
     """For an erased person: expire Google's object and remove personal data. Does not create a missing object."""
-    with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as result:
-        if result is None:
-            raise NotFound(_("The brand has no such pass."))
-        _expire(result, delivery)
+    with passes.leased(pass_id=number(delivery, "pass_id"), brand_id=delivery.brand_id) as wallet_pass:
+        _expire(wallet_pass, delivery)
 
 
 def _expire(wallet_pass: WalletPass, delivery: LeasedEvent) -> None:

@@ -12,8 +12,10 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
+from django.utils.translation import gettext as _
 
 from core.db.statements import command, part, query, query_values
+from core.errors import NotFound
 from core.lease_keeper import Keeper
 from events import leases, messages, publishing
 from loyalty.models.accounts import UserPoints
@@ -109,17 +111,16 @@ def refresh_all(*, brand_id: int, platform: str = "", behind: bool = False, at: 
 
 
 @contextmanager
-def leased(*, pass_id: int, brand_id: int) -> Iterator[WalletPass | None]:
+def leased(*, pass_id: int, brand_id: int) -> Iterator[WalletPass]:
     """Lease the pass for the block, until `mark_pushed` or `mark_failed`, or BUSY_SECONDS after this process died.
 
-    Yields None if the brand has no such pass. Raises RetryLater while another worker has it. No transaction may outlast
-    the block, because a row that it locks cannot be renewed.
+    Raises NotFound if the brand has no such pass, and RetryLater while another worker has it. No transaction may
+    outlast the block, because a row that it locks cannot be renewed.
     """
     if TAKE_PASS.first(id=pass_id, brand=brand_id, busy=BUSY_SECONDS) is None:
         if WalletPass.objects.filter(pk=pass_id, brand_id=brand_id).exists():
             raise messages.RetryLater("another worker is talking about this pass", after=timedelta(seconds=3))
-        yield None
-        return
+        raise NotFound(_("The brand has no such pass."))
     with keeper.holding([(pass_id, brand_id)]):
         yield WalletPass.objects.get(pk=pass_id)
 

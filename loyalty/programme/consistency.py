@@ -35,7 +35,7 @@ def differences() -> Iterator[Difference]:
 
 
 def _expiring(brand: Brand, mark: ProgrammeWatermark) -> Iterator[Difference]:
-    if mark.counted_until is None or mark.expiry_rule != f"{brand.points_expire}:{brand.points_expire_after}":
+    if mark.counted_until is None or mark.expiry_rule != rollups.rule_text(brand):
         return
     expected = rollups.expiring(brand, mark.counted_until)
     rows = dict(ExpiringRollup.objects.filter(brand=brand).values_list("month", "points"))

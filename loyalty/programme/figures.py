@@ -1,6 +1,5 @@
 """The figures of the programme page and of `GET /brand/programme`; docs/programme.md defines them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -20,7 +19,7 @@ from loyalty.points.expiry_rules import months_later
 from loyalty.programme import roll_forward
 from loyalty.programme.movements import EARNED, EXPIRED, REDEEMED, REFUNDED, RELEASED, RETURNED
 from loyalty.programme.roll_forward import Month
-from loyalty.programme.rollups import month_of
+from loyalty.programme.rollups import month_of, months_between
 
 ZERO = Decimal(0)
 DEFAULT_MONTHS = 12
@@ -159,14 +158,6 @@ def _cohorts(brand: Brand, first: date, last: date) -> list[Cohort]:
     for cohort, month, number in rows.values_list("cohort", "month", "active"):
         active.setdefault(cohort, {})[month] = number
     return [
-        Cohort(month, number, tuple(active.get(month, {}).get(each, 0) for each in _since(month, last)))
+        Cohort(month, number, tuple(active.get(month, {}).get(each, 0) for each in months_between(month, last)))
         for month, number in enrolled.order_by("month").values_list("month", "enrolled")
     ]
-
-
-def _since(first: date, last: date) -> Sequence[date]:
-    result = []
-    while first <= last:
-        result.append(first)
-        first = months_later(first, 1)
-    return result

@@ -78,6 +78,14 @@ def month_of(day: date) -> date:
     return day.replace(day=1)
 
 
+def months_between(first: date, last: date) -> list[date]:
+    """The months from `first` to `last`, both included."""
+    result = [first]
+    while result[-1] < last:
+        result.append(months_later(result[-1], 1))
+    return result
+
+
 def _first_day(brand: Brand) -> date | None:
     day: date | None = FETCH_FIRST_DAY.first(brand=brand.pk, zone=brand.time_zone)
     return day
@@ -101,23 +109,16 @@ def _write(brand: Brand, first: date, last: date) -> None:
     NOTE_ACTIVE.run(**parameters)
     until = ProgrammeWatermark.objects.values_list("until", flat=True).get(brand=brand)
     latest = month_of(max(last, until or last))
-    touched = _months(month_of(first), month_of(last))
+    touched = months_between(month_of(first), month_of(last))
     CohortRollup.objects.filter(brand=brand, month__in=touched).delete()
     COUNT_COHORTS.run(brand=brand.pk, zone=brand.time_zone, months=touched)
-    followed = _months(touched[0], min(months_later(touched[-1], LAPSED_MONTHS - 1), latest))
+    followed = months_between(touched[0], min(months_later(touched[-1], LAPSED_MONTHS - 1), latest))
     COUNT_ACTIVE.run(brand=brand.pk, zone=brand.time_zone, months=followed, window=LAPSED_MONTHS)
-
-
-def _months(first: date, last: date) -> list[date]:
-    result = [first]
-    while result[-1] < last:
-        result.append(months_later(result[-1], 1))
-    return result
 
 
 def _count(brand: Brand, at: datetime, days: int) -> None:
     """Count what is valid at the end of the last closed day: members, levels, and points that will expire."""
-    rule = _rule_text(brand)
+    rule = rule_text(brand)
     mark = ProgrammeWatermark.objects.filter(brand=brand).first()
     if mark is None or mark.until is None:
         return
@@ -148,7 +149,8 @@ def _count(brand: Brand, at: datetime, days: int) -> None:
         )
 
 
-def _rule_text(brand: Brand) -> str:
+def rule_text(brand: Brand) -> str:
+    """The brand's rule of expiry, for comparing."""
     return f"{brand.points_expire}:{brand.points_expire_after}"
 
 

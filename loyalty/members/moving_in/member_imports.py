@@ -163,7 +163,8 @@ def _write_portion(
     born = [(now[row.address].user_id, row.birthday) for row in new if row.birthday]
     if born:
         birthdays.add_many(brand_id=brand.pk, birthdays=born, at=at)
-    _publish_enrolled(brand, [now[row.address].user_id for row in new], at)
+    enrolled_ids = [now[row.address].user_id for row in new]
+    _publish(brand, WebhookType.MEMBER_ENROLLED, {"enrolled_at": json_values.iso(at)}, enrolled_ids, at)
     owed = [row for row in rows if _is_owed(row, before)]
     waiting = {row.address for row in owed if brand.requires_confirmed_email and not _may_earn(row, before)}
     if waiting:
@@ -224,10 +225,6 @@ def _note_external_ids(
     accounts.set_external_ids(external_ids={account: row.external_id for account, row in noted.items()}, at=at)
     user_ids = [now[row.address].user_id for row in noted.values()]
     _publish(brand, WebhookType.MEMBER_CHANGED, {"changed": ["external_id"]}, user_ids, at)
-
-
-def _publish_enrolled(brand: Brand, user_ids: Sequence[int], at: datetime) -> None:
-    _publish(brand, WebhookType.MEMBER_ENROLLED, {"enrolled_at": json_values.iso(at)}, user_ids, at)
 
 
 def _publish(brand: Brand, kind: WebhookType, data: dict[str, Any], user_ids: Sequence[int], at: datetime) -> None:

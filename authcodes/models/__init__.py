@@ -14,18 +14,3 @@ from authcodes.models import (
     rollups,
     scans,
 )
-
-__all__ = [
-    "batches",
-    "code_history",
-    "codes",
-    "fake_reports",
-    "imports",
-    "lookups",
-    "prefixes",
-    "prints",
-    "products",
-    "recalls",
-    "rollups",
-    "scans",
-]

@@ -12,16 +12,3 @@ from brands.models import (
     tenants,
     undo_offers,
 )
-
-__all__ = [
-    "audit",
-    "credentials",
-    "customer_word",
-    "idempotent_requests",
-    "legal_texts",
-    "people",
-    "quotas",
-    "saved_lists",
-    "tenants",
-    "undo_offers",
-]

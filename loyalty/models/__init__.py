@@ -17,30 +17,3 @@ from loyalty.models import (
 from loyalty.models.members import birthdays, confirmations, consents, listed_members, member_notes
 from loyalty.models.messages import addresses, broadcasts, notification_segments
 from loyalty.models.programme import costs, referrals, rollups, segments
-
-__all__ = [
-    "accounts",
-    "addresses",
-    "approvals",
-    "birthdays",
-    "broadcasts",
-    "confirmations",
-    "consents",
-    "costs",
-    "expiry",
-    "external_system",
-    "ledger",
-    "levels",
-    "listed_members",
-    "member_notes",
-    "notification_segments",
-    "notifications",
-    "orders",
-    "pending",
-    "referrals",
-    "rewards",
-    "rollups",
-    "segments",
-    "wallets",
-    "webhooks",
-]

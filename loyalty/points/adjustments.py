@@ -74,16 +74,7 @@ def adjust(*, account: UserPoints, points: Decimal, key: UUID, audit_context: Au
             at=audit_context.at,
         )
         made = Adjustment(points, line.balance, line.loyalty_transaction_id, level, updated)
-        balance = balance_changed(
-            brand_id=account.brand_id,
-            user_id=account.user_id,
-            account=account.pk,
-            points=made.new_balance,
-            level=made.current_level,
-            level_updated=made.level_updated,
-            cause=f"{ledger.ADJUSTED}{key}",
-        )
-        events = [balance, *events_of(account, made, line, key, audit_context)]
+        events = events_of(account, made, line, key, audit_context)
         publishing.publish(messages=events, brand_id=account.brand_id, at=audit_context.at)
         log_adjustment(account, made, audit_context)
     return made
@@ -140,12 +131,20 @@ def added_today(*, brand_id: int, by: User | None, at: datetime) -> Decimal:
 def events_of(
     account: UserPoints, made: Adjustment, line: Credit, key: UUID, audit_context: AuditContext
 ) -> list[messages.NewEvent]:
-    """Events for webhooks: the adjustment, the points earned and the level reached, as after an accrual."""
-    listened = webhook_events.listened_at(account.brand_id)
+    """Events for wallets and webhooks, as after an accrual, and the webhook event of the adjustment itself."""
     cause = f"{ledger.ADJUSTED}{key}"
+    recipient: dict[str, Any] = {"brand_id": account.brand_id, "user_id": account.user_id}
+    balance = balance_changed(
+        **recipient,
+        account=account.pk,
+        points=made.new_balance,
+        level=made.current_level,
+        level_updated=made.level_updated,
+        cause=cause,
+    )
+    listened = webhook_events.listened_at(account.brand_id)
     credit = webhook_events.Credit(
-        brand_id=account.brand_id,
-        user_id=account.user_id,
+        **recipient,
         points_earned=json_number(max(made.points, ZERO)),
         new_balance=json_number(made.new_balance),
         lifetime_points=json_number(line.lifetime),
@@ -157,32 +156,21 @@ def events_of(
         cause=cause,
         at=audit_context.at,
     )
-    events = webhook_events.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))
-    if WebhookType.POINTS_ADJUSTED in listened:
-        events.append(adjustment_event(account, made, line, key, audit_context))
+    events = [balance, *webhook_events.of_credit(credit, listened=listened, ids=lambda what: uuid5(key, what))]
+    kind = WebhookType.POINTS_ADJUSTED
+    if kind in listened:
+        data = {
+            "points_adjusted": json_number(made.points),
+            "new_balance": credit.new_balance,
+            "transaction_id": credit.transaction_id,
+            "note": credit.note,
+            "current_level": credit.current_level,
+            "lifetime_points": credit.lifetime_points,
+            "cause": cause,
+        }
+        event_id = uuid5(key, f"announce:{kind}")
+        events.append(webhook_events.webhook_event(kind, data, **recipient, event_id=event_id, at=audit_context.at))
     return events
-
-
-def adjustment_event(
-    account: UserPoints, made: Adjustment, line: Credit, key: UUID, audit_context: AuditContext
-) -> messages.NewEvent:
-    data = {
-        "points_adjusted": json_number(made.points),
-        "new_balance": json_number(made.new_balance),
-        "transaction_id": str(made.transaction_id),
-        "note": audit_context.reason,
-        "current_level": made.current_level,
-        "lifetime_points": json_number(line.lifetime),
-        "cause": f"{ledger.ADJUSTED}{key}",
-    }
-    return webhook_events.webhook_event(
-        WebhookType.POINTS_ADJUSTED,
-        data,
-        brand_id=account.brand_id,
-        user_id=account.user_id,
-        event_id=uuid5(key, f"announce:{WebhookType.POINTS_ADJUSTED}"),
-        at=audit_context.at,
-    )
 
 
 def log_adjustment(account: UserPoints, made: Adjustment, audit_context: AuditContext) -> None:

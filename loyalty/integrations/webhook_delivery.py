@@ -111,12 +111,9 @@ def backlog_pause(delivery: LeasedEvent) -> timedelta:
 def postpone(delivery: LeasedEvent, message: WebhookDelivery, wait: timedelta, why: str) -> None:
     """Postpone without an attempt. Raises RetryLater."""
     wait = min(wait, max(delivery.give_up_at - LAST_CALL - timezone.now(), timedelta(seconds=30)))
-    note_next(message, timezone.now() + wait)
+    waiting = WebhookDelivery.objects.filter(pk=message.pk, state=State.WAITING)
+    waiting.update(next_attempt_at=timezone.now() + wait)
     raise RetryLater(why, after=wait)
-
-
-def note_next(message: WebhookDelivery, at: datetime) -> None:
-    WebhookDelivery.objects.filter(pk=message.pk, state=State.WAITING).update(next_attempt_at=at)
 
 
 def call(message: WebhookDelivery) -> AttemptResult:

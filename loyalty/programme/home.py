@@ -19,7 +19,7 @@ from loyalty.models.programme.rollups import ProgrammeWatermark
 from loyalty.points.expiry_rules import months_later
 from loyalty.programme.figures import Cohort
 from loyalty.programme.movements import AMOUNT_SQL, BY_NAME, EARNED, EXPIRED, REDEEMED, REFUNDED, RELEASED, case_sql
-from loyalty.programme.rollups import month_of
+from loyalty.programme.rollups import month_of, months_between
 
 ZERO = Decimal(0)
 MONTHS = 12
@@ -173,8 +173,7 @@ def _cohorts(members: Sequence[MemberCount], last: date) -> list[Cohort]:
     sizes = {row.month: int(row.number) for row in members if row.kind == "cohort" and row.month}
     result = []
     for month in sorted(sizes):
-        later = (last.year - month.year) * 12 + last.month - month.month
-        counts = tuple(active.get((month, months_later(month, number)), 0) for number in range(later + 1))
+        counts = tuple(active.get((month, each), 0) for each in months_between(month, last))
         result.append(Cohort(month, sizes[month], counts))
     return result
 

@@ -116,7 +116,10 @@ def redeem(request: RedemptionRequest) -> Redemption:
         accounts.lock(account=account.pk)
         snapshot = read_snapshot(account.pk, request)
         if snapshot.earlier_id is not None:
-            return same_redemption(reload(snapshot.earlier_id), request)
+            earlier = reload(snapshot.earlier_id)
+            if earlier.reward_id != request.reward_id:
+                raise IdempotencyKeyReused
+            return earlier
         terms = snapshot.terms
         if terms is None:
             raise RewardNotFound
@@ -168,12 +171,6 @@ def read_snapshot(account: int, request: RedemptionRequest) -> RedemptionSnapsho
     row = FETCH_SNAPSHOT.first(account=account, reward_id=request.reward_id, request_key=request.key, at=request.at)
     assert row is not None  # noqa: S101 - the account is locked, so it exists
     return row
-
-
-def same_redemption(earlier: Redemption, request: RedemptionRequest) -> Redemption:
-    if earlier.reward_id != request.reward_id:
-        raise IdempotencyKeyReused
-    return earlier
 
 
 def write(account: int, snapshot: RedemptionSnapshot, terms: RewardTerms, request: RedemptionRequest) -> None:

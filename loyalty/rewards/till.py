@@ -25,8 +25,6 @@ from loyalty.rewards.returns import EVENT_ID_NAMESPACE
 # A merged member's codes stay valid.
 USABLE = (UserPoints.Status.ACTIVE, UserPoints.Status.MERGED)
 
-# --- At the till -----------------------------------------------------------------------------------------------------
-
 
 @raises(RedemptionCodeUnknown)
 def find(*, brand_ids: Any, text: str) -> Redemption:

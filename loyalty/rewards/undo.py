@@ -58,7 +58,7 @@ def undo(*, brand_id: int, user_id: int, redemption_id: int, at: datetime) -> Un
         accounts.reject_closed(account.status)
         redemption = rows.get(pk=redemption_id)
         if redemption.status != Redemption.Status.CANCELLED:
-            if not may_undo(redemption, at) or not reverse(redemption, account, at):
+            if undo_until(redemption, at) is None or not reverse(redemption, account, at):
                 raise why_not_undone(redemption)
             account.refresh_from_db()
         return Undone(redemption, account.points)
@@ -69,10 +69,6 @@ def undo_until(redemption: Redemption, at: datetime) -> datetime | None:
     end = redemption.created_at + timedelta(minutes=UNDO_MINUTES)
     may = redemption.cost and redemption.status == Redemption.Status.ISSUED and at < end
     return end if may and pools.code_of(redemption) is None else None
-
-
-def may_undo(redemption: Redemption, at: datetime) -> bool:
-    return undo_until(redemption, at) is not None
 
 
 def why_not_undone(redemption: Redemption) -> Exception:

@@ -29,7 +29,7 @@ release_opening_balances = periodic_task(
     "loyalty.tasks.release_opening_balances", opening_balances.release_where_not_needed
 )
 check_wallets = periodic_task("loyalty.tasks.check_wallets", selfcheck.report)
-check_sender_domains = periodic_task("loyalty.tasks.check_sender_domains", sender_domains.ask_for_old_ones)
+check_sender_domains = periodic_task("loyalty.tasks.check_sender_domains", sender_domains.request_due_checks)
 expire_points = periodic_task("loyalty.tasks.expire_points", expiry.catch_up)
 settle_levels = periodic_task("loyalty.tasks.settle_levels", run.catch_up)
 refresh_member_lists = periodic_task("loyalty.tasks.refresh_member_lists", refresh.refresh)

@@ -74,29 +74,29 @@ def erase(*, user_id: int, brand_id: int, audit_context: AuditContext) -> Erased
             raise UserNotFound
         users.reject_staff(user)
         other = elsewhere(user, brand_id)
-        heir = users.make(brand_id=brand_id, at=audit_context.at) if other else user
+        pseudonym = users.make(brand_id=brand_id, at=audit_context.at) if other else user
         before = User(pk=user.pk, email=user.email, first_name=user.first_name, last_name=user.last_name)
         own_rows = [before, *([account] if account else [])]
         mentions = mentions_of(user, brand_id)
-        erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=heir.pk, at=audit_context.at)
-        personal_data.erase(user_id=user_id, brand_id=brand_id, to=heir.pk, at=audit_context.at)
+        erasure.drop_waiting(user_id=user_id, brand_id=brand_id, to=pseudonym.pk, at=audit_context.at)
+        personal_data.erase(user_id=user_id, brand_id=brand_id, to=pseudonym.pk, at=audit_context.at)
         if other:
             users.leave_brand(user, brand_id=brand_id, other_brand_id=other)
         else:
             users.anonymise_user(user)
         if account:
-            ledger.erase_user(account=account.pk, mentions=mentions, pseudonym=heir.email)
+            ledger.erase_user(account=account.pk, mentions=mentions, pseudonym=pseudonym.email)
         audit_log.erase_user(
-            own_rows=own_rows, mentions=mentions, brand_id=None if not other else brand_id, pseudonym=heir.email
+            own_rows=own_rows, mentions=mentions, brand_id=None if not other else brand_id, pseudonym=pseudonym.email
         )
-        note(heir, brand_id, audit_context)
+        note(pseudonym, brand_id, audit_context)
         # Last, because the erasure event does not touch later events.
         following = [
-            erasure.later(user_id=user_id, brand_id=brand_id, to=heir.pk),
+            erasure.later(user_id=user_id, brand_id=brand_id, to=pseudonym.pk),
             *erased_event(user_id=user_id, brand_id=brand_id, at=audit_context.at),
         ]
         publishing.publish(messages=following, brand_id=brand_id, at=audit_context.at)
-    return Erased(heir.pk, stays_elsewhere=bool(other))
+    return Erased(pseudonym.pk, stays_elsewhere=bool(other))
 
 
 def erased_event(*, user_id: int, brand_id: int, at: datetime) -> list[NewEvent]:
@@ -127,9 +127,9 @@ def elsewhere(user: User, brand_id: int) -> int | None:
     return result.pk if result else None
 
 
-def note(heir: User, brand_id: int, audit_context: AuditContext) -> None:
+def note(pseudonym: User, brand_id: int, audit_context: AuditContext) -> None:
     """Log the erasure, its time and its author in the audit log, without the person's identity."""
-    row = accounts.account_of(brand_id=brand_id, user_id=heir.pk) or heir
+    row = accounts.account_of(brand_id=brand_id, user_id=pseudonym.pk) or pseudonym
     audit_log.record(
         audit_context=audit_context, action=gettext_noop("Personal data erased"), rows=[AuditedChange(row, brand_id)]
     )

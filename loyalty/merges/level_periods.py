@@ -13,7 +13,7 @@ from loyalty.points.level_periods import member_levels
 from loyalty.points.level_periods.member_levels import MemberLevel, Reason
 from loyalty.points.level_periods.raising import raise_level, set_end, set_level
 from loyalty.points.level_periods.rules import rule_of
-from loyalty.points.level_periods.settle import free, settle
+from loyalty.points.level_periods.settle import remove_periods, settle
 
 Moved = dict[str, str | None]  # the end dates of both levels before the merge, for its undo
 
@@ -25,7 +25,7 @@ def has_periods(brand: Brand) -> bool:
 def after_merge(*, target: UserPoints, source: UserPoints, at: datetime) -> Moved:
     """Settle the target's level. `source` is the account before the merge. Call after writing the merge."""
     moved: Moved = {"target": _iso(target.level_until), "source": _iso(source.level_until)}
-    free([MemberLevel.of(UserPoints.objects.get(pk=source.pk))], at)
+    remove_periods([MemberLevel.of(UserPoints.objects.get(pk=source.pk))], at)
     ladder = levels.levels_of(target.brand)
     row = _settled(target, at)
     own = levels.level_named(levels=ladder, name=row.current_level)

@@ -234,19 +234,19 @@ def notified_users(*, brand_id: int, key: str) -> Iterator[int]:
 
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
     """Stop notifications that are not sent yet, including reminders. Returns how many."""
-    rows = Notification.objects.filter(of_thing(key), brand_id=brand_id, closed_at__isnull=True)
+    rows = Notification.objects.filter(with_reminders(key), brand_id=brand_id, closed_at__isnull=True)
     return rows.update(closed_at=at)
 
 
 def acknowledge(*, notification: Notification, at: datetime) -> None:
     """Record that the customer has read it; the first time counts. Reading a reminder also acknowledges the others."""
     key = notification.key.partition(REMINDER)[0]
-    its = Q(pk=notification.pk) if REMINDER not in notification.key else of_thing(key)
+    its = Q(pk=notification.pk) if REMINDER not in notification.key else with_reminders(key)
     same = {name: getattr(notification, name) for name in ("brand_id", "user_id", "template")}
     Notification.objects.filter(its, **same, acknowledged_at__isnull=True).update(acknowledged_at=at)
 
 
-def of_thing(key: str) -> Q:
+def with_reminders(key: str) -> Q:
     """The notifications with this key, and their reminders."""
     return Q(key=key) | Q(key__startswith=f"{key}{REMINDER}")
 

@@ -336,7 +336,7 @@ def masked(channel: str, address: str) -> str:
 
 def withdraw(*, brand_id: int, key: str, at: datetime) -> int:
     """Stop queued deliveries of the notifications with this key and of their reminders. Returns how many."""
-    rows = Notification.objects.filter(batching.of_thing(key), brand=brand_id)
+    rows = Notification.objects.filter(batching.with_reminders(key), brand=brand_id)
     stopped = {"status": Status.SUPPRESSED, "last_error": CANCELLED, "finished_at": at, "address": ""}
     return NotificationDelivery.objects.filter(notification__in=rows, status=Status.QUEUED).update(**stopped)
 

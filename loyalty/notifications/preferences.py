@@ -83,7 +83,7 @@ def change(
 
 
 @dataclass(frozen=True, slots=True)
-class BroughtAlong:
+class ImportedPreferences:
     """Imported preferences of a customer. One who opted out elsewhere gets only what is always sent."""
 
     user_id: int
@@ -92,7 +92,7 @@ class BroughtAlong:
     wants_notifications: bool
 
 
-def add_many(*, brand_id: int, rows: Sequence[BroughtAlong], at: datetime) -> None:
+def add_many(*, brand_id: int, rows: Sequence[ImportedPreferences], at: datetime) -> None:
     """Store the validated preferences of customers who have none yet. Joins a transaction."""
     everything = [f"{topic.value}/{channel.value}" for topic in Topic for channel in Channel]
     INSERT_PREFERENCES.run(

@@ -54,7 +54,7 @@ def create(*, brand: Brand, domain: str, at: datetime) -> SenderDomain:
                 made = SenderDomain.objects.create(brand=brand, domain=name, token=secrets.token_hex(12), created_at=at)
         except IntegrityError as error:
             raise Invalid(_("The brand already has this domain."), details={"field": "domain"}) from error
-        ask(domains=[made], at=at)
+        request_checks(domains=[made], at=at)
     return made
 
 
@@ -75,7 +75,7 @@ def record_value(domain: SenderDomain) -> str:
     return f"{PREFIX}{domain.token}"
 
 
-def ask(*, domains: Sequence[SenderDomain], at: datetime) -> None:
+def request_checks(*, domains: Sequence[SenderDomain], at: datetime) -> None:
     """Have a worker check the proofs, at most once a minute per domain. Joins the caller's transaction."""
     for domain in domains:
         message = NewEvent(
@@ -88,13 +88,13 @@ def ask(*, domains: Sequence[SenderDomain], at: datetime) -> None:
         publishing.publish(messages=[message], brand_id=domain.brand_id, at=at, once=True)
 
 
-def ask_for_old_ones(*, at: datetime) -> int:
+def request_due_checks(*, at: datetime) -> int:
     """Request checks of verified domains that were not checked for a day. Returns how many."""
     waits = Coalesce(F("checked_at"), F("created_at"))
     with transaction.atomic():
         old = SenderDomain.objects.select_for_update(skip_locked=True).filter(verified_at__isnull=False)
         rows = list(old.alias(seen=waits).filter(seen__lte=at - AGAIN_AFTER).order_by("pk")[:1000])
-        ask(domains=rows, at=at)
+        request_checks(domains=rows, at=at)
     return len(rows)
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from loyalty.models.notifications import Notification, NotificationDelivery
-from loyalty.notifications.batching import REMINDER, of_thing
+from loyalty.notifications.batching import REMINDER, with_reminders
 
 Status = NotificationDelivery.Status
 
@@ -66,7 +66,11 @@ def not_acknowledged(*, brand_id: int, key: str) -> list[int]:
 def still_to_remind(*, brand_id: int, key: str, user_ids: Sequence[int], since: datetime) -> list[int]:
     """Those of `user_ids` who have not confirmed it and got no notification or reminder of it after `since`."""
     later = Notification.objects.filter(
-        of_thing(key), brand_id=brand_id, user=OuterRef("user"), template=OuterRef("template"), opened_at__gt=since
+        with_reminders(key),
+        brand_id=brand_id,
+        user=OuterRef("user"),
+        template=OuterRef("template"),
+        opened_at__gt=since,
     )
     rows = Notification.objects.filter(
         ~Exists(later), brand_id=brand_id, key=key, user__in=user_ids, acknowledged_at__isnull=True

@@ -46,7 +46,7 @@ class SenderDomainAdmin(TenantAdmin):
     @admin.action(description=gettext_lazy("Check the record again"), permissions=["act"])
     def check_again(self, request: HttpRequest, queryset: QuerySet[SenderDomain]) -> None:
         chosen: list[Any] = self.chosen(request, queryset)
-        sender_domains.ask(domains=chosen, at=timezone.now())
+        sender_domains.request_checks(domains=chosen, at=timezone.now())
         self.report(request, chosen, gettext_noop("Check requested"))
 
     @display(description=gettext_lazy("state"))

@@ -33,7 +33,7 @@ from loyalty.members.moving_in import opening_balances
 from loyalty.models.accounts import UserPoints
 from loyalty.models.webhooks import WebhookType
 from loyalty.notifications import preferences
-from loyalty.notifications.preferences import BroughtAlong
+from loyalty.notifications.preferences import ImportedPreferences
 from loyalty.points import accounts, adjustments, birthdays, ledger
 from loyalty.points.accounts import Newcomer
 from loyalty.points.ledger import OpeningCredit
@@ -153,13 +153,13 @@ def _write_portion(
         raise Invalid(str(CHANGED))
     now = known(brand=brand, addresses=[row.address for row in rows], source=source)
     _note_external_ids(brand, rows, before, now, at)
-    brought = [
-        BroughtAlong(now[row.address].user_id, row.language, row.phone, row.wants_notifications)
+    imported = [
+        ImportedPreferences(now[row.address].user_id, row.language, row.phone, row.wants_notifications)
         for row in new
         if row.has_preferences
     ]
-    if brought:
-        preferences.add_many(brand_id=brand.pk, rows=brought, at=at)
+    if imported:
+        preferences.add_many(brand_id=brand.pk, rows=imported, at=at)
     born = [(now[row.address].user_id, row.birthday) for row in new if row.birthday]
     if born:
         birthdays.add_many(brand_id=brand.pk, birthdays=born, at=at)

@@ -28,16 +28,16 @@ def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, 
     every = [MemberLevel.of(row) for row in UserPoints.objects.filter(pk__in=accounts, brand=brand).order_by("pk")]
     rule = rule_of(brand)
     if rule is None:
-        free(every, at)
+        remove_periods(every, at)
         return {}
     day, ladder = rule.today(at), levels_of(brand)
     state = LevelPeriodState.objects.filter(brand=brand).first()
     members = [each for each in every if not is_ahead(each, rule, state, day)]
     before = {each.account: each.displayed for each in members}
     for each in members:
-        begin(each, rule, state, ladder, day)
+        set_level_end(each, rule, state, ladder, day)
     changes = end_levels(members, rule, ladder, day, at)
-    oldest = count(members, rule, day, at)
+    oldest = count_points(members, rule, day, at)
     warnings = warn(members, rule, ladder, day, at)
     for each in members:
         each.due_at = member_levels.due_at(rule, each, day, oldest[each.account])
@@ -49,7 +49,7 @@ def settle(*, brand: Brand, accounts: Sequence[int], at: datetime) -> dict[int, 
     return {each.account: each for each in every}
 
 
-def free(members: Sequence[MemberLevel], at: datetime) -> None:
+def remove_periods(members: Sequence[MemberLevel], at: datetime) -> None:
     """Remove the periods: levels do not end, and all lifetime points count again."""
     left = [each for each in members if each.period_from is not None]
     for each in left:
@@ -79,7 +79,7 @@ def extends(state: LevelPeriodState | None, rule: LevelRule) -> bool:
     return state is None or not state.setting.startswith(f"{rule.period}:") or state.reached is not None
 
 
-def begin(
+def set_level_end(
     member: MemberLevel, rule: LevelRule, state: LevelPeriodState | None, ladder: Sequence[Level], day: date
 ) -> None:
     """Set the end of the level. No level ends before a whole period under the rule, or earlier than was promised."""
@@ -106,11 +106,13 @@ def end_levels(
             ],
             at,
         )
-        changes += [end(member, rule, ladder, earned[member.account]) for member in ending]
+        changes += [end_level(member, rule, ladder, earned[member.account]) for member in ending]
     return changes
 
 
-def end(member: MemberLevel, rule: LevelRule, ladder: Sequence[Level], earned: member_levels.PeriodPoints) -> Change:
+def end_level(
+    member: MemberLevel, rule: LevelRule, ladder: Sequence[Level], earned: member_levels.PeriodPoints
+) -> Change:
     assert member.until is not None  # noqa: S101 - it has passed
     before, ended_on = member.level, member.until
     member.level, reason = member_levels.after_end(ladder, before, earned.points)
@@ -118,7 +120,9 @@ def end(member: MemberLevel, rule: LevelRule, ladder: Sequence[Level], earned: m
     return Change(member.account, member.user_id, before, member.level, reason, earned.points, member.until, ended_on)
 
 
-def count(members: Sequence[MemberLevel], rule: LevelRule, day: date, at: datetime) -> dict[int, datetime | None]:
+def count_points(
+    members: Sequence[MemberLevel], rule: LevelRule, day: date, at: datetime
+) -> dict[int, datetime | None]:
     """Set what counts towards a level from now on. Returns the moment of each account's first counted entry."""
     first = rule.counted_from(day)
     earned = member_levels.points_between(rule, [(each.account, first, None) for each in members], at)

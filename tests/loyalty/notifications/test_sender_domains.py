@@ -128,7 +128,7 @@ def test_a_silent_dns_proves_nothing_and_takes_nothing_away(domain, names, work,
     work()
     names.silent = True
     monkeypatch.setattr(sender_domains, "LOOKUP_SECONDS", 0.2)
-    sender_domains.ask(domains=[domain], at=timezone.now() + timedelta(minutes=5))
+    sender_domains.request_checks(domains=[domain], at=timezone.now() + timedelta(minutes=5))
 
     work_once(work)
 
@@ -174,7 +174,7 @@ def test_a_record_that_is_gone_for_three_days_ends_it(brand, domain, names, work
 
 def test_asking_often_looks_once_a_minute(domain, names, work):
     for _ in range(20):
-        sender_domains.ask(domains=[domain], at=domain.created_at)
+        sender_domains.request_checks(domains=[domain], at=domain.created_at)
 
     work()
 

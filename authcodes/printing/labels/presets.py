@@ -161,25 +161,35 @@ PRESETS = {
 }
 DEFAULT_PRESET = "letter-30"
 
-# Where offices print on US Letter. Everywhere else paper is A4; UTC has no known place.
-LETTER_ZONES = ("America/", "US/", "Canada/", "Pacific/Honolulu", "UTC")
-# The zones of South America except Chile, Colombia and Venezuela: these use A4 too.
-# fmt: off
-A4_ZONES = frozenset((
-    "America/Araguaina", "America/Asuncion", "America/Bahia", "America/Belem", "America/Boa_Vista",
-    "America/Buenos_Aires", "America/Campo_Grande", "America/Catamarca", "America/Cayenne", "America/Cordoba",
-    "America/Cuiaba", "America/Eirunepe", "America/Fortaleza", "America/Guayaquil", "America/Guyana",
-    "America/Jujuy", "America/La_Paz", "America/Lima", "America/Maceio", "America/Manaus", "America/Mendoza",
-    "America/Montevideo", "America/Noronha", "America/Paramaribo", "America/Porto_Acre", "America/Porto_Velho",
-    "America/Recife", "America/Rio_Branco", "America/Rosario", "America/Santarem", "America/Sao_Paulo",
-))
-# fmt: on
-A4_REGION = "America/Argentina/"
+# Where offices print on US Letter, by CLDR's paper sizes and with the outlying islands of the US: most of America, and
+# these places elsewhere. Everywhere else paper is A4; UTC has no known place.
+LETTER_AREAS = frozenset(("", "Canada", "Chile", "Mexico", "US", "UTC"))
+LETTER_ZONES = frozenset((
+    "Asia/Manila", "Pacific/Easter", "Pacific/Guam", "Pacific/Honolulu", "Pacific/Johnston", "Pacific/Midway",
+    "Pacific/Pago_Pago", "Pacific/Saipan", "Pacific/Samoa", "Pacific/Wake",
+    "CST6CDT", "EST", "EST5EDT", "HST", "MST", "MST7MDT", "Navajo", "PST8PDT",
+))  # fmt: skip
+A4_IN_AMERICA = frozenset((
+    # South America except Chile, Colombia and Venezuela; the zones of Argentina are recognised by its name.
+    "Araguaina", "Asuncion", "Bahia", "Belem", "Boa_Vista", "Buenos_Aires", "Campo_Grande", "Catamarca", "Cayenne",
+    "Cordoba", "Cuiaba", "Eirunepe", "Fortaleza", "Guayaquil", "Guyana", "Jujuy", "La_Paz", "Lima", "Maceio", "Manaus",
+    "Mendoza", "Montevideo", "Noronha", "Paramaribo", "Porto_Acre", "Porto_Velho", "Recife", "Rio_Branco", "Rosario",
+    "Santarem", "Sao_Paulo",
+    # The Caribbean except Puerto Rico and the islands of the US, and Honduras.
+    "Anguilla", "Antigua", "Aruba", "Barbados", "Cayman", "Curacao", "Dominica", "Grand_Turk", "Grenada", "Guadeloupe",
+    "Havana", "Jamaica", "Kralendijk", "Lower_Princes", "Marigot", "Martinique", "Montserrat", "Nassau",
+    "Port-au-Prince", "Port_of_Spain", "Santo_Domingo", "St_Barthelemy", "St_Kitts", "St_Lucia", "St_Vincent",
+    "Tegucigalpa", "Tortola",
+    # Greenland, and Saint Pierre and Miquelon.
+    "Danmarkshavn", "Godthab", "Miquelon", "Nuuk", "Scoresbysund", "Thule",
+))  # fmt: skip
 
 
 def preset_for(time_zone: str) -> str:
     """The initial sheet, 30 labels a page, by the brand's time zone."""
-    prints_letter = time_zone.startswith(LETTER_ZONES) and not (
-        time_zone in A4_ZONES or time_zone.startswith(A4_REGION)
-    )
-    return DEFAULT_PRESET if not time_zone or prints_letter else "a4-30"
+    area, _slash, place = time_zone.partition("/")
+    if area == "America":
+        prints_letter = place not in A4_IN_AMERICA and not place.startswith("Argentina/")
+    else:
+        prints_letter = area in LETTER_AREAS or time_zone in LETTER_ZONES
+    return DEFAULT_PRESET if prints_letter else "a4-30"

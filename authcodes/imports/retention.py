@@ -8,14 +8,11 @@ from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
 from authcodes.errors import ImportRejected
-from authcodes.imports.uploads import DELETE_ROWS, RUNNING, check_may_act, revive
-from authcodes.models.imports import Import
+from authcodes.imports.uploads import RUNNING, check_may_act, revive
+from authcodes.models.imports import Import, ImportChange, ImportRow
 from brands.models.people import User
-from core.db.statements import command
 from core.db.timeouts import SET_LONG_TIMEOUT
 from jobs import files
-
-DELETE_CHANGES = command("authcodes/imports/sql/delete_changes.sql")
 
 
 def discard(*, upload: Import, by: User) -> None:
@@ -51,8 +48,8 @@ def _erase_content(upload: Import) -> None:
     """Delete the rows, the data for undoing, and, once that is committed, the file. Call inside a transaction."""
     with connection.cursor() as cursor:
         cursor.execute(SET_LONG_TIMEOUT)
-        DELETE_ROWS.run(upload=upload.pk)
-        DELETE_CHANGES.run(upload=upload.pk)
+        ImportRow.objects.filter(upload=upload).delete()
+        ImportChange.objects.filter(upload=upload).delete()
     rows = Import.objects.filter(pk=upload.pk)
     rows.update(file="")
     storage, name = upload.file.storage, upload.file.name

@@ -17,7 +17,7 @@ from authcodes.codes.batches import BatchSettings
 from authcodes.errors import ImportRejected
 from authcodes.imports import checks, printed_elsewhere
 from authcodes.imports.checks import COLUMNS, ERROR_COLUMN, FORMAT
-from authcodes.models.imports import Import
+from authcodes.models.imports import Import, ImportRow
 from authcodes.models.products import Product
 from brands.models.people import StaffRole, User
 from brands.models.quotas import BrandQuota
@@ -67,7 +67,6 @@ STAGE = f"CREATE TEMPORARY TABLE import_lines AS SELECT {STORED} FROM authcodes_
 FILL = f"COPY import_lines ({STORED}) FROM STDIN"
 STORE = f"INSERT INTO authcodes_importrow ({STORED}) SELECT {STORED} FROM import_lines"  # noqa: S608
 UNSTAGE = "DROP TABLE import_lines"
-DELETE_ROWS = command("authcodes/imports/sql/delete_rows.sql")
 COUNT_ROWS = command("authcodes/imports/sql/count_rows.sql")
 
 
@@ -156,7 +155,7 @@ def run_check(run: runner.Run) -> None:
 def _check(upload: Import, run: runner.Run) -> int:
     with _checking(upload, run):
         reject_repeated(upload)
-        DELETE_ROWS.run(upload=upload.pk)
+        ImportRow.objects.filter(upload=upload).delete()
     rows = _store(upload, run)
     with _checking(upload, run):
         checks.check(upload)
@@ -191,7 +190,7 @@ def _checking(upload: Import, run: runner.Run) -> Iterator[Any]:
 
 def _reject(upload: Import, run: runner.Run, problem: str) -> None:
     with suppress(ImportFinishedError), _checking(upload, run):
-        DELETE_ROWS.run(upload=upload.pk)
+        ImportRow.objects.filter(upload=upload).delete()
         Import.objects.filter(pk=upload.pk).update(status=Import.Status.REJECTED, problem=problem)
 
 

@@ -10,7 +10,7 @@ from authcodes.models.codes import AuthCode, AuthCodeQuerySet, codes_recalled
 from authcodes.models.products import Product
 from authcodes.printing.labels import design, text_layout
 from authcodes.printing.labels.custom_layout import Arrangement
-from authcodes.printing.labels.presets import PRESETS
+from authcodes.printing.labels.presets import PRESETS, wrong
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import side, symbol
 from authcodes.printing.request import MAX_NOTE_LENGTH, Payload, PrintRequest
@@ -55,9 +55,9 @@ def _checked_codes(selection: Selection, *, thorough: bool) -> Iterable[AuthCode
 
 def _check_label(selection: Selection, print_request: PrintRequest) -> None:
     if len(print_request.note) > MAX_NOTE_LENGTH:
-        raise design.wrong("note", _("The label text has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH})
+        raise wrong("note", _("The label text has at most %(most)d characters.") % {"most": MAX_NOTE_LENGTH})
     if print_request.logo and logo_of(selection.brand.pk) is None:
-        raise design.wrong("logo", _("The brand has no logo yet. Add one on the brand's page, or print without."))
+        raise wrong("logo", _("The brand has no logo yet. Add one on the brand's page, or print without."))
 
 
 def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough: bool) -> None:
@@ -73,9 +73,9 @@ def _check_parts(selection: Selection, print_request: PrintRequest, *, thorough:
                 "The QR code is too small for its content. Make it at least %(needed)s mm, or choose a lower "
                 "error correction."
             )
-            raise design.wrong("qr_width", message % {"needed": needed})
+            raise wrong("qr_width", message % {"needed": needed})
         if place.code_line(label).size < MIN_CODE_PT:
-            raise design.wrong("code_width", _("The code is too small to read. Make it wider and higher."))
+            raise wrong("code_width", _("The code is too small to read. Make it wider and higher."))
 
 
 def _check_gs1(selection: Selection, codes: AuthCodeQuerySet, *, thorough: bool) -> None:

@@ -5,11 +5,11 @@ from decimal import ROUND_UP, Decimal
 
 from django.utils.translation import gettext as _
 
-from authcodes.printing.labels import fonts, presets
+from authcodes.printing.labels import fonts
 from authcodes.printing.labels.parts import Parts, problems
+from authcodes.printing.labels.presets import Sheet, wrong
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level, symbol
-from core.errors import Invalid
 
 MAX_OFFSET_MM = 20
 MIN_SCALE, MAX_SCALE = Decimal("0.9"), Decimal("1.1")
@@ -38,7 +38,7 @@ class Label:
 class Design:
     """How labels are printed. Offsets, in millimetres to the right and down, and scale correct for a printer."""
 
-    sheet: presets.Sheet
+    sheet: Sheet
     qr_mm: Decimal
     start: int = 1
     by_column: bool = False
@@ -82,10 +82,6 @@ def check_printer(*, offset_x: Decimal, offset_y: Decimal, scale: Decimal) -> No
     for field, offset in (("offset_x", offset_x), ("offset_y", offset_y)):
         if not abs(offset) <= MAX_OFFSET_MM:
             raise wrong(field, _("Shift the print by at most %(most)s mm.") % {"most": MAX_OFFSET_MM})
-
-
-def wrong(field: str, message: str) -> Invalid:
-    return Invalid(message, details={"field": field})
 
 
 def coarse_enough_mm(design: Design, sample: Label) -> Decimal | None:

@@ -60,16 +60,16 @@ class Sheet:
         for field in fields(self):
             value = Decimal(getattr(self, field.name))
             if not value.is_finite() or not 0 <= value <= MAX_PAGE_MM:
-                raise _wrong(field.name, _("Enter a length between 0 and %(most)s mm.") % {"most": MAX_PAGE_MM})
+                raise wrong(field.name, _("Enter a length between 0 and %(most)s mm.") % {"most": MAX_PAGE_MM})
         for name in ("label_width", "label_height"):
             if getattr(self, name) < MIN_LABEL_MM:
-                raise _wrong(name, _("A label must be at least %(least)s mm wide and high.") % {"least": MIN_LABEL_MM})
+                raise wrong(name, _("A label must be at least %(least)s mm wide and high.") % {"least": MIN_LABEL_MM})
         if self.columns < 1 or self.rows < 1 or self.per_page > MAX_PER_PAGE:
-            raise _wrong("rows", _("A page can have 1 to %(most)s labels.") % {"most": MAX_PER_PAGE})
+            raise wrong("rows", _("A page can have 1 to %(most)s labels.") % {"most": MAX_PER_PAGE})
         if self.columns > 1 and self.pitch_x < self.label_width:
-            raise _wrong("pitch_x", _("Labels would overlap: the horizontal pitch must be at least the label's width."))
+            raise wrong("pitch_x", _("Labels would overlap: the horizontal pitch must be at least the label's width."))
         if self.rows > 1 and self.pitch_y < self.label_height:
-            raise _wrong("pitch_y", _("Labels would overlap: the vertical pitch must be at least the label's height."))
+            raise wrong("pitch_y", _("Labels would overlap: the vertical pitch must be at least the label's height."))
         self._check_page()
 
     def _check_page(self) -> None:
@@ -77,13 +77,14 @@ class Sheet:
         bottom = self.top + (self.rows - 1) * self.pitch_y + self.label_height
         if right > self.page_width:
             message = _("The labels reach %(much)s mm beyond the page's right edge.")
-            raise _wrong("columns", message % {"much": right - self.page_width})
+            raise wrong("columns", message % {"much": right - self.page_width})
         if bottom > self.page_height:
             message = _("The labels reach %(much)s mm beyond the page's bottom edge.")
-            raise _wrong("rows", message % {"much": bottom - self.page_height})
+            raise wrong("rows", message % {"much": bottom - self.page_height})
 
 
-def _wrong(field: str, message: str) -> Invalid:
+def wrong(field: str, message: str) -> Invalid:
+    """The error of a rule, shown at the setting that breaks it."""
     return Invalid(message, details={"field": field})
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from authcodes.printing.labels import fonts, presets, text_layout
 from authcodes.printing.labels.custom_layout import placement_of
-from authcodes.printing.labels.design import Design, Label, wrong
+from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.labels.layout import (
     ASCENT,
     MARK_GREY,
@@ -20,6 +20,7 @@ from authcodes.printing.labels.layout import (
     on_white,
 )
 from authcodes.printing.labels.pdf_writer import Document
+from authcodes.printing.labels.presets import wrong
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import symbol
 

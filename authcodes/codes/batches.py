@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from authcodes.codes import history, prefixes, scan_value, signed_tags
-from authcodes.codes.history import CodeChangeContext, numbering_of
-from authcodes.codes.numbering import Numbering, shared
+from authcodes.codes.history import CodeChangeContext
+from authcodes.codes.numbering import Numbering, numbering_of, shared
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.code_history import CodeChange

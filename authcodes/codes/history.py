@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from django.db import connection
 from django.db.models import Q, Sum
 
-from authcodes.codes.numbering import Numbering
+from authcodes.codes.numbering import numbering_of
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
@@ -65,10 +65,6 @@ class CodeChangeContext:
     product: Product | None = None
     action_id: UUID = field(default_factory=uuid4)
     key_id: int | None = None  # of the API key that made the change
-
-
-def numbering_of(batch: BatchRange) -> Numbering:
-    return Numbering(batch.prefix, batch.starting_number, batch.number_width, batch.quantity)
 
 
 def as_text(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from authcodes.models.batches import BatchRange
 from brands.scanned import MAX_CODE_LENGTH
 
 
@@ -57,6 +58,10 @@ class Numbering:
             if place == len(numbers) or numbers[place] != numbers[place - 1] + 1:
                 yield replace(self, start=numbers[begin], quantity=place - begin)
                 begin = place
+
+
+def numbering_of(batch: BatchRange) -> Numbering:
+    return Numbering(batch.prefix, batch.starting_number, batch.number_width, batch.quantity)
 
 
 def shared(one: Numbering, other: Numbering) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
-from authcodes.codes.history import numbering_of
+from authcodes.codes.numbering import numbering_of
 from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange

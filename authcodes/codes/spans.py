@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from authcodes.codes.history import numbering_of
+from authcodes.codes.numbering import numbering_of
 from authcodes.models.batches import BatchRange
 
 FIRST, LAST = attrgetter("first"), attrgetter("last")

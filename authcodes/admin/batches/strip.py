@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy
 
-from authcodes.codes.history import numbering_of
+from authcodes.codes.numbering import numbering_of
 from authcodes.codes.samples import PartSample, Sample, sample
 from authcodes.codes.spans import Span, inside, size_of
 from authcodes.models.batches import BatchRange

@@ -13,7 +13,7 @@ from authcodes.admin.batches.links import exports_for, history_of, list_of
 from authcodes.admin.home import scan_map
 from authcodes.admin.home.sections import scans_by_day
 from authcodes.admin.home.tiles import ScanDays
-from authcodes.codes.history import numbering_of
+from authcodes.codes.numbering import numbering_of
 from authcodes.dashboard import figures
 from authcodes.dashboard.filters import Filters
 from authcodes.dashboard.home import Period

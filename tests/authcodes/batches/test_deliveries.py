@@ -10,7 +10,8 @@ from django.utils import timezone, translation
 
 from authcodes.admin.batches.strip import MIN_GAP, MIN_WIDTH, WIDTH, span_boxes
 from authcodes.codes import deliveries
-from authcodes.codes.history import CodeChangeContext, change_of, numbering_of
+from authcodes.codes.history import CodeChangeContext, change_of
+from authcodes.codes.numbering import numbering_of
 from authcodes.codes.ranges import full_range, resolve_range
 from authcodes.codes.spans import Span, add, inside, joined, remove, size_of
 from authcodes.errors import BatchRejected

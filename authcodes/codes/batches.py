@@ -320,7 +320,7 @@ def change_batch(*, batch: BatchRange, changed: Mapping[str, Any], by: User, at:
     """Change some of a batch's settings, and record old values and reason. Workers' counters are not changed."""
     with transaction.atomic():
         before = BatchRange.objects.select_for_update(of=("self",)).select_related("campaign").get(pk=batch.pk)
-        detail = history.as_text(before, changed)
+        detail = history.differences(before, changed)
         if detail:
             BatchRange.objects.filter(pk=batch.pk).update(**changed)
             history.note_batch(CodeChangeContext(Kind.EDITED, at, by, reason=reason, detail=detail), batch=before)

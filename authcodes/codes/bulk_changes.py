@@ -312,7 +312,7 @@ def edit_code(*, code: AuthCode, changed: Mapping[str, Any], by: User, at: datet
     """Edit a code's location and notes, without touching what concurrent scans count."""
     with transaction.atomic():
         before = AuthCode.objects.select_for_update(of=("self",)).select_related("batch").get(pk=code.pk)
-        detail = history.as_text(before, changed)
+        detail = history.differences(before, changed)
         if detail:
             AuthCode.objects.filter(pk=code.pk).update(**changed)
             history.note_codes(CodeChangeContext(Kind.EDITED, at, by, detail=detail), codes=[before])

@@ -67,8 +67,8 @@ class CodeChangeContext:
     key_id: int | None = None  # of the API key that made the change
 
 
-def as_text(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
-    """`field: before → after` for each value that changes."""
+def differences(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
+    """`field: before → after` on a line for each value of `changed` that the row does not have yet."""
     lines = []
     with languages.in_english():
         for name, after in changed.items():
@@ -82,23 +82,18 @@ def as_text(row: BatchRange | AuthCode, changed: Mapping[str, Any]) -> str:
 
 def note_run(change_context: CodeChangeContext, *, batch: BatchRange, first: str, last: str, codes: int) -> CodeChange:
     """Record that `codes` of the codes from `first` to `last` changed."""
-    texts = change_of(change_context, batch, first, last, codes)
-    texts.save(force_insert=True)
-    _write_audit_entry(change_context, [texts])
-    return texts
+    change = change_of(change_context, batch, first, last, codes)
+    change.save(force_insert=True)
+    _write_audit_entry(change_context, [change])
+    return change
 
 
-def note_batch(change_context: CodeChangeContext, *, batch: BatchRange) -> None:
-    """Record a change of a batch as a whole."""
-    note_run(change_context, batch=batch, first=batch.first_code, last=batch.last_code, codes=batch.quantity)
-
-
-def note_printed(change_context: CodeChangeContext, batch: BatchRange, upload: Import) -> None:
-    """Record that an import added the codes of a batch, or removed them again."""
-    texts = change_of(change_context, batch, batch.first_code, batch.last_code, batch.quantity)
-    texts.upload = upload
-    texts.save(force_insert=True)
-    _write_audit_entry(change_context, [texts])
+def note_batch(change_context: CodeChangeContext, *, batch: BatchRange, upload: Import | None = None) -> None:
+    """Record a change of a batch as a whole. `upload`: the import that added its codes, or removed them again."""
+    change = change_of(change_context, batch, batch.first_code, batch.last_code, batch.quantity)
+    change.upload = upload
+    change.save(force_insert=True)
+    _write_audit_entry(change_context, [change])
 
 
 def note_codes(change_context: CodeChangeContext, *, codes: Iterable[AuthCode]) -> list[CodeChange]:

@@ -134,7 +134,8 @@ def bring_in(*, upload: Import, by: User | None) -> int:
     if FETCH_WHETHER_RESERVED.first(upload=upload.pk, brand=upload.brand_id):
         raise ImportRejected(conflict())
     Import.objects.filter(pk=upload.pk).update(batch=batch)
-    history.note_printed(CodeChangeContext(Kind.PRINTED_ELSEWHERE, at, by, product=batch.product), batch, upload)
+    change_context = CodeChangeContext(Kind.PRINTED_ELSEWHERE, at, by, product=batch.product)
+    history.note_batch(change_context, batch=batch, upload=upload)
     return made
 
 
@@ -160,7 +161,8 @@ def take_out(*, upload: Import, by: User | None, at: datetime) -> int:
         raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed.")) from error
     if deleted != batch.quantity:
         raise ImportRejected(_("Nothing was undone: some of the codes have been scanned or changed."))
-    history.note_printed(CodeChangeContext(Kind.IMPORT_UNDONE, at, by, product=batch.product), batch, upload)
+    change_context = CodeChangeContext(Kind.IMPORT_UNDONE, at, by, product=batch.product)
+    history.note_batch(change_context, batch=batch, upload=upload)
     printed_batches.empty(batch=batch, import_id=upload.pk)
     return deleted
 

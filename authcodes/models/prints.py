@@ -23,7 +23,7 @@ class PrintRun(models.Model):
         PNG = "png", _("QR images, PNG (ZIP)")
         SVG = "svg", _("QR images, SVG (ZIP)")
 
-    class Payload(models.TextChoices):
+    class QrContent(models.TextChoices):
         ADDRESS = "address", _("Web link: opens with any phone camera")
         CODE = "code", _("Code only: for apps and scanners of your own")
         GS1 = "gs1", _("GS1 Digital Link: opens with any phone camera, and tills read the GTIN")

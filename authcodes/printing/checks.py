@@ -13,7 +13,7 @@ from authcodes.printing.labels.custom_layout import Arrangement
 from authcodes.printing.labels.presets import PRESETS, wrong
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import side, symbol
-from authcodes.printing.request import MAX_NOTE_LENGTH, Payload, PrintRequest
+from authcodes.printing.request import MAX_NOTE_LENGTH, PrintRequest, QrContent
 from authcodes.printing.selection import Selection, label_of, logo_of, payload_of
 from brands.tenants.hostnames import hostname_of
 from core.errors import Invalid
@@ -40,10 +40,10 @@ def check(selection: Selection, print_request: PrintRequest, *, thorough: bool =
     elif not images.MIN_SIZE_MM <= print_request.image_mm <= images.MAX_SIZE_MM:
         sizes = {"least": images.MIN_SIZE_MM, "most": images.MAX_SIZE_MM}
         raise Invalid(_("Choose a size between %(least)s and %(most)s mm.") % sizes, details={"field": "size_mm"})
-    if print_request.payload != Payload.CODE and not hostname_of(selection.brand.pk):
+    if print_request.payload != QrContent.CODE and not hostname_of(selection.brand.pk):
         message = _("The brand has no hostname to print. Add one, or print the code only.")
         raise Invalid(message, details={"field": "payload"})
-    if print_request.payload == Payload.GS1:
+    if print_request.payload == QrContent.GS1:
         _check_gs1(selection, codes, thorough=thorough)
     if print_request.is_labels and print_request.parts is not None:
         _check_parts(selection, print_request, thorough=thorough)
@@ -83,12 +83,12 @@ def _check_gs1(selection: Selection, codes: AuthCodeQuerySet, *, thorough: bool)
     codes = codes.filter(brand=selection.brand).order_by()
     gtins = dict(Product.objects.filter(brand=selection.brand).values_list("pk", "gtin"))
     lacking = [pk for pk, gtin in gtins.items() if not gtin]
-    wrong = [pk for pk, gtin in gtins.items() if gtin and not is_gtin(gtin)]
+    mistyped = [pk for pk, gtin in gtins.items() if gtin and not is_gtin(gtin)]
     text = ""
     # Queries for what is wrong, which indexes answer, instead of reading all codes.
     if codes.filter(product__isnull=True).exists() or (lacking and codes.filter(product__in=lacking).exists()):
         text = _("Some of these codes have no product with a GTIN, which a GS1 Digital Link needs.")
-    elif wrong and (rows := codes.filter(product__in=wrong).values_list("product__gtin", flat=True)[:1]):
+    elif mistyped and (rows := codes.filter(product__in=mistyped).values_list("product__gtin", flat=True)[:1]):
         text = _("The GTIN %(gtin)s has a wrong check digit.") % {"gtin": rows[0]}
     elif any(len(images.printed(code)) > MAX_SERIAL_LENGTH for code in _checked_codes(selection, thorough=thorough)):
         text = _("A GS1 serial number has at most %(most)d characters. Some printed codes are longer.")
@@ -134,12 +134,12 @@ def densest_of(selection: Selection, print_request: PrintRequest) -> AuthCode:
 
 def _sheet_warnings(print_request: PrintRequest) -> list[str]:
     """If the size and the number of labels do not fit together, the size wins."""
-    if print_request.sheet or print_request.fitting == PRESETS[print_request.preset]:
+    if print_request.sheet or print_request.fitting_preset == PRESETS[print_request.preset]:
         return []
     values = {
         "size": format_length(print_request.size_mm),
         "chosen": PRESETS[print_request.preset].title,
-        "other": print_request.fitting.title,
+        "other": print_request.fitting_preset.title,
     }
     return [_("Codes of %(size)s mm do not fit “%(chosen)s”. “%(other)s” will be printed instead.") % values]
 

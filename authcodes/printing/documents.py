@@ -124,7 +124,7 @@ def day_of(moment: datetime, brand: Brand, text: str = "j F Y") -> str:
 
 def cover_sheet(run: PrintRun) -> bytes:
     """The cover sheet that accompanies the file to the print shop, in English. Raises LibrariesMissing."""
-    print_request = PrintRequest.read(run.settings)
+    print_request = PrintRequest.from_json(run.settings)
     level = Level[print_request.level or Level.M.name]
     image = images.png(text=specimen(run, print_request), size_mm=SPECIMEN_MM, level=level)
     with languages.in_english():
@@ -147,23 +147,23 @@ def specimen(run: PrintRun, print_request: PrintRequest) -> str:
     code = (SPECIMEN * 8)[: len(run.first_code)]
     if run.batch and run.batch.is_signed:
         code += SEPARATOR + "0" * LENGTH
-    if print_request.payload == PrintRun.Payload.CODE:
+    if print_request.payload == PrintRun.QrContent.CODE:
         return code
-    if print_request.payload == PrintRun.Payload.GS1:
+    if print_request.payload == PrintRun.QrContent.GS1:
         return selection.digital_link(hostname=hostname, gtin="", serial=code)
     return f"{site_at(hostname)}/s/{code}"
 
 
 def settings_of(run: PrintRun) -> list[tuple[str, str]]:
     """The settings of the run, as names and values."""
-    print_request = PrintRequest.read(run.settings)
-    payload = PrintRun.Payload(print_request.payload).label
-    lines = [(_("QR code content"), str(payload)), (_("Error correction"), print_request.level or _("From each batch"))]
+    print_request = PrintRequest.from_json(run.settings)
+    content = PrintRun.QrContent(print_request.payload).label
+    lines = [(_("QR code content"), str(content)), (_("Error correction"), print_request.level or _("From each batch"))]
     if not print_request.is_labels:
         return [*lines, (_("Image size"), f"{format_length(print_request.image_mm)} mm")]
     design = print_request.design()
     sheet = design.sheet
-    name = str(PRESETS[print_request.fitting.name].title) if not print_request.sheet else _("Custom")
+    name = str(PRESETS[print_request.fitting_preset.name].title) if not print_request.sheet else _("Custom")
     page = f"{format_length(sheet.page_width)} x {format_length(sheet.page_height)} mm"
     label = f"{format_length(sheet.label_width)} x {format_length(sheet.label_height)} mm"
     return [

@@ -9,13 +9,14 @@ from django.core.serializers.json import DjangoJSONEncoder
 
 from authcodes.models.batches import BatchRange
 from authcodes.models.prints import PrintRun
+from authcodes.printing.labels import parts as label_parts
 from authcodes.printing.labels.design import Design
-from authcodes.printing.labels.parts import Part, PartName, from_json, to_json
+from authcodes.printing.labels.parts import Part, PartName
 from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Preset, Sheet
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
 
-Output, Payload = PrintRun.Output, PrintRun.Payload
+Output, QrContent = PrintRun.Output, PrintRun.QrContent
 MAX_NOTE_LENGTH = 80  # characters of a note on labels
 
 
@@ -24,12 +25,12 @@ class PrintRequest:
     """How codes are to be printed. Lengths in millimetres; `sheet` is set if no preset is used."""
 
     output: str = Output.LABELS.value
-    payload: str = Payload.ADDRESS.value
-    level: str = ""  # empty: the level of each code's batch
+    payload: str = QrContent.ADDRESS.value  # what the QR codes contain
+    level: str = ""  # of error correction; empty: that of each code's batch
     size_mm: Decimal | None = None  # of a code with its quiet zone; None: the sheet's size, for images 2 in
     preset: str = DEFAULT_PRESET
     sheet: Sheet | None = None
-    start: int = 1
+    start: int = 1  # the number of the first label on the first page
     by_column: bool = False
     cut_marks: bool = False
     title: bool = True
@@ -55,7 +56,7 @@ class PrintRequest:
         return self.size_mm or images.DEFAULT_SIZE_MM
 
     @property
-    def fitting(self) -> Preset:
+    def fitting_preset(self) -> Preset:
         """The preset; if its labels are too small for the size, the large enough preset with the most labels."""
         chosen = PRESETS[self.preset]
         if self.parts or self.size_mm is None or self.size_mm <= chosen.qr_mm:
@@ -71,7 +72,7 @@ class PrintRequest:
         if self.sheet:
             sheet, qr_mm = self.sheet, self.size_mm or images.MIN_SIZE_MM
         else:
-            sheet, qr_mm = self.fitting.sheet, self.size_mm or self.fitting.qr_mm
+            sheet, qr_mm = self.fitting_preset.sheet, self.size_mm or self.fitting_preset.qr_mm
         if self.parts and PartName.QR in self.parts:
             qr_mm = self.parts[PartName.QR].width
         return Design(
@@ -87,22 +88,22 @@ class PrintRequest:
             parts=self.parts,
         )
 
-    def stored(self) -> dict[str, Any]:
-        """The request as JSON."""
+    def to_json(self) -> dict[str, Any]:
+        """The request as JSON, for a print run."""
         data: dict[str, Any] = json.loads(json.dumps(asdict(self), cls=DjangoJSONEncoder))
         if self.parts:
-            data["parts"] = to_json(self.parts)
+            data["parts"] = label_parts.to_json(self.parts)
         return data
 
     @classmethod
-    def read(cls, stored: dict[str, Any]) -> "PrintRequest":
-        """The request that `stored` wrote."""
+    def from_json(cls, stored: dict[str, Any]) -> "PrintRequest":
+        """The request that `to_json` wrote."""
         known = {field.name: stored[field.name] for field in fields(cls) if field.name in stored}
         for name in ("size_mm", "offset_x", "offset_y", "scale"):
             if known.get(name) is not None:
                 known[name] = Decimal(known[name])
         if known.get("parts"):
-            known["parts"] = from_json(known["parts"])
+            known["parts"] = label_parts.from_json(known["parts"])
         if known.get("sheet"):
             lengths = {name: Decimal(value) for name, value in known["sheet"].items()}
             counts = {name: int(known["sheet"][name]) for name in ("columns", "rows")}

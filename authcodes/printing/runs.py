@@ -116,7 +116,7 @@ def start(
             first_code=selection.first,
             last_code=selection.last,
             codes=selection.count,
-            settings=print_request.stored(),
+            settings=print_request.to_json(),
             job=job,
             started_by=by,
             due_on=instructions.due_on,
@@ -170,7 +170,7 @@ BATCH_PRINT = JobKind(
 
 def print_codes(*, run: runner.Run, printed: PrintRun, selection: Selection) -> None:
     """Write the file, and offer it once it is complete and verified. Can run again after a crash."""
-    print_request = PrintRequest.read(printed.settings)
+    print_request = PrintRequest.from_json(printed.settings)
     check(selection, print_request)
     run.progress(0, selection.count)
     with files.workspace() as workspace:

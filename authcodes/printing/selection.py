@@ -15,7 +15,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.printing.labels.design import Design, Label
 from authcodes.printing.qr import images
-from authcodes.printing.request import Payload, PrintRequest
+from authcodes.printing.request import PrintRequest, QrContent
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of, site_at
 from core import languages
@@ -76,9 +76,9 @@ def payload_of(code: AuthCode, print_request: PrintRequest, hostname: str) -> st
     """The content of the QR symbol; the API reads each kind."""
     if code.payload is not None:
         return code.payload
-    if print_request.payload == Payload.CODE:
+    if print_request.payload == QrContent.CODE:
         return images.printed(code)
-    if print_request.payload == Payload.GS1:
+    if print_request.payload == QrContent.GS1:
         gtin = code.product.gtin if code.product else ""
         return digital_link(hostname=hostname, gtin=gtin, serial=images.printed(code))
     return images.payload(code=code, hostname=hostname)

@@ -78,7 +78,7 @@ class PrintForm(LayoutForm):
     brands: QuerySet[Brand]  # whose codes may be printed
 
     output = choice(gettext_lazy("Output"), PrintRun.Output.choices)
-    payload = choice(gettext_lazy("QR code content"), PrintRun.Payload.choices)
+    payload = choice(gettext_lazy("QR code content"), PrintRun.QrContent.choices)
     level = choice(
         gettext_lazy("Error correction"),
         [("", gettext_lazy("From the batch")), *BatchRange.ErrorCorrection.choices],
@@ -164,7 +164,7 @@ class PrintForm(LayoutForm):
         printer.queryset = Printer.objects.filter(brand__in=brands)
         if not has_gtin(brands):
             field: Any = self.fields["payload"]
-            field.choices = [choice for choice in field.choices if choice[0] != PrintRun.Payload.GS1]
+            field.choices = [choice for choice in field.choices if choice[0] != PrintRun.QrContent.GS1]
 
     @property
     def parts(self) -> dict[str, list[Any]]:

@@ -160,7 +160,7 @@ class StudioAdmin(TenantAdmin):
         if last is None:
             result = initial_of(PrintRequest(preset=paper))
         else:
-            print_request = replace(PrintRequest.read(last.settings), start=1, level="")
+            print_request = replace(PrintRequest.from_json(last.settings), start=1, level="")
             printer = Printer.objects.filter(brand=brand, name=print_request.printer).first()
             result = {**initial_of(print_request), "printer": printer.pk if printer else None}
             named = LabelLayout.objects.filter(brand=brand, name=print_request.layout).first()

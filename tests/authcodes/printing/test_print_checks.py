@@ -163,7 +163,7 @@ def test_size_wins_over_the_number_of_labels(brand):
 
 @pytest.mark.parametrize(("size", "preset"), [("20", "letter-30"), ("33", "grid-30"), ("40", "grid-20")])
 def test_sheet_has_as_many_labels_as_the_size_allows(size, preset):
-    assert PrintRequest(size_mm=Decimal(size)).fitting.name == preset
+    assert PrintRequest(size_mm=Decimal(size)).fitting_preset.name == preset
 
 
 def test_settings_are_stored_as_they_were():
@@ -172,7 +172,7 @@ def test_settings_are_stored_as_they_were():
         output="labels", size_mm=Decimal("33.3"), sheet=sheet, start=4, offset_x=Decimal("-0.5")
     )
 
-    assert PrintRequest.read(print_request.stored()) == print_request
+    assert PrintRequest.from_json(print_request.to_json()) == print_request
 
 
 # --- What was printed before -----------------------------------------------------------------------------------------

@@ -209,7 +209,7 @@ def test_next_print_begins_with_the_last_ones_settings_and_printer(client, batch
     form = client.get(where(batch)).context["form"]
 
     assert (form["printer"].value(), form["note"].value(), form["start"].value()) == (printer.pk, "Keep dry", 1)
-    print_request = PrintRequest.read(PrintRun.objects.get().settings)
+    print_request = PrintRequest.from_json(PrintRun.objects.get().settings)
     assert (print_request.printer, print_request.offset_x, print_request.offset_y, print_request.scale) == (
         "Left",
         Decimal("-0.50"),
@@ -231,7 +231,7 @@ def test_next_print_begins_with_the_last_ones_settings_and_printer(client, batch
 def test_size_in_inches_or_millimetres(client, batch, fields, size):
     send(client, batch, "confirm", output="png", **fields)
 
-    print_request = PrintRequest.read(PrintRun.objects.get().settings)
+    print_request = PrintRequest.from_json(PrintRun.objects.get().settings)
     assert print_request.size_mm == (Decimal(size) if size else None)
 
 

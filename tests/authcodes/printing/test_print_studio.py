@@ -37,7 +37,7 @@ def test_labels_are_printed_as_they_were_placed_and_read_back(client, batch, tmp
     send(client, batch, "confirm")
     run = finished(PrintRun.objects.get())
 
-    print_request = PrintRequest.read(run.settings)
+    print_request = PrintRequest.from_json(run.settings)
     assert print_request.parts == {name: PARTS[name] for name in SHOWN}
     assert (run.job.status, run.read_back, run.pages_read) == ("done", 10, 1)
     expected = [f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-{number:04d}" for number in range(1, 11)]
@@ -116,7 +116,7 @@ def test_what_is_typed_for_parts_that_are_not_printed_does_not_matter(client, ba
     answer = send(client, batch, "confirm", sku=None, sku_left="abc", logo_left="-9")
 
     assert answer.status_code == 302
-    assert "sku" not in PrintRequest.read(PrintRun.objects.get().settings).parts
+    assert "sku" not in PrintRequest.from_json(PrintRun.objects.get().settings).parts
 
 
 def test_logo_is_printed_in_its_box_and_not_on_the_code(client, batch, tmp_path):

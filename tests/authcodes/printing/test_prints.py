@@ -165,7 +165,7 @@ def test_run_tells_which_logo_it_prints(brand):
     run = finished(start(factories.batch(brand, quantity=2), logo=True))
 
     assert run.job.status == "done"
-    assert PrintRequest.read(run.settings).logo_sha256 == sha256
+    assert PrintRequest.from_json(run.settings).logo_sha256 == sha256
     assert ("Logo", f"Yes, SHA-256 {sha256[:12]}…") in settings_of(run)
 
 

@@ -52,7 +52,7 @@ def test_layout_is_saved_chosen_and_printed(client, brand, batch):
     [entry] = AuditLogEntry.objects.filter(kind="authcodes.labellayout")
     assert (entry.action, entry.row_name, entry.brand) == ("Added", "Jars", brand)
     send(client, batch, "confirm", layout=layout.pk, title_left="60", note="Another")
-    print_request = PrintRequest.read(PrintRun.objects.get().settings)
+    print_request = PrintRequest.from_json(PrintRun.objects.get().settings)
     assert (print_request.layout, print_request.note, print_request.parts) == (
         "Jars",
         "Scan me",

@@ -65,12 +65,12 @@ WARNINGS = {
 }
 
 
-def panel_of(page: Any, request: HttpRequest, scan: Scan) -> dict[str, Any]:
-    """Context of the template `scan/panel.html`. `page` is the model admin of scans."""
+def panel_context(site: Any, request: HttpRequest, scan: Scan) -> dict[str, Any]:
+    """The context of the template `scan/panel.html`."""
     return {
         "scan_meaning": meaning_of(scan),
         "scan_answer": answer_of_page(scan),
-        "scan_recalls": list(recalls_of(page.admin_site, request, scan)),
+        "scan_recalls": list(recalls_of(site, request, scan)),
     }
 
 
@@ -106,20 +106,20 @@ def recalls_of(site: Any, request: HttpRequest, scan: Scan) -> Iterator[tuple[st
     """
     current = scan.recall_in_force
     is_later = current is not None and (scan.reason != Reason.RECALLED or current.recalled_at > scan.scanned_at)
-    if scan.reason == Reason.RECALLED and (current is None or is_later):
-        withdrawn = withdrawn_recall(site.get_model_admin(WithdrawnRecall), request, scan)
-        if withdrawn:
-            address = reverse("admin:authcodes_withdrawnrecall_change", args=[withdrawn.pk])
-            yield gettext("Recall (now withdrawn)"), str(withdrawn), address
+    another_was_in_force = scan.reason == Reason.RECALLED and (current is None or is_later)
+    if another_was_in_force and (withdrawn := withdrawn_recall(site, request, scan)):
+        address = reverse("admin:authcodes_withdrawnrecall_change", args=[withdrawn.pk])
+        yield gettext("Recall (now withdrawn)"), str(withdrawn), address
     if current and site.get_model_admin(Recall).has_view_permission(request, current):
         label = gettext("Recalled since this scan") if is_later else gettext("Recall")
         yield label, str(current), reverse("admin:authcodes_recall_change", args=[current.pk])
 
 
-def withdrawn_recall(page: Any, request: HttpRequest, scan: Scan) -> WithdrawnRecall | None:
+def withdrawn_recall(site: Any, request: HttpRequest, scan: Scan) -> WithdrawnRecall | None:
     """The withdrawn recall that was in force at the time of the scan."""
     of_code = Q(batches__recalled_to="") | Q(batches__recalled_from__lte=scan.code, batches__recalled_to__gte=scan.code)
     at_scan = Q(recalled_at__lte=scan.scanned_at, withdrawn_at__gte=scan.scanned_at)
-    rows = page.get_queryset(request).filter(of_code, at_scan, batches__batch=scan.batch_id)
+    visible = site.get_model_admin(WithdrawnRecall).get_queryset(request)
+    rows = visible.filter(of_code, at_scan, batches__batch=scan.batch_id)
     result: WithdrawnRecall | None = rows.first()
     return result

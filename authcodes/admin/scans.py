@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from authcodes.admin.filters import CodeStatusFilter, CustomerFilter, PlaceFilter, ScanDayFilter
 from authcodes.admin.place_suggestions import SCRIPT
-from authcodes.admin.scan_meaning import panel_of
+from authcodes.admin.scan_meaning import panel_context
 from authcodes.admin.search import Search
 from authcodes.models.scans import Scan
 from authcodes.places import names
@@ -108,7 +108,7 @@ class ScanAdmin(ExportingAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any
     ) -> HttpResponse:
-        context |= panel_of(self, request, options["obj"])
+        context |= panel_context(self.admin_site, request, options["obj"])
         return super().render_change_form(request, context, *args, **options)
 
     def get_search_results(

@@ -18,15 +18,15 @@ from portal.base.job_panel import job_context
 RESULT_FIELDS = ("codes", "pages", "read_back", "pages_read")
 
 
-def panel_of(page: Any, request: HttpRequest, run: PrintRun) -> dict[str, Any]:
-    """Context of the template `print/panel.html`. `page` is the model admin of print runs."""
+def panel_context(site: Any, request: HttpRequest, run: PrintRun) -> dict[str, Any]:
+    """The context of the template `print/panel.html`."""
     job = run.job
-    job_page = page.admin_site.get_model_admin(Job)
+    job_page = site.get_model_admin(Job)
     may_act = may_print(request.user, run.brand_id)
     is_made = job.status == Job.Status.DONE
     return {
         "print_title": title_of(run),
-        "print_batch": visible_batch(page, request, run),
+        "print_batch": visible_batch(site, request, run),
         "print_outcome": outcome_of(run) if is_made else "",
         "print_settings": documents.settings_of(run),
         "print_job": reverse("admin:jobs_job_change", args=[job.pk]),
@@ -53,8 +53,8 @@ def outcome_of(run: PrintRun) -> str:
     return outcome_message({name: number for name, number in known.items() if number is not None})
 
 
-def visible_batch(page: Any, request: HttpRequest, run: PrintRun) -> BatchRange | None:
-    may_see = run.batch and page.admin_site.get_model_admin(BatchRange).has_view_permission(request, run.batch)
+def visible_batch(site: Any, request: HttpRequest, run: PrintRun) -> BatchRange | None:
+    may_see = run.batch and site.get_model_admin(BatchRange).has_view_permission(request, run.batch)
     return run.batch if may_see else None
 
 

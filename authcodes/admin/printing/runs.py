@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from authcodes.admin.printing.access import may_print
 from authcodes.admin.printing.preview import pdf
 from authcodes.admin.printing.printable import printable
-from authcodes.admin.printing.run_panel import panel_of
+from authcodes.admin.printing.run_panel import panel_context
 from authcodes.admin.printing.studio import StudioAdmin
 from authcodes.models.batches import Recall
 from authcodes.models.prints import PrintRun
@@ -197,7 +197,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         run = self.get_object(request, object_id)
-        page_context = {**panel_of(self, request, run), "print_state": self.state_badge(run)}
+        page_context = {**panel_context(self.admin_site, request, run), "print_state": self.state_badge(run)}
         return super().change_view(request, object_id, form_url, {**page_context, **(extra_context or {})})
 
     def mark_done(self, request: HttpRequest, pk: int) -> HttpResponse:

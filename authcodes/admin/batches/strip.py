@@ -81,18 +81,6 @@ class Strip:
         return len(self.lanes) * (LANE_HEIGHT + LANE_GAP) - LANE_GAP
 
 
-@dataclass(frozen=True, slots=True)
-class CodeState:
-    """The state that a sampled lane shows: name, title, and how many codes of a part are in it."""
-
-    name: str
-    title: Any
-
-    def of(self, part: PartSample) -> int:
-        number: int = getattr(part, self.name)
-        return number
-
-
 def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]], *, is_part: bool) -> Strip:
     """The strip of a code range of a numbered batch. Runs one statement. `is_part`: the batch has more codes.
 
@@ -106,7 +94,7 @@ def strip_of(batch: BatchRange, span: Span, spans: Mapping[str, Sequence[Span]],
         if name in SPAN_LANES and name not in inner:
             continue
         is_span = name in SPAN_LANES
-        boxes = span_boxes(inner[name], span, title) if is_span else part_boxes(sampled, CodeState(name, title))
+        boxes = span_boxes(inner[name], span, title) if is_span else part_boxes(sampled, name, title)
         lanes.append(Lane(name, str(title), len(lanes) * (LANE_HEIGHT + LANE_GAP), boxes))
     return Strip(
         lanes=tuple(lanes),
@@ -143,19 +131,18 @@ def span_boxes(spans: Sequence[Span], bounds: Span, title: Any) -> tuple[Box, ..
     )
 
 
-def part_boxes(sampled: Sample, state: CodeState) -> tuple[Box, ...]:
-    """A box for each run of parts with equal shares: the higher the share, the darker the box."""
+def part_boxes(sampled: Sample, state: str, title: Any) -> tuple[Box, ...]:
+    """A box for each run of parts with equal shares: the higher the share, the darker the box. `state`: of a code."""
     shares: dict[int, float] = {
-        part.index: state.of(part) / part.codes for part in sampled.parts if part.codes and state.of(part)
+        part.index: getattr(part, state) / part.codes for part in sampled.parts if part.codes and getattr(part, state)
     }
     boxes, begin = [], 0
     for part in range(1, sampled.part_count + 1):
         if part < sampled.part_count and shares.get(part) == shares.get(begin):
             continue
         if of_run := shares.get(begin):
-            title = f"{state.title}: {percent_text(of_run)}"
             place, width = begin / sampled.part_count, (part - begin) / sampled.part_count
-            boxes.append(box(place, width, opacity_of(of_run), title))
+            boxes.append(box(place, width, opacity_of(of_run), f"{title}: {percent_text(of_run)}"))
         begin = part
     return tuple(boxes)
 
@@ -191,14 +178,14 @@ def rows_of(
         cells = tuple(
             percent_text(size_of(inside(inner[lane.name], bounds)) / bounds.size)
             if lane.name in inner
-            else sampled_percent(parts, CodeState(lane.name, lane.title))
+            else sampled_percent(parts, lane.name)
             for lane in lanes
         )
         rows.append(Row(numbering.code(bounds.first), numbering.code(bounds.last), cells))
     return tuple(rows)
 
 
-def sampled_percent(parts: Sequence[PartSample], state: CodeState) -> str:
+def sampled_percent(parts: Sequence[PartSample], state: str) -> str:
     """The share of the sampled codes in this state; a dash if no code was read."""
     read = sum(part.codes for part in parts)
-    return percent_text(sum(state.of(part) for part in parts) / read) if read else "-"
+    return percent_text(sum(getattr(part, state) for part in parts) / read) if read else "-"

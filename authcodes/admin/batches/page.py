@@ -28,7 +28,7 @@ from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
-from authcodes.printing.printed import printed
+from authcodes.printing.runs import printed_spans
 from brands.identity.roles import ADD
 from core.numbers import format_number
 from portal.base.badges import badge
@@ -120,7 +120,7 @@ class BatchPages(TenantAdmin):
         deactivated = AuthCode.objects.filter(brand=batch.brand_id, batch=batch).deactivated().count()
         spans = {"delivered": delivered(batch)}
         if tabs.PRINTS in seen:
-            spans["printed"] = printed(batch)
+            spans["printed"] = printed_spans(batch)
         actions = [*prints_for(request, batch), *code_change_actions_for(request, batch)]
         missing = batch.quantity - batch.generated_count
         chosen = chosen_in(request, batch)

@@ -11,7 +11,7 @@ from authcodes.codes import batches
 from authcodes.codes.spans import Span
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
-from authcodes.printing.printed import printed
+from authcodes.printing.runs import printed_spans
 from authcodes.scanning import scan as scanning
 from authcodes.scanning.types import ScanContext
 from jobs.models import Job
@@ -38,7 +38,7 @@ def test_codes_of_finished_print_files_count_once(client, batch):
         run.save()
         Job.objects.filter(pk=run.job_id).update(status="failed" if last == 110 else "done")
 
-    assert printed(batch) == [Span(101, 106)]
+    assert printed_spans(batch) == [Span(101, 106)]
     assert stage(page(client, batch), "printed").number == 6
 
 

@@ -14,7 +14,7 @@ from authcodes.codes.batches import BatchSettings
 from authcodes.codes.bulk_changes import MAX_POINTS
 from authcodes.errors import BatchRejected
 from authcodes.imports import printed_elsewhere
-from authcodes.imports.kinds import kind_from_header
+from authcodes.imports.checks import kind_from_header
 from authcodes.models.batches import BatchRange
 from authcodes.models.imports import Import
 from brands.identity import roles

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
@@ -16,8 +17,9 @@ from authcodes.models.imports import Import
 from brands.models.people import User
 from brands.scanned import MAX_CODE_LENGTH, MAX_INPUT_LENGTH, read
 from core.db.statements import Command, command
+from core.errors import Invalid
 from core.languages import StoredText
-from core.spreadsheets.csv_files import INVALID
+from core.spreadsheets import csv_files
 
 COLUMNS = {
     Import.Kind.LIST.value: ["auth_code", "inventory_location", "notes"],
@@ -28,7 +30,7 @@ ERROR_COLUMN = "error"  # in a file of errors that we produced; it may be upload
 SKU_LENGTH = 64
 
 # Stored untranslated with their values, and translated when shown. The specification's wording:
-FORMAT = INVALID
+FORMAT = csv_files.INVALID
 CELLS = gettext_noop("Invalid CSV format: this row has %(found)d cells instead of %(wanted)d.")
 NO_SKU = gettext_noop("Product SKU not found")
 # Our own wording:
@@ -81,15 +83,29 @@ class ParsedRow:
             self.column, self.error, self.values = column, error, values
 
 
+def kind_from_header(file: IO[bytes]) -> str:
+    """The kind whose columns match the header of `file`; empty if none does. Rewinds the file."""
+    header: list[str] = []
+    with suppress(Invalid):
+        header = next(csv_files.read(file)).values
+    file.seek(0)
+    return _kind_of(header)
+
+
+def _kind_of(header: list[str]) -> str:
+    """The kind with these columns, and possibly that of the errors; empty if there is none."""
+    names = [name.strip() for name in header]
+    return next((kind for kind, columns in COLUMNS.items() if names in (columns, [*columns, ERROR_COLUMN])), "")
+
+
 def wrong_header(kind: str, header: list[str]) -> str:
     """How `header` differs from the template's; empty if it does not."""
-    expected, actual = COLUMNS[kind], [name.strip() for name in header]
-    if actual in (expected, [*expected, ERROR_COLUMN]):
+    if (matching := _kind_of(header)) == kind:
         return ""
-    for other, columns in COLUMNS.items():
-        if other != kind and actual in (columns, [*columns, ERROR_COLUMN]):
-            message = _('this is the header of another kind. Choose the kind "%(kind)s" and upload the file again.')
-            return f"{FORMAT}: {message % {'kind': Import.Kind(other).label}}"
+    if matching:
+        message = _('this is the header of another kind. Choose the kind "%(kind)s" and upload the file again.')
+        return f"{FORMAT}: {message % {'kind': Import.Kind(matching).label}}"
+    expected, actual = COLUMNS[kind], [name.strip() for name in header]
     twice = sorted({name for name in actual if name and actual.count(name) > 1})
     extra = [name or _("(without a name)") for name in dict.fromkeys(actual) if name not in [*expected, ERROR_COLUMN]]
     complaints = [

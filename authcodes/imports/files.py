@@ -8,10 +8,24 @@ from django.conf import settings
 from django.utils.translation import get_language
 
 from authcodes.imports.checks import COLUMNS, ERROR_COLUMN
-from authcodes.imports.uploads import SAMPLES
 from authcodes.models.imports import Import, ImportRow
 from core import languages
 from core.spreadsheets import csv_files
+
+SAMPLES = {
+    Import.Kind.LIST.value: [
+        ["ACME-0000000001", "Warehouse 2, shelf A", "first pallet"],
+        ["ACME-0000000002", "Warehouse 2, shelf B", ""],
+    ],
+    Import.Kind.RANGES.value: [
+        ["SKU-1001", "ACME-0000000001", "ACME-0000000500", "Pune", "10"],
+        ["SKU-1002", "ACME-0000000501", "ACME-0000001000", "Mumbai", ""],
+    ],
+    Import.Kind.PRINTED.value: [
+        ["K7F3-Q9ZD", "https://old.example/p/K7F3-Q9ZD", "Warehouse 2, shelf A", "first pallet"],
+        ["M2XW-40TR", "", "", ""],
+    ],
+}
 
 
 def error_csv(upload: Import) -> Iterator[str]:

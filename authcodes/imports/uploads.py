@@ -45,21 +45,6 @@ RUNNING = {
     Import.Status.UNDOING: "undo-import",
 }
 
-SAMPLES = {
-    Import.Kind.LIST.value: [
-        ["ACME-0000000001", "Warehouse 2, shelf A", "first pallet"],
-        ["ACME-0000000002", "Warehouse 2, shelf B", ""],
-    ],
-    Import.Kind.RANGES.value: [
-        ["SKU-1001", "ACME-0000000001", "ACME-0000000500", "Pune", "10"],
-        ["SKU-1002", "ACME-0000000501", "ACME-0000001000", "Mumbai", ""],
-    ],
-    Import.Kind.PRINTED.value: [
-        ["K7F3-Q9ZD", "https://old.example/p/K7F3-Q9ZD", "Warehouse 2, shelf A", "first pallet"],
-        ["M2XW-40TR", "", "", ""],
-    ],
-}
-
 # PostgreSQL cannot COPY into a table with row-level security, so the rows go through a temporary table.
 STORED = """upload_id, line, values, code, code_end, sku, location, notes, points_per_scan, codes, error, error_values,
              error_column, repaired, payload, payload_code, payload_host"""

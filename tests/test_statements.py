@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from authcodes.scanning.settle import SETTLE_SCANS
+from authcodes.scanning.scan_events import SETTLE_SCANS
 from campaigns.accrual import snapshot, write
 from campaigns.accrual.write import Parts
 from core.db import statements

@@ -160,7 +160,7 @@ def _record(result: ScanResult, context: ScanContext, scanned: str) -> dict[str,
 
 
 def record_accrual_scan(*, snapshot: CodeSnapshot, context: ScanContext, scan_id: uuid.UUID) -> None:
-    """Record an accepted scan that an accrual brings with it. Call inside the accrual's transaction, then `settle`.
+    """Record an accepted scan that an accrual brings with it. Call inside the accrual's transaction, which settles it.
 
     Raises ScanLimitReached if the code has no slot left.
     """

@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from authcodes.errors import AuthCodeInvalid, CodeRecalled, ScanLimitReached
 from authcodes.models.scans import Scan
 from authcodes.scanning import evaluate, record, scan, scan_points, snapshot
-from authcodes.scanning import settle as scanning
 from authcodes.scanning.snapshot import FETCH_PAST_CODES, ScanLookup
-from authcodes.scanning.types import CodeSnapshot, ScanContext, ScanLocation
+from authcodes.scanning.types import ZERO, CodeSnapshot, ScanContext, ScanLocation
 from brands.scanned import ParsedCode, read
 from campaigns.accrual.accrue import ACCRUAL_ERRORS, accrue, accrue_batch
 from campaigns.accrual.merged_members import of_current_member
@@ -24,6 +23,7 @@ from campaigns.accrual.types import AccrualReason, AccrualRequest
 from campaigns.earning.action_context import ActionContext
 from campaigns.replay.actions import PastAction, Replayable
 from core.db.sql import Fragment
+from core.db.statements import command, part
 from core.errors import DomainError, raises
 from events import leases, messages
 from events.messages import LeasedEvent
@@ -32,6 +32,10 @@ from loyalty.points import accounts
 from loyalty.points.point_limits import RemainingLimit
 
 Status, Reason = Scan.PointsStatus, Scan.Reason
+
+# Each writes the final status of a scan's points: alone, or in the statement that credits the points.
+SETTLE_SCAN = command("authcodes/scanning/sql/settle_scan.sql")
+SETTLE_SCANS = part("authcodes/scanning/sql/settle_scans.sql")
 
 
 @raises(*ACCRUAL_ERRORS, AuthCodeInvalid, CodeRecalled, ScanLimitReached)
@@ -106,7 +110,8 @@ def _accrue(event: LeasedEvent) -> None:
 def _request(event: LeasedEvent, code: CodeSnapshot, scan_id: UUID) -> AccrualRequest:
     def settle(awarded: Decimal, limit: RemainingLimit | None) -> Fragment:
         status = Status.LIMITED if limit and not awarded else Status.AWARDED
-        return scanning.settlement(scan_id=scan_id, status=status, awarded=awarded)
+        settled = {"scan_id": str(scan_id), "points_status": status.value, "points_awarded": str(awarded)}
+        return Fragment(SETTLE_SCANS, settled)
 
     action = scan_points.qualifying_action(
         event.payload, code, user_id=event.arguments["user_id"], happened_at=event.time, at=timezone.now()
@@ -198,4 +203,4 @@ def _settle_rejected_scan(event: LeasedEvent, error: DomainError) -> None:
     else:
         scan_rows = waiting.filter(pk=own.pk)
     for scan_id in scan_rows.values_list("pk", flat=True):
-        scanning.settle(scan_id=scan_id, status=status)
+        SETTLE_SCAN.run(scan_id=scan_id, points_status=status.value, points_awarded=ZERO)

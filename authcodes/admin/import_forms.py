@@ -4,16 +4,16 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminDateWidget as DateWidget
 
 from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS
-from authcodes.codes import scan_value
+from authcodes.codes import batches, scan_value
 from authcodes.codes.batches import BatchSettings
 from authcodes.codes.bulk_changes import MAX_POINTS
 from authcodes.errors import BatchRejected
-from authcodes.imports import printed_elsewhere
 from authcodes.imports.checks import kind_from_header
 from authcodes.models.batches import BatchRange
 from authcodes.models.imports import Import
@@ -96,8 +96,7 @@ class UploadForm(TenantForm):
                 if getattr(requested, name) != getattr(usual, name):
                     self.add_error(name, _("Only managers and owners can set this."))
         try:
-            by = staff_user(self.request)
-            printed_elsewhere.check_upload(brand=brand, batch_settings=requested, by=by)
+            batches.check(brand=brand, batch_settings=requested, at=timezone.now(), by=staff_user(self.request))
         except BatchRejected as error:
             field = error.details.get("field")
             self.add_error(field if field in self.fields else None, error.message)

@@ -68,16 +68,19 @@ class BatchSettings:
     def numbering(self) -> Numbering:
         return Numbering(self.prefix, self.starting_number, self.number_width, self.quantity)
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of every batch, whether or not its codes were printed elsewhere."""
+        names = ("range_name", "quantity", "product", "points_per_scan", "scan_limit", "expiration_date", "campaign")
+        return {name: getattr(self, name) for name in (*names, "after_campaign")}
+
 
 def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User | None = None) -> BatchRange:
     """Store a batch whose codes are generated later.
 
     Raises BatchRejected with the field and what to change, and QuotaReached above the brand's quota of codes.
     """
-    check_settings(brand=brand, batch_settings=batch_settings, at=at)
-    scan_value.check_points(brand=brand, points=batch_settings.points_per_scan, by=by)
-    if batch_settings.product:
-        scan_value.check_product(product=batch_settings.product, by=by)
+    check(brand=brand, batch_settings=batch_settings, at=at, by=by)
     numbering = batch_settings.numbering
     with transaction.atomic():
         prefixes.reserve(brand=brand, prefix=batch_settings.prefix, at=at, by=by)
@@ -86,19 +89,12 @@ def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, b
         with prefixes.reject_taken():
             return BatchRange.objects.create(
                 brand=brand,
-                range_name=batch_settings.range_name,
-                product=batch_settings.product,
-                quantity=batch_settings.quantity,
+                **batch_settings.columns,
                 prefix=batch_settings.prefix,
                 starting_number=batch_settings.starting_number,
                 number_width=batch_settings.number_width,
-                points_per_scan=batch_settings.points_per_scan,
-                scan_limit=batch_settings.scan_limit,
-                expiration_date=batch_settings.expiration_date,
-                campaign=batch_settings.campaign,
                 tag_version=signed_tags.current_version() if batch_settings.signed else None,
                 error_correction=batch_settings.error_correction,
-                after_campaign=batch_settings.after_campaign,
                 first_code=numbering.first_code,
                 last_code=numbering.last_code,
                 created_at=at,
@@ -106,10 +102,13 @@ def create_batch(*, brand: Brand, batch_settings: BatchSettings, at: datetime, b
             )
 
 
-def check_settings(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> None:
-    """Raises BatchRejected for the first invalid setting."""
+def check(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User | None) -> None:
+    """Raises BatchRejected for the first invalid setting, and if `by` may not set its points or its product."""
     for name, message in objections(brand=brand, batch_settings=batch_settings, at=at).items():
         raise BatchRejected(message, details={"field": name})
+    scan_value.check_points(brand=brand, points=batch_settings.points_per_scan, by=by)
+    if batch_settings.product:
+        scan_value.check_product(product=batch_settings.product, by=by)
 
 
 def objections(*, brand: Brand, batch_settings: BatchSettings, at: datetime) -> dict[str, str]:

@@ -1,10 +1,10 @@
-"""Batches of codes that another company printed: create, check and empty them. An import's rows supply the codes."""
+"""Batches of codes that another company printed: create and empty them. An import's rows supply the codes."""
 
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from authcodes.codes import batches, scan_value
+from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
 from authcodes.models.batches import BatchRange
 from brands.models.people import User
@@ -26,33 +26,18 @@ def create(
 
     Raises BatchRejected, and QuotaReached above the brand's quota of codes.
     """
-    check(brand=brand, batch_settings=batch_settings, at=at, by=by)
+    batches.check(brand=brand, batch_settings=batch_settings, at=at, by=by)
     quotas.require(brand.pk, BrandQuota.Resource.CODES, more=batch_settings.quantity, field="file")
     return BatchRange.objects.create(
         brand=brand,
+        **batch_settings.columns,
         printed_elsewhere=True,
-        range_name=batch_settings.range_name,
-        product=batch_settings.product,
-        quantity=batch_settings.quantity,
         generated_count=batch_settings.quantity,
-        points_per_scan=batch_settings.points_per_scan,
-        scan_limit=batch_settings.scan_limit,
-        expiration_date=batch_settings.expiration_date,
-        campaign=batch_settings.campaign,
-        after_campaign=batch_settings.after_campaign,
         first_code=first_code,
         last_code=last_code,
         created_at=at,
         created_by=by,
     )
-
-
-def check(*, brand: Brand, batch_settings: BatchSettings, at: datetime, by: User | None) -> None:
-    """Raises BatchRejected if `by` may not create this batch of codes printed elsewhere."""
-    batches.check_settings(brand=brand, batch_settings=batch_settings, at=at)
-    scan_value.check_points(brand=brand, points=batch_settings.points_per_scan, by=by)
-    if batch_settings.product:
-        scan_value.check_product(product=batch_settings.product, by=by)
 
 
 def empty(*, batch: BatchRange, import_id: int) -> None:

@@ -19,7 +19,6 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportRow
 from brands.audit_log import AuditContext
 from brands.models.people import User
-from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from core.db import advisory_locks
 from core.db.advisory_locks import Lock
@@ -165,8 +164,3 @@ def take_out(*, upload: Import, by: User | None, at: datetime) -> int:
     history.note_batch(change_context, batch=batch, upload=upload)
     printed_batches.empty(batch=batch, import_id=upload.pk)
     return deleted
-
-
-def check_upload(*, brand: Brand, batch_settings: BatchSettings, by: User) -> None:
-    """Raises DomainError for invalid batch settings, before the file is read."""
-    printed_batches.check(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=by)

@@ -10,9 +10,11 @@ from typing import Any
 
 from django.core.files import File
 from django.db import connection, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
+from authcodes.codes import batches
 from authcodes.codes.batches import BatchSettings
 from authcodes.errors import ImportRejected
 from authcodes.imports import checks, printed_elsewhere
@@ -83,7 +85,7 @@ def upload(
     batch_settings = batch_settings if kind == Import.Kind.PRINTED else None
     if kind == Import.Kind.PRINTED:
         batch_settings = replace(batch_settings or BatchSettings("", 1, signed=False), product=product)
-        printed_elsewhere.check_upload(brand=brand, batch_settings=batch_settings, by=by)
+        batches.check(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=by)
     if not file.size:
         empty = _("the file is empty. Start from the template.")
         raise ImportRejected(f"{FORMAT}: {empty}", details={"field": "file"})

@@ -17,7 +17,7 @@ from authcodes.admin.product_lookup import SOLD_ONLY
 from authcodes.admin.resources import ProductResource
 from authcodes.models.products import Product
 from brands.identity import roles
-from brands.identity.roles import ACT, ADD
+from brands.identity.roles import ACT, ADD, BrandScope
 from brands.tenants import pictures
 from brands.tenants.pictures import Drawn
 from campaigns.earning.points import BY_DEFAULT
@@ -177,13 +177,13 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
         return redirect(f"{reverse('admin:authcodes_recall_add')}?kind=product&product={object_id}")
 
     def has_recall_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if not is_id(str(object_id)):
-            return False
-        rows = self.get_queryset(request).filter(pk=object_id)
-        return roles.brand_scope(request.user, ADD, "authcodes.recall").of(rows, "brand").exists()
+        return self.is_within(roles.brand_scope(request.user, ADD, "authcodes.recall"), request, object_id)
 
     def has_print_codes_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
-        if not is_id(str(object_id)):
+        return self.is_within(roles.brand_scope(request.user, ACT, LABEL), request, object_id)
+
+    def is_within(self, scope: BrandScope, request: HttpRequest, product_id: Any) -> bool:
+        """Whether it is a visible product of a brand in the scope."""
+        if not is_id(str(product_id)):
             return False
-        rows = self.get_queryset(request).filter(pk=object_id)
-        return roles.brand_scope(request.user, ACT, LABEL).of(rows, "brand").exists()
+        return scope.of(self.get_queryset(request).filter(pk=product_id), "brand").exists()

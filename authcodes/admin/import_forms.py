@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminDateWidget as DateWidget
 
-from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS
+from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS, scan_values_not_allowed
 from authcodes.codes import batches, scan_value
 from authcodes.codes.batches import BatchSettings
 from authcodes.codes.bulk_changes import MAX_POINTS
@@ -90,11 +90,8 @@ class UploadForm(TenantForm):
 
     def check_batch(self, brand: Brand) -> None:
         requested = self.batch_settings()
-        usual = BatchSettings("", 1, signed=False)
-        if brand.pk not in roles.brand_scope(self.request.user, SCAN_VALUE, scan_value.LABEL):
-            for name in SCAN_VALUE_FIELDS:
-                if getattr(requested, name) != getattr(usual, name):
-                    self.add_error(name, _("Only managers and owners can set this."))
+        for name, message in scan_values_not_allowed(self.request.user, brand, requested).items():
+            self.add_error(name, message)
         try:
             batches.check(brand=brand, batch_settings=requested, at=timezone.now(), by=staff_user(self.request))
         except BatchRejected as error:

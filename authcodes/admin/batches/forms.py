@@ -31,7 +31,6 @@ SCAN_VALUE_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campai
 # The scan value fields that decide how many points existing codes pay.
 POINT_FIELDS = ("points_per_scan", "scan_limit")
 REASON_LENGTH = 500
-LABEL = "authcodes.batchrange"
 
 
 class ProtectionWidget(RadioWidget):
@@ -57,6 +56,15 @@ class PrintableForm(TenantForm):
         """Keep the stored value if none is submitted; a new batch earns its usual points."""
         result: str = self.cleaned_data["after_campaign"] or self.instance.after_campaign
         return result
+
+
+def scan_values_not_allowed(user: Any, brand: Brand, batch_settings: BatchSettings) -> dict[str, str]:
+    """An error for each field whose value is not the default and which the user may not set for the brand."""
+    if brand.pk in roles.brand_scope(user, SCAN_VALUE, scan_value.LABEL):
+        return {}
+    usual = BatchSettings(range_name="", quantity=1, signed=True)
+    message = _("Only managers and owners can set this.")
+    return {name: message for name in SCAN_VALUE_FIELDS if getattr(batch_settings, name) != getattr(usual, name)}
 
 
 def is_protected(choice: str) -> bool:
@@ -118,13 +126,7 @@ class NewBatchForm(PrintableForm):
 
     def not_allowed_by_role(self, brand: Brand, batch_settings: BatchSettings) -> dict[str, str]:
         """Errors, by field, for settings that this user may not choose for the brand."""
-        result = {}
-        if brand.pk not in roles.brand_scope(self.request.user, SCAN_VALUE, LABEL):
-            message = _("Only managers and owners can set this.")
-            usual = BatchSettings(range_name="", quantity=1, signed=True)
-            result = {
-                name: message for name in SCAN_VALUE_FIELDS if getattr(batch_settings, name) != getattr(usual, name)
-            }
+        result = scan_values_not_allowed(self.request.user, brand, batch_settings)
         try:
             if batch_settings.product:
                 scan_value.check_product(product=batch_settings.product, by=staff_user(self.request))

@@ -5,7 +5,6 @@ import unicodedata
 from datetime import datetime
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, ClassVar
 
 from django.template.loader import render_to_string
@@ -17,7 +16,7 @@ from authcodes.codes.signed_tags import LENGTH
 from authcodes.models.prints import PrintRun
 from authcodes.printing import selection
 from authcodes.printing.checks import format_length
-from authcodes.printing.labels.fonts import next_to_dejavu
+from authcodes.printing.labels.fonts import next_to_dejavu, sans
 from authcodes.printing.labels.presets import PRESETS
 from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
@@ -31,8 +30,6 @@ from core.errors import DomainError
 # Otherwise each document fills the log with its rendering steps.
 logging.getLogger("weasyprint").setLevel(logging.ERROR)
 
-FONTS = Path(__file__).parent / "labels" / "font_files"
-FONT = "DejaVuSans.ttf"
 FILE_SCHEME = "files:"  # the scheme of the files that we give a document; no other address is answered
 SPECIMEN = "SPECIMEN"
 SPECIMEN_MM = images.DEFAULT_SIZE_MM
@@ -78,11 +75,6 @@ def _fetcher_class() -> Any:
     return Fetcher
 
 
-@cache
-def _font() -> bytes:
-    return (FONTS / FONT).read_bytes()
-
-
 def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None = None) -> bytes:
     """The template as a PDF; it may show `files` by their names, as `files:<name>`. Raises LibrariesMissing."""
     return drawn(typeset(template, context), files)
@@ -90,7 +82,7 @@ def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None =
 
 def typeset(template: str, context: dict[str, Any]) -> str:
     """The template with the fonts that its letters need."""
-    addresses = {"font": FILE_SCHEME + FONT, "file_scheme": FILE_SCHEME}
+    addresses = {"font": FILE_SCHEME + sans().path.name, "file_scheme": FILE_SCHEME}
     context = {**addresses, "sandbox_mark": selection.SANDBOX_MARK, **context}
     more = next_to_dejavu(render_to_string(template, context))
     more_fonts = [(face.name, FILE_SCHEME + face.path.name) for face in more]
@@ -100,7 +92,7 @@ def typeset(template: str, context: dict[str, Any]) -> str:
 def drawn(text: str, files: dict[str, bytes] | None = None) -> bytes:
     """The typeset document as a PDF. Raises LibrariesMissing."""
     weasyprint = _weasyprint()
-    fonts = {FONT: _font(), **{face.path.name: face.path.read_bytes() for face in next_to_dejavu(text)}}
+    fonts = {face.path.name: face.path.read_bytes() for face in (sans(), *next_to_dejavu(text))}
     fetcher = _fetcher_class()({**fonts, **(files or {})})
     result: bytes = weasyprint.HTML(string=text, base_url=None, url_fetcher=fetcher).write_pdf()
     return result

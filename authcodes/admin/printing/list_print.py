@@ -1,16 +1,16 @@
 """Printing the codes that a list shows."""
 
-from typing import Any
+from dataclasses import replace
 
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import Count, Max, Min
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.printing.access import may_print
-from authcodes.models.codes import AuthCode
+from authcodes.models.codes import AuthCode, AuthCodeQuerySet
 from authcodes.models.prints import PrintRun
 from authcodes.printing import runs
 from authcodes.printing.selection import Selection
@@ -31,38 +31,37 @@ def listed(request: HttpRequest) -> str:
 
 def list_of(by: User, brand: Brand, query: str) -> Selection:
     """The codes of a brand that the user's list shows. Raises Invalid if there are none."""
-    codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
-    totals = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
-    if not totals["count"]:
-        raise Invalid(_("The list has no codes of this brand."))
-    return Selection(brand, codes, **totals)
+    codes = codes_of(by, brand, query)
+    return counted(brand, codes, codes)
 
 
 def first_code_selection(by: User, brand: Brand, query: str) -> Selection:
     """As `list_of`, without counting: the first code is enough to preview a label. Raises Invalid."""
-    codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
-    first = codes.order_by("pk").first()
-    if first is None:
-        raise Invalid(_("The list has no codes of this brand."))
-    return Selection(brand, codes, first.code, first.code, 1, is_counted=False)
+    codes = codes_of(by, brand, query)
+    return replace(counted(brand, codes, codes.order_by("pk")[:1]), is_counted=False)
 
 
 def list_up_to(most: int, by: User, brand: Brand, query: str) -> Selection:
     """As `list_of`, but a list of more than `most` codes is not counted. Raises Invalid."""
-    codes = AuthCode.objects.filter(brand=brand, pk__in=rows_of(by, query))
-    totals = codes.order_by()[: most + 1].aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
-    if totals["count"] > most:
-        return first_code_selection(by, brand, query)
+    codes = codes_of(by, brand, query)
+    selection = counted(brand, codes, codes.order_by()[: most + 1])
+    return selection if selection.count <= most else first_code_selection(by, brand, query)
+
+
+def codes_of(by: User, brand: Brand, query: str) -> AuthCodeQuerySet:
+    try:
+        listed_rows = displayed_to(by, AuthCode, query).order_by().values("pk")
+    except IncorrectLookupParameters:
+        raise Invalid(_("The list has no such filter.")) from None
+    return AuthCode.objects.filter(brand=brand, pk__in=listed_rows)
+
+
+def counted(brand: Brand, codes: AuthCodeQuerySet, first_codes: AuthCodeQuerySet) -> Selection:
+    """`codes` with the ends and the number of the `first_codes` among them. Raises Invalid if there are none."""
+    totals = first_codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
     if not totals["count"]:
         raise Invalid(_("The list has no codes of this brand."))
     return Selection(brand, codes, **totals)
-
-
-def rows_of(by: User, query: str) -> QuerySet[Any, Any]:
-    try:
-        return displayed_to(by, AuthCode, query).order_by().values("pk")
-    except IncorrectLookupParameters:
-        raise Invalid(_("The list has no such filter.")) from None
 
 
 def run_list(run: runner.Run) -> None:

@@ -2,7 +2,6 @@
 
 import struct
 import zlib
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
@@ -48,49 +47,31 @@ def module_mm(drawn: Symbol, size_mm: Decimal) -> Decimal:
     return size_mm / modules_across(drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class Raster:
-    """How symbols of one size become pixels: `scale` whole pixels per module, no smoothing."""
-
-    side: int
-    scale: int
-
-    @property
-    def pixels(self) -> int:
-        return (self.side + 2 * QUIET_ZONE) * self.scale
-
-
-@cache
-def raster(side: int, size_mm: Decimal) -> Raster:
-    """The smallest whole scale at which the image is at least `size_mm` wide, including the quiet zone."""
-    modules = side + 2 * QUIET_ZONE
-    pixels = int(size_mm * DPI / MILLIMETRES_PER_INCH)
-    return Raster(side, max(1, -(-pixels // modules)))
-
-
 def png(*, text: str, size_mm: Decimal = DEFAULT_SIZE_MM, level: Level = Level.M) -> bytes:
     """A 1-bit PNG at 300 DPI, at least `size_mm` wide with its quiet zone: whole pixels per module, no smoothing."""
     drawn = symbol(text, level)
-    return draw_png(drawn, raster(drawn.side, size_mm))
+    pixels = int(size_mm * DPI / MILLIMETRES_PER_INCH)
+    return _draw_png(drawn, scale=max(1, -(-pixels // modules_across(drawn))))
 
 
-def draw_png(drawn: Symbol, how: Raster) -> bytes:
-    """A PNG (ISO/IEC 15948): 1-bit grey, including its resolution."""
-    spare = -how.pixels % 8
-    width = (how.pixels + 7) // 8
-    repeated = (b"\x02" + bytes(width)) * (how.scale - 1)  # filter "up": as the row above
-    white = (1 << how.pixels) - 1 << spare
-    above = b"\x00" + white.to_bytes(width) + repeated + (b"\x02" + bytes(width)) * (QUIET_ZONE - 1) * how.scale
-    edge = QUIET_ZONE * how.scale + spare  # pixels from the symbol's right side to the row's end
-    wide, row_of = _stretched(how.scale), (1 << how.side) - 1
+def _draw_png(drawn: Symbol, *, scale: int) -> bytes:
+    """A PNG (ISO/IEC 15948): 1-bit grey, including its resolution. `scale`: pixels per module."""
+    side, pixels = drawn.side, modules_across(drawn) * scale
+    spare = -pixels % 8
+    width = (pixels + 7) // 8
+    repeated = (b"\x02" + bytes(width)) * (scale - 1)  # filter "up": as the row above
+    white = (1 << pixels) - 1 << spare
+    above = b"\x00" + white.to_bytes(width) + repeated + (b"\x02" + bytes(width)) * (QUIET_ZONE - 1) * scale
+    edge = QUIET_ZONE * scale + spare  # pixels from the symbol's right side to the row's end
+    wide, row_of = _stretched(scale), (1 << side) - 1
     rows = []
-    for shift in range(how.side * (how.side - 1), -1, -how.side):
+    for shift in range(side * (side - 1), -1, -side):
         row, dark, at = drawn.bits >> shift & row_of, 0, edge
         while row:
             dark |= wide[row & 255] << at
-            row, at = row >> 8, at + 8 * how.scale
+            row, at = row >> 8, at + 8 * scale
         rows.append(b"\x00" + (white ^ dark).to_bytes(width) + repeated)
-    header = struct.pack(">IIBBBBB", how.pixels, how.pixels, 1, 0, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", pixels, pixels, 1, 0, 0, 0, 0)
     per_metre = round(DPI / 0.0254)
     return b"".join(
         (

@@ -1,6 +1,5 @@
 """The tabs of a batch's page: codes, print files, scans, and the history of its codes."""
 
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,7 +19,6 @@ from authcodes.dashboard.home import Period
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
-from authcodes.places import names
 from brands.identity import roles
 from brands.identity.roles import VIEW
 from brands.scanned import MAX_CODE_LENGTH
@@ -115,7 +113,6 @@ def scans_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
     scans = figures.scans(brands=[batch.brand], filters=Filters(batch_id=batch.pk), max_places=scan_map.MAX_PLACES)
     today = timezone.now().astimezone(batch.brand.zone).date()
     first = min([batch.created_at.astimezone(batch.brand.zone).date(), today, *(day.day for day in scans.days)])
-    tops = [replace(top, name=names.short(top.name)) for top in scans.places]
 
     def link(location: str) -> str:
         return list_of("scan", batch, outcome__exact="success", location=location)
@@ -130,7 +127,7 @@ def scans_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
             (gettext_lazy("Customers"), format_number(scans.unique_scanners)),
         ],
         "charted": scans_by_day(ScanDays(Period(first, today), scans.days)),
-        "map": scan_map.drawn(tops, place_link=link, scans_link=link),
+        "map": scan_map.drawn(scans.places, place_link=link, scans_link=link),
         "all": list_of("scan", batch),
         "exports": [each for each in exports_for(request, batch) if each["list"] == "scan"],
     }

@@ -34,7 +34,6 @@ from authcodes.dashboard import home as home_figures
 from authcodes.dashboard.figures import Scans
 from authcodes.dashboard.filters import EVER, Filters, Status
 from authcodes.dashboard.sources import groups
-from authcodes.places import names
 from brands.identity import roles
 from brands.identity.roles import VIEW, BrandScope
 from brands.models.tenants import Brand
@@ -200,10 +199,8 @@ class Home:
 
     @cached_property
     def map(self) -> ScanMap:
-        tops = [replace(top, name=names.short(top.name)) for top in self.scans.places]
-        return scan_map.drawn(
-            tops, place_link=period.with_locations(self.request.GET), scans_link=self.links.scans_at()
-        )
+        place_link, scans_link = period.with_locations(self.request.GET), self.links.scans_at()
+        return scan_map.drawn(self.scans.places, place_link=place_link, scans_link=scans_link)
 
     @property
     def funnel(self) -> list[list[Stage]]:

@@ -41,6 +41,10 @@ class Day:
     warnings: int
     errors: int
 
+    @property
+    def total(self) -> int:
+        return self.accepted + self.warnings + self.errors
+
 
 @dataclass(frozen=True, slots=True)
 class Top:

@@ -63,7 +63,7 @@ class ScanDays:
 
     @property
     def total(self) -> int:
-        return sum(day.accepted + day.warnings + day.errors for day in self.days)
+        return sum(day.total for day in self.days)
 
     @property
     def genuine_percent(self) -> float:
@@ -75,15 +75,11 @@ class ScanDays:
 
     def totals(self) -> list[int]:
         known = self.by_day
-        return [sum_of(known.get(day)) for day in self.period]
+        return [known[day].total if day in known else 0 for day in self.period]
 
     def percents(self) -> list[float]:
         known = self.by_day
-        return [share(known[day].accepted, sum_of(known[day])) for day in self.period if day in known]
-
-
-def sum_of(day: Day | None) -> int:
-    return day.accepted + day.warnings + day.errors if day else 0
+        return [share(known[day].accepted, known[day].total) for day in self.period if day in known]
 
 
 def scan_tiles(now: ScanDays, before: ScanDays, links: tuple[str | None, str | None]) -> list[Tile]:

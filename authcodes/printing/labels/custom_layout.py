@@ -19,10 +19,10 @@ from authcodes.printing.labels.layout import (
 )
 from authcodes.printing.labels.parts import TEXTS, Part, PartName, Parts
 
-LINE = 1.08  # a line's height in sizes of its text, from above the capitals to below the descenders
-CAPITALS = 0.84  # of a size, from the upper edge of a line to its baseline
+LINE_HEIGHT = 1.08  # in sizes of the text, from above the capitals to below the descenders
+BASELINE = 0.84  # in sizes of the text, below the upper edge of a line
 MAX_TITLE_PT, MIN_PT = 14.0, 4.5
-SMALLER = 0.92  # factor for the next attempt if text does not fit
+SHRINKING = 0.92  # factor of the next size to try if text does not fit
 MAX_WRAPPED_LINES = 99  # of a text, which is too high for any label long before that
 
 
@@ -48,7 +48,7 @@ class Arrangement:
         """Never truncated, but made as small as its box."""
         text, face, ems = code_text(label)
         area = self._areas[PartName.CODE]
-        size = one_line(area)
+        size = size_of_one_line(area)
         if ems:
             size = min(size, area.width * POINTS_PER_MM / ems)
         width = ems * size / POINTS_PER_MM
@@ -66,10 +66,10 @@ class Arrangement:
 
     def _title(self, text: str, area: Area) -> list[Line]:
         """As large as fits completely; truncated if it does not fit at the smallest size."""
-        size = min(MAX_TITLE_PT, one_line(area))
+        size = min(MAX_TITLE_PT, size_of_one_line(area))
         while size > MIN_PT and not _fits(text, area, size):
-            size = max(MIN_PT, size * SMALLER)
-        most = max(1, int((area.height * POINTS_PER_MM / size - LINE) / LEADING + 1.001))
+            size = max(MIN_PT, size * SHRINKING)
+        most = max(1, int((area.height * POINTS_PER_MM / size - LINE_HEIGHT) / LEADING + 1.001))
         ems = area.width * POINTS_PER_MM / size
         rows = text_layout.wrapped(text, width=ems, most_lines=most, measure=measure)
         top = _top(area, size, len(rows))
@@ -82,7 +82,7 @@ class Arrangement:
 
     def _small(self, name: str, text: str, area: Area) -> list[Line]:
         """One line as high as its box; smaller if it is too long, and truncated if that is not enough."""
-        room, ems, size = area.width * POINTS_PER_MM, measure(text), one_line(area)
+        room, ems, size = area.width * POINTS_PER_MM, measure(text), size_of_one_line(area)
         if ems * size > room:
             size = min(size, max(MIN_PT, room / ems))
             text = text_layout.cut(text, width=room / size + 0.001, measure=measure)
@@ -117,15 +117,15 @@ def placement_of(design: Design) -> Placement | Arrangement:
     return Placement(design) if design.parts is None else Arrangement(design, design.parts)
 
 
-def one_line(area: Area) -> float:
-    """The text size, in points, at which one line is as high as the box."""
-    return area.height * POINTS_PER_MM / LINE
+def size_of_one_line(area: Area) -> float:
+    """The text's size, in points, at which one line is as high as the box."""
+    return area.height * POINTS_PER_MM / LINE_HEIGHT
 
 
 def _top(area: Area, size: float, lines: int) -> float:
     """The upper edge of the first of `lines` lines that are centred in the box."""
-    spare = max(0.0, area.height - size * (LINE + (lines - 1) * LEADING) / POINTS_PER_MM)
-    return area.top - spare / 2 + (ASCENT - CAPITALS) * size / POINTS_PER_MM
+    spare = max(0.0, area.height - size * (LINE_HEIGHT + (lines - 1) * LEADING) / POINTS_PER_MM)
+    return area.top - spare / 2 + (ASCENT - BASELINE) * size / POINTS_PER_MM
 
 
 def _fits(text: str, area: Area, size: float) -> bool:
@@ -134,4 +134,4 @@ def _fits(text: str, area: Area, size: float) -> bool:
     if any(measure(word) > ems for word in text.split()):
         return False
     lines = len(text_layout.wrapped(text, width=ems, most_lines=MAX_WRAPPED_LINES, measure=measure))
-    return size * (LINE + (lines - 1) * LEADING) <= area.height * POINTS_PER_MM
+    return size * (LINE_HEIGHT + (lines - 1) * LEADING) <= area.height * POINTS_PER_MM

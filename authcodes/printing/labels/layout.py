@@ -21,7 +21,7 @@ PAD = 1.5  # between text and a label's edge
 SIDE_GAP_MM = 15.0  # with this much room next to the QR code, product details go there, otherwise below
 CODE_PT, TITLE_PT, SMALL_PT, NARROW_PT = 6.5, 7.0, 6.0, 5.0
 NARROW_MM = 1.9  # a line of NARROW_PT
-LARGER = (2.0, 1.8, 1.6, 1.4, 1.2, 1.0)  # factors for the size of the text next to the QR code
+ENLARGEMENTS = (2.0, 1.8, 1.6, 1.4, 1.2, 1.0)  # factors for the size of the text next to the QR code
 LEADING = 1.25  # line spacing, in sizes of the text
 ASCENT = 0.93  # of DejaVu, from the top of a line to its baseline
 MAX_TITLE_LINES = 4
@@ -132,7 +132,7 @@ class Placement:
 
     def _at_the_side(self, title: str, small: tuple[str, ...]) -> list[Line]:
         """As large as fits the box completely, centred; truncated if it does not fit at the usual size."""
-        for larger in LARGER:
+        for larger in ENLARGEMENTS:
             result = self._filled(title, small, larger)
             if result and self._is_whole(title, small, larger, result):
                 return self._in_the_middle(result)

@@ -127,10 +127,7 @@ class PrintForm(LayoutForm):
     expiry = switch(gettext_lazy("Print the expiration date"))
     logo = switch(gettext_lazy("Print the brand's logo"))
     note = forms.CharField(
-        label=gettext_lazy("Label text"),
-        required=False,
-        max_length=MAX_NOTE_LENGTH,
-        widget=TextWidget(attrs={"maxlength": MAX_NOTE_LENGTH}),
+        label=gettext_lazy("Label text"), required=False, max_length=MAX_NOTE_LENGTH, widget=TextWidget
     )
     printer = forms.ModelChoiceField(
         Printer.objects.none(),
@@ -146,7 +143,7 @@ class PrintForm(LayoutForm):
         label=gettext_lazy("Note to the print shop"),
         required=False,
         max_length=MAX_ORDER_NOTE_LENGTH,
-        widget=TextWidget(attrs={"maxlength": MAX_ORDER_NOTE_LENGTH}),
+        widget=TextWidget,
         help_text=gettext_lazy("Shown in the queue, not on labels."),
     )
 
@@ -167,14 +164,9 @@ class PrintForm(LayoutForm):
             field.choices = [choice for choice in field.choices if choice[0] != PrintRun.QrContent.GS1]
 
     @property
-    def parts(self) -> dict[str, list[Any]]:
+    def field_groups(self) -> dict[str, list[Any]]:
         """The fields in the groups of the page."""
-        groups = {
-            "sheet": self.SHEET,
-            "codes": self.CODES,
-            "size": self.SIZE,
-            "order": self.ORDER,
-        }
+        groups = {"sheet": self.SHEET, "codes": self.CODES, "size": self.SIZE, "order": self.ORDER}
         return {title: [self[name] for name in names if name in self.fields] for title, names in groups.items()}
 
     @property

@@ -74,7 +74,7 @@ class LayoutForm(DomainErrorForm):
         label=gettext_lazy("Name of the layout"),
         required=False,
         max_length=layouts.MAX_NAME_LENGTH,
-        widget=TextWidget(attrs={"maxlength": layouts.MAX_NAME_LENGTH}),
+        widget=TextWidget,
         help_text=gettext_lazy("Keep the name to change the layout, or enter a new name."),
     )
     layout_from = forms.CharField(required=False, max_length=60, widget=forms.HiddenInput)

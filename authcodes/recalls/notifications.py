@@ -59,7 +59,7 @@ def start_reminder(*, recall: Recall, by: User | None, at: datetime) -> Job:
     with transaction.atomic():
         if not Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk):
             raise Invalid(_("This recall has been withdrawn."))
-        if reminders_of(recall).filter(parameters__reminder=day).exists():
+        if jobs_of(recall).filter(parameters__reminder=day).exists():
             raise Invalid(_("Customers have been reminded today. The next reminder is possible tomorrow."))
         return queue.start(
             brand=recall.brand,
@@ -172,10 +172,6 @@ def key_of(recall: Recall) -> str:
 
 def jobs_of(recall: Recall) -> "QuerySet[Job]":
     return Job.objects.filter(brand=recall.brand_id, kind=NOTIFICATION.name, parameters__recall=recall.pk)
-
-
-def reminders_of(recall: Recall) -> "QuerySet[Job]":
-    return jobs_of(recall).filter(parameters__has_key="reminder")
 
 
 def progress_of(recall: Recall) -> Progress:

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
-
 from authcodes.models.batches import Recall
 from authcodes.recalls import notifications
 from authcodes.recalls.scopes import Scope
@@ -108,7 +106,7 @@ def by_mail(brand: Brand, customers: list[int]) -> int:
 
 def by_sms(brand: Brand, customers: list[int]) -> int:
     with_phone = NotificationPreference.objects.filter(brand=brand, user__in=customers, user__is_active=True)
-    return without(with_phone.exclude(phone=""), Channel.SMS).count()
+    return with_phone.exclude(phone="").exclude(opted_out__contains=[f"{Topic.SAFETY}/{Channel.SMS}"]).count()
 
 
 def by_push(brand: Brand, customers: list[int]) -> int:
@@ -117,7 +115,3 @@ def by_push(brand: Brand, customers: list[int]) -> int:
     )
     alive = Device.objects.filter(brand=brand, user__in=customers, user__is_active=True, died_at=None)
     return alive.exclude(user__in=unwilling.values("user")).order_by().values("user").distinct().count()
-
-
-def without(rows: "QuerySet[NotificationPreference]", channel: Channel) -> "QuerySet[NotificationPreference]":
-    return rows.exclude(opted_out__contains=[f"{Topic.SAFETY}/{channel}"])

@@ -23,7 +23,6 @@ class Links:
 
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], filters: Filters, *, several: bool) -> None:
         self.request, self.filters = request, filters
-        self.zones = {brand.time_zone for brand in brands}
         self.own = {"brand__id__exact": brands[0].pk} if several and len(brands) == 1 else {}
 
     def codes(self, status: str | None = None, **more: Any) -> str | None:

@@ -11,9 +11,7 @@ from fpdf.bidi import BidiParagraph, auto_detect_base_direction
 from fpdf.enums import TextDirection
 
 from authcodes.printing.labels import fonts
-from authcodes.printing.labels.fonts import JOINERS, UNKNOWN, is_mark
-
-__all__ = ["UNKNOWN", "clean", "cut", "in_order_of_sight", "right_to_left", "shaped", "unknown", "wrapped"]
+from authcodes.printing.labels.fonts import JOINERS, is_mark
 
 MAX_CHARACTERS = 500  # of one text; nothing longer fits on a label
 ELLIPSIS = "…"

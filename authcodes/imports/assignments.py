@@ -34,7 +34,7 @@ FETCH_WHETHER_SCANNED = {
 }
 
 
-def import_summary(upload: Import) -> dict[str, Any]:
+def parameters_of(upload: Import) -> dict[str, Any]:
     """The parameters of the statements on IMPORTED."""
     return {"upload": upload.pk, "brand": upload.brand_id, "product": upload.product_id}
 
@@ -47,11 +47,11 @@ def assign_imported(*, upload: Import, by: User | None = None) -> int:
     """
     history.note_import(CodeChangeContext(Kind.IMPORTED, timezone.now(), by), upload=upload)
     if upload.kind == Import.Kind.LIST:
-        return ASSIGN_LIST.run(**import_summary(upload))
+        return ASSIGN_LIST.run(**parameters_of(upload))
     assigned = 0
     for row in ImportRow.objects.filter(upload=upload, error="").order_by("code").iterator():
         values = {"product": row.product_id, "location": row.location, "points": row.points_per_scan}
-        assigned += ASSIGN_RANGE.run(**{**import_summary(upload), **values, "first": row.code, "last": row.code_end})
+        assigned += ASSIGN_RANGE.run(**{**parameters_of(upload), **values, "first": row.code, "last": row.code_end})
     return assigned
 
 
@@ -60,12 +60,12 @@ def note_imported(*, upload: Import) -> None:
 
     The caller owns the transaction.
     """
-    INSERT_CHANGES[upload.kind].run(**import_summary(upload))
+    INSERT_CHANGES[upload.kind].run(**parameters_of(upload))
 
 
 def scanned_imported(*, upload: Import) -> bool:
     """Whether any code in the import's good rows has been scanned."""
-    return bool(FETCH_WHETHER_SCANNED[upload.kind].first(**import_summary(upload)))
+    return bool(FETCH_WHETHER_SCANNED[upload.kind].first(**parameters_of(upload)))
 
 
 def unassign_imported(*, upload: Import, by: User | None = None) -> int:
@@ -74,4 +74,4 @@ def unassign_imported(*, upload: Import, by: User | None = None) -> int:
     The caller owns the transaction, and rolls it back if some codes are skipped.
     """
     history.note_import(CodeChangeContext(Kind.IMPORT_UNDONE, timezone.now(), by), upload=upload)
-    return UNASSIGN_CODES[upload.kind].run(**import_summary(upload))
+    return UNASSIGN_CODES[upload.kind].run(**parameters_of(upload))

@@ -69,6 +69,11 @@ class BatchSettings:
         return Numbering(self.prefix, self.starting_number, self.number_width, self.quantity)
 
     @property
+    def own_points(self) -> int:
+        """The points of a scan by the batch, else by its product; 0 if neither sets any."""
+        return self.points_per_scan or (self.product and self.product.redeem_point_value) or 0
+
+    @property
     def columns(self) -> dict[str, Any]:
         """The columns of every batch, whether or not its codes were printed elsewhere."""
         names = ("range_name", "quantity", "product", "points_per_scan", "scan_limit", "expiration_date", "campaign")

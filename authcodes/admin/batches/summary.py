@@ -132,10 +132,7 @@ def printed_note(batch: BatchRange) -> str:
 
 def _points(brand: Brand, batch_settings: BatchSettings) -> str:
     """0 and empty both fall back to the product, then to the customer's level, then to the default."""
-    own = batch_settings.points_per_scan or (
-        batch_settings.product.redeem_point_value if batch_settings.product else None
-    )
-    if own:
+    if own := batch_settings.own_points:
         return ngettext("A scan earns %(points)d point.", "A scan earns %(points)d points.", own) % {"points": own}
     if BrandLevel.objects.filter(brand=brand).exists():
         return _("A scan earns the points of the customer's level.")
@@ -144,12 +141,7 @@ def _points(brand: Brand, batch_settings: BatchSettings) -> str:
 
 def _limits(brand: Brand, batch_settings: BatchSettings) -> list[str]:
     """The maximum cost, what needs a second approval, and which prefix would be reserved."""
-    points = (
-        batch_settings.points_per_scan
-        or (batch_settings.product.redeem_point_value if batch_settings.product else None)
-        or 0
-    )
-    total = batch_settings.quantity * points * (batch_settings.scan_limit or 0)
+    total = batch_settings.quantity * batch_settings.own_points * (batch_settings.scan_limit or 0)
     most = grouped(brand.max_points_per_scan)
     own = is_reserved(brand=brand, prefix=batch_settings.prefix)
     above = (batch_settings.points_per_scan or 0) > brand.max_points_per_scan

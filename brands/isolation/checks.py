@@ -21,42 +21,41 @@ FROM pg_roles r WHERE rolname = {role}
 
 
 @register(Tags.database)
-def roles_guard(databases: Any = None, **_more: Any) -> list[CheckMessage]:
+def check_current_role(databases: Any = None, **_more: Any) -> list[CheckMessage]:
     """Is the role with which the application works subject to row-level security?"""
     connection = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
     if DEFAULT_DB_ALIAS not in (databases or ()) or connection.is_owner:
         return []
     if not connection.is_guarded:
-        return [off()]
+        return [guard_is_off()]
     try:
         name, is_beyond, is_owner = role_attributes(connection, "current_user", "USAGE")
     except OperationalError as error:  # the roles do not exist yet, or the server is away
         return [Caution(str(error).strip(), id="brands.W001")]
-    return (
-        [Error(warning_text(name, is_beyond=is_beyond), hint=HINT, id="brands.E001")] if is_beyond or is_owner else []
-    )
+    if not (is_beyond or is_owner):
+        return []
+    return [Error(warning_text(name, is_beyond=is_beyond), hint=HINT, id="brands.E001")]
 
 
 @register(deploy=True)
-def login_guards(**_more: Any) -> list[CheckMessage]:
+def check_login_role(**_more: Any) -> list[CheckMessage]:
     """Could SQL injection into the application reset its role?"""
     connection = cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])
     if not connection.is_guarded:
-        return [off()]
+        return [guard_is_off()]
     try:
         name, is_beyond, is_owner = role_attributes(connection, "session_user", "MEMBER")
     except OperationalError:
         return []
-    if not (is_owner or is_beyond):
+    if not (is_beyond or is_owner):
         return []
-    text = (
-        f"{warning_text(name, is_beyond=is_beyond)} The connection gives that up, but injected SQL could take it back."
-    )
+    text = warning_text(name, is_beyond=is_beyond)
+    text += " The connection gives that up, but injected SQL could take it back."
     return [Caution(text, hint=HINT, id="brands.W003")]
 
 
 @register(deploy=True)
-def portal_has_an_address(**_more: Any) -> list[CheckMessage]:
+def check_portal_url(**_more: Any) -> list[CheckMessage]:
     """Is there an address that belongs to no brand, for links that give access to a user's account at every brand?"""
     if settings.PORTAL_URL:
         return []
@@ -82,6 +81,6 @@ def warning_text(name: str, *, is_beyond: bool) -> str:
     return f"The application's database login or role {name} owns tables, so row-level security does not apply to it."
 
 
-def off() -> CheckMessage:
+def guard_is_off() -> CheckMessage:
     text = "DATABASE_GUARD is off: a page that forgets its filter shows rows of every brand."
     return Caution(text, id="brands.W002")

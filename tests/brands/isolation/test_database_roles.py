@@ -204,10 +204,10 @@ def who(wrapper):
 
 class TestChecks:
     def test_the_role_that_the_application_works_as_is_as_it_should_be(self):
-        assert checks.roles_guard(databases=["default"]) == []
+        assert checks.check_current_role(databases=["default"]) == []
 
     def test_one_login_for_everything_is_said_before_it_is_deployed(self):
-        [found] = checks.login_guards()
+        [found] = checks.check_login_role()
 
         assert found.id == "brands.W003"
         assert "may bypass row-level security. The connection gives that up" in found.msg
@@ -216,7 +216,7 @@ class TestChecks:
         with connection.cursor() as cursor:
             cursor.execute("RESET ROLE")
         try:
-            [found] = checks.roles_guard(databases=["default"])
+            [found] = checks.check_current_role(databases=["default"])
         finally:
             connection._assumed = None
 
@@ -253,13 +253,13 @@ class TestChecks:
     def test_a_guard_that_is_off_is_said(self, monkeypatch):
         monkeypatch.setitem(connection.settings_dict, "GUARD", False)
 
-        found = [*checks.roles_guard(databases=["default"]), *checks.login_guards()]
+        found = [*checks.check_current_role(databases=["default"]), *checks.check_login_role()]
         assert [it.id for it in found] == ["brands.W002"] * 2
 
     @pytest.mark.parametrize(("address", "ids"), [("", ["brands.W004"]), ("https://portal.example.com", [])])
     def test_a_portal_without_an_address_is_said(self, settings, address, ids):
         settings.PORTAL_URL = address
-        assert [it.id for it in checks.portal_has_an_address()] == ids
+        assert [it.id for it in checks.check_portal_url()] == ids
 
 
 def test_what_an_administrator_runs_can_be_printed(capsys, names):

@@ -34,14 +34,6 @@ def portions(first: date, today: date) -> Iterator[tuple[date, date]]:
         first = last + DAY
 
 
-def no_days(_brand: Brand, _before: date) -> Iterable[date]:
-    return ()
-
-
-def nothing(_brand: Brand, _at: datetime, _days: int) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class ClosedDays:
     """Rollups of one kind. `write` and `clear` run in a transaction that locks the brand's watermark.
@@ -56,9 +48,9 @@ class ClosedDays:
     first_day: Callable[[Brand], date | None]
     write: Callable[[Brand, date, date], None]
     clear: Callable[[Brand], None]
-    stale: Callable[[Brand, date], Iterable[date]] = no_days
+    stale: Callable[[Brand, date], Iterable[date]] = lambda _brand, _before: ()
     again_days: int = 0
-    finish: Callable[[Brand, datetime, int], None] = nothing
+    finish: Callable[[Brand, datetime, int], None] = lambda _brand, _at, _days: None
 
     def roll_up(self, *, brand: Brand, day: date) -> None:
         """Roll up one closed day, or do it again. Raises ValueError before the day has ended."""

@@ -79,13 +79,7 @@ def export_undo_offers(user_id: int, brand_id: int) -> list[dict[str, Any]]:
     """
     with row_guard.brand_wide("what staff may undo is no customer's to list"):
         rows = UndoOffer.objects.filter(customer=user_id, brand=brand_id).order_by("created_at", "pk")
-        return [
-            {
-                "at": row.created_at.isoformat(),
-                "kind": row.kind,
-            }
-            for row in rows
-        ]
+        return [{"at": row.created_at.isoformat(), "kind": row.kind} for row in rows]
 
 
 def erase_undo_offers(user_id: int, brand_id: int, *, to: int, at: datetime) -> None:  # noqa: ARG001 - an Eraser

@@ -36,15 +36,13 @@ def failed(*, attempt: Attempt, brand: Brand | None, at: datetime, request_id: s
     brands = _brands_informed(user, brand) if user else []
     if user is None or not brands:
         return
-    message = gettext_noop("Failed logins today: %(count)d") % {"count": attempt.number}
+    action = gettext_noop("Failed logins today: %(count)d")
     if attempt.is_last:
-        message = gettext_noop("Failed logins today: %(count)d; new devices are blocked until tomorrow") % {
-            "count": attempt.number
-        }
-    context = AuditContext(
-        None, at, request_id, reason=gettext_noop("In the portal") if brand is None else gettext_noop("Through the API")
-    )
-    audit_log.record(audit_context=context, action=message, rows=[AuditedChange(user, brand_id) for brand_id in brands])
+        action = gettext_noop("Failed logins today: %(count)d; new devices are blocked until tomorrow")
+    action %= {"count": attempt.number}
+    reason = gettext_noop("Through the API") if brand else gettext_noop("In the portal")
+    context = AuditContext(None, at, request_id, reason)
+    audit_log.record(audit_context=context, action=action, rows=[AuditedChange(user, brand_id) for brand_id in brands])
     if attempt.is_last:
         own = brand or Brand.objects.filter(pk__in=[each for each in brands if each]).order_by("pk").first()
         if own:

@@ -94,18 +94,13 @@ def marked(whose: str) -> Callable[[M], M]:
 def carried(chunks: Iterable[T]) -> Iterator[T]:
     """Iterate over `chunks` in the current scope: a streamed answer is read after its view has returned."""
     scope, remaining = _scope.get(), iter(chunks)
-    return iter(_next_under(scope, remaining), _END)
+    end: Any = object()
 
-
-_END: Any = object()
-
-
-def _next_under(scope: Scope | None, rows: Iterator[T]) -> Callable[[], T]:
     def following() -> T:
         before = _scope.set(scope)
         try:
-            return next(rows, _END)
+            return next(remaining, end)
         finally:
             _scope.reset(before)
 
-    return following
+    return iter(following, end)

@@ -25,18 +25,7 @@ NOTHING: Policy = {
     "frame-ancestors": "'none'",
 }
 LOADS_NOTHING = written(NOTHING)
-# Local files and no inline script. django-unfold's pages use Alpine, which compiles the expressions in their attributes
-# and so needs 'unsafe-eval'. Both set widths and colours as inline styles.
-PORTAL: Policy = {
-    **NOTHING,
-    "script-src": "'self' 'unsafe-eval'",
-    "style-src": "'self' 'unsafe-inline'",
-    "img-src": "'self' data:",
-    "font-src": "'self'",
-    "connect-src": "'self'",
-    "form-action": "'self'",
-}
-# Swagger UI: its scripts are files; styles are inline, some images are data.
+# Local files and no inline script. Swagger UI has inline styles, and some of its images are data.
 DOCS: Policy = {
     **NOTHING,
     "script-src": "'self'",
@@ -45,6 +34,9 @@ DOCS: Policy = {
     "font-src": "'self'",
     "connect-src": "'self'",
 }
+# The same, and forms. django-unfold's pages use Alpine, which compiles the expressions in their attributes and so needs
+# 'unsafe-eval'. Both set widths and colours as inline styles.
+PORTAL: Policy = {**DOCS, "script-src": "'self' 'unsafe-eval'", "form-action": "'self'"}
 DEFAULTS = {
     "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
     "X-Permitted-Cross-Domain-Policies": "none",

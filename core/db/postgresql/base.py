@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 import psycopg
 from django.db.backends.base.base import NO_DB_ALIAS
-from django.db.backends.postgresql import base, operations
+from django.db.backends.postgresql import base, operations, schema
+from django.db.models import Field
 from psycopg.types.json import JsonbLoader, JsonLoader
 
 from core.db import row_guard
 from core.db.postgresql import loaders, roles
-from core.db.postgresql.schema import DatabaseSchemaEditor
 
 INERROR = psycopg.pq.TransactionStatus.INERROR
 # Not `SELECT set_config(...)`: after a query, a transaction can no longer choose its isolation level.
@@ -30,6 +30,16 @@ class DatabaseOperations(operations.DatabaseOperations):
         """The application's role has no TRUNCATE privilege."""
         with self.connection.as_owner():
             return super().execute_sql_flush(sql_list)
+
+
+class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
+    """Also finds the CHECK of an altered field outside the connection's `data_type_check_constraints`."""
+
+    def _field_db_check(self, field: "Field[Any, Any]", field_db_params: Any) -> Any:
+        check_of = getattr(field, "check_of", None)
+        if check_of:
+            return check_of("__column_name__")
+        return super()._field_db_check(field, field_db_params)  # type: ignore[misc] # missing in the stubs
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -2,7 +2,6 @@
 
 import logging
 import time
-from threading import Lock
 
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, Error, connections
@@ -21,7 +20,6 @@ class Cooldown:
     """Whether this process leaves the replica alone after a failure. It ends by itself."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
         self._until = float("-inf")
 
     @property
@@ -29,8 +27,7 @@ class Cooldown:
         return time.monotonic() < self._until
 
     def begin(self, why: object) -> None:
-        with self._lock:
-            self._until = time.monotonic() + PAUSE_SECONDS
+        self._until = time.monotonic() + PAUSE_SECONDS
         logger.warning("The replica is not read for %d s: %s", PAUSE_SECONDS, why)
 
     def end(self) -> None:

@@ -42,8 +42,7 @@ class Site:
     def from_environment(cls, *, for_phones: bool = False) -> "Site":
         port = os.environ.get("PORT") or "8000"
         if not port.isdecimal() or not 0 < int(port) < 65536:
-            message = f"PORT has a bad value: {port!r} is not a port number"
-            raise ServerError(message)
+            raise ServerError(f"PORT has a bad value: {port!r} is not a port number")
         host = phone.local_address() if for_phones else os.environ.get("HOST") or "127.0.0.1"
         return cls(host, int(port), datadir.from_environment(), for_phones)
 
@@ -138,8 +137,7 @@ def manage(*commands: str, environment: dict[str, str]) -> None:
         processes.stop(children, seconds=STOP_SECONDS)
     for command, code in zip(commands, codes, strict=True):
         if code:
-            message = f"manage.py {command} failed, see above"
-            raise ServerError(message)
+            raise ServerError(f"manage.py {command} failed, see above")
 
 
 @contextlib.contextmanager
@@ -201,8 +199,7 @@ def watch(site: Site, *, servers: list[Server], programs: list[Server]) -> Never
             if site.for_phones:
                 say(phone.ADVICE)
         elif not ready and time.monotonic() > deadline:
-            message = f"{site.url} does not answer. {programs[0].last_words()}"
-            raise ServerError(message)
+            raise ServerError(f"{site.url} does not answer. {programs[0].last_words()}")
         time.sleep(0.2)
 
 
@@ -213,8 +210,7 @@ def started_again(dead: Server, ends: list[float], *, is_ready: bool) -> Server:
     how = f"{dead.name} ended (exit code {dead.process.returncode})"
     if not is_ready or dead.start_again is None or len(ends) > MAX_ENDS:
         again = f" for the {len(ends)}th time in a minute" if len(ends) > MAX_ENDS else ""
-        message = f"{how}{again}, so everything stops. {dead.last_words()}"
-        raise ServerError(message)
+        raise ServerError(f"{how}{again}, so everything stops. {dead.last_words()}")
     say(f"{how}; starting it again (log of before: {dead.log.with_suffix('.log.1')})")
     processes.signal_group(dead.process, signal.SIGKILL)  # leftover children would keep its port or its work
     return dead.start_again()

@@ -128,8 +128,7 @@ def named_tests(given: Sequence[str], *, root: Path) -> list[str]:
         elif tests := counterparts(path, graph):
             chosen += sorted(tests)
         else:
-            message = f"no test bears the name of {path} or imports it"
-            raise NothingToRunError(message)
+            raise NothingToRunError(f"no test bears the name of {path} or imports it")
     return chosen if named or "-m" in given else [*FAST, *chosen]
 
 

@@ -122,8 +122,7 @@ def copy_data(template: Path, data_dir: Path) -> None:
         check=False,
     )
     if copied.returncode:
-        message = f"{template} could not be copied: {copied.stderr.strip()}"
-        raise ServerError(message)
+        raise ServerError(f"{template} could not be copied: {copied.stderr.strip()}")
 
 
 def execute(command: Sequence[str], *, data_dir: Path, durable: bool, private_home: bool) -> int:

@@ -22,8 +22,7 @@ def value(name: str, default: T, cast: Callable[[str], T]) -> T:
         raw = _env.str(name, default="").strip()
         return cast(raw) if raw else default
     except (ValueError, KeyError, OSError, ImproperlyConfigured) as error:
-        message = f"{name} has a bad value: {error}"
-        raise ImproperlyConfigured(message) from error
+        raise ImproperlyConfigured(f"{name} has a bad value: {error}") from error
 
 
 def text(name: str, default: str = "") -> str:
@@ -34,8 +33,7 @@ def integer(name: str, default: int, *, minimum: int = 0) -> int:
     def cast(raw: str) -> int:
         number = int(raw)
         if number < minimum:
-            message = f"{number} is below {minimum}"
-            raise ValueError(message)
+            raise ValueError(f"{number} is below {minimum}")
         return number
 
     return value(name, default, cast)
@@ -47,8 +45,7 @@ def flag(name: str, *, default: bool) -> bool:
             return True
         if raw.lower() in {"0", "false", "no", "off"}:
             return False
-        message = f"{raw!r} is neither true nor false (use 1 or 0)"
-        raise ValueError(message)
+        raise ValueError(f"{raw!r} is neither true nor false (use 1 or 0)")
 
     return value(name, default, cast)
 
@@ -72,8 +69,7 @@ def number(raw: str) -> int:
 def brand_id(raw: str) -> str:
     """The ID of a brand, or `*`. Not a slug, which can change and be reused by another brand."""
     if raw != "*" and not (raw.isascii() and raw.isdecimal()):
-        message = f"{raw!r} is no brand id; the id is on the brand's page in the portal, and never changes"
-        raise ValueError(message)
+        raise ValueError(f"{raw!r} is no brand id; the id is on the brand's page in the portal, and never changes")
     return raw
 
 
@@ -84,8 +80,7 @@ def network(raw: str) -> str:
 
 def file(raw: str) -> Path:
     if not Path(raw).is_file():
-        message = f"there is no file {raw}"
-        raise ValueError(message)
+        raise ValueError(f"there is no file {raw}")
     return Path(raw)
 
 
@@ -95,8 +90,7 @@ def name_server(raw: str) -> tuple[str, int]:
     host, _, value = ("", "", "") if bare else raw.rpartition(":") if raw[-1] != "]" else (raw, "", "")
     port = int(value) if host and value else 53
     if not 0 < port < 65_536:
-        message = f"{raw!r} has no port"
-        raise ValueError(message)
+        raise ValueError(f"{raw!r} has no port")
     return str(ip_address((host or raw).strip("[]"))), port
 
 
@@ -114,8 +108,7 @@ def origin(name: str) -> str:
     def cast(raw: str) -> str:
         parts = urlsplit(raw)
         if parts.scheme not in {"https", "http"} or not parts.netloc or parts.path.strip("/") or parts.query:
-            message = f"{raw!r} is no address like https://portal.example.com"
-            raise ValueError(message)
+            raise ValueError(f"{raw!r} is no address like https://portal.example.com")
         return f"{parts.scheme}://{parts.netloc}"
 
     return value(name, "", cast)
@@ -139,8 +132,7 @@ def changed(name: str, defaults: dict[str, T], cast: Callable[[str], T]) -> dict
         for entry in filter(None, map(str.strip, raw.split(","))):
             key, _, value = map(str.strip, entry.partition("="))
             if key not in defaults:
-                message = f"{key!r} is none of {', '.join(defaults)}"
-                raise ValueError(message)
+                raise ValueError(f"{key!r} is none of {', '.join(defaults)}")
             result[key] = cast(value)
         return result
 
@@ -156,8 +148,7 @@ def rate(raw: str) -> str:
 def amount(raw: str) -> int:
     """A whole number, 0 or more."""
     if int(raw) < 0:
-        message = f"{raw} is below 0"
-        raise ValueError(message)
+        raise ValueError(f"{raw} is below 0")
     return int(raw)
 
 
@@ -181,8 +172,7 @@ def choice(name: str, default: str, known: Collection[str]) -> str:
 
     def cast(raw: str) -> str:
         if raw not in known:
-            message = f"{raw!r} is none of {', '.join(sorted(known))}"
-            raise ValueError(message)
+            raise ValueError(f"{raw!r} is none of {', '.join(sorted(known))}")
         return raw
 
     return value(name, default, cast)
@@ -194,8 +184,7 @@ def address(name: str) -> tuple[str, int] | None:
     def cast(raw: str) -> tuple[str, int]:
         host, _, port = raw.rpartition(":")
         if not host or not 0 < int(port) < 65_536:
-            message = f"{raw!r} is no host:port"
-            raise ValueError(message)
+            raise ValueError(f"{raw!r} is no host:port")
         return host.strip("[]"), int(port)
 
     return value(name, None, cast)
@@ -210,8 +199,7 @@ def secret(name: str, *, otherwise: str = "", required: bool = True, advice: str
         message = f"{name} is missing: set {name} or {name}_FILE to at least 50 random characters{advice}"
         raise ImproperlyConfigured(message)
     if len(result) < 32:
-        message = f"{name} is too short: use at least 50 random characters"
-        raise ImproperlyConfigured(message)
+        raise ImproperlyConfigured(f"{name} is too short: use at least 50 random characters")
     return result
 
 
@@ -239,8 +227,7 @@ def needed(package: str, *, by: str) -> None:
     except ModuleNotFoundError:  # its parent package is not installed either
         result = None
     if result is None:
-        message = f"{by} needs the Python package {package}: pip install -r requirements-optional.txt"
-        raise ImproperlyConfigured(message)
+        raise ImproperlyConfigured(f"{by} needs the Python package {package}: pip install -r requirements-optional.txt")
 
 
 def bucket(name: str, *, endpoint: str) -> dict[str, Any]:

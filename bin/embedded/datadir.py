@@ -41,8 +41,7 @@ def found_by_manage(data_dir: Path, project: Path = PROJECT) -> Iterator[None]:
 def refuse_unusable(data_dir: Path) -> None:
     """Raise ServerError if clients cannot address the servers' sockets: it is too long, or has special characters."""
     if special := set(",%?#") & set(str(data_dir)):
-        message = f"DATA_DIR has a {special.pop()} in it, which means something else in an address: {data_dir}"
-        raise ServerError(message)
+        raise ServerError(f"DATA_DIR has a {special.pop()} in it, which means something else in an address: {data_dir}")
     room = SOCKET_PATH_BYTES - len(f"/run/{POSTGRES_SOCKET}")
     length = len(os.fsencode(data_dir))
     if length > room:
@@ -69,8 +68,7 @@ def make(directory: Path) -> Path:
     refuse_foreign(directory)
     directory.mkdir(mode=0o700, exist_ok=True)
     if directory.stat().st_mode & 0o077:
-        message = f"{directory} is open to other accounts: chmod 700 it, or set DATA_DIR elsewhere."
-        raise ServerError(message)
+        raise ServerError(f"{directory} is open to other accounts: chmod 700 it, or set DATA_DIR elsewhere.")
     mark(directory)
     return directory
 

@@ -70,8 +70,7 @@ def choose(data_dir: Path, programs: Programs, *, made_now: bool) -> Identity:
 def _package(name: str) -> Path:
     found = find_spec(name)
     if found is None or found.origin is None:
-        message = f"The Python package {name} is missing: pip install -r requirements.txt"
-        raise ServerError(message)
+        raise ServerError(f"The Python package {name} is missing: pip install -r requirements.txt")
     return Path(found.origin).parent
 
 

@@ -62,8 +62,7 @@ class Server:
             self.stop()
             raise
         self.stop()
-        message = f"{self.name} does not start. {self.last_words()}"
-        raise ServerError(message)
+        raise ServerError(f"{self.name} does not start. {self.last_words()}")
 
     def is_alive(self) -> bool:
         return self.process.poll() is None
@@ -115,8 +114,7 @@ class Home:
         finally:
             processes.signal_group(tool, signal.SIGKILL)
         if tool.returncode:
-            message = f"{Path(command[0]).name} failed:\n{output.decode(errors='replace')}"
-            raise ServerError(message)
+            raise ServerError(f"{Path(command[0]).name} failed:\n{output.decode(errors='replace')}")
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
@@ -135,8 +133,7 @@ def await_orphans(program: str, directory: Path) -> None:
     """
     if not wait_until(lambda: not _running_in(program, directory), ORPHAN_SECONDS):
         pids = " ".join(map(str, _running_in(program, directory)))
-        message = f"{program} still runs on {directory} (process {pids}). Stop it first: kill {pids}"
-        raise ServerError(message)
+        raise ServerError(f"{program} still runs on {directory} (process {pids}). Stop it first: kill {pids}")
 
 
 def _running_in(program: str, directory: Path) -> list[int]:

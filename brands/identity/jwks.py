@@ -100,8 +100,7 @@ def fetch(url: str) -> bytes:
     headers = {"Accept": "application/json"}
     response = client.send("GET", url, headers=headers, timeout_seconds=TIMEOUT_SECONDS, anywhere=True)
     if response.status != 200:
-        message = f"the response's status is {response.status}"
-        raise client.RequestFailedError(message)
+        raise client.RequestFailedError(f"the response's status is {response.status}")
     return response.body
 
 
@@ -111,8 +110,7 @@ def usable_keys(document: Any, algorithm: str) -> dict[str | None, jwt.PyJWK]:
     Raises ValueError if the document is not a JWK Set.
     """
     if not isinstance(document, dict) or not isinstance(document.get("keys"), list):
-        message = "the response is not a JWK Set"
-        raise ValueError(message)
+        raise ValueError("the response is not a JWK Set")
     keys = [_usable(entry, algorithm) for entry in document["keys"] if isinstance(entry, dict)]
     return {key.key_id: key for key in keys if key}
 

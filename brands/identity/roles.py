@@ -45,8 +45,7 @@ def declare(label: str, permissions: Mapping[str, str]) -> None:
     for an unknown role.
     """
     if unknown := set(permissions) - set(ROLES):
-        message = f"{label}: unknown roles {sorted(unknown)}"
-        raise ValueError(message)
+        raise ValueError(f"{label}: unknown roles {sorted(unknown)}")
     stated = {SUPERUSER: permissions.get(StaffRole.Role.OWNER, ""), **permissions}
     TABLE[label] = {role: "".join(VERBS[verb] for verb in stated.get(role, "").split()) for role in ROLES}
 

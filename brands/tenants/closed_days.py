@@ -127,8 +127,7 @@ class ClosedDays:
     def _write_days(self, brand: Brand, first: date, last: date, *, today: date) -> bool:
         """Returns whether the days were written: not if the watermark has another time zone than `brand`."""
         if last >= today:
-            message = f"{last} has not ended in {brand.time_zone}"
-            raise ValueError(message)
+            raise ValueError(f"{last} has not ended in {brand.time_zone}")
         with transaction.atomic():
             mark = self._hold(brand)
             if mark.time_zone != brand.time_zone:

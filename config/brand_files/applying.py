@@ -4,7 +4,8 @@ A plan applies the file and rolls back, so it shows exactly what applying would 
 """
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -188,8 +189,7 @@ class _Work:
         before = copy.copy(row)
         problems = forms.wrong_kinds(section, values) or self._filled(section, before, row, values)
         if problems:
-            for key, message in problems.items():
-                self._problem(f"{path}.{key}" if key else path, message)
+            self._report(path, problems)
             return
         with self._reported(path, section):
             self._store(section, before, row, values, name)
@@ -284,34 +284,23 @@ class _Work:
         audited = AuditedChange(row, self.brand.pk, changes)
         audit_log.record(audit_context=self.audit_context, action=action, rows=[audited])
 
-    def _reported(self, path: str, section: Section | None = None) -> "_Reported":
-        return _Reported(lambda key, message: self._problem(f"{path}.{key}" if key else path, message), section)
+    @contextmanager
+    def _reported(self, path: str, section: Section | None = None) -> Iterator[None]:
+        """A savepoint; domain and integrity errors raised in it become problems of the file."""
+        try:
+            with transaction.atomic():
+                yield
+        except DomainError as error:
+            self._report(path, forms.domain_problem(error, section) if section else {"": error.message})
+        except IntegrityError as error:
+            self._problem(path, f"The database refuses it: {str(error).splitlines()[0]}")
+
+    def _report(self, path: str, problems: forms.Problems) -> None:
+        for key, message in problems.items():
+            self._problem(f"{path}.{key}" if key else path, message)
 
     def _problem(self, path: str, message: str) -> None:
         self.problems.append(self.file.problem(path, message))
-
-
-class _Reported:
-    """A savepoint; domain and integrity errors raised in it become problems of the file."""
-
-    def __init__(self, report: Callable[[str, str], None], section: Section | None) -> None:
-        self.report, self.section, self.savepoint = report, section, transaction.atomic()
-
-    def __enter__(self) -> None:
-        self.savepoint.__enter__()
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        self.savepoint.__exit__(kind, error, trace)
-        for key, message in _complaints(error, self.section):
-            self.report(key, message)
-        return isinstance(error, DomainError | IntegrityError)
-
-
-def _complaints(error: Any, section: Section | None) -> Iterator[tuple[str, str]]:
-    if isinstance(error, DomainError):
-        yield from (forms.domain_problem(error, section) if section else {"": error.message}).items()
-    elif isinstance(error, IntegrityError):
-        yield "", f"The database refuses it: {str(error).splitlines()[0]}"
 
 
 _ABSENT = object()

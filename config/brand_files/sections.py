@@ -25,14 +25,6 @@ from loyalty.models.webhooks import WebhookEndpoint
 Key = tuple[Any, ...]
 
 
-def _never(_row: Any) -> bool:
-    return False
-
-
-def _as_it_is(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    return item
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """One row of the brand, or (ListSection) several. `path` is its place in the file."""
@@ -54,13 +46,13 @@ class ListSection(Section):
 
     key: tuple[str, ...]
     off: Mapping[str, Any] = field(default_factory=dict)
-    is_in_use: Callable[[Any], bool] = _never
+    is_in_use: Callable[[Any], bool] = lambda _row: False
     above: str = "brand"
     parts: tuple["ListSection", ...] = ()
     points: str = ""  # the field with points that need a second person's approval above the brand's ceiling
     points_type: str = ""
     spelled: Callable[[str], str] = str.strip  # normalises a key that is text
-    upgraded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = _as_it_is  # converts items of older files
+    upgraded: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda item: item  # converts items of older files
 
     def rows(self, above: Model) -> Iterable[Any]:
         return self.model._default_manager.filter(**{self.above: above}).order_by("pk")  # noqa: SLF001 - Django's own
@@ -131,17 +123,13 @@ def _rule_with_name_and_state(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return result
 
 
-def _field_stays(_field: EventKindField) -> bool:
-    return True
-
-
 EVENT_FIELDS = ListSection(
     path="fields",
     model=EventKindField,
     key=("name",),
     fields=("name", "label", "type", "required", "options"),
     above="kind",
-    is_in_use=_field_stays,
+    is_in_use=lambda _field: True,  # so that no field is deleted
 )
 MILESTONES = ListSection(
     path="milestones",

@@ -68,27 +68,12 @@ class History:
         """All actions with their moments, unordered."""
         yield self.began, self.prepare
         for position, name in enumerate(self.life.names):
-            joined = (
-                self.began + timedelta(days=1) + (self.until - self.began) * (position / len(self.life.names)) * 0.9
-            )
-            yield joined, partial(self.join, name)
+            passed = (self.until - self.began) * (position / len(self.life.names)) * 0.9
+            yield self.began + timedelta(days=1) + passed, partial(self.join, name)
+        kinds = (self.scan_as_member, self.scan_as_guest, self.scan_again, self.scan_unknown, self.order, self.redeem)
         days = [self.random.triangular(2, DAYS, DAYS * 0.85) for _each in range(self.life.scans)]
         for day in days:
-            moment = self.moment(day)
-            yield (
-                moment,
-                self.random.choices(
-                    (
-                        self.scan_as_member,
-                        self.scan_as_guest,
-                        self.scan_again,
-                        self.scan_unknown,
-                        self.order,
-                        self.redeem,
-                    ),
-                    (60, 14, 7, 3, 12, 6),
-                )[0],
-            )
+            yield self.moment(day), self.random.choices(kinds, (60, 14, 7, 3, 12, 6))[0]
 
     def moment(self, day: float) -> datetime:
         """A moment on a day of the history, at an hour at which people there are awake."""

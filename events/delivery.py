@@ -177,16 +177,16 @@ def _attempt(delivery: LeasedEvent) -> str:
         logger.warning("event %s: another worker took it over", delivery.event_id)
         Event.objects.filter(pk=delivery.id, crashes__gt=0).update(crashes=F("crashes") - 1)  # it did not crash
         return "lost"
-    except CrashedTooOften as fact:
-        logger.error("event %s: %s", delivery.event_id, fact)
-        give_up(delivery, str(fact))
+    except CrashedTooOften as crashes:
+        logger.error("event %s: %s", delivery.event_id, crashes)
+        give_up(delivery, str(crashes))
         return "dead"
-    except RerouteEvent as on_hold:
-        reroute(delivery, on_hold)
+    except RerouteEvent as request:
+        reroute(delivery, request)
         return "moved"
-    except RetryLater as on_hold:
-        logger.info("event %s: %s", delivery.event_id, on_hold)
-        return "dead" if retry_later(delivery, on_hold) else "later"
+    except RetryLater as request:
+        logger.info("event %s: %s", delivery.event_id, request)
+        return "dead" if retry_later(delivery, request) else "later"
     except Exception as error:
         if isinstance(error, OperationalError | InterfaceError) and not connection.is_usable():
             raise

@@ -9,10 +9,12 @@ when a template uses a new class (tests/portal/test_catalogues.py reports that):
 
 import re
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
+import unfold
+
 ROOT = Path(__file__).parents[1]
+UNFOLD = Path(unfold.__file__).parent
 FILE = ROOT / "portal/static/portal/right_to_left.css"
 ROOMS = ("authcodes", "brands", "campaigns", "jobs", "loyalty", "portal", "templates")
 SIDES = {"left": "right", "right": "left"}
@@ -26,17 +28,10 @@ HEAD = """/* Made by bin/mirror_styles.py from django-unfold's stylesheet: what 
 """
 
 
-def package() -> Path:
-    spec = find_spec("unfold")
-    assert spec is not None  # noqa: S101 - requirements.txt has it
-    assert spec.origin is not None  # noqa: S101 - a package of files
-    return Path(spec.origin).parent
-
-
 def words() -> set[str]:
     """All strings between spaces and quotes in templates, scripts and code, which include all used classes."""
-    files = [*(package() / "templates").rglob("*.html"), *(package() / "contrib/filters").rglob("*.html")]
-    files += [package() / "widgets.py"]
+    files = [*(UNFOLD / "templates").rglob("*.html"), *(UNFOLD / "contrib/filters").rglob("*.html")]
+    files += [UNFOLD / "widgets.py"]
     for room in ROOMS:
         files += [path for path in (ROOT / room).rglob("*") if path.suffix in {".html", ".js", ".py"}]
     return {word for path in files for word in re.split(r"""[\s"'`<>={}]+""", path.read_text())}
@@ -119,7 +114,7 @@ def written(declarations: dict[str, str]) -> str:
 def needed() -> Iterator[tuple[tuple[str, ...], str, str]]:
     """The one-sided rules of django-unfold that are in use: by a class in a template, or by its own widgets."""
     used = words()
-    for around, selector, declarations in rules((package() / "static/unfold/css/styles.css").read_text()):
+    for around, selector, declarations in rules((UNFOLD / "static/unfold/css/styles.css").read_text()):
         name = class_of(selector)
         if selector.startswith("@") or any(each.startswith(("@keyframes", "@font-face")) for each in around):
             continue

@@ -8,13 +8,14 @@ drawn in a system font. tests/portal/test_fonts.py reports a missing icon: run t
 
 import re
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
+import unfold
 from fontTools import subset
 from fontTools.ttLib import TTFont
 
 ROOT = Path(__file__).parent.parent
+UNFOLD = Path(unfold.__file__).parent
 FONTS = ROOT / "portal/static/portal/fonts"
 APPS = ("authcodes", "brands", "campaigns", "jobs", "loyalty", "portal", "events", "config", "templates", "core")
 WORD = re.compile(r"[a-z0-9_]{3,}")
@@ -23,16 +24,9 @@ LATIN = (*LATIN, 0x2190, 0x2192, 0x2212, 0x2215, 0x2713, 0x00D7)
 WEIGHTS = ("Regular", "Medium", "SemiBold", "Bold")
 
 
-def unfold() -> Path:
-    spec = find_spec("unfold")
-    assert spec  # noqa: S101 - in the requirements
-    assert spec.origin  # noqa: S101
-    return Path(spec.origin).parent
-
-
 def sources() -> Iterator[Path]:
     """All files that may name an icon."""
-    for folder in (*(ROOT / app for app in APPS), unfold()):
+    for folder in (*(ROOT / app for app in APPS), UNFOLD):
         for path in folder.rglob("*"):
             if path.suffix in {".css", ".html", ".js", ".py"} and "migrations" not in path.parts:
                 yield path
@@ -71,7 +65,7 @@ def options() -> subset.Options:
 
 
 def make_icons() -> None:
-    font = TTFont(unfold() / "static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2")
+    font = TTFont(UNFOLD / "static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2")
     names = ligatures(font)
     wanted = icons(font)
     drop_other_ligatures(font, wanted)
@@ -95,7 +89,7 @@ def drop_other_ligatures(font: TTFont, wanted: set[str]) -> None:
 
 def make_letters() -> None:
     for weight in WEIGHTS:
-        font = TTFont(unfold() / f"static/unfold/fonts/inter/Inter-{weight}.woff2")
+        font = TTFont(UNFOLD / f"static/unfold/fonts/inter/Inter-{weight}.woff2")
         subsetter = subset.Subsetter(letter_options())
         subsetter.populate(unicodes=LATIN)
         write(font, subsetter, f"inter-{weight.lower()}.woff2")

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
+import unfold
 from django.utils.text import camel_case_to_spaces
 from django.utils.translation.template import templatize
 
@@ -91,10 +91,7 @@ def ours() -> Iterator[Marked]:
 
 def unfolds() -> Iterator[Marked]:
     """django-unfold ships no translations; Django's own cover most of its texts and are still used."""
-    spec = find_spec("unfold")
-    assert spec is not None  # noqa: S101 - requirements.txt has it
-    assert spec.origin is not None  # noqa: S101 - a package of files
-    package = Path(spec.origin).parent
+    package = Path(unfold.__file__).parent
     for path in sorted(package.rglob("*")):
         place = path.relative_to(package).as_posix()
         is_used = not place.startswith("contrib/") or place.startswith(UNFOLDS_APPS)

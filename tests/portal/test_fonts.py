@@ -21,7 +21,7 @@ def maker() -> ModuleType:
 
 
 def test_every_icon_that_a_source_names_is_in_the_font(maker):
-    whole = TTFont(maker.unfold() / "static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2")
+    whole = TTFont(maker.UNFOLD / "static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2")
     drawn = maker.ligatures(TTFont(FONTS / "icons.woff2"))
 
     missing = maker.icons(whole) - set(drawn)
@@ -51,4 +51,4 @@ def ranges(style: str) -> set[int]:
 
 def whole(maker: ModuleType, weight: str) -> set[int]:
     name = {"semibold": "SemiBold"}.get(weight, weight.title())
-    return set(TTFont(maker.unfold() / f"static/unfold/fonts/inter/Inter-{name}.woff2").getBestCmap())
+    return set(TTFont(maker.UNFOLD / f"static/unfold/fonts/inter/Inter-{name}.woff2").getBestCmap())

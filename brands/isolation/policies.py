@@ -1,11 +1,11 @@
-"""Row-level security: which rows of each table the roles of core.db.postgresql.roles may see, as the models tell.
+"""Row-level security: the rows of each table that the roles of core.db.postgresql.roles may see, as the models declare.
 
-A model with a foreign key `brand` needs no more than that. Any other says by `brand_through` through which of its
-relations a row leads to a brand: a row is seen where one of the related rows is. What belongs to no brand stands in
-`UNGUARDED` with its reason. `append_only` on a model leaves no UPDATE but of the columns it names, and no DELETE.
+A model with a foreign key `brand` needs no more than that. Any other names in `brand_through` the relations that lead
+from a row to a brand: a row is visible if one of the related rows is. A table that belongs to no brand is in
+`UNGUARDED` with the reason. `append_only` on a model allows no DELETE, and UPDATE only of the columns that it names.
 
-A customer sees less of a brand: their own rows, where `customer_through` names the relations that lead to the person or
-to another row of theirs; and all rows of what is `visible_to_customers`. They see nothing of a model that says neither,
+A customer sees less of a brand: their own rows, if `customer_through` names the relations that lead to the person or to
+another row of theirs; and all rows of a model that is `visible_to_customers`. They see nothing of a model with neither,
 unless its `brand_through` leads to a row that they see.
 """
 
@@ -21,7 +21,7 @@ from django.db.models import ForeignKey, Model
 
 ALL = ("SELECT", "INSERT", "UPDATE", "DELETE")
 
-# What is no brand's, why, and what the tenant's role may do with it (the application's may read and write).
+# Tables that belong to no brand, why, and what the tenant's role may do with them. The application's reads and writes.
 UNGUARDED: dict[str, tuple[str, tuple[str, ...]]] = {
     "django_session": ("Portal logins are read before anybody knows whose they are.", ()),
     "staff_login_factor": ("A login is one for all brands; its own page lifts the guard.", ()),
@@ -37,7 +37,7 @@ UNGUARDED: dict[str, tuple[str, tuple[str, ...]]] = {
     "brands_user_user_permissions": ("As auth_group.", ("SELECT",)),
     "django_admin_log": ("Django's own log of the portal, which nobody writes.", ()),
 }
-# Written by migrations alone.
+# Written only by migrations.
 BY_OWNER = {"django_migrations"}
 
 # The scope as a subquery: read once in a statement, not once in a row.
@@ -65,7 +65,7 @@ class Table:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:32]
 
     def statements(self, *, application: str, tenant: str) -> Iterator[str]:
-        """What makes it so. The names of the roles are quoted."""
+        """The SQL that gives these rights. The names of the roles are quoted."""
         table = f'"{self.name}"'
         yield f"REVOKE ALL ON {table} FROM PUBLIC, {application}, {tenant}"
         yield f"GRANT {', '.join(self.application)} ON {table} TO {application}"
@@ -81,7 +81,7 @@ class Table:
 
 
 def tables() -> list[Table]:
-    """Every table that the models have, and Django's own. Raises ImproperlyConfigured for one that nobody guards."""
+    """Every table, Django's own too. Raises ImproperlyConfigured for one that is neither guarded nor in UNGUARDED."""
     models = {meta(each).db_table: each for each in apps.get_models(include_auto_created=True) if is_stored(each)}
     return [Table(name, ("SELECT",), ()) for name in sorted(BY_OWNER)] + [
         table_of(model) for _name, model in sorted(models.items())
@@ -112,20 +112,20 @@ def rights_of(model: type[Model]) -> tuple[str, ...]:
 
 
 def condition(model: type[Model]) -> str:
-    """When a row of `model` belongs to the scope, in SQL."""
+    """The condition in SQL that a row of `model` belongs to the scope."""
     whose = of_customer(model)
     return f"({of_brand(model)}) AND ({whose})" if whose else of_brand(model)
 
 
 def of_customer(model: type[Model]) -> str:
-    """When a customer may see a row of their brand; nobody else has a CUSTOMER. Empty: the brand's condition does."""
+    """The condition in SQL that a customer may see a row of their brand. Empty if the brand's condition suffices."""
     label = meta(model).label
     if label == settings.AUTH_USER_MODEL:
         return _unless_customer(f"id = {CUSTOMER}")
-    ways: Iterable[str] = getattr(model, "customer_through", ())
-    if ways:
-        return _unless_customer(" OR ".join(_of_user(model, way) for way in ways))
-    # A row that another row leads to a brand is a customer's where that other row is.
+    relations: Iterable[str] = getattr(model, "customer_through", ())
+    if relations:
+        return _unless_customer(" OR ".join(_of_user(model, each) for each in relations))
+    # Without a column for the brand, a row is a customer's if the row that leads to the brand is.
     if getattr(model, "visible_to_customers", False) or not brand_column(model):
         return ""
     return NO_CUSTOMER
@@ -135,25 +135,25 @@ def _unless_customer(condition: str) -> str:
     return f"{NO_CUSTOMER} OR {condition}"
 
 
-def _of_user(model: type[Model], way: str) -> str:
-    field: Any = meta(model).get_field(way)
+def _of_user(model: type[Model], relation: str) -> str:
+    field: Any = meta(model).get_field(relation)
     if field.concrete and meta(field.related_model).label == settings.AUTH_USER_MODEL:
         return f"{field.column} = {CUSTOMER}"
-    return _through(model, way)
+    return _through(model, relation)
 
 
 def of_brand(model: type[Model]) -> str:
-    """When a row of `model` belongs to one of the scope's brands, or is whoever asks."""
+    """The condition in SQL that a row belongs to one of the scope's brands, or is the scope's own user."""
     if brand := brand_column(model):
         return f"{brand} = {SCOPE}"
-    ways: Iterable[str] = getattr(model, "brand_through", ())
-    if not ways:
+    relations: Iterable[str] = getattr(model, "brand_through", ())
+    if not relations:
         message = (
             f"{meta(model).label} has no foreign key `brand`: say by `brand_through` which of its relations lead to "
             "one, or name its table in brands.isolation.policies.UNGUARDED with the reason"
         )
         raise ImproperlyConfigured(message)
-    result = [_through(model, way) for way in ways]
+    result = [_through(model, each) for each in relations]
     return " OR ".join([f"id = {MYSELF}", *result] if meta(model).label == settings.AUTH_USER_MODEL else result)
 
 
@@ -168,9 +168,9 @@ def brand_column(model: type[Model]) -> str:
     return str(field.column) if isinstance(field, ForeignKey) else ""
 
 
-def _through(model: type[Model], way: str) -> str:
-    """Whether a row that is related by `way` is seen: the related table's own policy decides that."""
-    field: Any = meta(model).get_field(way)
+def _through(model: type[Model], relation: str) -> str:
+    """Whether a row that is related by `relation` is visible: the related table's own policy decides that."""
+    field: Any = meta(model).get_field(relation)
     own, related = (
         (field.column, field.target_field.column)
         if field.concrete

@@ -29,14 +29,24 @@ def text(name: str, default: str = "") -> str:
     return value(name, default, str)
 
 
-def integer(name: str, default: int, *, minimum: int = 0) -> int:
+def at_least(minimum: int) -> Callable[[str], int]:
+    """Converts to a whole number that is not below `minimum`."""
+
     def cast(raw: str) -> int:
         number = int(raw)
         if number < minimum:
             raise ValueError(f"{number} is below {minimum}")
         return number
 
-    return value(name, default, cast)
+    return cast
+
+
+row_id = at_least(1)
+amount = at_least(0)
+
+
+def integer(name: str, default: int, *, minimum: int = 0) -> int:
+    return value(name, default, at_least(minimum))
 
 
 def flag(name: str, *, default: bool) -> bool:
@@ -57,13 +67,6 @@ def listed(name: str, cast: Callable[[str], T], default: str = "") -> list[T]:
         return [cast(entry.strip()) for entry in raw.split(",") if entry.strip()]
 
     return value(name, read(default), read)
-
-
-def number(raw: str) -> int:
-    """The ID of a row."""
-    if int(raw) < 1:
-        raise ValueError("each must be a number from 1 on")
-    return int(raw)
 
 
 def brand_id(raw: str) -> str:
@@ -143,13 +146,6 @@ def rate(raw: str) -> str:
     """A rate as `100/minute`, in the notation of the limits package."""
     parse(raw)
     return raw
-
-
-def amount(raw: str) -> int:
-    """A whole number, 0 or more."""
-    if int(raw) < 0:
-        raise ValueError(f"{raw} is below 0")
-    return int(raw)
 
 
 def saved_value(file: Path) -> str:

@@ -379,7 +379,7 @@ JWT_EXTERNAL_JWKS_URL = env.text("JWT_EXTERNAL_JWKS_URL")
 JWT_EXTERNAL_ISSUER = env.text("JWT_EXTERNAL_ISSUER")
 JWT_EXTERNAL_AUDIENCE = env.text("JWT_EXTERNAL_AUDIENCE")
 # The issuer may only authenticate customers of these brands (their IDs), never users of the portal.
-JWT_EXTERNAL_BRANDS = frozenset(env.listed("JWT_EXTERNAL_BRANDS", env.number))
+JWT_EXTERNAL_BRANDS = frozenset(env.listed("JWT_EXTERNAL_BRANDS", env.row_id))
 JWT_EXTERNAL_ALGORITHM = env.text("JWT_EXTERNAL_ALGORITHM", "RS256")
 if JWT_EXTERNAL_JWKS_URL and not (JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE):
     message = "JWT_EXTERNAL_ISSUER and JWT_EXTERNAL_AUDIENCE are missing: JWT_EXTERNAL_JWKS_URL needs both"

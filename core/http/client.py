@@ -235,12 +235,6 @@ class SsrfGuardBackend(NetworkBackend):
                 return DeadlineStream(stream)
         raise error
 
-    def connect_unix_socket(self, *_: Any, **__: Any) -> NetworkStream:
-        raise httpcore.ConnectError("a socket file may not be called")
-
-    def sleep(self, seconds: float) -> None:
-        self._inner.sleep(seconds)
-
 
 def reject_forbidden(host: str, addresses: Iterable[Address]) -> None:
     """Raises ConnectError if any of the addresses is forbidden: the connection may use any of them."""

@@ -86,8 +86,8 @@ def for_own_brand(method: M) -> M:
     @row_guard.marked(row_guard.OF_CUSTOMER)
     @wraps(method)
     def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
-        assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
-        with row_guard.as_customer(request.auth.brand_id, request.auth.user_id):
+        token = principal_of(request)
+        with row_guard.as_customer(token.brand_id, token.user_id):
             return method(view, request, *where, **more)
 
     return cast("M", guarded)
@@ -100,8 +100,8 @@ def changing_own_brand(method: M) -> M:
     @row_guard.marked(row_guard.OF_BRAND)
     @wraps(method)
     def guarded(view: Any, request: Request, *where: Any, **more: Any) -> Any:
-        assert isinstance(request.auth, tokens.Principal)  # noqa: S101 - only views for token holders are decorated
-        with row_guard.within([request.auth.brand_id], user_id=request.auth.user_id):
+        token = principal_of(request)
+        with row_guard.within([token.brand_id], user_id=token.user_id):
             return method(view, request, *where, **more)
 
     return cast("M", guarded)

@@ -59,9 +59,8 @@ class RoutesInsteadOfPaths(logging.Filter):
         request = getattr(record, "request", None)
         if request is not None and isinstance(record.args, tuple):
             paths = {request.path, request.path_info, request.get_full_path()}
-            paths |= {
-                path.encode("unicode_escape").decode("ascii") for path in paths
-            }  # as Django's log_response writes them
+            # As Django's log_response writes them.
+            paths |= {path.encode("unicode_escape").decode("ascii") for path in paths}
             record.args = tuple(route_of(request) if argument in paths else argument for argument in record.args)
         return True
 

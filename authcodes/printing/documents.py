@@ -30,7 +30,7 @@ from core.errors import DomainError
 # Otherwise each document fills the log with its rendering steps.
 logging.getLogger("weasyprint").setLevel(logging.ERROR)
 
-FILE_SCHEME = "files:"  # the scheme of the files that we give a document; no other address is answered
+FILES_PREFIX = "files:"  # begins the addresses of the files passed to `pdf`; no other address is answered
 SPECIMEN = "SPECIMEN"
 SPECIMEN_MM = images.DEFAULT_SIZE_MM
 
@@ -66,8 +66,8 @@ def _fetcher_class() -> Any:
             self.files = files
 
         def fetch(self, url: str, headers: Any = None) -> Any:  # noqa: ARG002 - its base's signature
-            name = url.removeprefix(FILE_SCHEME)
-            if not url.startswith(FILE_SCHEME) or name not in self.files:
+            name = url.removeprefix(FILES_PREFIX)
+            if not url.startswith(FILES_PREFIX) or name not in self.files:
                 message = "this document may fetch nothing"
                 raise ValueError(message)
             return import_module("weasyprint.urls").URLFetcherResponse(url, self.files[name])
@@ -82,10 +82,10 @@ def pdf(template: str, context: dict[str, Any], files: dict[str, bytes] | None =
 
 def typeset(template: str, context: dict[str, Any]) -> str:
     """The template with the fonts that its letters need."""
-    addresses = {"font": FILE_SCHEME + sans().path.name, "file_scheme": FILE_SCHEME}
+    addresses = {"font": FILES_PREFIX + sans().path.name, "files_prefix": FILES_PREFIX}
     context = {**addresses, "sandbox_mark": selection.SANDBOX_MARK, **context}
     more = next_to_dejavu(render_to_string(template, context))
-    more_fonts = [(face.name, FILE_SCHEME + face.path.name) for face in more]
+    more_fonts = [(face.name, FILES_PREFIX + face.path.name) for face in more]
     return render_to_string(template, {**context, "more_fonts": more_fonts})
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, time
 from decimal import Decimal, InvalidOperation
 from math import asin, cos, radians, sin, sqrt
+from operator import eq, ge, le
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -171,11 +172,6 @@ def _in(field: Field, expected: tuple[Any, ...]) -> Test:
     return lambda context: any(_folded(each) in known for each in read(context))
 
 
-def _not_in(field: Field, expected: tuple[Any, ...]) -> Test:
-    has = _in(field, expected)
-    return lambda context: not has(context)
-
-
 def _has_all(field: Field, expected: tuple[Any, ...]) -> Test:
     known, read = frozenset(expected), field.read
     return lambda context: known <= {_folded(each) for each in read(context)}
@@ -224,11 +220,6 @@ def _level_in(field: Field, expected: tuple[str, ...]) -> Test:
     return test
 
 
-def _level_not_in(field: Field, expected: tuple[str, ...]) -> Test:
-    has = _level_in(field, expected)
-    return lambda context: not has(context)
-
-
 def _level_at_least(_field: Field, expected: str) -> Test:
     def test(context: ActionContext) -> bool:
         lowest = next((level for level in context.levels if level.name.casefold() == expected), None)
@@ -252,9 +243,9 @@ def texts(value: Any) -> tuple[str, ...]:
     return _listed(value, _word)
 
 
-EQUAL = ("is", gettext_lazy("is"), lambda value, expected: value == expected)
-AT_LEAST = ("at_least", gettext_lazy("is at least"), lambda value, expected: value >= expected)
-AT_MOST = ("at_most", gettext_lazy("is at most"), lambda value, expected: value <= expected)
+EQUAL = ("is", gettext_lazy("is"), eq)
+AT_LEAST = ("at_least", gettext_lazy("is at least"), ge)
+AT_MOST = ("at_most", gettext_lazy("is at most"), le)
 
 
 def _between(value: Any, expected: tuple[Any, Any]) -> bool:
@@ -269,6 +260,21 @@ def numeric(
     return [*simple, Operator("between", gettext_lazy("is between"), pair(one), compared(_between), "numbers")]
 
 
+def one_of(
+    read: Callable[[Any], tuple[Any, ...]], shape: str, has: Callable[[Field, Any], Test] = _in
+) -> list[Operator]:
+    """The operators of a list of values, of which the field must have one, or none; `has` makes the test for one."""
+
+    def has_none(field: Field, expected: tuple[Any, ...]) -> Test:
+        has_one = has(field, expected)
+        return lambda context: not has_one(context)
+
+    return [
+        Operator("in", gettext_lazy("is one of"), read, has, shape),
+        Operator("not_in", gettext_lazy("is none of"), read, has_none, shape),
+    ]
+
+
 _EVERY = Operator(
     "every",
     gettext_lazy("is a multiple of"),
@@ -279,45 +285,30 @@ _EVERY = Operator(
 OPERATORS: dict[Type, dict[str, Operator]] = {
     type_: {operator.name: operator for operator in operators}
     for type_, operators in {
-        Type.IDS: [
-            Operator("in", gettext_lazy("is one of"), lambda value: _listed(value, _id), _in, "choices"),
-            Operator("not_in", gettext_lazy("is none of"), lambda value: _listed(value, _id), _not_in, "choices"),
-        ],
+        Type.IDS: one_of(lambda value: _listed(value, _id), "choices"),
         Type.TEXTS: [
-            Operator("in", gettext_lazy("is one of"), texts, _in, "texts"),
-            Operator("not_in", gettext_lazy("is none of"), texts, _not_in, "texts"),
+            *one_of(texts, "texts"),
             Operator("all_of", gettext_lazy("has all of"), texts, _has_all, "texts"),
             Operator("starts", gettext_lazy("begins with"), texts, _starts, "texts"),
         ],
         Type.NUMBER: numeric(number),
         Type.INTEGER: numeric(_whole),
         Type.COUNT: [*numeric(count), _EVERY],
-        Type.SWITCH: [Operator(EQUAL[0], EQUAL[1], _switch, _compared(EQUAL[2]), "switch")],
-        Type.FIELD_OPTION: [
-            Operator("in", gettext_lazy("is one of"), texts, _in, "options"),
-            Operator("not_in", gettext_lazy("is none of"), texts, _not_in, "options"),
-        ],
-        Type.WEEKDAY: [
-            Operator("in", gettext_lazy("is one of"), lambda value: _listed(value, _weekday), _in, "weekdays"),
-            Operator("not_in", gettext_lazy("is none of"), lambda value: _listed(value, _weekday), _not_in, "weekdays"),
-        ],
+        Type.SWITCH: [Operator("is", gettext_lazy("is"), _switch, _compared(eq), "switch")],
+        Type.FIELD_OPTION: one_of(texts, "options"),
+        Type.WEEKDAY: one_of(lambda value: _listed(value, _weekday), "weekdays"),
         Type.TIME: [
             Operator(
                 "between", gettext_lazy("is between"), pair(_time, may_wrap=True), _compared(_time_between), "times"
             )
         ],
         Type.DAY: [
-            Operator(
-                "from", gettext_lazy("is from"), _day, _compared(lambda value, expected: value >= expected), "day"
-            ),
-            Operator(
-                "until", gettext_lazy("is until"), _day, _compared(lambda value, expected: value <= expected), "day"
-            ),
+            Operator("from", gettext_lazy("is from"), _day, _compared(ge), "day"),
+            Operator("until", gettext_lazy("is until"), _day, _compared(le), "day"),
             Operator("between", gettext_lazy("is between"), pair(_day), _compared(_between), "days"),
         ],
         Type.LEVEL: [
-            Operator("in", gettext_lazy("is one of"), texts, _level_in, "texts"),
-            Operator("not_in", gettext_lazy("is none of"), texts, _level_not_in, "texts"),
+            *one_of(texts, "texts", _level_in),
             Operator("at_least", gettext_lazy("is at least"), _word, _level_at_least, "word"),
         ],
         Type.PLACE: [

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from campaigns.earning.comparisons import (
     AT_LEAST,
@@ -14,6 +13,7 @@ from campaigns.earning.comparisons import (
     WrongValueError,
     count,
     numeric,
+    one_of,
     texts,
 )
 from campaigns.earning.fields import Field, Type
@@ -56,8 +56,5 @@ MEMBER_OPERATORS = {
     Type.WINDOW: [
         Operator(name, label, _window, _compared_in_sql, "window") for name, label, _compare in (AT_LEAST, AT_MOST)
     ],
-    Type.LABELLED: [
-        Operator("in", gettext_lazy("is one of"), texts, _compared_in_sql, "labels"),
-        Operator("not_in", gettext_lazy("is none of"), texts, _compared_in_sql, "labels"),
-    ],
+    Type.LABELLED: one_of(texts, "labels", _compared_in_sql),
 }

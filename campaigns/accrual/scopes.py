@@ -81,9 +81,9 @@ def sentence(campaign: Campaign) -> str:
         scope = read(campaign.conditions, campaign_type=campaign.type)
     except ConditionsError as error:
         return str(error)
-    only = sentences.conditions_text(scope.group, campaign.brand)
     parts = [COUNTED[campaign.step_by] % {"type": campaign.get_type_display()}]
-    if only:
+    if scope.group.parts:
+        only = sentences.group_text(scope.group, campaign.brand)
         parts.append(_("only where %(conditions)s") % {"conditions": only})
     parts.append(_("up to %(goal)s") % {"goal": f"{campaign.target_value:,}"})
     if campaign.is_repeatable:

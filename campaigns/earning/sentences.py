@@ -1,5 +1,6 @@
 """A rule as a sentence for marketers: when it counts, under which conditions, what it gives, how much at most."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.utils import formats
@@ -10,7 +11,7 @@ from django.utils.translation import ngettext, ngettext_lazy
 from brands.models.tenants import Brand
 from campaigns.earning import choices, conditions, limits, own_fields
 from campaigns.earning.comparisons import OPERATORS
-from campaigns.earning.conditions import ANY, NONE, ConditionsError, Group, Row
+from campaigns.earning.conditions import ALL, NONE, ConditionsError, Group, Row
 from campaigns.earning.fields import Type
 from campaigns.earning.limits import EVENT, EVENTS, EVER, MONEY, RULE, Limit, LimitsError
 from campaigns.models.earning_rules import EarningRule, EarningRuleUse
@@ -54,16 +55,11 @@ def sentence(rule: EarningRule) -> str:
     group = conditions.read(rule.conditions, kind=rule.kind, own=own_fields.of_rule(rule))
     parts = [_when(rule)]
     if group.parts:
-        parts.append(_group(group, rule.brand, is_first=True))
+        parts.append(_("and %(conditions)s") % {"conditions": group_text(group, rule.brand)})
     if dates := _dates(rule):
         parts.append(dates)
     values = ", ".join([effect(rule), *(limit_text(each) for each in limits.read(rule.limits))])
     return f"{' '.join(parts)}: {values}."
-
-
-def conditions_text(group: Group, brand: Brand) -> str:
-    """Such as "category is one of Serums and level is one of Gold"; empty where there are none."""
-    return _group(group, brand) if group.parts else ""
 
 
 def readable(rule: EarningRule) -> str:
@@ -87,19 +83,20 @@ def _when(rule: EarningRule) -> str:
     return texts.get(rule.kind) or _("When “%(event)s” happens") % {"event": rule.kind_title}
 
 
-def _group(group: Group, brand: Brand, *, is_first: bool = False) -> str:
-    text = [f"({_group(part, brand)})" if isinstance(part, Group) else row_text(part, brand) for part in group.parts]
-    if group.kind == NONE:
-        joined = _("none of this holds: %(conditions)s") % {"conditions": _(" or ").join(text)}
-        return _("and %(conditions)s") % {"conditions": joined} if is_first else joined
-    joined = (_(" or ") if group.kind == ANY else _(" and ")).join(text)
-    return _("and %(conditions)s") % {"conditions": joined} if is_first else joined
-
-
 def row_text(row: Row, brand: Brand) -> str:
     """Such as "category is one of Serums"."""
     operator = OPERATORS[row.field.type][row.operator]
     return f"{row.field.label} {operator.label} {value_text(row, brand)}"
+
+
+def group_text(group: Group, brand: Brand, describe_row: Callable[[Row, Brand], str] = row_text) -> str:
+    """Such as "category is one of Serums and level is one of Gold"."""
+    parts = [
+        f"({group_text(part, brand, describe_row)})" if isinstance(part, Group) else describe_row(part, brand)
+        for part in group.parts
+    ]
+    joined = (_(" and ") if group.kind == ALL else _(" or ")).join(parts)
+    return _("none of this holds: %(conditions)s") % {"conditions": joined} if group.kind == NONE else joined
 
 
 def value_text(row: Row, brand: Brand) -> str:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
 from campaigns.earning import choices, conditions
-from campaigns.earning.conditions import ALL, ANY, NONE, ConditionsError, Group, Row
+from campaigns.earning.conditions import ALL, NONE, ConditionsError, Group, Row
 from campaigns.earning.fields import Type
 from campaigns.segments.fields import MEMBER_FIELDS, MemberField
 from campaigns.segments.plan import Plan
@@ -102,11 +102,6 @@ def _never(rows: Sequence[Row]) -> dict[str, str]:
                     )
                     return {ALL: message % {"field": low.field.label}}
     return {}
-
-
-def joined_by(kind: str) -> str:
-    """The conjunction for the conditions of a group in a sentence."""
-    return _(" or ") if kind in {ANY, NONE} else _(" and ")
 
 
 def problem_of(data: Mapping[str, Any], *, brand: Brand) -> str:

@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 from brands.models.tenants import Brand
 from campaigns.earning import sentences
 from campaigns.earning.comparisons import OPERATORS
-from campaigns.earning.conditions import NONE, ConditionsError, Group, Row
+from campaigns.earning.conditions import ConditionsError, Row
 from campaigns.earning.fields import Type
 from campaigns.segments import member_conditions
 from campaigns.segments.fields import CONSENTS
@@ -22,7 +22,9 @@ def sentence(data: Any, *, brand: Brand) -> str:
     group = member_conditions.read(data, brand=brand)
     if not group.parts:
         return _("Every active member.")
-    return _("Members for whom this is true: %(conditions)s.") % {"conditions": _group(group, brand)}
+    return _("Members for whom this is true: %(conditions)s.") % {
+        "conditions": sentences.group_text(group, brand, row_text)
+    }
 
 
 def readable(segment: Segment) -> str:
@@ -33,13 +35,8 @@ def readable(segment: Segment) -> str:
         return str(error)
 
 
-def _group(group: Group, brand: Brand) -> str:
-    parts = [f"({_group(part, brand)})" if isinstance(part, Group) else _row(part, brand) for part in group.parts]
-    joined = member_conditions.joined_by(group.kind).join(parts)
-    return _("none of this holds: %(conditions)s") % {"conditions": joined} if group.kind == NONE else joined
-
-
-def _row(row: Row, brand: Brand) -> str:
+def row_text(row: Row, brand: Brand) -> str:
+    """Such as "accepted scans is at least 3 in 30 days"."""
     if row.field.type is Type.WINDOW:
         count, days = row.value
         message = ngettext(

@@ -88,7 +88,7 @@ NO_FIELDS: Mapping[str, Field] = {}
 
 def read(data: Any, *, kind: str, own: Mapping[str, Field] = NO_FIELDS) -> Group:
     """The conditions of a rule of this kind; `own`: the fields that only this kind has. Raises ConditionsError."""
-    fields = {field.name: field for field in FIELDS.values()} | dict(own)
+    fields = {**FIELDS, **own}
     return read_with(data, {name: field for name, field in fields.items() if field.is_for(kind)})
 
 

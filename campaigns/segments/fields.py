@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.comparisons import OPERATORS
-from campaigns.earning.conditions import Row
+from campaigns.earning.conditions import Row, range_of
 from campaigns.earning.fields import Field, Type
 from campaigns.segments.operators import MEMBER_OPERATORS
 from campaigns.segments.plan import Plan, Source
@@ -74,18 +74,8 @@ def _number(expression: str) -> Callable[[Plan, Row], str]:
     return condition
 
 
-def _bounds(row: Row) -> tuple[int | None, int | None]:
-    """The bounds of an age in whole days."""
-    if row.operator == "between":
-        first, last = row.value
-        return first, last
-    if row.operator == "is":
-        return row.value, row.value
-    return (row.value, None) if row.operator == "at_least" else (None, row.value)
-
-
 def _enrolled(plan: Plan, row: Row) -> str:
-    low, high = _bounds(row)
+    low, high = range_of(row)
     parts = []
     if low is not None:
         parts.append(f"m.enrolled_at <= {plan.moment(Source.ENROLLED, low)}")
@@ -96,7 +86,7 @@ def _enrolled(plan: Plan, row: Row) -> str:
 
 def _last(plan: Plan, row: Row) -> str:
     """Members who have earned nothing count from the day of joining."""
-    low, high = _bounds(row)
+    low, high = range_of(row)
     parts = []
     if low:
         parts.append(f"NOT {plan.any_since(Source.LEDGER, low)}")
@@ -109,7 +99,7 @@ def _last(plan: Plan, row: Row) -> str:
 
 def _birthday(plan: Plan, row: Row) -> str:
     """Never true for members whose birthday is unknown."""
-    low, high = _bounds(row)
+    low, high = range_of(row)
     days = plan.birthdays_between(low or 0, high)
     return f"coalesce({plan.birthday()} = ANY ({days}), false)"
 

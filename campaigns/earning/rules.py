@@ -165,20 +165,20 @@ def compiled(contents: Iterable[Content], *, brand_id: int | None = None, versio
     contents = list(contents)
     own = own_fields.of_kinds(brand_id, (content["kind"] for _id, _number, content in contents)) if brand_id else {}
     for rule_id, number, content in contents:
-        readable = readable_candidate_of(rule_id, number, content, own.get(content["kind"], {}))
-        if readable is None:
+        candidate = readable_candidate_of(rule_id, number, content, own.get(content["kind"], {}))
+        if candidate is None:
             broken.append(rule_id)
         else:
-            kinds.setdefault(readable[0], RulesOfKind()).add(readable[1])
+            kinds.setdefault(content["kind"], RulesOfKind()).add(candidate)
     return RuleSet(version, kinds, tuple(broken))
 
 
 def readable_candidate_of(
     rule_id: int, number: int, content: Mapping[str, Any], own: Mapping[str, Field] = conditions.NO_FIELDS
-) -> tuple[str, Candidate] | None:
-    """The kind of action and the candidate; None for a rule that can no longer be read."""
+) -> Candidate | None:
+    """None for a rule that can no longer be read."""
     try:
-        return content["kind"], candidate_of(rule_id, number, content, own)
+        return candidate_of(rule_id, number, content, own)
     except (ConditionsError, LimitsError):
         return None
 

@@ -81,7 +81,7 @@ class RuleHistory:
             always = {**content, "starts_at": None, "ends_at": None}
             self.draft = rules.candidate_of(rule_id, TRIED, always, self._own.get(self.kind, {}))
         self._sets: OrderedDict[int, RulesWithDraft] = OrderedDict()
-        self._compiled: OrderedDict[tuple[int, int], tuple[str, Candidate] | None] = OrderedDict()
+        self._compiled: OrderedDict[tuple[int, int], Candidate | None] = OrderedDict()
         # By rule and version, for each compiled version that has limits.
         self.limits: dict[tuple[int, int], tuple[Limit, ...]] = {}
 
@@ -104,9 +104,9 @@ class RuleHistory:
         _number, contents = rules.contents_at(self._brand_id, version)
         kinds: dict[str, RulesOfKind] = {}
         for rule_id, number, content in contents:
-            compiled = self._candidate(rule_id, number, content)
-            if compiled is not None:
-                kinds.setdefault(compiled[0], RulesOfKind()).add(compiled[1])
+            candidate = self._candidate(rule_id, number, content)
+            if candidate is not None:
+                kinds.setdefault(content["kind"], RulesOfKind()).add(candidate)
         limited = frozenset(kind for kind, own in kinds.items() if any(each.rule.limits for each in own.every))
         ids = frozenset(rule_id for rule_id, _number, _content in contents)
         draft_limits = self.draft.rule.limits if self.draft else ()
@@ -119,7 +119,7 @@ class RuleHistory:
             limited=limited | {self.kind} if draft_limits else limited,
         )
 
-    def _candidate(self, rule_id: int, number: int, content: Mapping[str, Any]) -> tuple[str, Candidate] | None:
+    def _candidate(self, rule_id: int, number: int, content: Mapping[str, Any]) -> Candidate | None:
         """Compile a version of a rule once for all versions of the set that contain it. None: it cannot be read."""
         key = rule_id, number
         if key not in self._compiled:

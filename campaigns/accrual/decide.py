@@ -24,7 +24,7 @@ from campaigns.accrual.types import (
 )
 from campaigns.earning import stacking
 from campaigns.earning.action_context import ActionContext
-from campaigns.earning.limits import EVENT, MEMBER, RULE, Limit, LimitUsage
+from campaigns.earning.limits import RULE, Limit, LimitUsage, member_periods
 from campaigns.earning.stacking import Award, Rule
 from campaigns.progress.advance import ProgressStep
 from core.errors import DomainError
@@ -208,8 +208,9 @@ def rule_uses(earned: Awards) -> RuleUses:
     for rule_id, used in earned.usage.added.items():
         counted: dict[str, Any] = {"rule_id": rule_id, "points": str(used.points), "events": used.events}
         own = earned.limits[rule_id]
-        periods = dict.fromkeys(each.period for each in own if each.per == MEMBER and each.period != EVENT)
-        of_member += [counted | {"period": each, "started": earned.usage.starts[each].isoformat()} for each in periods]
+        of_member += [
+            counted | {"period": each, "started": earned.usage.starts[each].isoformat()} for each in member_periods(own)
+        ]
         budgets = [each for each in own if each.per == RULE]
         if budgets:
             points = min((each.amount for each in budgets if not each.counts_events), default=None)

@@ -112,6 +112,11 @@ class Used(NamedTuple):
 NOTHING = Used()
 
 
+def member_periods(limits: Sequence[Limit]) -> list[str]:
+    """The periods in which a rule with these limits counts what it gives each member."""
+    return list(dict.fromkeys(limit.period for limit in limits if limit.per == MEMBER and limit.period != EVENT))
+
+
 def starts_of(local: datetime) -> dict[str, date]:
     """The start of each period that contains this moment, by the brand's clock."""
     day = local.date()
@@ -156,7 +161,7 @@ class LimitUsage:
             return
         self.added[rule_id] = self.added.get(rule_id, NOTHING).plus(points)
         self.budgets[rule_id] = self.budgets.get(rule_id, NOTHING).plus(points)
-        for period in {limit.period for limit in limits if limit.per == MEMBER and limit.period != EVENT}:
+        for period in member_periods(limits):
             self.uses[rule_id, period] = self.uses.get((rule_id, period), NOTHING).plus(points)
 
     def reduce(self, rule_id: int, points: Decimal) -> None:

@@ -7,13 +7,12 @@ from datetime import date, datetime
 from campaigns.accrual import decide
 from campaigns.accrual.types import AccrualReason
 from campaigns.earning.action_context import ActionContext, History
-from campaigns.earning.limits import EVENT, MEMBER, NOTHING, RULE, Limit, LimitUsage, Used, starts_of
+from campaigns.earning.limits import NOTHING, RULE, Limit, LimitUsage, Used, member_periods, starts_of
 from campaigns.replay.actions import MILESTONE_EVENT, Entry
 from campaigns.replay.member_states import MemberState
 from campaigns.replay.rule_history import RulesAsTheyStood, RulesWithDraft
 from campaigns.replay.terms import Terms
 from loyalty.points import levels, point_limits
-from loyalty.points.explanations import Share
 
 UNLIMITED = LimitUsage({})  # never written to: without limits, nothing is counted
 Rules = RulesAsTheyStood | RulesWithDraft
@@ -74,7 +73,7 @@ class Decider:
         *,
         is_pending: bool = False,
     ) -> None:
-        """Update the member and the budgets with an action's entries. `local`: the moment by the brand's clock."""
+        """Update the member and the usage of limits with an action's entries. `local`: when, by the brand's clock."""
         if not entries:
             return
         state.count(kind, len(entries), self.own_kinds)
@@ -87,35 +86,28 @@ class Decider:
                 state.count_limited(entry.points, day)
             if not is_pending:
                 state.lifetime += entry.points
-            if self.limits:  # otherwise nothing is counted
-                for share in entry.shares or ():
-                    if share.rule_id is not None:
-                        self._use(share, state, local)
-        self.give(entries)
+        self.use_limits(entries, local, state)
         state.climb(terms)
 
-    def give(self, entries: Sequence[Entry]) -> None:
-        """Update the budgets with these entries."""
-        if not self.limits:
-            return
-        for entry in entries:
+    def use_limits(self, entries: Sequence[Entry], local: datetime, state: MemberState | None = None) -> None:
+        """Count what rules with limits gave: for their budgets and, with `state`, for that member.
+
+        As in LimitUsage, a rule that gives nothing uses nothing, unless the brand's point limit cut it to zero.
+        """
+        for entry in entries if self.limits else ():
             for share in entry.shares or ():
-                if share.rule_id is not None and any(each.per == RULE for each in self._counted(share)):
-                    self.budgets[share.rule_id] = self.budgets.get(share.rule_id, NOTHING).plus(share.points)
-
-    def _use(self, share: Share, state: MemberState, local: datetime) -> None:
-        limits = self._counted(share)
-        for period in {each.period for each in limits if each.per == MEMBER and each.period != EVENT}:
-            state.use((share.rule_id or 0, period), starts_of(local)[period], share.points)
-
-    def _counted(self, share: Share) -> tuple[Limit, ...]:
-        """The limits that the share uses, as in campaigns.accrual.decide.rule_uses: a rule that gives nothing uses
-        nothing, unless the programme's limit cut it to zero."""
-        gave = share.points or (share.cut and share.cut.per == "brand")
-        return self.limits.get((share.rule_id or 0, share.version or 0), ()) if gave else ()
+                rule_id, is_cut_by_brand = share.rule_id or 0, share.cut is not None and share.cut.per == "brand"
+                limits = self.limits.get((rule_id, share.version or 0), ())
+                if not limits or not (share.points or is_cut_by_brand):
+                    continue
+                if any(limit.per == RULE for limit in limits):
+                    self.budgets[rule_id] = self.budgets.get(rule_id, NOTHING).plus(share.points)
+                if state is not None:
+                    for period in member_periods(limits):
+                        state.use((rule_id, period), starts_of(local)[period], share.points)
 
 
-def agree(decided: Sequence[Entry], recorded: Sequence[Entry]) -> bool:
+def is_as_recorded(decided: Sequence[Entry], recorded: Sequence[Entry]) -> bool:
     """Whether the ledger has exactly these entries: reasons, points and, if stored, each share."""
     if len(decided) != len(recorded):
         return False

@@ -29,7 +29,7 @@ from campaigns.replay.actions import (
 )
 from campaigns.replay.campaign_trial import CampaignTrial
 from campaigns.replay.contexts import Contexts
-from campaigns.replay.decisions import Decider, agree
+from campaigns.replay.decisions import Decider, is_as_recorded
 from campaigns.replay.drafts import Draft
 from campaigns.replay.member_states import ZERO, Member, Members
 from campaigns.replay.rule_history import RuleHistory
@@ -155,7 +155,7 @@ class _Replay:
         local = action.at.astimezone(terms.zone)
         self.control.advance(action.kind, paid, local, actual, terms, is_pending=action.is_pending)
         if member.drafted is actual:
-            self.drafted.give(tried)
+            self.drafted.use_limits(tried, local)
         else:
             self.drafted.advance(action.kind, tried, local, member.drafted, drafted_terms, is_pending=action.is_pending)
         day = local.date()
@@ -228,7 +228,7 @@ class _Replay:
             if any(entry.points for entry in decided):
                 self.totals.differs(action, decided)
             return ()
-        if agree(decided, action.entries):
+        if is_as_recorded(decided, action.entries):
             return decided
         self.totals.differs(action, decided)
         return action.entries

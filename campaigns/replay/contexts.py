@@ -134,28 +134,25 @@ class Contexts:
         context = handlers.order_of(payload, amount=amount, happened_at=action.happened_at)
         return Replayable(context, [AccrualReason(order.reason_id, "")])
 
+    def _context(self, context_of: Callable[..., ActionContext], action: PastAction) -> ActionContext:
+        """The action's context, by the function that its handler uses."""
+        return context_of(
+            action.payload, brand_id=self._brand.pk, user_id=action.user_id, happened_at=action.happened_at
+        )
+
     def _profile(self, action: PastAction) -> Replayable | None:
         payload: Any = action.payload
-        context = handlers.profile_context(
-            payload, brand_id=self._brand.pk, user_id=action.user_id, happened_at=action.happened_at
-        )
+        context = self._context(handlers.profile_context, action)
         fields = dict.fromkeys(payload.get("completedFields") or ())
         return Replayable(context, [AccrualReason(f"profile:{name}", "", name) for name in fields]) if fields else None
 
     def _login(self, action: PastAction) -> Replayable:
-        payload: Any = action.payload
-        context = handlers.login_context(
-            payload, brand_id=self._brand.pk, user_id=action.user_id, happened_at=action.happened_at
-        )
+        context = self._context(handlers.login_context, action)
         day = action.happened_at.astimezone(self._history.at(action.at).zone).date()
         return Replayable(context, [AccrualReason(f"login:{day}", "")])
 
     def _welcome(self, action: PastAction) -> Replayable:
-        payload: Any = action.payload
-        context = handlers.welcome_context(
-            payload, brand_id=self._brand.pk, user_id=action.user_id, happened_at=action.happened_at
-        )
-        return Replayable(context, [AccrualReason(welcome.REASON, "")])
+        return Replayable(self._context(handlers.welcome_context, action), [AccrualReason(welcome.REASON, "")])
 
     def _own(self, action: PastAction) -> Replayable:
         payload: Any = action.payload

@@ -119,7 +119,7 @@ class AccrualSnapshot:
         return usage_at(at.astimezone(self.zone), self.used.get("uses"), budgets)
 
 
-def levels_of(rows: Sequence[LevelRow] | None) -> tuple[Level, ...]:
+def parse_levels(rows: Sequence[LevelRow] | None) -> tuple[Level, ...]:
     return tuple(Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in rows or ())
 
 
@@ -280,7 +280,7 @@ def _snapshot(row: SnapshotRow, rule_set: RuleSet) -> AccrualSnapshot:
         before_period=row.points_before_period or ZERO,
         period_from=row.period_from,
         level_due_at=row.level_due_at,
-        levels=levels_of(row.levels),
+        levels=parse_levels(row.levels),
         campaigns=tuple(parse_running(row.campaigns)),
         claimed=frozenset(row.claimed),
         numbers=tuple(row.numbers),

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from brands.errors import UserNotFound
 from campaigns.accrual import decide, snapshot
-from campaigns.accrual.snapshot import AccrualSnapshot, LevelRow, UseRow, levels_of, usage_at
+from campaigns.accrual.snapshot import AccrualSnapshot, LevelRow, UseRow, parse_levels, usage_at
 from campaigns.accrual.types import AccrualReason, QualifyingAction
 from campaigns.earning import conditions, own_fields, rules
 from campaigns.earning.action_context import NO_HISTORY, ActionContext
@@ -100,7 +100,7 @@ class KnownMember:
     def points(self, action: QualifyingAction, rule_set: RuleSet) -> Decimal:
         """What the action would earn if nobody has claimed it yet."""
         name, level_rows, uses = self.state
-        all_levels = levels_of(level_rows)
+        all_levels = parse_levels(level_rows)
         level = levels.current_level(levels=all_levels, name=name)
         context = action.context.of_member(zone=self.zone, level=level, levels=all_levels, history=NO_HISTORY)
         usage = usage_at(action.at.astimezone(self.zone), uses, {})

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -78,10 +77,6 @@ def of_levels(brand: Brand, levels: Sequence[Level]) -> Draft:
 
 def _wrong_levels(message: str) -> Invalid:
     return Invalid(message, details={"field": "levels"})
-
-
-def levels_in(content: Mapping[str, Any]) -> list[Level]:
-    return [Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in content["levels"]]
 
 
 def of_campaign(campaign: Campaign, *, instead_of: Campaign | None = None) -> Draft:

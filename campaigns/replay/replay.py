@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 
 from brands.models.tenants import Brand
+from campaigns.accrual.snapshot import parse_levels
 from campaigns.accrual.types import AccrualReason
 from campaigns.earning.action_context import ActionContext
 from campaigns.earning.fields import ORDER
@@ -78,7 +79,7 @@ class _Replay:
         self.terms = self.drafted_terms = TermsHistory.of(brand.pk)
         self.tries_levels = draft.kind == drafts.Kind.LEVELS
         if self.tries_levels:
-            self.drafted_terms = self.terms.with_levels(drafts.levels_in(draft.content))
+            self.drafted_terms = self.terms.with_levels(parse_levels(draft.content["levels"]))
         own_kinds = actions.own_kinds_of(brand.pk)
         self.contexts = Contexts(brand, self.terms, own_kinds)
         has_limits, has_budgets = self.rules.has_limits(since, until)

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from campaigns.accrual.snapshot import parse_levels
 from campaigns.models.replays import EarningTerms
 from loyalty.points.levels import Level
 
@@ -58,9 +59,7 @@ def _terms(content: dict[str, Any]) -> Terms:
     daily, monthly = _points(content["daily"]), _points(content["monthly"])
     return Terms(
         zone=ZoneInfo(content["time_zone"]),
-        levels=tuple(
-            Level(name, Decimal(threshold), kind, Decimal(value)) for name, threshold, kind, value in content["levels"]
-        ),
+        levels=parse_levels(content["levels"]),
         daily=daily,
         monthly=monthly,
         ceiling=content["ceiling"],

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from brands.identity.roles import VIEW, brand_scope
-from brands.models.tenants import Brand
+from campaigns.admin.form_pages import FormPages
 from campaigns.admin.rules import value_choices
 from campaigns.admin.segment_form import SegmentForm
 from campaigns.segments import member_conditions, preview, sentences, uses
@@ -24,14 +24,13 @@ from core.numbers import grouped
 from loyalty.models.programme.segments import Segment
 from portal.base.fieldsets import without
 from portal.base.sidebar import CUSTOMERS, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin
 from portal.unfold import action, display
 
 OFFERED = {field.choices for field in MEMBER_FIELDS.values() if field.choices}
 
 
 @admin.register(Segment)
-class SegmentAdmin(TenantAdmin):
+class SegmentAdmin(FormPages):
     role_permissions: ClassVar = {
         "owner": "view add change delete",
         "manager": "view add change delete",
@@ -102,25 +101,13 @@ class SegmentAdmin(TenantAdmin):
         members = reverse("admin:loyalty_userpoints_changelist")
         return redirect(f"{members}?{urlencode({'segment': segment.pk})}")
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        row = self.get_object(request, object_id) if object_id else None
-        context = {**(extra_context or {}), **self.try_out_of(request, row)}
-        return super().changeform_view(request, object_id, form_url, context)
-
-    def try_out_of(self, request: HttpRequest, row: Segment | None) -> dict[str, Any]:
+    def form_context(self, request: HttpRequest, row: Segment | None) -> dict[str, Any]:
         """The addresses that the page's script calls; empty without permission to change segments."""
-        may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
-        if not may:
+        if not self.may_save(request, row):
             return {}
         return {
             "segment_addresses": {name: reverse(f"admin:loyalty_segment_{name}") for name in ("read", "choices")},
-            "segment_brand": row.brand_id if row else self.get_changeform_initial_data(request).get("brand"),
+            "segment_brand": self.brand_of_form(request, row),
         }
 
     # --- Answers to the script
@@ -149,14 +136,6 @@ class SegmentAdmin(TenantAdmin):
         answer = {"sentence": sentences.sentence(conditions, brand=brand), "notes": [], "count": count_text(result)}
         sees_members = brand.pk in brand_scope(request.user, VIEW, "loyalty.userpoints")
         return JsonResponse({**answer, "sample": sample_of(result) if sees_members else []})
-
-    def brand_edited(self, request: HttpRequest, brand_id: str) -> Brand:
-        """A brand whose segments the user may change. Raises Http404."""
-        rows = [brand for brand in self.brands_seen(request) if str(brand.pk) == brand_id]
-        within = self.brand_scope(request, "add change")
-        if not rows or rows[0].pk not in within:
-            raise Http404
-        return rows[0]
 
     def store(self, obj: Segment, fields: set[str]) -> None:
         """A segment with changed conditions is evaluated again within a minute."""

@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from brands.identity.roles import ACT
-from brands.models.tenants import Brand
 from campaigns.admin.broadcasts import answers
 from campaigns.admin.broadcasts.form import TEXT_FIELDS, BroadcastForm
+from campaigns.admin.form_pages import FormPages
 from campaigns.broadcasts import audience, figures, lifecycle
 from core.errors import DomainError
 from core.numbers import grouped
@@ -31,7 +31,6 @@ from loyalty.notifications.segments.broadcasts import PARAMETER
 from portal.base.confirmation import ConfirmedAction
 from portal.base.job_panel import in_readers_language, job_context
 from portal.base.sidebar import MESSAGES, SidebarEntry
-from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.lists.filters import DayFilter
 from portal.unfold import ChoicesFilter, display
@@ -43,7 +42,7 @@ LANGUAGE_SECTIONS: tuple[Any, ...] = tuple(
 
 
 @admin.register(Broadcast)
-class BroadcastAdmin(TenantAdmin):
+class BroadcastAdmin(FormPages):
     role_permissions: ClassVar = {"owner": "view add change delete act", "manager": "view add change delete act"}
     sidebar = SidebarEntry(MESSAGES, 2, "campaign")
     form = BroadcastForm
@@ -121,24 +120,14 @@ class BroadcastAdmin(TenantAdmin):
     def by_channels(self, broadcast: Broadcast) -> str:
         return ", ".join(str(Channel(each).label) for each in broadcast.channels) or "-"
 
-    def add_view(
-        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        return super().add_view(request, form_url, {**(extra_context or {}), **self.draft_context(request, None)})
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        row = self.get_object(request, object_id)
-        context = {**self.draft_context(request, row), **self.panel_context(request, row)}
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **context})
+    def form_context(self, request: HttpRequest, row: Broadcast | None) -> dict[str, Any]:
+        return {**self.draft_context(request, row), **(self.panel_context(request, row) if row else {})}
 
     def draft_context(self, request: HttpRequest, row: Broadcast | None) -> dict[str, Any]:
         """The address where the page's script gets audience and preview; empty without permission to write."""
-        may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
-        if not may:
+        if not self.may_save(request, row):
             return {}
-        brand = row.brand_id if row else self.get_changeform_initial_data(request).get("brand")
+        brand = self.brand_of_form(request, row)
         return {"read_address": reverse("admin:loyalty_broadcast_read"), "read_brand": brand, "names": answers.names()}
 
     def panel_context(self, request: HttpRequest, row: Broadcast) -> dict[str, Any]:
@@ -193,13 +182,6 @@ class BroadcastAdmin(TenantAdmin):
                 **answers.draft(brand, form.typed_texts(), form.cleaned_data.get("channels", []), request.POST),
             }
         )
-
-    def brand_edited(self, request: HttpRequest, brand_id: str) -> Brand:
-        """A brand whose broadcasts the user may write. Raises Http404."""
-        rows = [brand for brand in self.brands_seen(request) if str(brand.pk) == brand_id]
-        if not rows or rows[0].pk not in self.brand_scope(request, "add change"):
-            raise Http404
-        return rows[0]
 
     # --- Actions
 

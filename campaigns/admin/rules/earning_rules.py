@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from brands.identity.roles import ADD, CHANGE, VIEW
 from brands.models.tenants import Brand
 from campaigns.admin.campaign_templates import CAMPAIGN_TEMPLATES
+from campaigns.admin.form_pages import FormPages
 from campaigns.admin.replays.replays import RuleReplays
 from campaigns.admin.rules import rule_try_out, value_choices
 from campaigns.admin.rules.earning_rule_resource import EarningRuleResource
@@ -55,7 +56,7 @@ class KindFilter(BrandsValuesFilter):
 
 
 @admin.register(EarningRule)
-class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmin, CeilingAdmin):
+class EarningRuleAdmin(RuleStates, RuleReplays, FormPages, ImportingAdmin, TranslationsAdmin, CeilingAdmin):
     role_permissions: ClassVar = {
         "owner": "view add change delete",
         "manager": "view add change delete",
@@ -137,16 +138,8 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
     def reads_back(self, rule: EarningRule) -> str:
         return sentences.readable(rule) if rule.pk else "-"
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        row = self.get_object(request, object_id) if object_id else None
-        added = {**self.try_out_of(request, row), **self.latest_replay_of(row, request.user)}
-        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **added})
+    def form_context(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:
+        return {**self.try_out_of(request, row), **self.latest_replay_of(row, request.user)}
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A campaign template that is a rule fills the form."""
@@ -160,14 +153,13 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
 
     def try_out_of(self, request: HttpRequest, row: EarningRule | None) -> dict[str, Any]:
         """The addresses that the page's script calls; empty without permission to change rules."""
-        may = self.has_change_permission(request, row) if row else self.has_add_permission(request)
-        if not may:
+        if not self.may_save(request, row):
             return {}
         names = ("read", "try", "choices")
         return {
             "rule_addresses": {name: reverse(f"admin:campaigns_earningrule_{name}") for name in names},
             "rule_id": row.pk if row else None,
-            "rule_brand": row.brand_id if row else self.get_changeform_initial_data(request).get("brand"),
+            "rule_brand": self.brand_of_form(request, row),
             "rule_sentence": sentences.readable(row) if row else "",
         }
 
@@ -198,7 +190,7 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         rule = self.get_object(request, values["rule"]) if values.get("rule") else EarningRule(state=State.DRAFT)
         if rule.pk:
             brand = rule.brand
-        if brand is None or not {brand.pk} & self.editable_brands(request, [brand]):
+        if brand is None or brand.pk not in self.brand_scope(request, ADD + CHANGE):
             raise Http404
         rule.brand = brand
         form = EarningRuleForm(values, instance=rule)
@@ -225,10 +217,6 @@ class EarningRuleAdmin(RuleStates, RuleReplays, ImportingAdmin, TranslationsAdmi
         if values.get("list"):
             return {"events": rule_try_out.past_events(rule.brand, rule.kind, account.user_id)}
         return {"lines": rule_try_out.tried(rule, user_id=account.user_id, entered=values)}
-
-    def editable_brands(self, request: HttpRequest, brands: list[Brand]) -> set[int]:
-        scopes = [self.brand_scope(request, ADD), self.brand_scope(request, CHANGE)]
-        return {brand.pk for brand in brands if any(brand.pk in scope for scope in scopes)}
 
     def brand_seen(self, request: HttpRequest, brand_id: str) -> Brand | None:
         if not is_id(brand_id):

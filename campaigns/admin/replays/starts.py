@@ -3,8 +3,6 @@
 from functools import partial
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -16,17 +14,16 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from brands.identity import roles
 from brands.identity.roles import CHANGE
 from brands.models.tenants import Brand
+from campaigns.admin.brand_links import brand_links, brands_within, chosen_brand
 from campaigns.admin.replays.forms import CampaignChoice, DraftForm, LevelsDraft, RuleChoice
 from campaigns.models.replays import Replay
 from campaigns.replay import jobs
-from core.numbers import is_id
 from portal.base.confirmation import ConfirmedAction
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 from portal.unfold import action
 
 Kind = Replay.Kind
-MAX_BRANDS = 50  # offered as links
 # The model that a user must be allowed to change in order to replay with a draft of it.
 PAGES: dict[str, str] = {
     Kind.RULE: "campaigns.earningrule",
@@ -61,13 +58,8 @@ class DraftReplayMixin(TenantAdmin):
         kind = request.GET.get("kind", Kind.RULE.value)
         if kind not in FORMS:
             raise Http404
-        brands = self._brands(request, kind)
-        chosen = request.GET.get("brand", "")
-        if chosen and not is_id(chosen):
-            raise Http404
-        brand = (brands.filter(pk=int(chosen)) if chosen else brands).first()
-        if brand is None:
-            raise Http404
+        brands = brands_within(roles.brand_scope(request.user, CHANGE, PAGES[kind]))
+        brand = chosen_brand(brands, request.GET.get("brand", ""))
         requested = ConfirmedAction(
             title=_("Replay past actions with a draft"),
             paragraphs=[TEXTS[kind]],
@@ -76,7 +68,7 @@ class DraftReplayMixin(TenantAdmin):
             template="admin/campaigns/replay_draft.html",
             context={
                 "kinds": self._kinds(request, kind, brand),
-                "brands": self._links(brands, brand, kind),
+                "brands": brand_links(brands, brand, partial(_address, kind)),
                 "kind": kind,
             },
         )
@@ -91,12 +83,6 @@ class DraftReplayMixin(TenantAdmin):
 
         return requested.respond(self, request, None, started)
 
-    def _brands(self, request: HttpRequest, kind: str) -> QuerySet[Brand]:
-        within = roles.brand_scope(request.user, CHANGE, PAGES[kind])
-        if not within:
-            raise PermissionDenied
-        return within.of(Brand.objects.order_by("name", "pk"), "pk")
-
     def _kinds(self, request: HttpRequest, kind: str, brand: Brand) -> list[dict[str, Any]]:
         """The possible kinds of draft, with their addresses."""
         return [
@@ -104,13 +90,6 @@ class DraftReplayMixin(TenantAdmin):
             for each in Kind
             if brand.pk in roles.brand_scope(request.user, CHANGE, PAGES[each])
         ]
-
-    def _links(self, brands: QuerySet[Brand], brand: Brand, kind: str) -> list[dict[str, Any]]:
-        """Links to the same page of other brands, if the user works for several."""
-        rows = list(brands[:MAX_BRANDS])
-        if len(rows) < 2:
-            return []
-        return [{"label": str(each), "address": _address(kind, each), "is_current": each == brand} for each in rows]
 
 
 def _address(kind: str, brand: Brand, row: str = "") -> str:

@@ -20,6 +20,7 @@ from brands.audit_log import AuditedChange
 from brands.identity import roles
 from brands.identity.roles import ADD
 from brands.models.tenants import Brand
+from campaigns.admin.brand_links import brand_links, brands_within, chosen_brand
 from campaigns.admin.campaign_form import problems_of
 from campaigns.admin.campaign_page.acts import CampaignActs, page_address, plan_address
 from campaigns.admin.campaign_page.replay_summary import replay_context
@@ -29,12 +30,10 @@ from campaigns.admin.wizard.form import WizardForm, initial_of
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.progress import lifecycle
 from core.errors import DomainError
-from core.numbers import is_id
 from loyalty.models.rewards import Reward
 from portal.base.audit_mixin import audit_context
 
 RULE, REWARD = "campaigns.earningrule", "loyalty.reward"
-MAX_BRANDS = 50  # offered as links
 TWICE = timedelta(minutes=2)  # the same name again within this time is a double click
 # The wizard's form fields for those of the campaign's that have other names.
 FIELD_NAMES = {"conditions": "audience", "campaign_name": "name", "starts_at": "starts_on", "ends_at": "ends_on"}
@@ -71,37 +70,15 @@ class CampaignWizard(CampaignActs):
         }
         return self.render_page(request, "admin/campaigns/campaign/cards.html", context).render()
 
-    def brands_to_add_to(self, request: HttpRequest) -> list[Brand]:
-        within = self.brand_scope(request, ADD)
-        return list(within.of(Brand.objects.order_by("name", "pk"), "pk")[:MAX_BRANDS]) if within else []
-
     def brand_chosen(self, request: HttpRequest) -> Brand:
         """The chosen brand, or the first for which the user may add campaigns. Raises Http404, PermissionDenied."""
-        chosen = request.POST.get("brand") or request.GET.get("brand", "")
-        within = self.brand_scope(request, ADD)
-        if not within:
-            raise PermissionDenied
-        rows = within.of(Brand.objects.order_by("name", "pk"), "pk")
-        if chosen and not is_id(chosen):
-            raise Http404
-        brand = (rows.filter(pk=int(chosen)) if chosen else rows).first()
-        if brand is None:
-            raise Http404
-        return brand
+        brands = brands_within(self.brand_scope(request, ADD))
+        return chosen_brand(brands, request.POST.get("brand") or request.GET.get("brand", ""))
 
     def brand_links(self, request: HttpRequest, brand: Brand, address: str, **more: str) -> list[dict[str, Any]]:
         """Links to the same page of other brands, if the user works for several."""
-        rows = self.brands_to_add_to(request)
-        if len(rows) < 2:
-            return []
-        return [
-            {
-                "label": str(each),
-                "address": f"{address}?{urlencode({**more, 'brand': str(each.pk)})}",
-                "is_current": each == brand,
-            }
-            for each in rows
-        ]
+        brands = brands_within(self.brand_scope(request, ADD))
+        return brand_links(brands, brand, lambda each: f"{address}?{urlencode({**more, 'brand': str(each.pk)})}")
 
     def choices_of(self, request: HttpRequest, brand: Brand) -> list[Choice]:
         """The cards of templates that the user may use."""

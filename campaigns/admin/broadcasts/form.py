@@ -21,37 +21,24 @@ from portal.base.forms import TenantForm
 from portal.unfold import CheckboxesWidget, TextareaWidget, TextWidget
 
 TEXT_FIELDS = {language: [f"{part}_{language}" for part in PARTS] for language in Language.values}
+LABELS = {
+    "subject": gettext_lazy("Subject"),
+    "body": gettext_lazy("Text of the e-mail"),
+    "short_text": gettext_lazy("Text of SMS and push messages"),
+}
+TEXT_ROWS = {"body": 8, "short_text": 3}  # a subject is a single line
 
 
-def subject_field(language: str) -> forms.CharField:
-    return text_field("subject", gettext_lazy("Subject"), language, TextWidget(attrs=attributes(language)))
-
-
-def body_field(language: str) -> forms.CharField:
-    return text_field(
-        "body", gettext_lazy("Text of the e-mail"), language, TextareaWidget(attrs={"rows": 8, **attributes(language)})
-    )
-
-
-def short_text_field(language: str) -> forms.CharField:
-    return text_field(
-        "short_text",
-        gettext_lazy("Text of SMS and push messages"),
-        language,
-        TextareaWidget(attrs={"rows": 3, **attributes(language)}),
-    )
-
-
-def attributes(language: str) -> dict[str, str]:
-    return {"lang": language, "dir": "auto"}
-
-
-def text_field(part: str, label: Any, language: str, widget: forms.Widget) -> forms.CharField:
-    """A field that allows one character too many, so that the check of all texts reports an overlong text."""
-    help_text = gettext_lazy("At most %(most)s characters.")
-    field = forms.CharField(label=label, required=False, widget=widget, strip=False)
-    text: Any = lazy(lambda: str(help_text) % {"most": grouped(MAX_CHARACTERS[part])}, str)
-    field.help_text = text() if language == Language.ENGLISH else ""
+def text_field(part: str, language: str) -> forms.CharField:
+    """A text that is not limited here: the check of all texts reports those that are too long."""
+    attributes: dict[str, Any] = {"lang": language, "dir": "auto"}
+    if part in TEXT_ROWS:
+        attributes["rows"] = TEXT_ROWS[part]
+    widget = TextareaWidget if part in TEXT_ROWS else TextWidget
+    field = forms.CharField(label=LABELS[part], required=False, widget=widget(attrs=attributes), strip=False)
+    if language == Language.ENGLISH:
+        help_text: Any = lazy(lambda: _("At most %(most)s characters.") % {"most": grouped(MAX_CHARACTERS[part])}, str)
+        field.help_text = help_text()
     return field
 
 
@@ -66,15 +53,15 @@ class BroadcastForm(TenantForm):
             "Members get the broadcast through each of these channels, unless they have opted out of that channel."
         ),
     )
-    subject_en = subject_field("en")
-    body_en = body_field("en")
-    short_text_en = short_text_field("en")
-    subject_de = subject_field("de")
-    body_de = body_field("de")
-    short_text_de = short_text_field("de")
-    subject_ar = subject_field("ar")
-    body_ar = body_field("ar")
-    short_text_ar = short_text_field("ar")
+    subject_en = text_field("subject", "en")
+    body_en = text_field("body", "en")
+    short_text_en = text_field("short_text", "en")
+    subject_de = text_field("subject", "de")
+    body_de = text_field("body", "de")
+    short_text_de = text_field("short_text", "de")
+    subject_ar = text_field("subject", "ar")
+    body_ar = text_field("body", "ar")
+    short_text_ar = text_field("short_text", "ar")
     texts_opened = forms.CharField(required=False, widget=forms.HiddenInput)
 
     class Meta:

@@ -34,10 +34,6 @@ class Row:
     new: Any
     auto: Any
 
-    @property
-    def fields(self) -> list[Any]:
-        return [self.at, self.gives, self.points, self.new, self.auto]
-
 
 def points_texts(points: Decimal) -> tuple[str, dict[str, dict[str, str]]]:
     """What members read if a milestone pays points, and its translations. The brand may change them later."""

@@ -1,7 +1,6 @@
 """The pages of the wizard: the cards that a new campaign begins with, the form in steps, and its launch."""
 
 import hashlib
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -39,14 +38,6 @@ TWICE = timedelta(minutes=2)  # the same name again within this time is a double
 FIELD_NAMES = {"conditions": "audience", "campaign_name": "name", "starts_at": "starts_on", "ends_at": "ends_on"}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A template with the address of its card."""
-
-    template: CampaignTemplate
-    address: str
-
-
 class CampaignWizard(CampaignActs):
     """Part of the model admin of campaigns."""
 
@@ -64,7 +55,7 @@ class CampaignWizard(CampaignActs):
         brand = self.brand_chosen(request)
         context = {
             "title": _("New campaign"),
-            "choices": self.choices_of(request, brand),
+            "templates": self.templates_of(request, brand),
             "full_form": f"{reverse('admin:campaigns_campaign_add')}?form=all",
             "brands": self.brand_links(request, brand, reverse("admin:campaigns_campaign_add")),
         }
@@ -80,11 +71,11 @@ class CampaignWizard(CampaignActs):
         brands = brands_within(self.brand_scope(request, ADD))
         return brand_links(brands, brand, lambda each: f"{address}?{urlencode({**more, 'brand': str(each.pk)})}")
 
-    def choices_of(self, request: HttpRequest, brand: Brand) -> list[Choice]:
-        """The cards of templates that the user may use."""
+    def templates_of(self, request: HttpRequest, brand: Brand) -> list[tuple[CampaignTemplate, str]]:
+        """The templates that the user may use, with the addresses of their forms."""
         may_add_rules = brand.pk in roles.brand_scope(request.user, ADD, RULE)
         return [
-            Choice(template, template_address(template, brand))
+            (template, template_address(template, brand))
             for template in CAMPAIGN_TEMPLATES.values()
             if not template.is_rule or may_add_rules
         ]

@@ -46,9 +46,6 @@ class DayInput(serializers.Field[str, str, str, Any]):
             raise serializers.ValidationError(message) from None
         return str(data)
 
-    def to_representation(self, value: Any) -> str:
-        return str(value)
-
 
 class TimeInput(serializers.Field[str, str, str, Any]):
     """A time of day as HH:MM."""
@@ -59,9 +56,6 @@ class TimeInput(serializers.Field[str, str, str, Any]):
             return str(data)
         except ValueError:
             raise serializers.ValidationError(_("Send a time as HH:MM, such as 18:00.")) from None
-
-    def to_representation(self, value: Any) -> str:
-        return str(value)
 
 
 class ProductInput(serializers.Field[int, Any, int, Any]):
@@ -82,9 +76,6 @@ class ProductInput(serializers.Field[int, Any, int, Any]):
             message = _("The brand has no product %(product)s.")
             raise serializers.ValidationError(message % {"product": data})
         return product
-
-    def to_representation(self, value: Any) -> int:
-        return int(value)
 
 
 INPUTS: dict[str, Callable[[EventKindField, dict[str, Any]], Any]] = {

@@ -15,11 +15,7 @@ from campaigns.earning.action_context import ActionContext
 from campaigns.models.earning_rules import EarningRule, is_own_kind
 
 SCAN, ORDER = EarningRule.Kind.SCAN.value, EarningRule.Kind.ORDER.value
-PROFILE, LOGIN, MILESTONE = (
-    EarningRule.Kind.PROFILE.value,
-    EarningRule.Kind.LOGIN.value,
-    EarningRule.Kind.MILESTONE.value,
-)
+PROFILE, MILESTONE = EarningRule.Kind.PROFILE.value, EarningRule.Kind.MILESTONE.value
 ABOUT_PRODUCTS = frozenset({SCAN, ORDER})
 DAY_OF_ACTION = "day"  # the name of the field; a brand's own fields may be days too
 
@@ -98,6 +94,11 @@ def _radius(context: ActionContext) -> tuple[float, float] | None:
     return None if place.latitude is None or place.longitude is None else (place.latitude, place.longitude)
 
 
+def _of_items(name: str, label: Any, type_: Type, read: Callable[[ActionContext], Any], choices: str = "") -> Field:
+    """A field of the action's items, of which an order has several: they are looked up among the brand's products."""
+    return Field(name, label, type_, read, ABOUT_PRODUCTS, Needs.CATALOGUE, choices, is_anchor=True, is_single=False)
+
+
 FIELDS: dict[str, Field] = {}
 
 
@@ -107,48 +108,23 @@ def register(*fields: Field) -> None:
 
 
 register(
-    Field(
+    _of_items(
         "product",
         _("product"),
         Type.IDS,
         lambda context: [item.product_id for item in context.items if item.product_id is not None],
-        ABOUT_PRODUCTS,
-        Needs.CATALOGUE,
-        choices="products",
-        is_anchor=True,
-        is_single=False,
+        "products",
     ),
-    Field(
-        "sku",
-        _("SKU"),
-        Type.TEXTS,
-        lambda context: [item.sku for item in context.items if item.sku],
-        ABOUT_PRODUCTS,
-        Needs.CATALOGUE,
-        is_anchor=True,
-        is_single=False,
-    ),
-    Field(
+    _of_items("sku", _("SKU"), Type.TEXTS, lambda context: [item.sku for item in context.items if item.sku]),
+    _of_items(
         "category",
         _("category"),
         Type.TEXTS,
         lambda context: [item.category for item in context.items if item.category],
-        ABOUT_PRODUCTS,
-        Needs.CATALOGUE,
-        choices="categories",
-        is_anchor=True,
-        is_single=False,
+        "categories",
     ),
-    Field(
-        "tags",
-        _("tag"),
-        Type.TEXTS,
-        lambda context: [tag for item in context.items for tag in item.tags],
-        ABOUT_PRODUCTS,
-        Needs.CATALOGUE,
-        choices="tags",
-        is_anchor=True,
-        is_single=False,
+    _of_items(
+        "tags", _("tag"), Type.TEXTS, lambda context: [tag for item in context.items for tag in item.tags], "tags"
     ),
     Field(
         "batch",

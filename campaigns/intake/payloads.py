@@ -47,9 +47,12 @@ class ItemInput(Input):
     unitPrice = serializers.DecimalField(**MONEY)  # noqa: N815
 
 
-class OrderInput(Input):
+class OrderIdInput(Input):
     orderId = serializers.RegexField(r"^[\w.:/-]{1,200}$")  # noqa: N815
     currency = serializers.RegexField(r"^[A-Z]{3}$", required=False)
+
+
+class OrderInput(OrderIdInput):
     subtotal = serializers.DecimalField(**MONEY)
     discount = serializers.DecimalField(required=False, allow_null=True, **MONEY)
     total = serializers.DecimalField(required=False, **MONEY)
@@ -61,11 +64,6 @@ class OrderPayload(Input):
     type = serializers.ChoiceField(choices=["order"])
     order = OrderInput()
     timestamp = MomentInput(required=False)
-
-
-class OrderIdInput(Input):
-    orderId = serializers.RegexField(r"^[\w.:/-]{1,200}$")  # noqa: N815
-    currency = serializers.RegexField(r"^[A-Z]{3}$", required=False)
 
 
 class ReturnedItemInput(Input):

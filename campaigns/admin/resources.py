@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 from brands import audit_log
 from brands.audit_log import AuditContext
 from campaigns.admin.campaign_form import problems_of
+from campaigns.admin.milestone_form import above_ceiling, above_goal
 from campaigns.models.campaigns import Campaign, Milestone, RewardClaim
 from core.errors import Invalid
 from core.numbers import grouped
@@ -276,11 +277,9 @@ class CampaignResource(TenantResource):
             before = stored.get(milestone.threshold)
             most = max(ceiling, before.reward_points if before else Decimal(0))
             if milestone.threshold > goal:
-                text = _("Progress stops at the goal of %(goal)d. Enter %(goal)d or less, or raise the goal.")
-                row.add_error(title(number, "threshold") if number else "target_value", text % {"goal": goal})
+                row.add_error(title(number, "threshold") if number else "target_value", above_goal(goal))
             if milestone.reward_points > most:
-                text = _("At most %(most)s points; ask the operator to raise the ceiling.")
-                row.add_error(title(number or 1, "points"), text % {"most": grouped(most.normalize())})
+                row.add_error(title(number or 1, "points"), above_ceiling(most))
 
     def after_write(self, new: Sequence[PlannedRow], changed: Sequence[PlannedRow], context: AuditContext) -> None:
         super().after_write(new, changed, context)

@@ -12,5 +12,5 @@ evaluate_segments = periodic_task("campaigns.tasks.evaluate_segments", evaluate.
 welcome_members = periodic_task("campaigns.tasks.welcome_members", welcome.publish_welcomes)
 celebrate_birthdays = periodic_task("campaigns.tasks.celebrate_birthdays", birthdays.publish_birthdays)
 begin_broadcasts = periodic_task("campaigns.tasks.begin_broadcasts", lifecycle.begin_due)
-settle_broadcasts = periodic_task("campaigns.tasks.settle_broadcasts", figures.settle)
+settle_broadcasts = periodic_task("campaigns.tasks.settle_broadcasts", figures.store_final)
 purge_replays = periodic_task("campaigns.tasks.purge_replays", jobs.purge)

@@ -10,7 +10,7 @@ from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.notifications import delivery
 
 MAX_PER_RUN = 20  # broadcasts counted in one run, in random order, so that slow ones do not block the others
-SETTLES_AFTER = timedelta(minutes=5)
+FINAL_AFTER = timedelta(minutes=5)  # since the broadcast ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Figures:
 COUNT_OUTCOMES = query("campaigns/broadcasts/sql/count_outcomes.sql", returns=Figures)
 
 
-def of(broadcast: Broadcast) -> Figures | None:
-    """None if counting exceeds a page's statement timeout."""
+def latest(broadcast: Broadcast) -> Figures | None:
+    """The stored figures, or those counted now. None if counting exceeds a page's statement timeout."""
     if broadcast.figures:
         return Figures(**broadcast.figures)
     with rollback_on_timeout():
@@ -48,14 +48,14 @@ def of(broadcast: Broadcast) -> Figures | None:
     return None
 
 
-def settle(*, at: datetime) -> int:
+def store_final(*, at: datetime) -> int:
     """Store the figures of finished broadcasts, so that no page counts them again. Returns the number of broadcasts."""
     uncounted = Broadcast.objects.filter(figures__isnull=True, started_at__isnull=False)
-    ended = uncounted.filter(finished_at__lte=at - SETTLES_AFTER)
-    settled = 0
+    ended = uncounted.filter(finished_at__lte=at - FINAL_AFTER)
+    stored = 0
     for broadcast in ended.filter(state__in=[State.SENT, State.CANCELLED]).order_by("?")[:MAX_PER_RUN]:
-        figures = of(broadcast)
+        figures = latest(broadcast)
         if figures is not None and not figures.waiting:
             rows = Broadcast.objects.filter(pk=broadcast.pk, state=broadcast.state, finished_at=broadcast.finished_at)
-            settled += rows.update(figures=asdict(figures))
-    return settled
+            stored += rows.update(figures=asdict(figures))
+    return stored

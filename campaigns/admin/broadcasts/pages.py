@@ -133,7 +133,7 @@ class BroadcastAdmin(FormPages):
     def panel_context(self, request: HttpRequest, row: Broadcast) -> dict[str, Any]:
         """The figures so far, and the available actions."""
         addresses = {}
-        counted = figures.of(row) if row.started_at else None
+        counted = figures.latest(row) if row.started_at else None
         if self.may(request, ACT, row):
             under_way = row.state in (State.SENDING, State.FAILED)
             acts = {

@@ -39,4 +39,4 @@ def run_job(broadcast: Broadcast) -> Broadcast:
 
 def counted(broadcast):
     broadcast.refresh_from_db()
-    return figures.of(broadcast)
+    return figures.latest(broadcast)

@@ -224,7 +224,7 @@ def test_what_a_german_colleague_cancels_is_counted_and_told_to_each_in_their_la
     assert (row.status, row.last_error) == ("suppressed", "Cancelled.")
     for language in ("en", "de"):
         with languages.spoken(language):
-            counted = figures.of(broadcast)
+            counted = figures.latest(broadcast)
         assert (counted.stopped, counted.unreachable) == (1, 0)
     pages = [
         text_of(reader.get(address("loyalty.notificationdelivery", "change", row.pk))) for reader in (manager, german)

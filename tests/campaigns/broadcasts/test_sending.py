@@ -272,10 +272,10 @@ def test_a_sandbox_sends_nothing(box, work):
 def test_figures_are_stored_once_nothing_is_on_its_way(sender, customer, box, work):
     broadcast = send(factories.broadcast(sender))
     later = timezone.now() + timedelta(hours=1)
-    assert figures.settle(at=later) == 0
+    assert figures.store_final(at=later) == 0
     work()
 
-    assert figures.settle(at=later) == 1
+    assert figures.store_final(at=later) == 1
     broadcast.refresh_from_db()
     assert broadcast.figures["reached"] == 1
     NotificationDelivery.objects.all().delete()

@@ -1,7 +1,9 @@
 """Duplicates a campaign with its milestones, switched off and with a unique name."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import partial
+from itertools import count
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -45,7 +47,8 @@ class CampaignCopies(TenantAdmin):
         milestones = list(campaign.milestones.all())
         campaign.pk, campaign.is_active = None, False
         campaign._state.adding = True  # noqa: SLF001 - Django's way to copy a row
-        campaign.campaign_name = name_of_copy(campaign)
+        names = Campaign.objects.filter(brand=campaign.brand).values_list("campaign_name", flat=True)
+        campaign.campaign_name = name_of_copy(campaign.campaign_name, taken=names)
         campaign.created_at = now = timezone.now()
         if lifecycle.has_started(campaign, at=now):
             campaign.starts_at = None  # the copy starts when it is launched
@@ -60,11 +63,8 @@ class CampaignCopies(TenantAdmin):
         return redirect("admin:campaigns_campaign_change", campaign.pk)
 
 
-def name_of_copy(campaign: Campaign) -> str:
-    """A name that no other campaign of the brand has."""
-    taken = set(Campaign.objects.filter(brand=campaign.brand).values_list("campaign_name", flat=True))
-    names = (
-        _("%(name)s (copy %(number)d)") % {"name": campaign.campaign_name[:100], "number": number}
-        for number in range(1, 10_000)
-    )
-    return next(name for name in names if name not in taken)
+def name_of_copy(name: str, *, taken: Iterable[str]) -> str:
+    """The first name for a copy that is not taken."""
+    names = (_("%(name)s (copy %(number)d)") % {"name": name[:100], "number": number} for number in count(1))
+    known = set(taken)
+    return next(each for each in names if each not in known)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
+from campaigns.admin.campaign_copies import name_of_copy
 from campaigns.admin.rules import rule_try_out
 from campaigns.earning import checks, sentences
 from campaigns.models.earning_rules import EarningRule
@@ -117,13 +118,10 @@ class RuleStates(TenantAdmin):
     def duplicated(self, request: HttpRequest, rule_id: int, answers: dict[str, Any]) -> HttpResponse:
         """Make a draft copy with a unique name; its value is cut to what one person may set."""
         rule = locked(rule_id)
-        taken = set(EarningRule.objects.filter(brand=rule.brand).values_list("name", flat=True))
-        names = (
-            _("%(name)s (copy %(number)d)") % {"name": rule.name[:100], "number": number} for number in range(1, 10_000)
-        )
+        names = EarningRule.objects.filter(brand=rule.brand).values_list("name", flat=True)
         rule.pk, rule.state = None, State.DRAFT
         rule._state.adding = True  # noqa: SLF001 - Django's way to copy a row
-        rule.name = next(name for name in names if name not in taken)
+        rule.name = name_of_copy(rule.name, taken=names)
         most = approvals.ceiling(brand=rule.brand, reward_type=rule.reward_type)
         rule.reward_value = min(rule.reward_value, most)
         rule.state_changed_by, rule.state_changed_at = staff_user(request), timezone.now()

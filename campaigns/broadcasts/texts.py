@@ -18,6 +18,7 @@ MAX_CHARACTERS = {
     "short_text": MAX_LENGTHS[Channel.SMS][1],
 }
 PARTS = tuple(MAX_CHARACTERS)
+SLOTS = KINDS[Template.BROADCAST].slots
 
 
 def needed_parts(channels: Sequence[str]) -> list[str]:
@@ -38,12 +39,8 @@ def text_problems(texts: Mapping[str, Any], *, channels: Sequence[str], language
         for part in PARTS:
             text = texts.get(each, {}).get(part, "")
             if text.strip() or part in needed:
-                for problem in _problems_of(text, MAX_CHARACTERS[part]):
-                    yield f"{part}_{each}", problem
-
-
-def _problems_of(text: str, longest: int) -> Iterator[str]:
-    return catalogue.problems_of(text, known=KINDS[Template.BROADCAST].slots, needed=frozenset(), longest=longest)
+                problems = catalogue.problems_of(text, known=SLOTS, needed=frozenset(), longest=MAX_CHARACTERS[part])
+                yield from ((f"{part}_{each}", problem) for problem in problems)
 
 
 def check_ready(broadcast: Broadcast) -> None:

@@ -17,14 +17,13 @@ from brands.tenants import quotas
 from campaigns.broadcasts import audience
 from campaigns.broadcasts.audience import Audience
 from campaigns.broadcasts.figures import Figures
-from campaigns.broadcasts.texts import MAX_CHARACTERS
+from campaigns.broadcasts.texts import MAX_CHARACTERS, SLOTS
 from campaigns.segments.ages import age_text as ago
 from core.numbers import grouped, is_id
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import Channel, Language, Template
 from loyalty.models.programme.segments import Segment
 from loyalty.notifications import catalogue, delivery, placeholders, rendering
-from loyalty.notifications.catalogue import KINDS
 from loyalty.notifications.placeholders import BadText
 from loyalty.notifications.segments import broadcasts
 from portal.base.badges import badge
@@ -38,7 +37,6 @@ COLOURS = {
     State.CANCELLED: "warning",
     State.FAILED: "danger",
 }
-SLOTS = KINDS[Template.BROADCAST].slots
 LEFT_OUT = ("name", "send_at", "brand", "texts_opened")  # form fields left out when the page's script asks
 
 

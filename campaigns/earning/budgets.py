@@ -53,8 +53,8 @@ def notify_used_up(*, at: datetime) -> int:
     rules = rules.exclude(rule__brand__in=full)
     campaigns = used_up_campaigns().exclude(brand__in=full)
     waiting: list[tuple[Callable[[int, datetime], int], int, int]] = [
-        *((_notify, *row) for row in _in_turns(rules, "rule__brand", "used_up_at")),
-        *((_notify_of, *row) for row in _in_turns(campaigns, "brand", "campaign_id")),
+        *((_notify_of_rule, *row) for row in _in_turns(rules, "rule__brand", "used_up_at")),
+        *((_notify_of_campaign, *row) for row in _in_turns(campaigns, "brand", "campaign_id")),
     ]
     notified = 0
     for notify, budget, brand_id in waiting:
@@ -85,8 +85,8 @@ def used_up_campaigns() -> QuerySet[CampaignBudgetUse]:
     return with_least.filter(least__isnull=False, campaign__budget__lt=F("points") + F("least"))
 
 
-def _notify_of(campaign_id: int, at: datetime) -> int:
-    """As _notify, for a campaign."""
+def _notify_of_campaign(campaign_id: int, at: datetime) -> int:
+    """As _notify_of_rule, for a campaign."""
     with transaction.atomic():
         if not CampaignBudgetUse.objects.filter(campaign=campaign_id, notified_at__isnull=True).update(notified_at=at):
             return 0
@@ -106,7 +106,7 @@ def _text_of_campaign(campaign: Campaign) -> str:
     return message % {"brand": campaign.brand, "campaign": campaign, "points": grouped(paid.normalize())}
 
 
-def _notify(rule_id: int, at: datetime) -> int:
+def _notify_of_rule(rule_id: int, at: datetime) -> int:
     """Notify unless another process has recorded the notification already. Returns the number of budgets reported."""
     with transaction.atomic():
         if not EarningRuleBudgetUse.objects.filter(rule=rule_id, notified_at__isnull=True).update(notified_at=at):

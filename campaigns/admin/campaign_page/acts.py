@@ -55,16 +55,7 @@ class CampaignActs(TenantAdmin):
             raise PermissionDenied
         return campaign
 
-    def pause(self, request: HttpRequest, pk: int) -> HttpResponse:
-        return self.ask_about(request, pk, "pause")
-
-    def resume(self, request: HttpRequest, pk: int) -> HttpResponse:
-        return self.ask_about(request, pk, "resume")
-
-    def end(self, request: HttpRequest, pk: int) -> HttpResponse:
-        return self.ask_about(request, pk, "end")
-
-    def ask_about(self, request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    def ask_about(self, request: HttpRequest, pk: int, *, name: str) -> HttpResponse:
         """Confirm on a page that lists the consequences and asks for a reason, then act."""
         campaign = self.changeable(request, pk)
         launches = name == "resume" and not lifecycle.was_launched(campaign, at=timezone.now())

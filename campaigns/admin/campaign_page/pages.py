@@ -1,5 +1,6 @@
 """The page of a campaign: state, figures, days, cost and time, and the available actions."""
 
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -42,9 +43,7 @@ class CampaignPages(CampaignActs):
     def own_views(self) -> dict[str, Any]:
         return {
             "page": ("<id:pk>/page/", self.page),
-            "pause": ("<id:pk>/pause/", self.pause),
-            "resume": ("<id:pk>/resume/", self.resume),
-            "end": ("<id:pk>/end/", self.end),
+            **{name: (f"<id:pk>/{name}/", partial(self.ask_about, name=name)) for name in BUTTONS},
             "replay_month": ("<id:pk>/replay-month/", self.replay_month),
             **super().own_views(),
         }

@@ -16,12 +16,13 @@ from django.utils.translation import ngettext
 
 from brands.identity import roles
 from brands.identity.roles import VIEW
-from campaigns.admin.replays.reward_worth import cost_of_point, worth_of_rewards
+from campaigns.models.campaigns import Milestone
 from campaigns.models.replays import Replay
 from core.numbers import format_number, grouped, plural_number, rounded
 from core.spreadsheets.csv_files import neutral
 from loyalty.models.accounts import UserPoints
 from loyalty.points.explanations import DEFAULT, LEVEL, OVERRIDE, REWARD, RULE
+from loyalty.programme.point_costs import PointCosts
 from portal.figures.cards import Card
 from portal.figures.charts import chart_options
 from portal.lists.local_time import day_and_month, day_text
@@ -55,7 +56,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Milestone:
+class MilestoneLine:
     """What a milestone of a replayed campaign would have given."""
 
     threshold: str
@@ -66,14 +67,14 @@ class Milestone:
     withheld: str
 
 
-def _milestone(data: Mapping[str, Any], worth: str) -> Milestone:
+def _milestone(data: Mapping[str, Any], worth: str) -> MilestoneLine:
     points, things = Decimal(data["points"]), data["things"]
     gives = format_points(points)
     if things:
         gives = ngettext("the reward once", "%(number)s times the reward", things) % {"number": grouped(things)}
     if worth:
         gives = _("%(gives)s, worth %(money)s") % {"gives": gives, "money": worth}
-    return Milestone(
+    return MilestoneLine(
         threshold=grouped(data["threshold"]),
         name=data["name"],
         reached=grouped(data["reached"]),
@@ -139,14 +140,21 @@ class ReplayFigures:
         return self.result.get("campaign")
 
     @cached_property
-    def milestones(self) -> list[Milestone]:
+    def milestones(self) -> list[MilestoneLine]:
         rows = (self.campaign or {}).get("milestones", ())
         return [_milestone(each, self.money_of(self.worth.get(each["id"]))) for each in rows]
 
     @cached_property
     def worth(self) -> Mapping[int, Decimal]:
-        milestones = (self.campaign or {}).get("milestones", ())
-        return worth_of_rewards(self.replay, milestones, self.point_cost) if self.point_cost is not None else {}
+        """The worth of the rewards by milestone ID, in the brand's currency, as far as they have a price in points.
+
+        Empty if the cost of a point is unknown.
+        """
+        if self.point_cost is None:
+            return {}
+        things = {each["id"]: each["things"] for each in (self.campaign or {}).get("milestones", ()) if each["things"]}
+        rows = Milestone.objects.filter(pk__in=things, campaign__brand=self.replay.brand_id, reward__cost__isnull=False)
+        return {pk: things[pk] * points * self.point_cost for pk, points in rows.values_list("pk", "reward__cost")}
 
     def cost_of(self, points: Decimal) -> str:
         """What these points cost, as text; empty if the user may not see costs."""
@@ -154,8 +162,9 @@ class ReplayFigures:
 
     @cached_property
     def point_cost(self) -> Decimal | None:
-        """The cost of a point; None if unknown or if the user may not see it."""
-        return cost_of_point(self.replay) if self.sees_costs else None
+        """The cost of a point on the replay's last day; None if unknown or if the user may not see it."""
+        last_day = self.replay.until.astimezone(self.replay.brand.zone).date()
+        return PointCosts(self.replay.brand_id).on(last_day) if self.sees_costs else None
 
     def money_of(self, amount: Decimal | None) -> str:
         return f"{rounded(amount, 2)} {self.replay.brand.currency}" if amount else ""

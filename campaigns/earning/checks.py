@@ -18,7 +18,7 @@ Effect, Kind, Stacking = EarningRule.Effect, EarningRule.Kind, EarningRule.Stack
 
 
 def problems_of(rule: EarningRule) -> Problems:
-    """Why the rule cannot be saved as it is, by field; empty if it can."""
+    """Why the rule cannot be saved as it is, by field; empty if it can. Call once the model's constraints are met."""
     problems: Problems = {}
     group: Group | None = None
     result: tuple[Limit, ...] = ()
@@ -30,7 +30,7 @@ def problems_of(rule: EarningRule) -> Problems:
         result = limits.read(rule.limits)
     except LimitsError as error:
         problems["limits"] = str(error)
-    problems |= _effect(rule)
+    problems |= _per_item(rule)
     if group is not None:
         problems |= _dates(rule, group) | _segments(rule)
     if "limits" not in problems:
@@ -40,29 +40,18 @@ def problems_of(rule: EarningRule) -> Problems:
     return problems
 
 
-def _effect(rule: EarningRule) -> Problems:
+def _per_item(rule: EarningRule) -> Problems:
+    if rule.per != EarningRule.Per.ITEM:
+        return {}
     if rule.reward_type == Effect.MULTIPLIER:
-        if rule.reward_value is not None and rule.reward_value <= 1:
-            return {"reward_value": _("A multiplier is more than 1, such as 2 for double points.")}
-        if rule.per == EarningRule.Per.ITEM:
-            return {"per": _("A multiplier counts once; only points and bonuses are given for each item.")}
-    elif rule.stacking == Stacking.MULTIPLY:
-        return {"stacking": _("Only a multiplier can multiply; let the rule add.")}
-    if rule.reward_type == Effect.PERCENTAGE and rule.kind not in {Kind.ORDER, Kind.SCAN}:
-        return {"reward_type": _("Only orders and scans have an amount to take a percentage of.")}
-    if rule.per == EarningRule.Per.ITEM and (
-        rule.kind not in {Kind.ORDER, Kind.SCAN} or rule.reward_type == Effect.PERCENTAGE
-    ):
+        return {"per": _("A multiplier counts once; only points and bonuses are given for each item.")}
+    if rule.kind not in {Kind.ORDER, Kind.SCAN} or rule.reward_type == Effect.PERCENTAGE:
         return {"per": _("Only points and bonuses of orders and scans are given for each item.")}
-    if rule.stacking == Stacking.BEST and not rule.group:
-        return {"group": _("Name the group in which only the best rule counts.")}
     return {}
 
 
 def _dates(rule: EarningRule, group: Group) -> Problems:
     """Reject days in conditions that lie outside the rule's own period."""
-    if rule.starts_at and rule.ends_at and rule.ends_at <= rule.starts_at:
-        return {"ends_at": _("The rule must end after it starts.")}
     if group.kind != conditions.ALL or not rule.brand_id:
         return {}
     zone = rule.brand.zone

@@ -43,7 +43,7 @@ class Group:
     def test(self) -> Test:
         tests = tuple(part.test() for part in self.parts)
         if not tests:
-            return _always
+            return lambda _context: True
         if self.kind == ANY:
             return lambda context: any(test(context) for test in tests)
         if self.kind == NONE:
@@ -58,10 +58,6 @@ class Group:
                 yield from part.rows()
             else:
                 yield part
-
-
-def _always(_context: ActionContext) -> bool:
-    return True
 
 
 def _all_of(tests: Sequence[Test]) -> Test:

@@ -1,7 +1,7 @@
 """A campaign's results so far: participants, milestones reached, what they gave, and figures of each day."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -98,7 +98,8 @@ def results_of(campaign: Campaign) -> CampaignResults:
         participants += row["participants"]
         reached += row["reached"]
         rounds += row["earlier"] + row["at_goal"]
-    milestones = {pk: MilestoneResults() for pk in milestone_ids(campaign)}
+    milestone_ids = Milestone.objects.filter(campaign=campaign).order_by("threshold").values_list("pk", flat=True)
+    milestones = {pk: MilestoneResults() for pk in milestone_ids}
     paid = Coalesce(F("points"), F("milestone__reward_points"), output_field=DecimalField())
     rewards = RewardClaim.objects.filter(milestone__in=list(milestones)).order_by()
     claimed_on: list[tuple[date, Decimal]] = []
@@ -129,10 +130,6 @@ def results_of(campaign: Campaign) -> CampaignResults:
         milestones=milestones,
         days=dict(sorted(days.items())),
     )
-
-
-def milestone_ids(campaign: Campaign) -> Sequence[int]:
-    return list(Milestone.objects.filter(campaign=campaign).order_by("threshold").values_list("pk", flat=True))
 
 
 def _count_things(milestones: Mapping[int, MilestoneResults]) -> None:

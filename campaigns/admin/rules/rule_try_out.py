@@ -23,7 +23,7 @@ from campaigns.models.earning_rules import EarningRule, is_own_kind
 from campaigns.models.event_kinds import EventKindField
 from core.errors import DomainError, Invalid
 from core.json_values import json_safe
-from core.numbers import grouped, is_id, plural_number
+from core.numbers import is_id, plural_number
 from events.models import Event
 from loyalty.points import explanations
 
@@ -174,9 +174,9 @@ def tried(rule: EarningRule, *, user_id: int, entered: Mapping[str, str]) -> lis
         return [(_("Cannot be tested"), [error.message])]
     then, now = result.then.points, result.now.points
     with_rule = ngettext("With this rule: %(points)s point", "With this rule: %(points)s points", plural_number(then))
-    with_rule %= {"points": _display(then)}
+    with_rule %= {"points": sentences.display(then)}
     without = ngettext("Without it: %(points)s point", "Without it: %(points)s points", plural_number(now))
-    without %= {"points": _display(now)}
+    without %= {"points": sentences.display(now)}
     return [(with_rule, _lines(result.then)), (without, _lines(result.now)), *_why_not(rule, result)]
 
 
@@ -195,7 +195,3 @@ def _why_not(rule: EarningRule, tried_rule: Trial) -> list[tuple[str, list[str]]
 def _lines(award: Award) -> list[str]:
     details = explanations.details_of(award.shares, rules_version=0)
     return explanations.texts_of(details, get_language() or settings.LANGUAGE_CODE) or [_("Nothing.")]
-
-
-def _display(points: Decimal) -> str:
-    return grouped(points.normalize())

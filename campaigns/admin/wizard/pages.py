@@ -230,8 +230,9 @@ def template_address(template: CampaignTemplate, brand: Brand) -> str:
 
 def may_be_planned(campaign: Campaign) -> bool:
     """Whether it was never launched: it is off, nobody takes part, and no reward was won."""
-    is_off = not campaign.is_active
-    return is_off and not lifecycle.has_begun(campaign) and not milestones_won(campaign)
+    if campaign.is_active or lifecycle.has_begun(campaign):
+        return False
+    return not Milestone.objects.filter(campaign=campaign, claims__isnull=False).exists()
 
 
 def version_of(campaign: Campaign) -> str:
@@ -241,10 +242,6 @@ def version_of(campaign: Campaign) -> str:
     stored = [getattr(campaign, field.attname) for field in Campaign._meta.concrete_fields]  # noqa: SLF001 - public API
     text = repr([stored, list(campaign.milestones.order_by("pk").values_list())])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def milestones_won(campaign: Campaign) -> bool:
-    return Milestone.objects.filter(campaign=campaign, claims__isnull=False).exists()
 
 
 def add_problems(form: WizardForm, error: ValidationError) -> None:

@@ -6,12 +6,11 @@ from django.utils.translation import gettext as _
 
 from campaigns.admin.rules.rule_form import RowsField, described, vocabulary_of
 from campaigns.earning.conditions import ConditionsError
-from campaigns.segments import member_conditions, sentences
+from campaigns.segments import limit, member_conditions, sentences
 from campaigns.segments.fields import MEMBER_FIELDS
+from core.errors import Invalid
 from loyalty.models.programme.segments import Segment
 from portal.base.forms import TenantForm
-
-MAX_SEGMENTS = 100  # of a brand: each is evaluated repeatedly
 
 
 def vocabulary() -> dict[str, Any]:
@@ -23,16 +22,17 @@ def vocabulary() -> dict[str, Any]:
     return {**result, "fields": fields}
 
 
-class SegmentForm(TenantForm):
-    """Rejects conditions that cannot be evaluated, and more than MAX_SEGMENTS segments of a brand."""
+class ConditionsForm(TenantForm):
+    """Rejects conditions that cannot be evaluated."""
 
     conditions = RowsField(part="conditions", empty={}, offered=vocabulary)
 
     class Meta:
         model = Segment
-        fields = "__all__"
+        fields = ("conditions",)
 
     def _post_clean(self) -> None:
+        """Called when the form has filled in the segment, whose brand the conditions are read for."""
         super()._post_clean()  # type: ignore[misc] # missing in the stubs
         if self.instance.brand_id is None or "conditions" in self.errors:
             return
@@ -40,6 +40,19 @@ class SegmentForm(TenantForm):
             member_conditions.read(self.instance.conditions, brand=self.instance.brand)
         except ConditionsError as error:
             self.add_error("conditions", str(error))
-        if not self.instance.pk and Segment.objects.filter(brand=self.instance.brand_id).count() >= MAX_SEGMENTS:
-            message = _("A brand has at most %(most)d segments. Delete one that nothing uses.")
-            self.add_error(None, message % {"most": MAX_SEGMENTS})
+
+
+class SegmentForm(ConditionsForm):
+    """Also rejects a new segment of a brand that has too many."""
+
+    class Meta(ConditionsForm.Meta):
+        fields = "__all__"
+
+    def _post_clean(self) -> None:
+        super()._post_clean()
+        if self.instance.brand_id is None or self.instance.pk:
+            return
+        try:
+            limit.check(self.instance.brand_id)
+        except Invalid as error:
+            self.add_domain_error(error)

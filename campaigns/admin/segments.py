@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from brands.identity.roles import VIEW, brand_scope
 from campaigns.admin.form_pages import FormPages
 from campaigns.admin.rules import value_choices
-from campaigns.admin.segment_form import SegmentForm
+from campaigns.admin.segment_form import ConditionsForm, SegmentForm
 from campaigns.segments import member_conditions, preview, sentences, uses
 from campaigns.segments.ages import age_text
 from campaigns.segments.fields import MEMBER_FIELDS
@@ -124,10 +124,7 @@ class SegmentAdmin(FormPages):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         brand = self.brand_edited(request, request.POST.get("brand", ""))
-        form = SegmentForm(request.POST, instance=Segment(brand=brand))
-        for name in set(form.fields) - {"conditions"}:
-            del form.fields[name]
-        form.full_clean()
+        form = ConditionsForm(request.POST, instance=Segment(brand=brand))
         problems = [text for texts in form.errors.values() for text in texts]
         if problems:
             return JsonResponse({"sentence": "", "notes": problems, "count": "", "sample": []})

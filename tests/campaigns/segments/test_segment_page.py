@@ -8,8 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
-from campaigns.admin import segment_form
-from campaigns.segments import preview
+from campaigns.segments import limit, preview
 from loyalty.models.programme.segments import Segment
 from tests.campaigns.earning.earning_rules import row, rule
 from tests.campaigns.segments.test_evaluation import evaluated
@@ -96,7 +95,7 @@ def test_a_name_is_a_segment_s_own_in_its_brand(brand, manager):
 
 
 def test_a_brand_has_so_many_segments_at_most(brand, manager, monkeypatch):
-    monkeypatch.setattr(segment_form, "MAX_SEGMENTS", 1)
+    monkeypatch.setattr(limit, "MAX_SEGMENTS", 1)
     factories.segment(brand)
 
     assert "A brand has at most 1 segments." in text(manager.post(f"{SEGMENTS}add/", posted(brand, RICH)))

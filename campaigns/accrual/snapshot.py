@@ -12,7 +12,7 @@ from brands.errors import UserNotFound
 from campaigns.earning import rules
 from campaigns.earning.action_context import ActionContext, History, Item
 from campaigns.earning.fields import ORDER, Needs
-from campaigns.earning.limits import LimitUsage, Used, starts_of
+from campaigns.earning.limits import LimitUsage, Used, period_starts
 from campaigns.earning.rules import NO_REQUIREMENTS, Requirements, RuleSet
 from campaigns.progress.advance import RunningCampaign, parse_running
 from core.db.statements import query
@@ -125,7 +125,7 @@ def parse_levels(rows: Sequence[LevelRow] | None) -> tuple[Level, ...]:
 
 def usage_at(local: datetime, uses: Sequence[UseRow] | None, budgets: dict[int, Used]) -> LimitUsage:
     """What rules with limits have given a member, in the periods that contain the brand's local moment."""
-    starts = starts_of(local)
+    starts = period_starts(local)
     current = {
         (rule_id, period): Used(Decimal(points), events)
         for rule_id, period, started, points, events in uses or ()

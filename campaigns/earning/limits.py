@@ -28,7 +28,7 @@ UseKey = tuple[int, str]  # a rule and a period
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`most` is the limit as set, in its unit; `amount` is counted in points or events."""
+    """`most` is the limit as set, in its unit; `amount` is the same in points or events."""
 
     per: str
     what: str
@@ -67,7 +67,7 @@ def _limit(data: Any, path: str, problems: dict[str, str]) -> Limit | None:
     if not isinstance(data, Mapping) or set(data) - {"per", "what", "period", "most", "point_cost"}:
         problems[path] = _("A limit has per, what, period, most and, for money, point_cost.")
         return None
-    per, what, period = data.get("per"), data.get("what"), data.get("period", EVER)
+    per, what, period = str(data.get("per")), str(data.get("what")), str(data.get("period", EVER))
     if per not in {MEMBER, RULE}:
         problems[f"{path}.per"] = _("Write member or rule.")
     elif what not in ({POINTS, EVENTS} if per == MEMBER else {POINTS, EVENTS, MONEY}):
@@ -75,7 +75,7 @@ def _limit(data: Any, path: str, problems: dict[str, str]) -> Limit | None:
     elif period not in (PERIODS if per == MEMBER else {EVER}) or (period == EVENT and what == EVENTS):
         problems[f"{path}.period"] = _("Write event, day, week, month or ever for a member, and ever for the rule.")
     else:
-        return _amount(data, str(per), str(what), str(period), path, problems)
+        return _amount(data, per, what, period, path, problems)
     return None
 
 
@@ -87,16 +87,19 @@ def _amount(
         most = number(data.get("most"))
         if not ZERO < most <= MAX_AMOUNT or (what == EVENTS and most != most.to_integral_value()):
             raise WrongValueError(_("Write a number above 0. For events, write a whole number."))
-        if what != MONEY:
-            return Limit(per, what, period, most, most.quantize(CENT, rounding=ROUND_DOWN))
-        name = "point_cost"
-        cost = number(data.get("point_cost"))
-        if not ZERO < cost <= MAX_AMOUNT:
-            raise WrongValueError(_("Write what a point costs the brand, such as 0.01."))
+        cost = None
+        if what == MONEY:
+            name = "point_cost"
+            cost = number(data.get("point_cost"))
+            if not ZERO < cost <= MAX_AMOUNT:
+                raise WrongValueError(_("Write what a point costs the brand, such as 0.01."))
+        amount = min(MAX_AMOUNT, most / (cost or 1)).quantize(CENT, rounding=ROUND_DOWN)
+        if not amount:
+            raise WrongValueError(_("This limit is below 0.01 points, so the rule would never pay."))
     except WrongValueError as error:
         problems[f"{path}.{name}"] = str(error)
         return None
-    return Limit(per, what, period, most, min(MAX_AMOUNT, most / cost).quantize(CENT, rounding=ROUND_DOWN), cost)
+    return Limit(per, what, period, most, amount, cost)
 
 
 class Used(NamedTuple):
@@ -109,7 +112,7 @@ class Used(NamedTuple):
         return Used(self.points + points, self.events + events)
 
 
-NOTHING = Used()
+UNUSED = Used()
 
 
 def member_periods(limits: Sequence[Limit]) -> list[str]:
@@ -117,7 +120,7 @@ def member_periods(limits: Sequence[Limit]) -> list[str]:
     return list(dict.fromkeys(limit.period for limit in limits if limit.per == MEMBER and limit.period != EVENT))
 
 
-def starts_of(local: datetime) -> dict[str, date]:
+def period_starts(local: datetime) -> dict[str, date]:
     """The start of each period that contains this moment, by the brand's clock."""
     day = local.date()
     return {"day": day, "week": day - timedelta(days=day.weekday()), "month": day.replace(day=1), EVER: BEGINNING}
@@ -127,7 +130,7 @@ def starts_of(local: datetime) -> dict[str, date]:
 class LimitUsage:
     """What rules have given one member in the current periods, and in all. It grows while an action is decided.
 
-    `added` has what the action itself adds, in the form in which it is written.
+    `added` has what the action itself adds, by rule; the accrual writes it.
     """
 
     starts: Mapping[str, date]
@@ -135,7 +138,7 @@ class LimitUsage:
     budgets: dict[int, Used] = field(default_factory=dict)
     added: dict[int, Used] = field(default_factory=dict)
 
-    def left(self, rule_id: int, limits: Sequence[Limit], share: Decimal) -> tuple[Decimal, Limit | None]:
+    def cut_to_limits(self, rule_id: int, limits: Sequence[Limit], share: Decimal) -> tuple[Decimal, Limit | None]:
         """What the limits leave of a share, and the limit that cut it."""
         cut_by: Limit | None = None
         for limit in limits:
@@ -148,24 +151,24 @@ class LimitUsage:
         if limit.period == EVENT:
             return limit.amount
         if limit.per == RULE:
-            used = self.budgets.get(rule_id, NOTHING)
+            used = self.budgets.get(rule_id, UNUSED)
         else:
-            used = self.uses.get((rule_id, limit.period), NOTHING)
+            used = self.uses.get((rule_id, limit.period), UNUSED)
         if limit.counts_events:
             return ZERO if used.events >= limit.amount else MAX_AMOUNT
         return max(ZERO, limit.amount - used.points)
 
-    def give(self, rule_id: int, limits: Sequence[Limit], points: Decimal) -> None:
-        """Count what a rule with limits gives. A rule that gives nothing uses nothing up."""
+    def record(self, rule_id: int, limits: Sequence[Limit], points: Decimal) -> None:
+        """Count what a rule with limits gives. A rule that gives no points here counts no event either."""
         if not points or not limits:
             return
-        self.added[rule_id] = self.added.get(rule_id, NOTHING).plus(points)
-        self.budgets[rule_id] = self.budgets.get(rule_id, NOTHING).plus(points)
+        self.added[rule_id] = self.added.get(rule_id, UNUSED).plus(points)
+        self.budgets[rule_id] = self.budgets.get(rule_id, UNUSED).plus(points)
         for period in member_periods(limits):
-            self.uses[rule_id, period] = self.uses.get((rule_id, period), NOTHING).plus(points)
+            self.uses[rule_id, period] = self.uses.get((rule_id, period), UNUSED).plus(points)
 
     def reduce(self, rule_id: int, points: Decimal) -> None:
-        """Take back points of a rule that the brand's point limit cut."""
+        """Take back points of a rule that the brand's point limit cut. The event stays counted."""
         if rule_id not in self.added:
             return
         self.added[rule_id] = self.added[rule_id].plus(-points, events=0)

@@ -84,13 +84,13 @@ def award(rules: Sequence[Rule], context: ActionContext, usage: LimitUsage) -> A
     elif base is None and rules[0].effect in FIXED:  # the most frequent case: nothing to stack
         [rule] = rules
         share = _fixed(rule, context, usage)
-        usage.give(rule.id, rule.limits, share.points)
+        usage.record(rule.id, rule.limits, share.points)
         return _capped(share.points, (share,))
     total = _Total(ZERO, ZERO)
     shares: list[Share] = []
 
     def take(rule: Rule, share: Share) -> None:
-        usage.give(rule.id, rule.limits, share.points)
+        usage.record(rule.id, rule.limits, share.points)
         shares.append(share)
 
     fixed = [rule for rule in rules if rule.effect in FIXED]
@@ -140,7 +140,7 @@ def _fixed(rule: Rule, context: ActionContext, usage: LimitUsage) -> Share:
 
 
 def _limited(rule: Rule, outcome: EffectResult, usage: LimitUsage) -> Share:
-    left, limit = usage.left(rule.id, rule.limits, outcome.points)
+    left, limit = usage.cut_to_limits(rule.id, rule.limits, outcome.points)
     return Share(
         source=RULE,
         effect=rule.effect,

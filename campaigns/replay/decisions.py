@@ -7,7 +7,7 @@ from datetime import date, datetime
 from campaigns.accrual import decide
 from campaigns.accrual.types import AccrualReason
 from campaigns.earning.action_context import ActionContext, History
-from campaigns.earning.limits import NOTHING, RULE, Limit, LimitUsage, Used, member_periods, starts_of
+from campaigns.earning.limits import RULE, UNUSED, Limit, LimitUsage, Used, member_periods, period_starts
 from campaigns.replay.actions import MILESTONE_EVENT, Entry
 from campaigns.replay.member_states import MemberState
 from campaigns.replay.rule_history import RulesAsTheyStood, RulesWithDraft
@@ -60,7 +60,7 @@ class Decider:
     def _limit_usage(self, kind: str, at: datetime, state: MemberState, terms: Terms, rules: Rules) -> LimitUsage:
         if kind not in rules.limited:
             return UNLIMITED
-        starts = starts_of(at.astimezone(terms.zone))
+        starts = period_starts(at.astimezone(terms.zone))
         return LimitUsage(starts, state.used_in(starts), dict(self.budgets))
 
     def advance(
@@ -101,10 +101,10 @@ class Decider:
                 if not limits or not (share.points or is_cut_by_brand):
                     continue
                 if any(limit.per == RULE for limit in limits):
-                    self.budgets[rule_id] = self.budgets.get(rule_id, NOTHING).plus(share.points)
+                    self.budgets[rule_id] = self.budgets.get(rule_id, UNUSED).plus(share.points)
                 if state is not None:
                     for period in member_periods(limits):
-                        state.use((rule_id, period), starts_of(local)[period], share.points)
+                        state.use((rule_id, period), period_starts(local)[period], share.points)
 
 
 def is_as_recorded(decided: Sequence[Entry], recorded: Sequence[Entry]) -> bool:

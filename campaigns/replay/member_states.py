@@ -15,7 +15,7 @@ import psycopg
 from brands.tenants.local_time import midnight
 from campaigns.earning.action_context import NO_SEGMENTS
 from campaigns.earning.fields import ORDER, SCAN
-from campaigns.earning.limits import NOTHING, Used, UseKey, starts_of
+from campaigns.earning.limits import UNUSED, Used, UseKey, period_starts
 from campaigns.progress.advance import RunningCampaign
 from campaigns.replay import level_history
 from campaigns.replay.level_history import LevelHistory
@@ -147,8 +147,8 @@ class MemberState:
     def use(self, key: UseKey, started: date, points: Decimal) -> None:
         if self.uses is None:
             self.uses = {}
-        before, used = self.uses.get(key, (started, NOTHING))
-        self.uses[key] = (started, (used if before == started else NOTHING).plus(points))
+        before, used = self.uses.get(key, (started, UNUSED))
+        self.uses[key] = (started, (used if before == started else UNUSED).plus(points))
 
     def climb(self, terms: Terms) -> None:
         """Raise the level after lifetime points changed. If levels have periods, the actual levels are used: see
@@ -225,7 +225,7 @@ class Members:
         self._has_level_periods = has_level_periods
         local = since.astimezone(terms.zone)
         self._midnight = midnight(local.date(), terms.zone)
-        self._starts = starts_of(local)
+        self._starts = period_starts(local)
         self._by_user: dict[int, Member] = {}
         self.met = 0
 

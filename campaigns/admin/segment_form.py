@@ -29,7 +29,7 @@ class ConditionsForm(TenantForm):
 
     class Meta:
         model = Segment
-        fields = ("conditions",)
+        fields: Any = ("conditions",)
 
     def _post_clean(self) -> None:
         """Called when the form has filled in the segment, whose brand the conditions are read for."""

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from brands.models.tenants import Brand
 from brands.tenants.local_time import last_second, midnight
 from campaigns.admin.milestone_form import above_ceiling, above_goal
-from campaigns.admin.wizard import audience
+from campaigns.admin.wizard import wizard_conditions
 from campaigns.admin.wizard.milestone_rows import (
     MAX_GOAL,
     NEW,
@@ -47,11 +47,11 @@ class WizardForm(AsciiDigits, forms.Form):
     audience = forms.ChoiceField(
         label=gettext_lazy("Members who can take part"),
         choices=[
-            (audience.EVERYBODY, gettext_lazy("All members")),
-            (audience.LEVELS, gettext_lazy("Members of some levels")),
-            (audience.SEGMENTS, gettext_lazy("Members of a segment")),
+            (wizard_conditions.ALL_MEMBERS, gettext_lazy("All members")),
+            (wizard_conditions.LEVELS, gettext_lazy("Members of some levels")),
+            (wizard_conditions.SEGMENTS, gettext_lazy("Members of a segment")),
         ],
-        initial=audience.EVERYBODY,
+        initial=wizard_conditions.ALL_MEMBERS,
         widget=RadioWidget,
     )
     levels = checkboxes(gettext_lazy("Levels"))
@@ -171,13 +171,13 @@ class WizardForm(AsciiDigits, forms.Form):
     # --- Validation
 
     def clean_places(self) -> list[str]:
-        return list(dict.fromkeys(filter(None, (each.strip() for each in self.cleaned_data["places"].split(",")))))
+        return wizard_conditions.places_in(self.cleaned_data["places"])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for chosen, name, text in (
-            (audience.LEVELS, "levels", _("Tick at least one level.")),
-            (audience.SEGMENTS, "segments", _("Tick at least one segment.")),
+            (wizard_conditions.LEVELS, "levels", _("Tick at least one level.")),
+            (wizard_conditions.SEGMENTS, "segments", _("Tick at least one segment.")),
         ):
             if cleaned.get("audience") == chosen and not cleaned.get(name) and name not in self.errors:
                 self.add_error(name, text)
@@ -241,7 +241,7 @@ class WizardForm(AsciiDigits, forms.Form):
         campaign.campaign_name = cleaned["name"]
         campaign.type, campaign.step_by = cleaned["type"], cleaned["step_by"]
         campaign.target_value, campaign.is_repeatable = cleaned["target_value"], cleaned["is_repeatable"]
-        campaign.conditions = audience.conditions_of(cleaned)
+        campaign.conditions = wizard_conditions.conditions_of(cleaned)
         campaign.budget = cleaned["budget"]
         campaign.starts_at = midnight(first, zone) if first else None
         campaign.ends_at = last_second(last, zone) if last else None
@@ -271,7 +271,7 @@ class WizardForm(AsciiDigits, forms.Form):
 
 def initial_of(campaign: Campaign) -> dict[str, Any] | None:
     """The answers that make this campaign; None if it uses more than the wizard offers."""
-    answers, zone = audience.initial_of(campaign.conditions), campaign.brand.zone
+    answers, zone = wizard_conditions.initial_of(campaign.conditions, brand=campaign.brand), campaign.brand.zone
     milestones = list(campaign.milestones.select_related("reward").order_by("threshold"))
     is_plain = all(each.reward_points or each.reward_id for each in milestones)
     starts, ends = (each.astimezone(zone) if each else None for each in (campaign.starts_at, campaign.ends_at))

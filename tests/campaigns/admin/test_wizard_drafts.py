@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from brands.models.people import StaffRole
-from campaigns.admin.wizard import audience, form
+from campaigns.admin.wizard import form, wizard_conditions
 from campaigns.models.campaigns import Campaign, Milestone
 from campaigns.models.replays import Replay
 from tests.campaigns.admin.wizard import LABEL, NEW, PLAIN, errors, values_of
@@ -127,20 +127,21 @@ def test_a_campaign_with_more_than_the_wizard_asks_goes_to_its_form(client, bran
     assert made.conditions == conditions
 
 
-def test_answers_and_conditions_are_each_other_s_inverse():
+def test_answers_and_conditions_are_each_other_s_inverse(brand):
+    segments, products = [str(factories.segment(brand).pk)], [str(factories.product(brand).pk)]
     cleaned = {
         "audience": "segment",
         "levels": [],
-        "segments": ["3"],
-        "products": ["7"],
+        "segments": segments,
+        "products": products,
         "batches": [],
         "places": ["Zug"],
     }
 
-    initial = audience.initial_of(audience.conditions_of(cleaned))
+    initial = wizard_conditions.initial_of(wizard_conditions.conditions_of(cleaned), brand=brand)
 
-    assert initial == {"audience": "segment", "segments": ["3"], "products": ["7"], "places": "Zug"}
-    assert audience.initial_of({}) == {"audience": "all"}
+    assert initial == {"audience": "segment", "segments": segments, "products": products, "places": "Zug"}
+    assert wizard_conditions.initial_of({}, brand=brand) == {"audience": "all"}
 
 
 # --- Roles and tenants

@@ -8,10 +8,12 @@ if TYPE_CHECKING:
 
     from django import forms
     from django.contrib import admin
-    from django.contrib.admin.forms import AdminAuthenticationForm as AuthenticationForm
-    from django.contrib.admin.views.main import ChangeList
+    from django.contrib.admin.forms import AdminAuthenticationForm
+    from django.contrib.admin.views import main
 
     F = TypeVar("F", bound=Callable[..., Any])
+    AuthenticationForm = AdminAuthenticationForm
+    ChangeList = main.ChangeList
     ModelAdmin = admin.ModelAdmin[Any]
     TabularInline = admin.TabularInline[Any, Any]
     ModelForm = forms.ModelForm[Any]
@@ -38,54 +40,34 @@ if TYPE_CHECKING:
     def action(*, description: Any, url_path: str, icon: str, permissions: list[str]) -> Callable[[F], F]: ...
 
 else:
-    from django.forms import ModelForm
-    from unfold.admin import ModelAdmin, TabularInline
-    from unfold.contrib.filters.admin import AutocompleteSelectFilter as LookupFilter
-    from unfold.contrib.filters.admin import ChoicesDropdownFilter as ChoicesFilter
-    from unfold.contrib.filters.admin import DropdownFilter
-    from unfold.contrib.filters.admin import RangeDateFilter as RangeFilter
-    from unfold.contrib.filters.admin import TextFilter as TypedFilter
-    from unfold.contrib.filters.forms import AutocompleteDropdownForm as LookupForm
-    from unfold.contrib.filters.forms import SearchForm as TypedForm
-    from unfold.decorators import action, display
-    from unfold.forms import AuthenticationForm
-    from unfold.forms import PaginationInlineFormSet as InlineFormSet
-    from unfold.views import ChangeList
-    from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as CheckboxesWidget
-    from unfold.widgets import UnfoldAdminColorInputWidget as ColourWidget
-    from unfold.widgets import UnfoldAdminFileFieldWidget as FileWidget
-    from unfold.widgets import UnfoldAdminIntegerFieldWidget as NumberWidget
-    from unfold.widgets import UnfoldAdminPasswordWidget as PasswordWidget
-    from unfold.widgets import UnfoldAdminRadioSelectWidget as RadioWidget
-    from unfold.widgets import UnfoldAdminSelectWidget as SelectWidget
-    from unfold.widgets import UnfoldAdminTextareaWidget as TextareaWidget
-    from unfold.widgets import UnfoldAdminTextInputWidget as TextWidget
-    from unfold.widgets import UnfoldBooleanSwitchWidget as SwitchWidget
+    from django import forms
+    from unfold import admin, decorators, views, widgets
+    from unfold import forms as unfold_forms
+    from unfold.contrib.filters import admin as filters
+    from unfold.contrib.filters import forms as filter_forms
 
-__all__ = [
-    "AuthenticationForm",
-    "ChangeList",
-    "CheckboxesWidget",
-    "ChoicesFilter",
-    "ColourWidget",
-    "DropdownFilter",
-    "FileWidget",
-    "InlineFormSet",
-    "LookupFilter",
-    "LookupForm",
-    "ModelAdmin",
-    "ModelForm",
-    "NumberWidget",
-    "PasswordWidget",
-    "RadioWidget",
-    "RangeFilter",
-    "SelectWidget",
-    "SwitchWidget",
-    "TabularInline",
-    "TextWidget",
-    "TextareaWidget",
-    "TypedFilter",
-    "TypedForm",
-    "action",
-    "display",
-]
+    AuthenticationForm = unfold_forms.AuthenticationForm
+    ChangeList = views.ChangeList
+    ModelAdmin = admin.ModelAdmin
+    TabularInline = admin.TabularInline
+    ModelForm = forms.ModelForm
+    InlineFormSet = unfold_forms.PaginationInlineFormSet
+    LookupForm = filter_forms.AutocompleteDropdownForm
+    LookupFilter = filters.AutocompleteSelectFilter
+    ChoicesFilter = filters.ChoicesDropdownFilter
+    DropdownFilter = filters.DropdownFilter
+    RangeFilter = filters.RangeDateFilter
+    TypedFilter = filters.TextFilter
+    TypedForm = filter_forms.SearchForm
+    PasswordWidget = widgets.UnfoldAdminPasswordWidget
+    ColourWidget = widgets.UnfoldAdminColorInputWidget
+    FileWidget = widgets.UnfoldAdminFileFieldWidget
+    RadioWidget = widgets.UnfoldAdminRadioSelectWidget
+    SelectWidget = widgets.UnfoldAdminSelectWidget
+    SwitchWidget = widgets.UnfoldBooleanSwitchWidget
+    NumberWidget = widgets.UnfoldAdminIntegerFieldWidget
+    TextWidget = widgets.UnfoldAdminTextInputWidget
+    TextareaWidget = widgets.UnfoldAdminTextareaWidget
+    CheckboxesWidget = widgets.UnfoldAdminCheckboxSelectMultipleWidget
+    display = decorators.display
+    action = decorators.action

@@ -1,4 +1,5 @@
 """Registers the portal's pages about brands, people, lists, jobs and events."""
+# ruff: noqa: F401 - importing a page registers it
 
 from portal.pages import (
     api_keys,
@@ -15,19 +16,3 @@ from portal.pages import (
     users,
 )
 from portal.staff_login import admin as staff_login
-
-__all__ = [
-    "api_keys",
-    "audit_log",
-    "brands",
-    "events",
-    "jobs",
-    "legal_texts",
-    "quotas",
-    "report_schedules",
-    "saved_lists",
-    "staff_login",
-    "staff_roles",
-    "stopped_attempts",
-    "users",
-]

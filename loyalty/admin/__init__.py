@@ -1,4 +1,5 @@
 """The portal's pages about members, points, notifications, wallets and integrations."""
+# ruff: noqa: F401 - importing a page registers it
 
 from loyalty.admin import (
     approvals,
@@ -24,29 +25,3 @@ from loyalty.admin.notifications import (
 from loyalty.admin.orders import currency_rates, order_returns
 from loyalty.admin.partner_codes import pool_codes
 from loyalty.admin.programme import pages, referrals
-
-__all__ = [
-    "approvals",
-    "changes",
-    "currency_rates",
-    "deliveries",
-    "external_system",
-    "ledger",
-    "levels",
-    "members",
-    "order_returns",
-    "pages",
-    "pool_codes",
-    "redemptions",
-    "referrals",
-    "rewards",
-    "segments",
-    "sender_domains",
-    "settings",
-    "suppressed_addresses",
-    "templates",
-    "transfers",
-    "wallet_issuers",
-    "wallet_passes",
-    "webhooks",
-]

@@ -63,7 +63,7 @@ class NewBrandMixin(forms.Form):
 class NewBrand(ImageAdminMixin):
     """The form for a new brand, as a mixin for the page of brands."""
 
-    new_fieldsets: ClassVar[Any] = (
+    add_fieldsets: ClassVar[Any] = (
         (None, {"fields": (("name", "slug"), ("time_zone", "support_email"), "is_sandbox")}),
         (
             gettext_lazy("Page appearance"),
@@ -71,9 +71,6 @@ class NewBrand(ImageAdminMixin):
         ),
         (gettext_lazy("Address and owner"), {"fields": ("hostname", "owner_email")}),
     )
-
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return super().get_fieldsets(request, obj) if obj else self.new_fieldsets
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         return super().get_inlines(request, obj) if obj else []

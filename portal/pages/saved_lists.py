@@ -122,9 +122,6 @@ class SavedListAdmin(TenantAdmin):
             self.message_user(request, _("Open a list, set its filters and choose Save this list."), messages.INFO)
         return super().add_view(request, form_url, {"title": _("Save this list"), **(extra_context or {})})
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
-
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj:
             obj.filter_lines = queries.displayed_filters(staff_user(request), obj.model_label, obj.query)

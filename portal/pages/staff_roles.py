@@ -93,9 +93,6 @@ class StaffRoleAdmin(InvitingAdmin):
     add_fieldsets = ((None, {"fields": (*fields, ("password1", "password2"))}),)
     actions_detail = ("send_password_link", "reset_factors")
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
-
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002
         if obj:
             return super().get_form(request, obj, change, **options)

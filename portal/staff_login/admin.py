@@ -192,9 +192,6 @@ class InvitationAdmin(TenantAdmin):
     )
     actions_detail = ("send_again", "revoke")
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
-
     @display(description=gettext_lazy("state"))
     def state(self, invitation: Invitation) -> SafeString:
         state = invitation.state(at=timezone.now())

@@ -34,9 +34,6 @@ class SenderDomainAdmin(TenantAdmin):
     add_fieldsets = ((None, {"fields": ("brand", "domain")}),)
     actions = ("check_again",)
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        return super().get_fieldsets(request, obj) if obj else self.add_fieldsets
-
     def create(self, request: HttpRequest, obj: Any, form: Any) -> SenderDomain:  # noqa: ARG002 - base signature
         return sender_domains.create(brand=obj.brand, domain=obj.domain, at=timezone.now())
 

@@ -14,6 +14,7 @@ from loyalty.models.notifications import Channel, NotificationSettings
 from loyalty.notifications import delivery, sender_names
 from loyalty.notifications.channels import push
 from portal.base.badges import badge
+from portal.base.fieldsets import without
 from portal.base.forms import TenantForm
 from portal.base.sidebar import MESSAGES, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
@@ -97,9 +98,8 @@ class NotificationSettingsAdmin(TenantAdmin):
     def get_fieldsets(self, request: Any, obj: Any = None) -> Any:
         """Users without change permission see no field of a secret, not even its length."""
         result = super().get_fieldsets(request, obj)
-        if obj is None or self.has_change_permission(request, obj):
-            return result
-        return [(title, {**options, "fields": without_secrets(options["fields"])}) for title, options in result]
+        may_see = obj is None or self.has_change_permission(request, obj)
+        return result if may_see else without(result, SECRETS)
 
     @display(description=gettext_lazy("state"))
     def state(self, own: NotificationSettings) -> SafeString:
@@ -108,12 +108,3 @@ class NotificationSettingsAdmin(TenantAdmin):
     @display(description=gettext_lazy("channels"))
     def channels(self, own: NotificationSettings) -> str:
         return ", ".join(str(Channel(name).label) for name in sorted(delivery.channels_of(own))) or "-"
-
-
-def without_secrets(fields: Any) -> list[Any]:
-    rows = [
-        tuple(name for name in row if name not in SECRETS) if isinstance(row, tuple) else row
-        for row in fields
-        if row not in SECRETS
-    ]
-    return [row for row in rows if row]

@@ -1,13 +1,10 @@
 """Part of the page of levels: when levels end. Before saving, it previews how many members would lose their level."""
 
-from typing import Any
-
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
@@ -22,6 +19,7 @@ from loyalty.points.level_periods.preview import PeriodPreview, preview
 from loyalty.points.level_periods.rules import LevelRule
 from portal.base.audit_mixin import audit_context
 from portal.base.tenant_admin import TenantAdmin
+from portal.lists.local_time import day_text
 from portal.unfold import action
 
 BRAND = "brands.brand"
@@ -88,10 +86,6 @@ class LevelPeriods(TenantAdmin):
         return redirect("admin:loyalty_brandlevel_changelist")
 
 
-def day_of(day: Any) -> str:
-    return date_format(day, "SHORT_DATE_FORMAT")
-
-
 def sentences_of(rule: LevelRule | None, result: PeriodPreview | None) -> list[str]:
     """What the chosen rule would do, as sentences for the person who decides."""
     if rule is None or result is None:
@@ -104,14 +98,14 @@ def sentences_of(rule: LevelRule | None, result: PeriodPreview | None) -> list[s
         ) % {
             "members": format_number(result.members),
             "falling": format_number(result.falling),
-            "first": day_of(result.first),
-            "last": day_of(result.last),
+            "first": day_text(result.first),
+            "last": day_text(result.last),
         }
     else:
         count_sentence = _("No member is above the lowest level yet.")
     return [
         count_sentence,
-        _("A level that is reached today stays until %(until)s.") % {"until": day_of(rule.until(today))},
+        _("A level that is reached today stays until %(until)s.") % {"until": day_text(rule.until(today))},
         _("Members keep the level they have now for at least one whole period: nobody falls before %(day)s.")
-        % {"day": day_of(result.falls_on)},
+        % {"day": day_text(result.falls_on)},
     ]

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.db import statements
 from loyalty.admin import ledger as page
+from loyalty.admin.member_page.other_lines import source
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import LevelChange
 from loyalty.points import ledger
 from portal.lists import local_time
 from portal.lists.number_columns import format_points
-from portal.timeline.sources import Line, Source, Subject, address_of
+from portal.timeline.sources import Line, Subject, address_of
 
 NAMED_BY_TITLE = ("milestone:", "order:")  # reasons whose notes name the reward and the order
 
@@ -57,7 +56,7 @@ def changes(subject: Subject, ids: Sequence[str]) -> Mapping[str, Line]:
 
 def change_line(subject: Subject, row: LevelChange) -> Line:
     names = dict.fromkeys(each or _("No level") for each in (row.level_before, row.level_after))
-    until = date_format(row.level_until, "SHORT_DATE_FORMAT") if row.level_until else ""
+    until = local_time.day_text(row.level_until) if row.level_until else ""
     return Line(
         when=local_time.display_moment(row.created_at, subject.brand.zone),
         icon="military_tech",
@@ -71,17 +70,5 @@ def change_line(subject: Subject, row: LevelChange) -> Line:
     )
 
 
-POINTS = Source(
-    name="points",
-    title=gettext_lazy("Points"),
-    label="loyalty.loyaltytransaction",
-    branch=statements.part("loyalty/admin/member_page/sql/points_of_customer.sql"),
-    describe=entries,
-)
-LEVELS = Source(
-    name="levels",
-    title=gettext_lazy("Levels"),
-    label="loyalty.levelchange",
-    branch=statements.part("loyalty/admin/member_page/sql/levels_of_customer.sql"),
-    describe=changes,
-)
+POINTS = source("points", gettext_lazy("Points"), "loyalty.loyaltytransaction", entries)
+LEVELS = source("levels", gettext_lazy("Levels"), "loyalty.levelchange", changes)

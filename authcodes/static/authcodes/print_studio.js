@@ -198,11 +198,10 @@ const moveByKey = (event) => {
 
 for (const part of form.querySelectorAll("span[data-move]")) {
   const { textContent: name, dataset: { move } } = part;
-  const handle = button(name, () => choose(move), { className: "studio-move", onkeydown: moveByKey });
+  const ariaLabel = formatted(texts.textMove, { part: name });
+  const handle = button(name, () => choose(move), { className: "studio-move", onkeydown: moveByKey, ariaLabel, ariaPressed: "false" });
   handle.dataset.move = move;
-  handle.setAttribute("aria-label", formatted(texts.textMove, { part: name }));
   handle.setAttribute("aria-describedby", "studio-keys");
-  handle.setAttribute("aria-pressed", "false");
   part.replaceWith(handle);
 }
 

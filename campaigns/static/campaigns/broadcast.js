@@ -1,4 +1,5 @@
 // Next to the form of a broadcast: how many members get it by which channel, and its text, while it is written.
+import { element } from "../portal/elements.js";
 import { debounce, latestOnly, postForm } from "../portal/requests.js";
 
 const PAUSE = 400;
@@ -34,9 +35,7 @@ function start() {
 
   const show = (answer) => {
     part("total").textContent = answer.audience.total;
-    part("lines").replaceChildren(
-      ...answer.audience.lines.map((text) => Object.assign(document.createElement("li"), { textContent: text })),
-    );
+    part("lines").replaceChildren(...answer.audience.lines.map((text) => element("li", { textContent: text })));
     showDraft(answer.draft);
   };
 

@@ -1,5 +1,6 @@
 // The wizard of campaigns: shows only the fields that apply, and draws the line of milestones and the phone while the user
 // types. Its steps work as in every wizard; without scripts the form is one long page with the same fields.
+import { element } from "../portal/elements.js";
 import { LOCALE } from "../portal/locale.js";
 import { inSteps } from "../portal/wizard.js";
 import { showSummary } from "./campaign_summary.js";
@@ -49,16 +50,12 @@ const show = () => {
   see("goal").textContent = goal.toLocaleString(LOCALE);
   see("bar").setAttribute("width", (100 / goal).toFixed(1));
   form.querySelector("[data-beyond]").hidden = stops.length === all.length;
-  see("stops").replaceChildren(...stops.map(({ at, reward }) => {
-    const item = document.createElement("li");
-    const number = document.createElement("strong");
-    const text = document.createElement("span");
-    number.textContent = see("stops").dataset.at.replace("[number]", at.toLocaleString(LOCALE));
-    text.textContent = reward || "";
-    text.dir = "auto";
-    item.append(number, " ", text);
-    return item;
-  }));
+  see("stops").replaceChildren(...stops.map(({ at, reward }) => element(
+    "li", {},
+    element("strong", { textContent: see("stops").dataset.at.replace("[number]", at.toLocaleString(LOCALE)) }),
+    " ",
+    element("span", { textContent: reward || "", dir: "auto" }),
+  )));
   form.querySelector("[data-stops]").replaceChildren(...stops.flatMap(({ at }) => {
     const x = `${((100 * at) / goal).toFixed(1)}%`;
     return [

@@ -30,9 +30,14 @@ if (vocabulary && form) {
   const read = (part, empty) => {
     try { return JSON.parse(parts[part]?.value || "null") || empty; } catch { return empty; }
   };
-  let conditions = read("conditions", {});
-  let limits = parts.limits ? read("limits", []) : [];
-  if (!Object.keys(conditions).length) conditions = { all: [] };
+  let conditions;
+  let limits;
+  const load = () => {
+    conditions = read("conditions", {});
+    if (!Object.keys(conditions).length) conditions = { all: [] };
+    limits = read("limits", []);
+  };
+  load();
 
   const readSoon = debounce(() => readBack(), PAUSE);
   const changed = () => {
@@ -42,38 +47,28 @@ if (vocabulary && form) {
     readSoon();
   };
 
-  const optionsOf = async (name, query) => {
+  const optionsWith = async (parameters) => {
     if (!choicesAt || !brand()) return [];
-    const address = `${choicesAt}?${new URLSearchParams({ brand: brand(), name, q: query })}`;
+    const address = `${choicesAt}?${new URLSearchParams({ brand: brand(), ...parameters })}`;
     const answer = await fetch(address, { redirect: "error" });
     return answer.ok ? (await answer.json()).options : [];
   };
-  const named = async (name, ids) => {
-    if (!choicesAt || !brand() || !ids.length) return {};
-    const address = `${choicesAt}?${new URLSearchParams({ brand: brand(), name, ids: ids.join(",") })}`;
-    const answer = await fetch(address, { redirect: "error" });
-    return answer.ok ? Object.fromEntries((await answer.json()).options) : {};
-  };
+  const optionsOf = (name, query) => optionsWith({ name, q: query });
+  const named = async (name, ids) => Object.fromEntries(ids.length ? await optionsWith({ name, ids: ids.join(",") }) : []);
 
   const editors = editorsOf({ vocabulary, changed, optionsOf, named });
 
   // --- Rows and groups
 
-  const removeButton = (what, remove) => {
-    const made = button(labels.remove, remove);
-    made.setAttribute("aria-label", `${labels.remove}: ${what}`);
-    return made;
-  };
+  const removeButton = (what, remove) => button(labels.remove, remove, { ariaLabel: `${labels.remove}: ${what}` });
   const rowOf = (row, remove) => {
     const field = fieldNamed(row.field) || fieldsNow()[0];
     const operator = field.operators.find((each) => each.name === row.operator) || field.operators[0];
     row.operator = operator.name;
     const known = fieldsNow();
     const offered = known.includes(field) ? known : [field, ...known];
-    const box = element("div", { className: "rule-row" });
-    box.setAttribute("role", "group");
-    box.setAttribute("aria-label", field.label);
-    box.append(
+    return element(
+      "div", { className: "rule-row", role: "group", ariaLabel: field.label },
       choice(offered.map((each) => [each.name, each.label]), field.name, labels.field, (name) => {
         Object.assign(row, { field: name, operator: "", value: null });
         redraw();
@@ -87,14 +82,11 @@ if (vocabulary && form) {
       ...editors[operator.shape](row, field),
       removeButton(field.label, remove),
     );
-    return box;
   };
   const groupOf = (group, depth, remove) => {
     const key = Object.keys(group)[0];
     const rows = group[key];
-    const box = element("div", { className: "rule-group" });
-    box.setAttribute("role", "group");
-    box.setAttribute("aria-label", vocabulary.groups[key]);
+    const box = element("div", { className: "rule-group", role: "group", ariaLabel: vocabulary.groups[key] });
     const head = element("div", { className: "rule-row" }, choice(Object.entries(vocabulary.groups), key, labels.group, (next) => {
       delete group[key];
       group[next] = rows;
@@ -118,8 +110,7 @@ if (vocabulary && form) {
   const limitOf = (limit, at) => {
     const offered = (name, allowed) => Object.entries(vocabulary.limits[name]).filter(([value]) => allowed.includes(value));
     const isRule = limit.per === "rule";
-    const box = element("div", { className: "rule-row" });
-    box.setAttribute("role", "group");
+    const box = element("div", { className: "rule-row", role: "group" });
     const set = (name) => (value) => {
       limit[name] = value;
       if (limit.per === "rule") limit.period = "ever";
@@ -169,9 +160,7 @@ if (vocabulary && form) {
   // A draft that drafts.js restores.
   for (const input of Object.values(parts)) {
     input.addEventListener("change", () => {
-      conditions = read("conditions", {});
-      if (!Object.keys(conditions).length) conditions = { all: [] };
-      limits = parts.limits ? read("limits", []) : [];
+      load();
       redraw();
     });
   }

@@ -61,9 +61,7 @@ export const editorsOf = ({ vocabulary, changed, optionsOf, named }) => {
       chips.replaceChildren(...row.value.map((id) => {
         const name = names[id] || labels.unnamed;
         const remove = () => { row.value = row.value.filter((each) => each !== id); changed(); show(); };
-        const made = button(`${name} ×`, remove);
-        made.setAttribute("aria-label", `${labels.remove}: ${name}`);
-        return made;
+        return button(`${name} ×`, remove, { ariaLabel: `${labels.remove}: ${name}` });
       }));
     };
     const offer = async () => {

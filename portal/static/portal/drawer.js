@@ -18,11 +18,8 @@ function start() {
   drawer.setAttribute("aria-labelledby", "drawer-title");
   const title = element("h2", { id: "drawer-title", tabIndex: -1 });
   const iconButton = (name, icon, act) => {
-    const picture = element("span", { className: "material-symbols-outlined", textContent: icon });
-    picture.setAttribute("aria-hidden", "true");
-    const made = button("", act, { title: name });
-    made.setAttribute("aria-label", name);
-    made.append(picture);
+    const made = button("", act, { title: name, ariaLabel: name });
+    made.append(element("span", { className: "material-symbols-outlined", textContent: icon, ariaHidden: "true" }));
     return made;
   };
   const step = (by) => {

@@ -51,13 +51,6 @@ export const renew = async (names) => {
 
 const cells = () => [...document.querySelectorAll("[data-live-row]")];
 
-const replace = (cell, html) => {
-  if (cell.outerHTML === html) return;
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  cell.replaceWith(template.content);
-};
-
 const askOfRows = async () => {
   const shown = cells();
   for (const address of new Set(shown.map((cell) => cell.dataset.liveAddress))) {
@@ -68,8 +61,8 @@ const askOfRows = async () => {
     const answered = new Map((await answer.json()).rows.map((row) => [row.id, row]));
     for (const cell of own()) {
       const html = answered.get(cell.dataset.liveRow)?.columns[cell.dataset.liveColumn];
-      if (html) replace(cell, html);
-      else cell.removeAttribute("data-live-row"); // deleted, or no longer accessible
+      if (!html) cell.removeAttribute("data-live-row"); // deleted, or no longer accessible
+      else if (cell.outerHTML !== html) cell.outerHTML = html;
     }
   }
   return cells().length > 0;

@@ -1,5 +1,6 @@
 // Messages of the server: announced to screen readers and closed by hand; only those without an action close by themselves.
-"use strict";
+import { element } from "./elements.js";
+
 const MIN_MS = 10_000;
 const PER_LETTER_MS = 80;
 const SAID_AFTER_MS = 150; // a live region only announces content added after the region itself
@@ -7,13 +8,8 @@ const UNDO_MS = 10 * 60_000; // as long as the server allows the undo
 
 const toasts = document.querySelector("[data-toasts]");
 if (toasts) {
-  const region = (role) => {
-    const made = document.createElement("div");
-    made.setAttribute("role", role);
-    return made;
-  };
-  const polite = region("status");
-  const urgent = region("alert");
+  const polite = element("div", { role: "status" });
+  const urgent = element("div", { role: "alert" });
   const each = [...toasts.children];
   toasts.append(urgent, polite);
   setTimeout(() => {

@@ -8,8 +8,7 @@ const isWrong = (step) => step.querySelector(".errors") !== null;
 
 export const inSteps = (form) => {
   const steps = [...form.querySelectorAll("[data-step]")];
-  const rail = element("nav", { className: "wizard-rail" });
-  rail.setAttribute("aria-label", form.dataset.steps);
+  const rail = element("nav", { className: "wizard-rail", ariaLabel: form.dataset.steps });
   let current = 0;
   const forward = button(form.dataset.next, () => go(current + 1, true), { className: "wizard-forward" });
   const back = button(form.dataset.back, () => go(current - 1, true));

@@ -25,6 +25,7 @@ function reach(text) {
   return "";
 }
 
+// By data attribute, how its value reaches the element; an element may have several, which apply in this order.
 const WAYS = {
   text: (element, value) => { element.textContent = value ?? ""; },
   lines: (element, value) => { element.textContent = Array.isArray(value) ? value.join(" · ") : ""; },
@@ -32,8 +33,8 @@ const WAYS = {
   date: (element, value) => { element.textContent = value ? moments.format(new Date(value)) : ""; },
   day: (element, value) => { element.textContent = value ? days.format(new Date(value)) : ""; },
   reason: (element, value) => { element.textContent = message(String(value || "other")); },
-  value: (element, value) => { element.value = Number(value) || 0; },
   max: (element, value) => { element.max = Number(value) || 1; },
+  value: (element, value) => { element.value = Number(value) || 0; }, // after `max`, which bounds it
   ring: (element, value) => { element.setAttribute("stroke-dasharray", `${Number(value) || 0} 100`); },
   id: (element, value) => { element.value = String(value); },
   named: (element, value) => { element.setAttribute("aria-label", [element.textContent.trim(), value].filter(Boolean).join(": ")); },
@@ -56,7 +57,6 @@ const WAYS = {
     element.textContent = came ? `+${number(came)}` : `−${number(went)}`;
   },
 };
-const ORDER = ["text", "lines", "number", "date", "day", "reason", "max", "value", "ring", "id", "named", "mail", "contact", "src", "qr", "ask", "change"];
 
 function fill(root, data) {
   for (const element of root.querySelectorAll("[data-if]")) if (!given(at(data, element.dataset.if))) element.remove();
@@ -64,9 +64,9 @@ function fill(root, data) {
   for (const list of root.querySelectorAll("template[data-each]")) {
     list.replaceWith(...at(data, list.dataset.each).map((each) => fill(list.content.cloneNode(true), each)));
   }
-  for (const way of ORDER) {
+  for (const [way, set] of Object.entries(WAYS)) {
     for (const element of root.querySelectorAll(`[data-${way}]`)) {
-      WAYS[way](element, at(data, element.dataset[way]), data);
+      set(element, at(data, element.dataset[way]), data);
       delete element.dataset[way];
     }
   }

@@ -1,24 +1,61 @@
-"""The list of members: its columns and sort keys."""
+"""The list of members: its columns, sort keys and filters, which its exports have too."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
+from brands.models.tenants import Brand
 from core.numbers import format_number
 from loyalty.admin.member_page import header
 from loyalty.admin.member_page.header import COLOURS, LISTING
-from loyalty.admin.members.level_filter import LevelFilter
-from loyalty.admin.members.segment_filter import SegmentFilter
 from loyalty.models.accounts import UserPoints
+from loyalty.models.programme.segments import Segment, SegmentMember
 from portal.base.badges import badge_column
 from portal.lists import local_time
 from portal.lists.field_column import attribute_column
-from portal.lists.filters import DayFilter
+from portal.lists.filters import BrandsFilter, DayFilter, TextFilter
 from portal.mixins.chosen_columns import ColumnChoiceMixin
-from portal.unfold import ChoicesFilter, display
+from portal.unfold import ChoicesFilter, DropdownFilter, display
+
+MAX_SEGMENTS_OFFERED = 500
+
+
+class LevelFilter(TextFilter):
+    """By the name of a level. A hyphen finds members without a level."""
+
+    title = gettext_lazy("level")
+    parameter_name = "level"
+
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+        return Q(current_level="" if value == "-" else value)
+
+
+class SegmentFilter(BrandsFilter, DropdownFilter):
+    """The members of a segment at its last evaluation. Another brand's segment counts as non-existent."""
+
+    title = gettext_lazy("segment")
+    parameter_name = "segment"
+
+    def lookups(self, request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        rows = Segment.objects.filter(brand__in=self.page.brands_seen(request)).order_by("name", "pk")
+        return [(str(pk), name) for pk, name in rows.values_list("pk", "name")[:MAX_SEGMENTS_OFFERED]]
+
+    def has_output(self) -> bool:
+        """Active for any segment in the URL, even if the brand has none. Otherwise the list would be unfiltered."""
+        return bool(self.lookup_choices) or self.value() is not None
+
+    def queryset(self, _request: HttpRequest, queryset: QuerySet[UserPoints]) -> QuerySet[UserPoints]:
+        value = self.value()
+        if not value:
+            return queryset
+        if value not in dict(self.lookup_choices):
+            raise IncorrectLookupParameters
+        return queryset.filter(pk__in=SegmentMember.objects.filter(segment=int(value)).values("account"))
 
 
 class MemberList(ColumnChoiceMixin):

@@ -10,11 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from core.numbers import format_number
-from loyalty.admin.member_page.level_end import level_end_text
 from loyalty.models.accounts import UserPoints
 from loyalty.models.members.listed_members import ListedMember
 from loyalty.points import birthdays, levels
-from loyalty.points.level_periods.ends import counted_points
+from loyalty.points.level_periods.ends import counted_points, level_end
 from loyalty.points.levels import Level
 from portal.base.badges import badge
 from portal.lists import local_time
@@ -115,3 +114,26 @@ def details_of(member: UserPoints) -> list[tuple[str, Any]]:
         (_("Time zone"), timezone.get_current_timezone_name()),
     ]
     return [(label, value) for label, value in rows if value]
+
+
+def level_end_text(member: UserPoints) -> str:
+    """When the level ends, and what renewing it takes."""
+    brand = member.brand
+    end = level_end(brand=brand, account=member, ladder=levels.levels_of(brand), at=timezone.now())
+    if end is None:
+        return _("Permanently")
+    counted = _("%(points)s since %(day)s") % {
+        "points": format_points(end.points),
+        "day": local_time.day_text(end.first),
+    }
+    if end.level_until is None:
+        return _("Permanently, as the lowest level; %(counted)s") % {"counted": counted}
+    until = local_time.day_text(end.level_until)
+    if not end.missing:
+        return _("%(until)s; %(counted)s") % {"until": until, "counted": counted}
+    missing = format_points(end.missing)
+    return _("%(until)s; to keep it longer: %(missing)s more; %(counted)s") % {
+        "until": until,
+        "missing": missing,
+        "counted": counted,
+    }

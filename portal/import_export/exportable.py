@@ -4,8 +4,6 @@ A list does not know the content of a file and the job that writes it: settings.
 for the brand and the file format, and starts the job.
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -26,12 +24,6 @@ from portal.base.tenant_admin import TenantAdmin
 JOB = "jobs.job"
 
 
-@cache
-def page() -> Callable[["ExportingAdmin", HttpRequest], HttpResponse]:
-    function: Callable[[ExportingAdmin, HttpRequest], HttpResponse] = import_string(settings.LIST_EXPORT)
-    return function
-
-
 def within(user: Any, label: str) -> BrandScope:
     """Where a user may export rows of the model `label`: they see them there, and may run jobs."""
     seen, acts = roles.brand_scope(user, VIEW, label), roles.brand_scope(user, ACT, JOB)
@@ -47,7 +39,11 @@ class ExportingAdmin(TenantAdmin):
     export_kind: str  # of the job
 
     def own_views(self) -> dict[str, Any]:
-        return {"export": ("export/", lambda request: page()(self, request)), **super().own_views()}
+        return {"export": ("export/", self.export_list), **super().own_views()}
+
+    def export_list(self, request: HttpRequest) -> HttpResponse:
+        page: HttpResponse = import_string(settings.LIST_EXPORT)(self, request)
+        return page
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         links = self.export_links(request) if within(request.user, self.opts.label_lower) else []

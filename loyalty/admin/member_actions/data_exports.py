@@ -1,7 +1,5 @@
 """Action on a member's page: export the member's data in a job. settings.CUSTOMER_DATA_EXPORT names what starts it."""
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -9,18 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy
 
-from loyalty.models.accounts import UserPoints
 from portal.base.tenant_admin import TenantAdmin
 from portal.import_export.exportable import within
 from portal.unfold import action
-
-
-@cache
-def page() -> Callable[[TenantAdmin, HttpRequest, UserPoints], HttpResponse]:
-    function: Callable[[TenantAdmin, HttpRequest, UserPoints], HttpResponse] = import_string(
-        settings.CUSTOMER_DATA_EXPORT
-    )
-    return function
 
 
 class DataExport(TenantAdmin):
@@ -37,4 +26,6 @@ class DataExport(TenantAdmin):
         permissions=["export_data"],
     )
     def export_data(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return page()(self, request, self.get_object(request, object_id))
+        member = self.get_object(request, object_id)
+        page: HttpResponse = import_string(settings.CUSTOMER_DATA_EXPORT)(self, request, member)
+        return page

@@ -88,15 +88,18 @@ def _text_of(request: HttpRequest, field: Any, spec: Any, value: str) -> str:
     return str(dict(choices).get(value, value))
 
 
+def list_request(user: Any, query: str) -> HttpRequest:
+    """A request for a list as if `user` opened it with this query string."""
+    request = HttpRequest()
+    request.method, request.GET, request.user = "GET", QueryDict(query), user
+    return request
+
+
 def displayed_to(user: User, model: Any, query: str) -> QuerySet[Any]:
     """Every row of all pages of a list, in its order. Raises IncorrectLookupParameters."""
     page: Any = admin.site.get_model_admin(model)
-    request = HttpRequest()
-    request.method = "GET"
-    request.GET = QueryDict(query)
-    request.user = user
     try:
-        changes = page.get_changelist_instance(request)
+        changes = page.get_changelist_instance(list_request(user, query))
     except MessageFailure:  # a list reports a search error as a message, which has no recipient here
         raise IncorrectLookupParameters from None
     rows: QuerySet[Any] = changes.queryset

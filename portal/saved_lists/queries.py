@@ -8,13 +8,13 @@ from django.contrib import admin
 from django.contrib.admin.options import IS_FACETS_VAR, IS_POPUP_VAR, TO_FIELD_VAR, IncorrectLookupParameters
 from django.contrib.admin.views.main import ALL_VAR, ERROR_FLAG, PAGE_VAR
 from django.core.exceptions import SuspiciousOperation
-from django.http import HttpRequest, QueryDict
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from brands.models.people import User
 from core.errors import DomainError, Invalid
 from portal.base.tenant_admin import TenantAdmin
-from portal.lists.selection import displayed_to, filters_of
+from portal.lists.selection import displayed_to, filters_of, list_request
 
 MAX_QUERY_LENGTH = 2000
 MAX_PARAMETERS = 40
@@ -87,7 +87,7 @@ def _is_taken(user: User, page: TenantAdmin, values: Values) -> bool:
 def filter_names(user: User, page: TenantAdmin, names: Iterable[str]) -> str:
     """Filters by their titles in the list; unknown ones by their parameters."""
     titles = {"q": _("search"), "o": _("order")}
-    changes = page.get_changelist_instance(as_request(user, {}))
+    changes = page.get_changelist_instance(list_request(user, ""))
     titles |= {name: str(spec.title) for spec in changes.filter_specs for name in spec.expected_parameters() if name}
     return ", ".join(dict.fromkeys(titles.get(name, name) for name in names))
 
@@ -97,13 +97,5 @@ def displayed_filters(user: User, label: str, values: Values) -> list[str]:
     page = page_of(label)
     if page is None or rejected(user, page, values):
         return [f"{name}: {', '.join(each)}" for name, each in values.items()]
-    request = as_request(user, values)
+    request = list_request(user, address_query(values).urlencode())
     return filters_of(request, page.get_changelist_instance(request))
-
-
-def as_request(user: Any, values: Values) -> HttpRequest:
-    """A request for the list as if `user` opened it with these filters."""
-    request = HttpRequest()
-    request.method, request.user = "GET", user
-    request.GET = QueryDict(address_query(values).urlencode())
-    return request

@@ -99,7 +99,7 @@ class AuditLogAdminMixin(PageViews):
             audit_log.record(audit_context=audit_context(request, reason), action=action, rows=rows)
 
     def extra_changes(self, form: Any) -> Changes:  # noqa: ARG002 - for subclasses
-        """noqa: ARG002 - for subclasses"""
+        """Changes besides those of the row's own fields and of the inline tables."""
         return {}
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:

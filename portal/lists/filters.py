@@ -12,9 +12,7 @@ from django.http import HttpRequest
 
 from brands.models.tenants import Brand
 from brands.tenants import local_time
-from portal.unfold import ChoicesFilter, DropdownFilter, LookupFilter, LookupForm, RangeFilter, TypedFilter
-
-__all__ = ["ChoicesFilter", "DayFilter", "DropdownFilter", "OwnRowsFilter", "StateFilter", "TextFilter", "ValuesFilter"]
+from portal.unfold import DropdownFilter, LookupFilter, LookupForm, RangeFilter, TypedFilter
 
 
 class OwnRowsForm(LookupForm):

@@ -4,8 +4,6 @@ from typing import Any, ClassVar
 
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -19,25 +17,23 @@ from brands.models.audit import AuditLogEntry
 from portal.base.links import link
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
-from portal.lists.filters import DayFilter, OwnRowsFilter
+from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
 from portal.shell.navigation import may_see
-from portal.unfold import DropdownFilter, display
+from portal.unfold import display
 
 
-class KindFilter(DropdownFilter):
+class KindFilter(ValuesFilter):
+    """Offers the kinds whose pages the user may see."""
+
     title = _("kind of row")
     parameter_name = "kind"
 
-    def lookups(self, request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
-        seen = {label: name for label, name in kinds().items() if may_see(request, label)}
-        return sorted(seen.items(), key=lambda kind: str(kind[1]))
+    def values(self) -> list[str]:
+        return list(kinds())
 
-    def queryset(self, _request: HttpRequest, queryset: QuerySet[AuditLogEntry]) -> QuerySet[AuditLogEntry]:
-        if not self.value():
-            return queryset
-        if self.value() not in kinds():
-            raise IncorrectLookupParameters
-        return queryset.filter(kind=self.value())
+    def lookups(self, request: HttpRequest, _model_admin: Any) -> list[tuple[str, str]]:
+        seen = [(label, name) for label, name in kinds().items() if may_see(request, label)]
+        return sorted(seen, key=lambda kind: kind[1])
 
 
 def kinds() -> dict[str, str]:

@@ -1,13 +1,12 @@
 """Pages: a brand's sign-in settings, and its staff invitations."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -17,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from brands.identity.roles import ACT, ADD, CHANGE
+from brands.models.tenants import Brand
 from brands.staff_login import invitations, mails, sessions
 from brands.staff_login.models import Invitation, SignInSettings
 from brands.tenants import callable_urls
@@ -29,8 +29,9 @@ from portal.base.forms import TenantForm
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
+from portal.lists.filters import StateFilter
 from portal.staff_login.forms import RoleMixin
-from portal.unfold import ChoicesFilter, DropdownFilter, PasswordWidget, action, display
+from portal.unfold import ChoicesFilter, PasswordWidget, action, display
 
 # A change of one of these means another provider, or none.
 PROVIDER = ("oidc_active", "oidc_issuer", "oidc_client_id")
@@ -137,27 +138,19 @@ class InvitationForm(RoleMixin, TenantForm):
         return cleaned
 
 
-class StateFilter(DropdownFilter):
+class InvitationStateFilter(StateFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
+    states: ClassVar = dict(Invitation.State.choices)
 
-    def lookups(self, _request: HttpRequest, _model_admin: Any) -> list[tuple[str, Any]]:
-        return list(Invitation.State.choices)
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Invitation]) -> QuerySet[Invitation]:  # noqa: ARG002
-        unused = queryset.filter(pk__in=Invitation.objects.unused())
-        parts = {
-            Invitation.State.PENDING: unused.filter(expires_at__gt=timezone.now()),
-            Invitation.State.ACCEPTED: queryset.filter(accepted_at__isnull=False),
-            Invitation.State.EXPIRED: unused.filter(expires_at__lte=timezone.now()),
-            Invitation.State.REVOKED: queryset.filter(revoked_at__isnull=False),
-        }
-        chosen = self.value()
-        if not chosen:
-            return queryset
-        if chosen not in parts:
-            raise IncorrectLookupParameters
-        return parts[Invitation.State(chosen)]
+    def condition(self, value: str, brands: Sequence[Brand]) -> Q:  # noqa: ARG002 - its base's signature
+        unused, now = Q(pk__in=Invitation.objects.unused()), timezone.now()
+        return {
+            Invitation.State.PENDING: unused & Q(expires_at__gt=now),
+            Invitation.State.ACCEPTED: Q(accepted_at__isnull=False),
+            Invitation.State.EXPIRED: unused & Q(expires_at__lte=now),
+            Invitation.State.REVOKED: Q(revoked_at__isnull=False),
+        }[Invitation.State(value)]
 
 
 STATE_COLOURS = {"pending": "info", "accepted": "success", "expired": "warning", "revoked": "danger"}
@@ -169,7 +162,7 @@ class InvitationAdmin(TenantAdmin):
     sidebar = SidebarEntry(SETTINGS, 6, "person_add", tab=False)
     form = InvitationForm
     list_display = ("email", "role", "state", "mail", "invited_by", "created_at", "expires_at")
-    list_filter = (StateFilter, ("role", ChoicesFilter))
+    list_filter = (InvitationStateFilter, ("role", ChoicesFilter))
     list_select_related = ("invited_by",)
     search_fields = ("email__startswith",)
     readonly_fields = ("state", "mail", "invited_by", "created_at", "expires_at", "accepted_at", "revoked_at")

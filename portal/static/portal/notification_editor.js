@@ -5,7 +5,7 @@ import { debounce, latestOnly, postForm } from "./requests.js";
 
 const PAUSE = 400;
 const panel = document.querySelector("[data-notification-draft]");
-const form = document.getElementById("noticetemplate_form");
+const form = document.getElementById("notificationtemplate_form");
 const [subject, body] = ["subject", "body"].map((name) => form?.elements[name]);
 if (panel && subject && body) start();
 

@@ -1,0 +1,19 @@
+"""A marketer writes a notification's text and sees it, or what is wrong with it, while typing."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_text_is_previewed_while_it_is_written(window, brand):
+    staff = window("manager")
+    preview = staff.page.locator("[data-notification-draft]")
+    staff.goto("loyalty/notificationtemplate/add/?template=NOTIFY_LEVEL_REACHED&channel=email&language=en")
+
+    staff.page.locator("[name=subject]").fill("Well done")
+    staff.page.locator("[name=body]").fill("You have reached {level_name}.")
+    expect(preview.locator("[data-part=subject]")).to_have_text("Well done")
+
+    staff.page.locator("[name=body]").fill("You have reached {platinum}.")
+    expect(preview.locator("[data-part=problem]")).to_contain_text("{platinum} is not available here.")

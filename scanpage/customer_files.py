@@ -50,7 +50,7 @@ def google_link(answer: Answer) -> str:
 
 def no_card(page_session: PageSession, answer: Answer) -> HttpResponse:
     """Redirect to the account, which reports it, or to its login if the session has ended."""
-    if answer.status == 401 and not page_session.unsure:
+    if answer.status == 401 and not page_session.failed_refresh:
         page_session.leave()
     return HttpResponseRedirect("/s/?account&no_card" if page_session.is_customer else "/s/?account")
 

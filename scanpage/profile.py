@@ -33,12 +33,12 @@ class ProfilePage(PageView):
             "data": self.write_data,
             "erase": self.erase,
         }
-        return acts.get(request.POST.get("act", ""), self.redirect_here)()
+        return acts.get(request.POST.get("act", ""), self.redirect_to_page)()
 
     def respond(self, about: dict[str, Any], *, typed: Mapping[str, str] = NOTHING, status: int = 200) -> HttpResponse:
         answer = self.page_session.api.get("customer/profile")
         if not answer.is_good:
-            if answer.status == 401 and not self.page_session.unsure:
+            if answer.status == 401 and not self.page_session.failed_refresh:
                 self.page_session.leave()
             return HttpResponseRedirect("/s/?account")
         profile = {**answer.data, **typed}
@@ -85,7 +85,7 @@ class ProfilePage(PageView):
 
     def erase(self) -> HttpResponse:
         if not self.request.POST.get("sure"):
-            return self.redirect_here()
+            return self.redirect_to_page()
         answer = self.page_session.api.delete("customer", {"password": self.request.POST.get("password", "")[:256]})
         if not answer.is_good:
             return self.ended(answer, "")
@@ -95,7 +95,7 @@ class ProfilePage(PageView):
     def ended(self, answer: Answer, done: str, *, typed: Mapping[str, str] | None = None) -> HttpResponse:
         """Redirect, or show the form again with the `typed` values if the API rejected them."""
         if answer.is_good:
-            return self.redirect_here(f"?{done}")
+            return self.redirect_to_page(f"?{done}")
         if answer.error == "TOKEN_INVALID":
             self.page_session.leave()
             return HttpResponseRedirect("/s/?account", status=303)

@@ -48,16 +48,17 @@ class Session(View):
         elif act in {"rejected", "refused"}:  # pages loaded before a release send "refused"
             page_session.renew()
         elif act in {"log_in", "register", "confirm"}:
-            answer = self.let_in(page_session, brand, act, data)
+            answer = self.authenticate(page_session, brand, act, data)
             if not answer.is_good:
                 return error_response(answer)
             if waiting := answer.body.get("registration_id"):
                 return JsonResponse({"registration_id": waiting})
-        if page_session.unsure:
-            return error_response(page_session.unsure)
+        if page_session.failed_refresh:
+            return error_response(page_session.failed_refresh)
         return JsonResponse({"access": page_session.access, "expires_in": page_session.expires_in})
 
-    def let_in(self, page_session: PageSession, brand: Brand, act: str, data: dict[str, str]) -> Answer:
+    def authenticate(self, page_session: PageSession, brand: Brand, act: str, data: dict[str, str]) -> Answer:
+        """Log in, register, or confirm a registration, as `act` says."""
         email, password = data.get("email", ""), data.get("password", "")
         if act == "register":
             if account.lacks_consent(brand, page_session, data):

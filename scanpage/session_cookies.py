@@ -22,7 +22,7 @@ class PageSession:
     access: str = ""
     expires_in: int = 0
     # Set if it is unknown whether this is a customer, because the refresh was rate-limited or the API was down.
-    unsure: Answer | None = None
+    failed_refresh: Answer | None = None
     _tokens: dict[str, Any] | None = None
     _left: bool = False
 
@@ -77,15 +77,15 @@ class PageSession:
     def use_tokens(self, answer: Answer, *, leave: bool = True) -> None:
         """Use the tokens of an answer. A rejected refresh ends the session here too; a missing answer does not."""
         if answer.is_good:
-            self._tokens, self._left, self.unsure = answer.body, False, None
+            self._tokens, self._left, self.failed_refresh = answer.body, False, None
             self.access, self.expires_in = answer.body["access"], answer.body["expires_in"]
         elif leave and answer.status in {400, 401}:
             self.leave()
         elif leave:
-            self.unsure = answer
+            self.failed_refresh = answer
 
     def leave(self) -> None:
-        self.access, self._tokens, self._left, self.unsure = "", None, True, None
+        self.access, self._tokens, self._left, self.failed_refresh = "", None, True, None
 
     def finish(self, response: HttpResponseBase) -> None:
         if self._left:

@@ -28,7 +28,7 @@ from scanpage.languages import COOKIE, LANGUAGES, language_of
 from scanpage.session_cookies import PageSession
 
 # Reasons why a customer cannot have a reward, for scripts to show; the last is for any other.
-INELIGIBILITY_CODES = [
+REWARD_ERROR_CODES = [
     "NOT_ENOUGH_POINTS",
     "LEVEL_TOO_LOW",
     "OUT_OF_STOCK",
@@ -75,14 +75,14 @@ class PageView(View):
             "assets": f"/page/assets/{assets.version()}",
             "key": self.page_session.guest.key,
             "code": self.code,
-            "here": self.here,
+            "page_path": self.page_path,
             "nonce": secrets.token_urlsafe(18),
-            "is_customer": self.page_session.is_customer or bool(self.page_session.unsure),
+            "is_customer": self.page_session.is_customer or bool(self.page_session.failed_refresh),
             "languages": LANGUAGES.items(),
             "tab": self.tab,
             "legal": self.legal,
             "texts_to_accept": account.texts_to_accept(self.brand, self.page_session),
-            "ineligibility_codes": INELIGIBILITY_CODES,
+            "reward_error_codes": REWARD_ERROR_CODES,
         }
         with timezone.override(zone):
             return render(self.request, template, {**page_context, **presenters.read(context, zone)}, status=status)
@@ -99,13 +99,13 @@ class PageView(View):
         return "scan" if requested is None else "rewards" if requested == "rewards" else "points"
 
     @property
-    def here(self) -> str:
+    def page_path(self) -> str:
         """This page's own path, for links."""
         return quote(self.request.path)
 
-    def redirect_here(self, query: str = "") -> HttpResponse:
+    def redirect_to_page(self, query: str = "") -> HttpResponse:
         """Redirect to a page that can be reloaded without sending anything again."""
-        return HttpResponseRedirect(self.here + query, status=303)
+        return HttpResponseRedirect(self.page_path + query, status=303)
 
 
 class ScanPage(PageView):
@@ -160,18 +160,18 @@ class ScanPage(PageView):
             "agree": self.agree,
         }
         act = acts.get(request.POST.get("act", ""))
-        return act() if act else self.redirect_here()
+        return act() if act else self.redirect_to_page()
 
     def scan(self) -> HttpResponse:
-        if self.page_session.unsure:  # a guest's scan would take the points from the possible customer
-            return self.page({"state": presenters.state_of(self.page_session.unsure)})
+        if self.page_session.failed_refresh:  # a guest's scan would take the points from the possible customer
+            return self.page({"state": presenters.state_of(self.page_session.failed_refresh)})
         saved = guest_scan.saved_scan(self.request)
-        guest_scan_here = saved if saved and saved.code == self.code else None
-        if guest_scan_here and self.page_session.is_customer and self.adopt(guest_scan_here).is_good:
-            response = self.redirect_here(f"?scan={guest_scan_here.scan_id}")
+        scan_of_page = saved if saved and saved.code == self.code else None
+        if scan_of_page and self.page_session.is_customer and self.adopt(scan_of_page).is_good:
+            response = self.redirect_to_page(f"?scan={scan_of_page.scan_id}")
             guest_scan.delete_cookie(response)
             return response
-        context = self.scan_context(guest_scan_here.nonce if guest_scan_here else self.nonce)
+        context = self.scan_context(scan_of_page.nonce if scan_of_page else self.nonce)
         response, scan = self.page(context), context["scan"]
         if scan.get("scan_token") and scan["status"] == "success":
             known = GuestScan(self.code, context["nonce"], scan["scan_id"], scan["scan_token"])
@@ -190,7 +190,7 @@ class ScanPage(PageView):
         if state == "recalled":
             context["contact_link"] = contacts.link(scan["recall"]["contact"])
         if context["points"] == "pending":
-            context |= {"refresh_url": f"{self.here}?scan={scan['scan_id']}"}
+            context |= {"refresh_url": f"{self.page_path}?scan={scan['scan_id']}"}
         return context
 
     def log_in(self) -> HttpResponse:
@@ -203,7 +203,7 @@ class ScanPage(PageView):
             return self.rerender_form(answer, registers=registers)
         if waiting := answer.body.get("registration_id"):
             return self.page({**self.previous_context(), "confirming": waiting})
-        return self.let_in()
+        return self.redirect_after_login()
 
     def register(self, email: str, password: str) -> Answer:
         form = self.request.POST
@@ -218,32 +218,32 @@ class ScanPage(PageView):
         if not answer.is_good:
             details = {"confirming": proof["registration_id"], "wrong_code": account.complaint(answer)}
             return self.page({**self.previous_context(), **details}, status=400)
-        return self.let_in()
+        return self.redirect_after_login()
 
     def send_confirmation(self) -> HttpResponse:
         """Send another confirmation link to a customer whose points wait for their confirmed address."""
         answer = self.post_to_api("auth/email/verification", {})
         if answer.is_good and answer.body.get("email_verified_at"):
-            return self.redirect_here("?account")
+            return self.redirect_to_page("?account")
         sent = "sent" if answer.is_good else "wait" if answer.error == "RATE_LIMITED" else "trouble"
         scan_id = self.request.POST.get("scan_id", "")
-        return self.redirect_here(
+        return self.redirect_to_page(
             f"?mail={sent}" + (f"&scan={scan_id}" if guest_scan.SCAN_ID.fullmatch(scan_id) else "")
         )
 
-    def let_in(self) -> HttpResponse:
+    def redirect_after_login(self) -> HttpResponse:
         """Redirect after a login; a guest's scan is adopted, or stays saved if that fails for now."""
         saved = guest_scan.saved_scan(self.request)
         scan = guest_scan.sent_scan(self.request.POST, code=self.code, nonce=self.nonce) or saved
         if scan is None:
-            return self.redirect_here("?account")
+            return self.redirect_to_page("?account")
         is_of_this_page = not self.code or scan.code == self.code
         if self.adopt(scan).is_temporary:  # the page's own form tries again
-            response = self.redirect_here("" if self.code and is_of_this_page else "?account")
+            response = self.redirect_to_page("" if self.code and is_of_this_page else "?account")
             if scan is not saved:
                 guest_scan.save_scan(response, scan)
             return response
-        response = self.redirect_here(f"?scan={scan.scan_id}" if is_of_this_page else "?account")
+        response = self.redirect_to_page(f"?scan={scan.scan_id}" if is_of_this_page else "?account")
         if saved and saved.scan_id == scan.scan_id:
             guest_scan.delete_cookie(response)
         return response
@@ -260,13 +260,13 @@ class ScanPage(PageView):
     def previous_context(self) -> dict[str, Any]:
         """The context of the scan that a form was shown with."""
         nonce = self.request.POST.get("nonce", "")
-        if not self.code or not NONCE.fullmatch(nonce) or self.page_session.unsure:
+        if not self.code or not NONCE.fullmatch(nonce) or self.page_session.failed_refresh:
             return {}
         return self.scan_context(nonce)
 
     def log_out(self) -> HttpResponse:
         self.page_session.log_out()
-        response = self.redirect_here()
+        response = self.redirect_to_page()
         guest_scan.delete_cookie(response)
         return response
 
@@ -275,7 +275,7 @@ class ScanPage(PageView):
         email = self.request.POST.get("email", "")[:300]
         answer = self.page_session.guest.post("auth/password/forgot", {"email": email})
         if answer.is_good:
-            return self.redirect_here("?password=sent")
+            return self.redirect_to_page("?password=sent")
         details = {"password": "forgotten", "wrong_password": account.complaint(answer), "email": email}
         return self.page(details, status=400)
 
@@ -295,7 +295,7 @@ class ScanPage(PageView):
         details = {name: self.request.POST.get(name, "")[:2000] for name in ("place", "remark", "contact")}
         answer = self.post_to_api("fake-reports", {"code": self.code, **details})
         if answer.is_good:
-            return self.redirect_here("?reported")
+            return self.redirect_to_page("?reported")
         return self.page({"report": details, "not_reported": account.complaint(answer)}, status=400)
 
     def claim_or_redeem(self, path: str, nonce: str) -> HttpResponse:
@@ -323,7 +323,7 @@ class ScanPage(PageView):
         """Agree to the brand's texts in force, as an existing customer."""
         text_ids = account.displayed_texts(self.request.POST)
         self.post_to_api("customer/consents", {"legal_texts": text_ids})
-        return self.redirect_here("?account")
+        return self.redirect_to_page("?account")
 
     def own_account(self) -> dict[str, Any] | None:
         return account.of(self.page_session) if self.page_session.is_customer else None

@@ -33,7 +33,7 @@ def begin(request: HttpRequest, slug: str) -> HttpResponse:
         redirect_uri = request.build_absolute_uri(reverse("admin:brand_sign_in_done", args=[slug]))
         attempt, page = oidc.begin(provider, redirect_uri=redirect_uri, at=time.time())
     except DomainError as error:
-        return not_in(request, provider, error)
+        return login_failed(request, provider, error)
     request.session[KEY] = attempt.as_json()
     return HttpResponseRedirect(page)
 
@@ -49,12 +49,12 @@ def done(request: HttpRequest, slug: str) -> HttpResponse:
         user = oidc.staff_with(identity.email, brand_id=provider.brand_id)
         if user is None:
             raise oidc.rejected()
-        return let_in(request, provider, user, identity)
+        return log_in(request, provider, user, identity)
     except DomainError as error:
-        return not_in(request, provider, error)
+        return login_failed(request, provider, error)
 
 
-def let_in(request: HttpRequest, provider: SignInSettings, user: User, identity: Identity) -> HttpResponse:
+def log_in(request: HttpRequest, provider: SignInSettings, user: User, identity: Identity) -> HttpResponse:
     """Log in to the provider's brand only. Raises Forbidden for a user who needs a second factor and has none."""
     brand_id = provider.brand_id
     if not identity.has_second_factor and policy.requires_second_factor(user, brand_id=brand_id):
@@ -83,5 +83,5 @@ def provider_of(slug: str) -> SignInSettings:
     return provider
 
 
-def not_in(request: HttpRequest, provider: SignInSettings, error: DomainError) -> HttpResponse:
-    return render_page(request, "not_in", title=_("Log in"), brand=provider.brand, message=error.message)
+def login_failed(request: HttpRequest, provider: SignInSettings, error: DomainError) -> HttpResponse:
+    return render_page(request, "login_failed", title=_("Log in"), brand=provider.brand, message=error.message)

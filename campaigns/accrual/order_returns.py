@@ -6,8 +6,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.progress import step_back
-from campaigns.progress.step_back import ReturnedPart
+from campaigns.progress.reversals import ReturnedPart, reverse_progress
 from core.errors import DomainError, raises
 from core.json_values import json_number
 from events import leases, messages
@@ -31,7 +30,7 @@ def on_order_return(event: LeasedEvent) -> None:
             applied = returns.apply(request, cause=str(event.event_id))
             outcome = applied.answer
             if applied.order_event_id:
-                stepped = step_back.step_back(
+                reversed_progress = reverse_progress(
                     brand_id=event.brand_id,
                     user_id=applied.user_id or request.user_id,
                     order_event_id=applied.order_event_id,
@@ -40,7 +39,7 @@ def on_order_return(event: LeasedEvent) -> None:
                     ),
                     at=now,
                 )
-                outcome = outcome | ({"campaigns_stepped_back": stepped} if stepped else {})
+                outcome = outcome | ({"campaigns_stepped_back": reversed_progress} if reversed_progress else {})
             followups = list(applied.followups)
             if applied.order_is_gone:
                 followups += reversals.events_of_return(

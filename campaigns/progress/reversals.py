@@ -1,4 +1,4 @@
-"""Takes back what a returned order counted in campaigns, if the brand recomputes progress after returns."""
+"""Reverses what a returned order counted in campaigns, if the brand recomputes progress after returns."""
 
 import uuid
 from dataclasses import dataclass
@@ -20,53 +20,56 @@ ZERO, ONE, CENT = Decimal(0), Decimal(1), Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class ReturnedPart:
-    """The returned part of an order's amount, `before` this return and with it; `is_all`: nothing is left."""
+    """How much of an order is returned.
 
-    before: Decimal
-    total: Decimal
-    paid: Decimal
+    `returned_before` excludes this return, `returned` includes it; both are parts of the `order_amount`.
+    """
+
+    returned_before: Decimal
+    returned: Decimal
+    order_amount: Decimal
     is_all: bool
 
     def of(self, counted: Decimal) -> Decimal:
         """What this return takes back of what the order counted. All returns add up to exactly all of it."""
         if self.is_all:
-            return counted - self._share(counted, self.before)
-        return self._share(counted, self.total) - self._share(counted, self.before)
+            return counted - self._share(counted, self.returned_before)
+        return self._share(counted, self.returned) - self._share(counted, self.returned_before)
 
     def _share(self, counted: Decimal, returned: Decimal) -> Decimal:
-        if not self.paid:
+        if not self.order_amount:
             return ZERO
-        return (counted * min(returned, self.paid) / self.paid).quantize(CENT, rounding=ROUND_HALF_UP)
+        return (counted * min(returned, self.order_amount) / self.order_amount).quantize(CENT, rounding=ROUND_HALF_UP)
 
 
-def step_back(
+def reverse_progress(
     *, brand_id: int, user_id: int, order_event_id: uuid.UUID, returned: ReturnedPart, at: datetime
 ) -> list[dict[str, Any]]:
-    """Reduce progress in each campaign that the order's event advanced; returns them, for the return's outcome.
+    """Reduce progress in each campaign that the order's event advanced. Returns the changes, for the return's outcome.
 
     Money is taken back in proportion, a step or products once the whole order is returned. A reached goal, a finished
     round and a milestone whose reward was claimed remain: only rewards that still wait to be claimed are withdrawn.
-    Call with the member's account locked; this changes its row too.
+    Nothing is reversed once the order's event has been purged. Call with the member's account locked; this changes its
+    row too.
     """
     if Brand.objects.values_list("after_return", flat=True).get(pk=brand_id) != Brand.AfterReturn.RECOMPUTE:
         return []
-    order = Event.objects.filter(brand=brand_id, event_id=order_event_id, status=Event.Status.DONE).first()
-    advanced = {each["campaign_id"]: each for each in ((order and order.outcome) or {}).get("campaigns", ())}
-    rows = UserLoyaltyCampaign.objects.select_related("campaign").filter(user=user_id, campaign__in=advanced)
+    order_event = Event.objects.filter(brand=brand_id, event_id=order_event_id, status=Event.Status.DONE).first()
+    outcome = (order_event.outcome if order_event else None) or {}
+    counted = {each["campaign_id"]: each for each in outcome.get("campaigns", ())}
+    rows = UserLoyaltyCampaign.objects.select_related("campaign").filter(user=user_id, campaign__in=counted)
     unfinished = (row for row in rows.order_by("pk") if 0 < row.progress < row.campaign.target_value)
-    stepped = [
-        stepped_back
-        for row in unfinished
-        if (stepped_back := _step_back_in(row, advanced[row.campaign_id], returned, at))
+    changes = [
+        change for row in unfinished if (change := _reverse_in_campaign(row, counted[row.campaign_id], returned, at))
     ]
-    if stepped:
+    if changes:
         account = accounts.account_of(brand_id=brand_id, user_id=user_id)
         assert account is not None  # noqa: S101 - the caller has locked it
         accounts.touch(account=account.pk, at=at)
-    return stepped
+    return changes
 
 
-def _step_back_in(
+def _reverse_in_campaign(
     row: UserLoyaltyCampaign, counted: dict[str, Any], returned: ReturnedPart, at: datetime
 ) -> dict[str, Any] | None:
     """None: the order counts nothing in the current round, or not all of the order is returned yet."""
@@ -77,26 +80,27 @@ def _step_back_in(
         step = returned.of(step)
     elif not returned.is_all:
         return None
-    return take_step_back(row, min(step, row.progress), counted.get("products") or [], at) if step else None
+    return _write_reversal(row, min(step, row.progress), counted.get("products") or [], at) if step else None
 
 
-def take_step_back(row: UserLoyaltyCampaign, step: Decimal, products: list[int], at: datetime) -> dict[str, Any]:
+def _write_reversal(row: UserLoyaltyCampaign, step: Decimal, products: list[int], at: datetime) -> dict[str, Any]:
     progress = row.progress - step
-    above = Milestone.objects.filter(campaign=row.campaign_id, threshold__gt=progress)
-    waiting = RewardClaim.objects.filter(
-        user=row.user_id, milestone__in=above, round=row.round, status=RewardClaim.Status.AVAILABLE
-    )
-    withdrawn = dict(waiting.values_list("milestone_id", "points"))
-    waiting.delete()
-    points = sum((each for each in withdrawn.values() if each), ZERO)
+    above = set(Milestone.objects.filter(campaign=row.campaign_id, threshold__gt=progress).values_list("pk", flat=True))
+    claims = RewardClaim.objects.filter(user=row.user_id, milestone__in=above, round=row.round)
+    unclaimed = claims.filter(status=RewardClaim.Status.AVAILABLE)
+    points = sum((each for each in unclaimed.values_list("points", flat=True) if each), ZERO)
+    unclaimed.delete()
+    # Without a claim its reward was withdrawn, or withheld because the budget was used up: it can be reached again.
+    reachable = above - set(claims.values_list("milestone_id", flat=True))
     if points and row.campaign.budget is not None:
         left = Greatest(F("points") - points, ZERO)
         CampaignBudgetUse.objects.filter(campaign=row.campaign_id).update(points=left)
     UserLoyaltyCampaign.objects.filter(pk=row.pk).update(
         progress=progress,
-        milestones_achieved=[each for each in row.milestones_achieved if each not in withdrawn],
+        milestones_achieved=[each for each in row.milestones_achieved if each not in reachable],
         products=[each for each in row.products if each not in products],
         updated_at=at,
     )
     result = {"campaign_id": row.campaign_id, "progress": json_number(progress)}
+    # As in the outcome of an order, one step in the first round goes without saying.
     return result if step == ONE and row.round == 1 else {**result, "step": json_number(step), "round": row.round}

@@ -65,7 +65,7 @@ def running(
             program = [sys.executable, "-m", *command]
             started[name] = Server.start(name, program, data_dir=site.data_dir, env=environment, cwd=PROJECT)
         if "web" in started and not wait_until(lambda: launcher.answers(site), 180):
-            message = f"the web does not answer. {started['web'].last_words()}"
+            message = f"the web does not answer. {started['web'].log_tail()}"
             raise RuntimeError(message)
         for name, server in started.items():
             if name.endswith("worker"):
@@ -79,7 +79,7 @@ def running(
 def await_output(server: Server, words: str) -> None:
     wait_until(lambda: words in server.log.read_text() or not server.is_alive(), 120)
     if not server.is_alive():
-        raise RuntimeError(server.last_words())
+        raise RuntimeError(server.log_tail())
 
 
 def seconds(programs: dict[str, Server], name: str) -> float:

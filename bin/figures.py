@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from statistics import median, quantiles
 
-BESIDE_THE_APPLICATION = {"tests", "bench", "bin", "docs", ".ci"}
+NOT_APPLICATION = {"tests", "bench", "bin", "docs", ".ci"}
 SUPPRESSION = re.compile(r"#\s*(noqa|type: ignore|pragma: no cover)")
 SQL = re.compile(r"\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH \w+ AS)\b[\s\S]*\b(FROM|SET|VALUES|SELECT)\b")
 ENVIRONMENT = re.compile(
@@ -83,9 +83,9 @@ class Project:
         self.root = root
         listed = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True)
         self.paths = [Path(name) for name in listed.stdout.splitlines()]
-        found = [Module(path, (root / path).read_text()) for path in self.paths if path.suffix == ".py"]
-        written = [module for module in found if "migrations" not in module.path.parts]
-        self.application = [module for module in written if module.path.parts[0] not in BESIDE_THE_APPLICATION]
+        modules = [Module(path, (root / path).read_text()) for path in self.paths if path.suffix == ".py"]
+        written = [module for module in modules if "migrations" not in module.path.parts]
+        self.application = [module for module in written if module.path.parts[0] not in NOT_APPLICATION]
         self.tests = [module for module in written if module.path.parts[0] == "tests"]
 
     @property
@@ -93,7 +93,7 @@ class Project:
         return [
             (self.root / path).read_text()
             for path in self.paths
-            if path.suffix == ".sql" and path.parts[0] not in BESIDE_THE_APPLICATION
+            if path.suffix == ".sql" and path.parts[0] not in NOT_APPLICATION
         ]
 
     @property
@@ -127,7 +127,7 @@ class Project:
     @property
     def environment(self) -> set[str]:
         return {
-            name for module in self.application for found in ENVIRONMENT.findall(module.text) for name in found if name
+            name for module in self.application for match in ENVIRONMENT.findall(module.text) for name in match if name
         }
 
 
@@ -204,9 +204,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Prints what one tree of the project, or several, measure.")
     parser.add_argument("--minutes", default="", help="of all tests, one figure for each tree: 13.5,5.8")
     parser.add_argument("trees", nargs="*", type=Path)
-    given = parser.parse_args()
-    roots = given.trees or [Path(__file__).resolve().parent.parent]
-    minutes = given.minutes.split(",") if given.minutes else []
+    arguments = parser.parse_args()
+    roots = arguments.trees or [Path(__file__).resolve().parent.parent]
+    minutes = arguments.minutes.split(",") if arguments.minutes else []
     if minutes and len(minutes) != len(roots):
         print(f"--minutes has {len(minutes)} figures for {len(roots)} trees", file=sys.stderr)
         return 2

@@ -48,5 +48,5 @@ def import_graph(root: Path) -> dict[str, set[str]]:
 
 def importers(graph: dict[str, set[str]], paths: Iterable[str]) -> set[str]:
     """The files that import one of `paths` directly."""
-    wanted = {module_name(path) for path in paths if path.endswith(".py")}
-    return {path for path, names in graph.items() if names & wanted}
+    imported = {module_name(path) for path in paths if path.endswith(".py")}
+    return {path for path, names in graph.items() if names & imported}

@@ -58,19 +58,19 @@ class Site:
     @property
     def environment(self) -> dict[str, str]:
         """The environment of every process of the platform."""
-        found = {**LOCAL, **given()}
+        values = {**LOCAL, **nonempty_environment()}
         if self.for_phones:
-            found |= phone.settings(self.host, self.port, hosts=found["ALLOWED_HOSTS"])
-        return found | {"DATA_DIR": str(self.data_dir), "PORT": str(self.port), "PYTHONUNBUFFERED": "1"}
+            values |= phone.settings(self.host, self.port, hosts=values["ALLOWED_HOSTS"])
+        return values | {"DATA_DIR": str(self.data_dir), "PORT": str(self.port), "PYTHONUNBUFFERED": "1"}
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="bin/run", description="Sets everything up and runs it until Ctrl-C.")
     parser.add_argument("--phone", action="store_true", help="serve a phone in the same network, by http")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     processes.raise_on_signals()
     try:
-        run(Site.from_environment(for_phones=asked.phone))
+        run(Site.from_environment(for_phones=options.phone))
     except KeyboardInterrupt:
         say("Stopped.")
         return 0
@@ -87,14 +87,14 @@ def run(site: Site) -> Never:
         save_secret_key(site.data_dir)
         environment = site.environment
         manage("migrate --noinput --verbosity 0", "collectstatic --noinput --verbosity 0", environment=environment)
-        with datadir.found_by_manage(site.data_dir), platform(site, environment) as programs:
+        with datadir.noted_for_manage(site.data_dir), platform(site, environment) as programs:
             if os.environ.get("DEMO") != "0":
                 manage("demo --three-months", environment=environment)  # while the others load
             say("Waiting for the portal ...")
             watch(site, servers=started, programs=programs)
 
 
-def given() -> dict[str, str]:
+def nonempty_environment() -> dict[str, str]:
     """The environment without its empty variables, which count as unset."""
     return {name: value for name, value in os.environ.items() if value}
 
@@ -113,12 +113,12 @@ def check_port_free(site: Site) -> None:
 
 def save_secret_key(data_dir: Path) -> None:
     """Create the installation's own secret key on the first start."""
-    kept = data_dir / "secret_key"
-    if not kept.exists():
-        unfinished = kept.with_suffix(".new")
+    key_file = data_dir / "secret_key"
+    if not key_file.exists():
+        unfinished = key_file.with_suffix(".new")
         unfinished.touch(mode=0o600)
         unfinished.write_text(secrets.token_urlsafe(48))
-        unfinished.rename(kept)
+        unfinished.rename(key_file)
 
 
 def manage(*commands: str, environment: dict[str, str]) -> None:
@@ -199,7 +199,7 @@ def watch(site: Site, *, servers: list[Server], programs: list[Server]) -> Never
             if site.for_phones:
                 say(phone.ADVICE)
         elif not ready and time.monotonic() > deadline:
-            raise ServerError(f"{site.url} does not answer. {programs[0].last_words()}")
+            raise ServerError(f"{site.url} does not answer. {programs[0].log_tail()}")
         time.sleep(0.2)
 
 
@@ -210,7 +210,7 @@ def started_again(dead: Server, ends: list[float], *, is_ready: bool) -> Server:
     how = f"{dead.name} ended (exit code {dead.process.returncode})"
     if not is_ready or dead.start_again is None or len(ends) > MAX_ENDS:
         again = f" for the {len(ends)}th time in a minute" if len(ends) > MAX_ENDS else ""
-        raise ServerError(f"{how}{again}, so everything stops. {dead.last_words()}")
+        raise ServerError(f"{how}{again}, so everything stops. {dead.log_tail()}")
     say(f"{how}; starting it again (log of before: {dead.log.with_suffix('.log.1')})")
     processes.signal_group(dead.process, signal.SIGKILL)  # leftover children would keep its port or its work
     return dead.start_again()
@@ -226,8 +226,8 @@ def answers(site: Site) -> bool:
             return False
 
 
-def say(words: str) -> None:
-    print(words, flush=True)
+def say(text: str) -> None:
+    print(text, flush=True)
 
 
 if __name__ == "__main__":

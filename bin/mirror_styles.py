@@ -28,7 +28,7 @@ HEAD = """/* Made by bin/mirror_styles.py from django-unfold's stylesheet: what 
 """
 
 
-def words() -> set[str]:
+def used_names() -> set[str]:
     """All strings between spaces and quotes in templates, scripts and code, which include all used classes."""
     files = [*(UNFOLD / "templates").rglob("*.html"), *(UNFOLD / "contrib/filters").rglob("*.html")]
     files += [UNFOLD / "widgets.py"]
@@ -69,7 +69,7 @@ def mirrored(selector: str, declarations: str) -> Iterator[str]:
     """The rules for the other direction; none if the declarations name no side, or both alike."""
     names = dict(each.split(":", 1) for each in declarations.split(";") if ":" in each)
     names = {name.strip(): value.strip() for name, value in names.items()}
-    turned, kept = {}, {}
+    turned, same = {}, {}
     for name, value in names.items():
         if name == "text-align" and value in SIDES:
             turned[name] = SIDES[value]
@@ -77,16 +77,16 @@ def mirrored(selector: str, declarations: str) -> Iterator[str]:
             other = re.sub("left|right", lambda side: SIDES[side[0]], name)
             turned[other] = value
             if other not in names:
-                kept[name] = value
+                same[name] = value
         elif name == "float" and value in SIDES:
             turned[name] = SIDES[value]
-    if not turned or (not kept and all(names.get(name) == value for name, value in turned.items())):
+    if not turned or (not same and all(names.get(name) == value for name, value in turned.items())):
         return
     yield f"[dir=rtl] {selector} {{ {written(turned)} }}"
     if resets := {
-        name: reset(name, value) for name, value in kept.items() if "style" not in name and "color" not in name
+        name: reset(name, value) for name, value in same.items() if "style" not in name and "color" not in name
     }:
-        yield f"[dir=rtl] {unless_both(selector, next(iter(kept)))} {{ {written(resets)} }}"
+        yield f"[dir=rtl] {unless_both(selector, next(iter(same)))} {{ {written(resets)} }}"
 
 
 def reset(name: str, value: str) -> str:
@@ -113,7 +113,7 @@ def written(declarations: dict[str, str]) -> str:
 
 def needed() -> Iterator[tuple[tuple[str, ...], str, str]]:
     """The one-sided rules of django-unfold that are in use: by a class in a template, or by its own widgets."""
-    used = words()
+    used = used_names()
     for around, selector, declarations in rules((UNFOLD / "static/unfold/css/styles.css").read_text()):
         name = class_of(selector)
         if selector.startswith("@") or any(each.startswith(("@keyframes", "@font-face")) for each in around):

@@ -25,23 +25,23 @@ def local_address(elsewhere: tuple[str, int] = ELSEWHERE) -> str:
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(elsewhere)
-            found = check_reachable(probe.getsockname()[0])
+            address = check_reachable(probe.getsockname()[0])
     except OSError as error:
         message = f"--phone finds no network ({error.strerror}): connect this machine to the phone's, or set HOST"
         raise ServerError(message) from error
-    if IPv4Address(found).is_global:
-        message = f"--phone would serve http to the whole internet: {found} is public. Set HOST if that is meant."
+    if IPv4Address(address).is_global:
+        message = f"--phone would serve http to the whole internet: {address} is public. Set HOST if that is meant."
         raise ServerError(message)
-    return found
+    return address
 
 
 def check_reachable(address: str) -> str:
     """`address`. Raises ServerError if other devices cannot open it."""
     try:
-        found = IPv4Address(address)
+        parsed = IPv4Address(address)
     except ValueError:
-        found = None
-    if found is None or found.is_loopback or found.is_unspecified:
+        parsed = None
+    if parsed is None or parsed.is_loopback or parsed.is_unspecified:
         message = f"--phone needs an IPv4 address of this machine that a phone can open; {address} is none: set HOST"
         raise ServerError(message)
     return address

@@ -39,15 +39,15 @@ def ligatures(font: TTFont) -> dict[str, str]:
         "".join(letters.get(part, "") for part in (first, *ligature.Component)): ligature.LigGlyph
         for lookup in font["GSUB"].table.LookupList.Lookup
         for table in lookup.SubTable
-        for first, found in getattr(getattr(table, "ExtSubTable", table), "ligatures", {}).items()
-        for ligature in found
+        for first, entries in getattr(getattr(table, "ExtSubTable", table), "ligatures", {}).items()
+        for ligature in entries
     }
 
 
 def icons(font: TTFont) -> set[str]:
     """Every word of the sources that is the name of an icon; false matches add few bytes."""
-    words = {word for path in sources() for word in WORD.findall(path.read_text(encoding="utf-8"))}
-    return words & set(ligatures(font))
+    candidates = {word for path in sources() for word in WORD.findall(path.read_text(encoding="utf-8"))}
+    return candidates & set(ligatures(font))
 
 
 def write(font: TTFont, subsetter: subset.Subsetter, name: str) -> None:
@@ -67,24 +67,24 @@ def options() -> subset.Options:
 def make_icons() -> None:
     font = TTFont(UNFOLD / "static/unfold/fonts/material-symbols/Material-Symbols-Outlined.woff2")
     names = ligatures(font)
-    wanted = icons(font)
-    drop_other_ligatures(font, wanted)
+    used = icons(font)
+    drop_other_ligatures(font, used)
     subsetter = subset.Subsetter(options())
-    subsetter.populate(glyphs=[names[icon] for icon in wanted], text="abcdefghijklmnopqrstuvwxyz0123456789_")
+    subsetter.populate(glyphs=[names[icon] for icon in used], text="abcdefghijklmnopqrstuvwxyz0123456789_")
     write(font, subsetter, "icons.woff2")
-    print(f"{len(wanted)} icons")
+    print(f"{len(used)} icons")
 
 
-def drop_other_ligatures(font: TTFont, wanted: set[str]) -> None:
+def drop_other_ligatures(font: TTFont, used: set[str]) -> None:
     """A subsetter keeps every icon whose letters it keeps, so unused ones must be removed first."""
     names = ligatures(font)
-    drawn = {names[icon] for icon in wanted}
+    drawn = {names[icon] for icon in used}
     for lookup in font["GSUB"].table.LookupList.Lookup:
         for table in lookup.SubTable:
             inner = getattr(table, "ExtSubTable", table)
             if hasattr(inner, "ligatures"):
-                kept = {first: [it for it in found if it.LigGlyph in drawn] for first, found in inner.ligatures.items()}
-                inner.ligatures = {first: found for first, found in kept.items() if found}
+                remaining = {key: [it for it in each if it.LigGlyph in drawn] for key, each in inner.ligatures.items()}
+                inner.ligatures = {key: each for key, each in remaining.items() if each}
 
 
 def make_letters() -> None:

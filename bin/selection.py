@@ -67,17 +67,17 @@ def of_the_same_name(test: str, path: str) -> bool:
 def affected_tests(changed: Iterable[str], graph: dict[str, set[str]]) -> set[str]:
     """The tests of `changed` and of what imports them. A conftest counts for its folder."""
     paths = set(changed)
-    found = {ALWAYS} if ALWAYS in graph else set()
-    found |= {Path(path).parent.as_posix() for path in paths if path.endswith("/conftest.py")}
+    tests = {ALWAYS} if ALWAYS in graph else set()
+    tests |= {Path(path).parent.as_posix() for path in paths if path.endswith("/conftest.py")}
     modules = {path for path in paths if path in graph}
     reached = modules | importers(graph, modules)
-    found |= {path for path in reached if is_test(path)}
+    tests |= {path for path in reached if is_test(path)}
     for path in reached:
         if not path.startswith("tests/"):
-            found |= {
+            tests |= {
                 test for test in graph if is_test(test) and of_the_same_name(test, path) and shares_app(test, path)
             }
-    return found
+    return tests
 
 
 def shares_app(test: str, path: str) -> bool:
@@ -96,28 +96,28 @@ def git(root: Path, *arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
 
 
-def pytest_arguments(given: Sequence[str], *, root: Path) -> list[str]:
-    if "--coverage" in given:
-        rest = [each for each in given if each != "--coverage"]
-        gate = [] if rest == ["--all"] else [NO_GATE]
-        return [*pytest_arguments(rest, root=root), *COVERAGE, *gate]
-    rest = [each for each in given if each not in {"--all", "--changed"}]
-    if "--all" in given:
-        return [*ALL, *rest]
-    if "--changed" in given:
+def pytest_arguments(arguments: Sequence[str], *, root: Path) -> list[str]:
+    if "--coverage" in arguments:
+        remaining = [each for each in arguments if each != "--coverage"]
+        gate = [] if remaining == ["--all"] else [NO_GATE]
+        return [*pytest_arguments(remaining, root=root), *COVERAGE, *gate]
+    remaining = [each for each in arguments if each not in {"--all", "--changed"}]
+    if "--all" in arguments:
+        return [*ALL, *remaining]
+    if "--changed" in arguments:
         graph, changed = import_graph(root), changed_paths(root)
         for path in sorted(path for path in changed if path not in graph):
             print(f"--changed does not follow {path}", file=sys.stderr)
-        return [*sorted(affected_tests(changed, graph)), *FAST, *rest]
-    return named_tests(rest, root=root)
+        return [*sorted(affected_tests(changed, graph)), *FAST, *remaining]
+    return named_tests(remaining, root=root)
 
 
-def named_tests(given: Sequence[str], *, root: Path) -> list[str]:
+def named_tests(arguments: Sequence[str], *, root: Path) -> list[str]:
     """Replace each path by its tests. Without a path, and without pytest's own -m, select the fast lane."""
     graph = import_graph(root)
     chosen: list[str] = []
     named = False
-    for before, each in zip(["", *given], given, strict=False):
+    for before, each in zip(["", *arguments], arguments, strict=False):
         path = each.partition("::")[0].rstrip("/")
         if each.startswith("-") or before in TAKES_A_VALUE or not (root / path).exists():
             chosen.append(each)
@@ -129,7 +129,7 @@ def named_tests(given: Sequence[str], *, root: Path) -> list[str]:
             chosen += sorted(tests)
         else:
             raise NothingToRunError(f"no test bears the name of {path} or imports it")
-    return chosen if named or "-m" in given else [*FAST, *chosen]
+    return chosen if named or "-m" in arguments else [*FAST, *chosen]
 
 
 def main() -> int:

@@ -38,7 +38,7 @@ def running(
     check_can_start(data_dir, with_postgres=with_postgres, with_valkey=with_valkey)
     made_now = not data_dir.exists()
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with datadir.held(data_dir), contextlib.ExitStack() as started:
+    with datadir.locked(data_dir), contextlib.ExitStack() as started:
         datadir.make(data_dir / "run")
         datadir.make(data_dir / "log")
         servers: list[Server] = []
@@ -47,8 +47,8 @@ def running(
         if with_postgres or with_valkey:
             programs = Programs.installed()
             home = Home(data_dir, choose(data_dir, programs, made_now=made_now), programs, durable)
-            for asked_for, start in ((with_postgres, postgres.start), (with_valkey, valkey.start)):
-                if asked_for:
+            for is_requested, start in ((with_postgres, postgres.start), (with_valkey, valkey.start)):
+                if is_requested:
                     servers.append(start(home))
                     started.callback(_stop_at, servers, len(servers) - 1)
         yield servers
@@ -60,15 +60,15 @@ def _stop_at(servers: list[Server], place: int) -> None:
 
 def check_can_start(data_dir: Path, *, with_postgres: bool, with_valkey: bool) -> None:
     """Raise ServerError for every reason not to use `data_dir` that can be found without changing anything."""
-    datadir.refuse_held(data_dir)
+    datadir.check_unlocked(data_dir)
     for name in ("run", "log"):
-        datadir.refuse_foreign(data_dir / name)
+        datadir.check_ours(data_dir / name)
     if with_postgres or with_valkey:
-        datadir.refuse_unusable(data_dir)
+        datadir.check_addressable(data_dir)
     if with_postgres:
-        postgres.refuse_foreign(data_dir)
+        postgres.check_ours(data_dir)
     if with_valkey:
-        valkey.refuse_foreign(data_dir)
+        valkey.check_ours(data_dir)
 
 
 def required_servers() -> dict[str, bool]:
@@ -152,14 +152,14 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    given = arguments()
+    options = arguments()
     processes.raise_on_signals()
     try:
-        if given.throwaway and not given.data:
-            with throwaway(given.template) as data_dir:
-                return execute(given.command, data_dir=data_dir, durable=False, private_home=True)
-        data_dir = (given.data or datadir.from_environment()).expanduser().resolve()
-        return execute(given.command, data_dir=data_dir, durable=not given.throwaway, private_home=False)
+        if options.throwaway and not options.data:
+            with throwaway(options.template) as data_dir:
+                return execute(options.command, data_dir=data_dir, durable=False, private_home=True)
+        data_dir = (options.data or datadir.from_environment()).expanduser().resolve()
+        return execute(options.command, data_dir=data_dir, durable=not options.throwaway, private_home=False)
     except KeyboardInterrupt:
         return 130
     except (ServerError, OSError) as error:

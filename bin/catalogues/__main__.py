@@ -14,18 +14,18 @@ CATALOGUES = ROOT / "portal" / "locale"
 OF_CUSTOMERS = ROOT / "locale"
 OF_DJANGO = ("conf", "contrib/admin", "contrib/auth")
 # Django's German uses "Sichern" here, while the rest of the portal uses "Speichern".
-SAID_ANOTHER_WAY = {"Save and add another", "Save and continue editing", "Save and view", "Save as new"}
-MOST_SHOWN = 20
+OWN_TRANSLATIONS = {"Save and add another", "Save and continue editing", "Save and view", "Save as new"}
+MAX_LISTED = 20
 
 
 def path_of(language: str, root: Path = CATALOGUES, ending: str = "po") -> Path:
     return root / language / "LC_MESSAGES" / f"django.{ending}"
 
 
-def wanted(language: str) -> list[Marked]:
+def required_texts(language: str) -> list[Marked]:
     """The texts that the portal's catalogue must contain: all marked ones, except customers' and Django's own."""
     of_customers = po.read(path_of(language, OF_CUSTOMERS)).keys()
-    of_django = {key for key in django_says(language) if key.message not in SAID_ANOTHER_WAY}
+    of_django = {key for key in django_translations(language) if key.message not in OWN_TRANSLATIONS}
     return [
         each
         for each in marked()
@@ -33,7 +33,7 @@ def wanted(language: str) -> list[Marked]:
     ]
 
 
-def django_says(language: str) -> set[Key]:
+def django_translations(language: str) -> set[Key]:
     result = set()
     for room in OF_DJANGO:
         path = path_of(language, Path(django.__file__).parent / room / "locale", "mo")
@@ -50,7 +50,7 @@ def entries_of(language: str) -> list[Entry]:
     """For each required text, its entry in the catalogue, or an empty one."""
     known, number = po.read(path_of(language)), int(LANGUAGES[language][9])
     result = []
-    for each in wanted(language):
+    for each in required_texts(language):
         before = known.get(each.key)
         forms = before.forms if before and bool(before.plural) == bool(each.plural) else []
         empty = [""] * (number if each.plural else 1)
@@ -65,9 +65,9 @@ def update(language: str) -> int:
     write(language, entries)
     missing = [entry for entry in entries if not entry.is_translated]
     print(f"{language}: {len(entries):,} texts, {len(missing):,} without a translation, {len(gone):,} gone")
-    for entry in missing[:MOST_SHOWN]:
+    for entry in missing[:MAX_LISTED]:
         print(f"  {entry.place}: {entry.key.message}")
-    if len(missing) > MOST_SHOWN:
+    if len(missing) > MAX_LISTED:
         print(f"  ... all of them: bin/messages missing {language}")
     return len(missing)
 

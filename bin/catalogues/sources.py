@@ -73,12 +73,12 @@ class Marked:
 @cache
 def marked() -> list[Marked]:
     """Each text of the portal once, with the first file that contains it; those of django-unfold come after ours."""
-    found: dict[Key, Marked] = {}
+    texts: dict[Key, Marked] = {}
     for each in [*ours(), *unfolds()]:
-        known = found.get(each.key)
+        known = texts.get(each.key)
         if known is None or (each.plural and not known.plural):
-            found[each.key] = Marked(each.key, each.plural, known.place if known else each.place)
-    return list(found.values())
+            texts[each.key] = Marked(each.key, each.plural, known.place if known else each.place)
+    return list(texts.values())
 
 
 def ours() -> Iterator[Marked]:
@@ -138,19 +138,19 @@ def in_python(source: str) -> Iterator[tuple[str, list[str]]]:
 def in_models(source: str) -> Iterator[tuple[str, list[str]]]:
     """The names that Django derives for fields and models; portal.apps has these names translated."""
     for model in ast.walk(ast.parse(source)):
-        if not isinstance(model, ast.ClassDef) or model.name not in words_of_pages():
+        if not isinstance(model, ast.ClassDef) or model.name not in names_in_pages():
             continue
         fields = [field for line in model.body if (field := field_of(line))]
         for name, call in fields:
-            given = call.args and not field_kind(call).startswith(RELATIONS)
-            if not given and all(keyword.arg != "verbose_name" for keyword in call.keywords):
+            has_label = call.args and not field_kind(call).startswith(RELATIONS)
+            if not has_label and all(keyword.arg != "verbose_name" for keyword in call.keywords):
                 yield "gettext", [name.replace("_", " ")]
         if fields:
             yield from names_of_model(model)
 
 
 @cache
-def words_of_pages() -> frozenset[str]:
+def names_in_pages() -> frozenset[str]:
     """All words in the pages' code, which include the names of the models that they show."""
     pages = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if {"admin", "pages"} & {*path.parts}]
     files = [*pages, *(ROOT / "portal/staff_login").glob("*.py")]

@@ -24,7 +24,7 @@ def from_environment() -> Path:
 
 
 @contextlib.contextmanager
-def found_by_manage(data_dir: Path, project: Path = PROJECT) -> Iterator[None]:
+def noted_for_manage(data_dir: Path, project: Path = PROJECT) -> Iterator[None]:
     """Let manage.py, called without DATA_DIR, find `data_dir` within the block. `var` is the default anyway."""
     note = project / POINTER
     if data_dir != project / "var":
@@ -38,7 +38,7 @@ def found_by_manage(data_dir: Path, project: Path = PROJECT) -> Iterator[None]:
                 note.unlink()
 
 
-def refuse_unusable(data_dir: Path) -> None:
+def check_addressable(data_dir: Path) -> None:
     """Raise ServerError if clients cannot address the servers' sockets: it is too long, or has special characters."""
     if special := set(",%?#") & set(str(data_dir)):
         raise ServerError(f"DATA_DIR has a {special.pop()} in it, which means something else in an address: {data_dir}")
@@ -57,7 +57,7 @@ def is_ours(directory: Path) -> bool:
     return not directory.exists() or (directory / MARKER).exists() or not any(directory.iterdir())
 
 
-def refuse_foreign(directory: Path) -> None:
+def check_ours(directory: Path) -> None:
     if not is_ours(directory):
         message = f"{directory} holds files that bin/run did not make. Nothing was touched: set DATA_DIR elsewhere."
         raise ServerError(message)
@@ -65,7 +65,7 @@ def refuse_foreign(directory: Path) -> None:
 
 def make(directory: Path) -> Path:
     """Create `directory` with access for us only, or use one that is ours."""
-    refuse_foreign(directory)
+    check_ours(directory)
     directory.mkdir(mode=0o700, exist_ok=True)
     if directory.stat().st_mode & 0o077:
         raise ServerError(f"{directory} is open to other accounts: chmod 700 it, or set DATA_DIR elsewhere.")
@@ -80,7 +80,7 @@ def mark(directory: Path) -> None:
 
 
 @contextlib.contextmanager
-def held(data_dir: Path) -> Iterator[None]:
+def locked(data_dir: Path) -> Iterator[None]:
     """Lock `data_dir` (which exists) for this process. Raises ServerError if another process has locked it."""
     # A lock on the directory leaves no file behind, and the kernel releases it however the process ends.
     handle = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
@@ -98,10 +98,10 @@ def held(data_dir: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def refuse_held(data_dir: Path) -> None:
+def check_unlocked(data_dir: Path) -> None:
     """Raise ServerError if another process has locked `data_dir`."""
     if data_dir.is_dir():
-        with held(data_dir):
+        with locked(data_dir):
             pass
 
 

@@ -55,7 +55,7 @@ def choose(data_dir: Path, programs: Programs, *, made_now: bool) -> Identity:
         if made_now:
             os.chown(data_dir, -1, gid)
             data_dir.chmod(0o710)
-    for identity in (Identity(uid=uid, gid=gid), _account_past_closed_doors(uid, gid)):
+    for identity in (Identity(uid=uid, gid=gid), _account_with_search_capability(uid, gid)):
         if _reaches(identity, programs, data_dir):
             for name in SERVER_DIRECTORIES:
                 _give(data_dir / name, uid, gid)
@@ -68,10 +68,10 @@ def choose(data_dir: Path, programs: Programs, *, made_now: bool) -> Identity:
 
 
 def _package(name: str) -> Path:
-    found = find_spec(name)
-    if found is None or found.origin is None:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
         raise ServerError(f"The Python package {name} is missing: pip install -r requirements.txt")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def _owner(data_dir: Path) -> tuple[int, int]:
@@ -88,7 +88,7 @@ def _user_namespace() -> Identity:
     return Identity(wrapper=("unshare", "--user", f"--map-user={account.pw_uid}", f"--map-group={account.pw_gid}"))
 
 
-def _account_past_closed_doors(uid: int, gid: int) -> Identity:
+def _account_with_search_capability(uid: int, gid: int) -> Identity:
     """The account with one capability of root, to traverse directories that are closed to others, such as /root.
 
     Containers do not allow user namespaces, but grant this by default.
@@ -101,10 +101,10 @@ def _account_past_closed_doors(uid: int, gid: int) -> Identity:
 
 def _reaches(identity: Identity, programs: Programs, data_dir: Path) -> bool:
     """Whether `identity` can be assumed, enters `data_dir` and runs the programs."""
-    wanted = [word for path in (data_dir, programs.initdb, programs.valkey) for word in ("-x", str(path), "-a")][:-1]
+    tests = [word for path in (data_dir, programs.initdb, programs.valkey) for word in ("-x", str(path), "-a")][:-1]
     try:
         probe = subprocess.run(
-            [*identity.wrapper_for(signal.SIGKILL), "test", *wanted],
+            [*identity.wrapper_for(signal.SIGKILL), "test", *tests],
             **identity.as_arguments(),
             cwd="/",
             capture_output=True,

@@ -27,17 +27,17 @@ SETTINGS = {
 THROWAWAY_SETTINGS = {"fsync": "off", "full_page_writes": "off"}
 
 
-def refuse_foreign(data_dir: Path) -> None:
+def check_ours(data_dir: Path) -> None:
     """Raise ServerError if the cluster has another major version, or is not ours."""
     cluster = data_dir / "postgres"
     version = cluster / "PG_VERSION"
-    if datadir.is_ours(cluster) and version.exists() and (found := version.read_text().strip()) != MAJOR:
+    if datadir.is_ours(cluster) and version.exists() and (stored := version.read_text().strip()) != MAJOR:
         message = (
-            f"{cluster} belongs to PostgreSQL {found}; this release runs PostgreSQL {MAJOR}. Nothing was touched: dump "
-            "it with the release that made it and load the dump here, or set DATA_DIR elsewhere."
+            f"{cluster} belongs to PostgreSQL {stored}; this release runs PostgreSQL {MAJOR}. Nothing was touched: "
+            "dump it with the release that made it and load the dump here, or set DATA_DIR elsewhere."
         )
         raise ServerError(message)
-    datadir.refuse_foreign(cluster)
+    datadir.check_ours(cluster)
 
 
 def start(home: Home) -> Server:
@@ -46,7 +46,7 @@ def start(home: Home) -> Server:
     if not (cluster / "PG_VERSION").exists():
         _make(cluster, home)
     await_orphans("postgres", cluster)
-    _forget_dead(cluster, home.run)
+    _remove_stale_locks(cluster, home.run)
     settings = {**SETTINGS, **({} if home.durable else THROWAWAY_SETTINGS), "unix_socket_directories": str(home.run)}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     # SIGINT requests a fast shutdown: sessions are closed, everything is written.
@@ -75,7 +75,7 @@ def _make(cluster: Path, home: Home) -> None:
     unfinished.rename(cluster)
 
 
-def _forget_dead(cluster: Path, run: Path) -> None:
+def _remove_stale_locks(cluster: Path, run: Path) -> None:
     """Remove the files that make PostgreSQL believe that a stopped server is still running.
 
     It trusts the process id in its lock files. After a reboot, and in a container at every start, that id may belong

@@ -113,14 +113,14 @@ def kill_children(*, but: Iterable["subprocess.Popen[bytes]"]) -> None:
 
 def _children() -> list[int]:
     ours = str(os.getpid())
-    found = []
+    children = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it ended during the loop
             # "pid (name) state parent ...": the name may contain anything, even ") "
             parent = status.read_text().rpartition(")")[2].split()[1]
             if parent == ours:
-                found.append(int(status.parent.name))
-    return found
+                children.append(int(status.parent.name))
+    return children
 
 
 def raise_on_signals() -> None:

@@ -62,7 +62,7 @@ class Server:
             self.stop()
             raise
         self.stop()
-        raise ServerError(f"{self.name} does not start. {self.last_words()}")
+        raise ServerError(f"{self.name} does not start. {self.log_tail()}")
 
     def is_alive(self) -> bool:
         return self.process.poll() is None
@@ -70,7 +70,7 @@ class Server:
     def stop(self) -> None:
         processes.stop([self.process], stop_signal=self.stop_signal, seconds=30)
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         return f"The end of {self.log}:\n{datadir.tail(self.log)}"
 
 
@@ -138,10 +138,10 @@ def await_orphans(program: str, directory: Path) -> None:
 
 def _running_in(program: str, directory: Path) -> list[int]:
     """The processes of `program` whose working directory, a server's data directory, is `directory`."""
-    found = []
+    pids = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it ended during the loop, or is not ours
             program_name = (process / "exe").readlink().name
             if program_name == program and (process / "cwd").readlink() == directory:
-                found.append(int(process.name))
-    return found
+                pids.append(int(process.name))
+    return pids

@@ -9,8 +9,8 @@ from embedded import datadir
 from embedded.server import Home, Server, await_orphans
 
 
-def refuse_foreign(data_dir: Path) -> None:
-    datadir.refuse_foreign(data_dir / "valkey")
+def check_ours(data_dir: Path) -> None:
+    datadir.check_ours(data_dir / "valkey")
 
 
 def start(home: Home) -> Server:

@@ -15,7 +15,7 @@ from published.openapi import FILE
 RELEASED = FILE.with_name("openapi-released.json")
 METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 # Texts for people; a release's description is stored without them.
-WORDS = {"description", "example", "examples", "summary", "title"}
+TEXT_KEYS = {"description", "example", "examples", "summary", "title"}
 LOWER_BOUNDS = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 UPPER_BOUNDS = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
@@ -31,8 +31,8 @@ def bare(part: Any, *, names: bool = False) -> Any:
         return [bare(each) for each in part]
     if not isinstance(part, dict):
         return part
-    kept = {name: value for name, value in part.items() if names or name not in WORDS}
-    return {name: bare(value, names=name in {"properties", "schemas"} and not names) for name, value in kept.items()}
+    result = {name: value for name, value in part.items() if names or name not in TEXT_KEYS}
+    return {name: bare(value, names=name in {"properties", "schemas"} and not names) for name, value in result.items()}
 
 
 def breaks(old: Schema, new: Schema) -> list[str]:
@@ -67,9 +67,9 @@ def _operation(place: Place, operation: Schema, api: Schema) -> Iterator[tuple[P
         each = flat(parameter, api)
         at = (*place, f", {each['in']} {each['name'].lower()}")
         required = bool(each.get("required"))
-        for inner, facts in _schema(at, each.get("schema", {}), api, sent=True):
+        for inner, properties in _schema(at, each.get("schema", {}), api, sent=True):
             more = {"must": required, "appears": "new and required" if required else ""} if inner == at else {}
-            yield inner, facts | more
+            yield inner, properties | more
     if body := operation.get("requestBody"):
         required = bool(body.get("required"))
         yield (*place, ", body"), {"must": required, "appears": "now required" if required else ""}
@@ -168,15 +168,15 @@ def _values(where: str, before: list[str] | None, now: list[str] | None, *, sent
 
 def flat(schema: Schema, whole: Schema) -> dict[str, Any]:
     """A schema with its references resolved and its `allOf` merged."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     if "$ref" in schema:
         target: Any = whole
         for step in schema["$ref"].removeprefix("#/").split("/"):
             target = target[step]
-        found = flat(target, whole)
+        result = flat(target, whole)
     for part in schema.get("allOf", []):
-        found = merged(found, flat(part, whole))
-    return merged(found, {name: value for name, value in schema.items() if name not in {"$ref", "allOf"}})
+        result = merged(result, flat(part, whole))
+    return merged(result, {name: value for name, value in schema.items() if name not in {"$ref", "allOf"}})
 
 
 def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,8 +195,8 @@ def merged(one: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 def types(schema: Schema) -> set[str]:
     """The JSON types that a schema allows; integers are numbers."""
     stated = schema.get("type", TYPES)
-    found = {stated} if isinstance(stated, str) else set(stated)
-    return found | {"integer"} if "number" in found else found
+    result = {stated} if isinstance(stated, str) else set(stated)
+    return result | {"integer"} if "number" in result else result
 
 
 def allowed(schema: Schema) -> list[str] | None:
@@ -211,9 +211,9 @@ def main(arguments: Sequence[str]) -> int:
         RELEASED.write_text(json.dumps(new, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n")
         print(f"Released: {RELEASED}")
         return 0
-    found = breaks(json.loads(Path(RELEASED).read_text()), new)
-    print("\n".join(found), file=sys.stderr, end="\n" if found else "")
-    return 1 if found else 0
+    result = breaks(json.loads(Path(RELEASED).read_text()), new)
+    print("\n".join(result), file=sys.stderr, end="\n" if result else "")
+    return 1 if result else 0
 
 
 if __name__ == "__main__":

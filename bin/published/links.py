@@ -19,23 +19,23 @@ ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 def markdown_files(root: Path = ROOT) -> list[Path]:
     """The repository's files, committed or not."""
-    wanted = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
-    output = subprocess.run(["git", *wanted], cwd=root, check=True, capture_output=True, text=True).stdout
-    found = [root / line for line in output.splitlines()]
-    return sorted(path for path in found if path.is_file() and "templates" not in path.parts)
+    arguments = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]
+    output = subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True).stdout
+    files = [root / line for line in output.splitlines()]
+    return sorted(path for path in files if path.is_file() and "templates" not in path.parts)
 
 
 def broken(file: Path, *, root: Path = ROOT) -> Iterator[str]:
     """The broken references of one file, each with its line."""
     text = file.read_text()
-    prose = FENCED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    bare = SPAN.sub(lambda found: " " * len(found[0]), prose)
-    for found in [*LINK.finditer(bare), *IMAGE.finditer(bare)]:
-        if complaint := wrong_with(found[1], file=file, root=root):
-            yield f"{file.relative_to(root)}:{line_of(text, found.start())}: {complaint}"
-    for found in SPAN.finditer(prose):
-        if names_a_path(found[2], root) and not list(root.glob(found[2].rstrip("/"))):
-            yield f"{file.relative_to(root)}:{line_of(text, found.start())}: no such path: {found[2]}"
+    prose = FENCED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    bare = SPAN.sub(lambda match: " " * len(match[0]), prose)
+    for match in [*LINK.finditer(bare), *IMAGE.finditer(bare)]:
+        if complaint := wrong_with(match[1], file=file, root=root):
+            yield f"{file.relative_to(root)}:{line_of(text, match.start())}: {complaint}"
+    for match in SPAN.finditer(prose):
+        if names_a_path(match[2], root) and not list(root.glob(match[2].rstrip("/"))):
+            yield f"{file.relative_to(root)}:{line_of(text, match.start())}: no such path: {match[2]}"
 
 
 def wrong_with(target: str, *, file: Path, root: Path) -> str | None:
@@ -43,12 +43,12 @@ def wrong_with(target: str, *, file: Path, root: Path) -> str | None:
     if ELSEWHERE.match(target):
         return None
     where, _, anchor = target.partition("#")
-    found = (file.parent / where).resolve() if where else file
-    if not found.is_relative_to(root.resolve()):
+    path = (file.parent / where).resolve() if where else file
+    if not path.is_relative_to(root.resolve()):
         return f"leads out of the repository: {target}"
-    if not found.exists():
+    if not path.exists():
         return f"no such file: {target}"
-    if anchor and found.suffix == ".md" and anchor not in anchors(found):
+    if anchor and path.suffix == ".md" and anchor not in anchors(path):
         return f"no such heading: {target}"
     return None
 
@@ -58,16 +58,16 @@ def anchors(file: Path) -> frozenset[str]:
     """The anchors of headings: their words in lower case, repeated ones with a number."""
     text = FENCED.sub("", file.read_text())
     counted: dict[str, int] = {}
-    for found in HEADING.finditer(text):
-        slug = slugged(found[1])
+    for match in HEADING.finditer(text):
+        slug = slugged(match[1])
         counted[slug] = counted.get(slug, 0) + 1
     numbered = {f"{slug}-{number}" for slug, times in counted.items() for number in range(1, times)}
     return frozenset({*counted, *numbered, *LABEL.findall(text)})
 
 
 def slugged(heading: str) -> str:
-    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
-    return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
 
 def names_a_path(code: str, root: Path) -> bool:
@@ -82,9 +82,9 @@ def line_of(text: str, offset: int) -> int:
 
 
 def main() -> int:
-    found = [complaint for file in markdown_files() for complaint in broken(file)]
-    print("\n".join(found), file=sys.stderr, end="\n" if found else "")
-    return 1 if found else 0
+    complaints = [complaint for file in markdown_files() for complaint in broken(file)]
+    print("\n".join(complaints), file=sys.stderr, end="\n" if complaints else "")
+    return 1 if complaints else 0
 
 
 if __name__ == "__main__":

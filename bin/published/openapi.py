@@ -16,8 +16,8 @@ def made() -> dict[str, Any]:
     django.setup()
     from drf_spectacular.generators import SchemaGenerator  # noqa: PLC0415 - needs the settings
 
-    found: dict[str, Any] = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
-    return found
+    result: dict[str, Any] = json.loads(json.dumps(SchemaGenerator().get_schema(request=None, public=True)))
+    return result
 
 
 def text(description: dict[str, Any]) -> str:

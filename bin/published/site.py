@@ -24,14 +24,14 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        self.places |= {given[name] for name in ("id", "name") if name in given}
-        if tag in LOADED and LOADED[tag] in given:
-            self.loads.append(given[LOADED[tag]])
-        elif tag == "link" and set(given.get("rel", "").split()) & LOADING_RELATIONS:
-            self.loads.append(given.get("href", ""))
-        elif tag == "a" and "href" in given:
-            self.links.append(given["href"])
+        attributes = {name: value or "" for name, value in attrs}
+        self.places |= {attributes[name] for name in ("id", "name") if name in attributes}
+        if tag in LOADED and LOADED[tag] in attributes:
+            self.loads.append(attributes[LOADED[tag]])
+        elif tag == "link" and set(attributes.get("rel", "").split()) & LOADING_RELATIONS:
+            self.loads.append(attributes.get("href", ""))
+        elif tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
 
 
 def faults(site: Path) -> Iterator[str]:
@@ -41,8 +41,8 @@ def faults(site: Path) -> Iterator[str]:
             if complaint := wrong_with(address, file, page, pages, site=site, loaded=address in page.loads):
                 yield f"{file.relative_to(site)}: {complaint}"
     for style in sorted(site.rglob("*.css")):
-        for found in IN_STYLES.finditer(style.read_text()):
-            yield f"{style.relative_to(site)}: loads from another host: {found[1]}"
+        for match in IN_STYLES.finditer(style.read_text()):
+            yield f"{style.relative_to(site)}: loads from another host: {match[1]}"
 
 
 def wrong_with(
@@ -64,9 +64,9 @@ def wrong_with(
 
 
 def main() -> int:
-    found = list(faults(Path(sys.argv[1]).resolve()))
-    print("\n".join(found), file=sys.stderr, end="\n" if found else "")
-    return 1 if found else 0
+    result = list(faults(Path(sys.argv[1]).resolve()))
+    print("\n".join(result), file=sys.stderr, end="\n" if result else "")
+    return 1 if result else 0
 
 
 if __name__ == "__main__":

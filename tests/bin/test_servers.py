@@ -140,7 +140,7 @@ def test_lock_files_that_name_a_living_stranger_stop_postgres_but_not_us(
             file.write_text("\n".join([str(stranger.pid), *file.read_text().splitlines()[1:], ""]))
 
         with monkeypatch.context() as control:
-            control.setattr(postgres, "_forget_dead", lambda *_: None)
+            control.setattr(postgres, "_remove_stale_locks", lambda *_: None)
             with pytest.raises(ServerError, match=r"lock file .* already exists"), running(data_dir, with_valkey=False):
                 pass
         with running(data_dir, with_valkey=False):

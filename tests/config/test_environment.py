@@ -257,7 +257,7 @@ def elsewhere(tmp_path, monkeypatch):
 def test_data_of_a_running_bin_run_is_found(elsewhere):
     project, data = elsewhere
 
-    with datadir.found_by_manage(data, project):
+    with datadir.noted_for_manage(data, project):
         found = env.data_dir("DATA_DIR", project=project)
 
     assert (found, env.data_dir("DATA_DIR", project=project)) == (data, project / "var")
@@ -266,7 +266,7 @@ def test_data_of_a_running_bin_run_is_found(elsewhere):
 
 def test_what_is_set_and_a_bin_run_on_the_usual_place_come_first(elsewhere, monkeypatch):
     project, data = elsewhere
-    with datadir.found_by_manage(data, project):
+    with datadir.noted_for_manage(data, project):
         with monkeypatch.context() as set_now:
             set_now.setenv("SECRET_KEY", SECRET)
             assert env.data_dir("DATA_DIR", project=project) == project / "var"
@@ -280,11 +280,11 @@ def test_what_is_set_and_a_bin_run_on_the_usual_place_come_first(elsewhere, monk
 def test_note_of_another_bin_run_stays(elsewhere):
     project, data = elsewhere
 
-    with datadir.found_by_manage(data.parent / "first", project):
-        with datadir.found_by_manage(data, project):
+    with datadir.noted_for_manage(data.parent / "first", project):
+        with datadir.noted_for_manage(data, project):
             pass
         assert env.data_dir("DATA_DIR", project=project) == project / "var"
-    with datadir.found_by_manage(data.parent / "first", project):
+    with datadir.noted_for_manage(data.parent / "first", project):
         (project / ".data_dir").write_text(f"{data}\n")
 
     assert env.data_dir("DATA_DIR", project=project) == data

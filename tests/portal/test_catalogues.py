@@ -77,7 +77,7 @@ def test_a_text_that_is_new_is_asked_for_and_one_that_is_gone_goes(
     marked = tool("catalogues.sources").Marked
     key = tool("catalogues.sources").Key
     monkeypatch.setattr(main, "path_of", lambda language, *_where, ending="po": tmp_path / f"{language}.{ending}")
-    monkeypatch.setattr(main, "wanted", lambda _language: [marked(key("A brand new button"), "", "portal/x.py")])
+    monkeypatch.setattr(main, "required_texts", lambda _language: [marked(key("A brand new button"), "", "portal/x.py")])
     (tmp_path / "de.po").write_text('msgid ""\nmsgstr ""\n\nmsgid "Gone"\nmsgstr "Weg"\n')
 
     assert main.update("de") == 1
@@ -128,7 +128,7 @@ def test_texts_of_python_and_templates_are_found() -> None:
         ["Next"],
         ["%(n)s row", "%(n)s rows"],
     ]
-    sources.words_of_pages.cache_clear()
+    sources.names_in_pages.cache_clear()
     names = [texts for _name, texts in sources.in_models(model.replace("Batch", "BatchRange"))]
     assert names == [["scan limit"], ["brand"], ["batch range"], ["batch ranges"]]
 

@@ -1,4 +1,4 @@
-"""The portal, as the brand's owner sees it."""
+"""Fixtures and helpers of the tests of codes: a browser of the brand's owner, a batch's form, the jobs' run."""
 
 from typing import Any
 

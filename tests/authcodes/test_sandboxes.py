@@ -1,4 +1,4 @@
-"""A sandbox brand's codes are tests: scans say so instead of "genuine", and so does every sheet."""
+"""Codes of a sandbox brand are test codes: scans, label sheets and documents say so."""
 
 import io
 from dataclasses import replace
@@ -29,42 +29,42 @@ def page_texts(data):
     return [page.extract_text() for page in PdfReader(io.BytesIO(data)).pages]
 
 
-def scanned(brand, code):
+def scan(brand, code):
     return Api(brand).app().post("auth-codes/scan", {"code": str(code)}).json()
 
 
-def test_a_scan_says_that_it_is_a_test(sandbox, brand):
-    test, genuine = scanned(sandbox, factories.code(sandbox)), scanned(brand, factories.code(brand))
+def test_scan_result_says_that_it_is_a_test(sandbox, brand):
+    test_result, genuine_result = scan(sandbox, factories.code(sandbox)), scan(brand, factories.code(brand))
 
-    assert (test["message"], test["is_test"], test["status"]) == (MESSAGE, True, "success")
-    assert "Genuine" in genuine["message"]
-    assert "is_test" not in genuine
+    assert (test_result["message"], test_result["is_test"], test_result["status"]) == (MESSAGE, True, "success")
+    assert "Genuine" in genuine_result["message"]
+    assert "is_test" not in genuine_result
 
 
-def test_a_used_up_and_a_recalled_code_are_tests_too(sandbox, django_capture_on_commit_callbacks):
-    used = factories.code(sandbox, scan_limit=1)
+def test_scans_of_used_up_and_recalled_codes_say_that_they_are_tests(sandbox, django_capture_on_commit_callbacks):
+    used_up_code = factories.code(sandbox, scan_limit=1)
     customers = [factories.customer(sandbox) for _ in range(2)]
     for customer in customers:
-        answer = Api(sandbox).as_customer(customer).post("auth-codes/scan", {"code": str(used)}).json()
-    back = factories.code(sandbox)
+        answer = Api(sandbox).as_customer(customer).post("auth-codes/scan", {"code": str(used_up_code)}).json()
+    recalled_code = factories.code(sandbox)
     recall_fields = {"recall_id": "R-1", "contact": "us", "message": "Bring it back.", "reason": "Found."}
-    recalls.recall_batch(batch=back.batch, at=back.batch.created_at, **recall_fields)
+    recalls.recall_batch(batch=recalled_code.batch, at=recalled_code.batch.created_at, **recall_fields)
 
     assert (answer["reason"], answer["message"], answer["is_test"]) == ("limit_reached", MESSAGE, True)
-    assert (scanned(sandbox, back)["reason"], scanned(sandbox, back)["message"]) == ("recalled", MESSAGE)
+    assert (scan(sandbox, recalled_code)["reason"], scan(sandbox, recalled_code)["message"]) == ("recalled", MESSAGE)
 
 
-def test_a_lookup_tells_it(sandbox, brand):
-    looked = [
-        Api(each).hub().post("auth-codes/validate", {"code": str(factories.code(each))}).json()
-        for each in (sandbox, brand)
+def test_lookup_says_that_it_is_a_test(sandbox, brand):
+    results = [
+        Api(tested_brand).hub().post("auth-codes/validate", {"code": str(factories.code(tested_brand))}).json()
+        for tested_brand in (sandbox, brand)
     ]
 
-    assert [each.get("is_test") for each in looked] == [True, None]
+    assert [tested_brand.get("is_test") for tested_brand in results] == [True, None]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_label_of_every_sheet_is_marked_and_scans(sandbox, tmp_path, preset):
+def test_every_label_of_every_preset_is_marked_and_readable(sandbox, tmp_path, preset):
     batch = factories.batch(sandbox, quantity=PRESETS[preset].sheet.per_page + 1)
 
     run = finished(start(batch, preset=preset))
@@ -77,29 +77,29 @@ def test_every_label_of_every_sheet_is_marked_and_scans(sandbox, tmp_path, prese
     assert run.job.result_name.startswith("SANDBOX-labels-")
 
 
-def test_sheets_of_other_brands_have_no_mark(brand):
+def test_sheets_of_other_brands_are_not_marked(brand):
     run = finished(start(factories.batch(brand, quantity=2)))
 
     assert "SANDBOX" not in page_texts(content(run.job))[0]
     assert run.job.result_name.startswith("labels-")
 
 
-def test_the_preview_has_the_mark(sandbox):
-    chosen = selection.of_range(
-        runs.resolve_range(batch=(made := factories.batch(sandbox)), first=made.first_code, last=made.last_code)
+def test_preview_is_marked(sandbox):
+    chosen_codes = selection.of_range(
+        runs.resolve_range(batch=(batch := factories.batch(sandbox)), first=batch.first_code, last=batch.last_code)
     )
-    design = selection.design_of(chosen, PrintRequest())
-    labels = list(selection.labels(chosen, PrintRequest()))
+    design = selection.design_of(chosen_codes, PrintRequest())
+    labels = list(selection.labels(chosen_codes, PrintRequest()))
 
     assert b"SANDBOX" in preview(labels, design)
     assert b"SANDBOX" not in preview(labels, replace(design, mark=""))
     assert design.qr_mm > Decimal(0)
 
 
-def test_documents_are_marked(sandbox, brand):
-    for each, expected in ((sandbox, True), (brand, False)):
-        run = finished(start(factories.batch(each)))
-        batch = factories.batch(each)
+def test_only_documents_of_sandbox_brands_are_marked(sandbox, brand):
+    for printing_brand, expected in ((sandbox, True), (brand, False)):
+        run = finished(start(factories.batch(printing_brand)))
+        batch = factories.batch(printing_brand)
         recall_fields = {"recall_id": "R-1", "contact": "us", "message": "Bring it back.", "reason": "Found."}
         recall = recalls.recall_batch(batch=batch, at=batch.created_at, **recall_fields)
 

@@ -1,4 +1,4 @@
-"""Secret tags are for those who print: at every endpoint."""
+"""Secret tags are visible only to roles that print, at every endpoint."""
 
 import re
 
@@ -19,15 +19,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def portal(settings, tmp_path):
+def media_folder(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
 
 
-# --- Tags are for those who print ------------------------------------------------------------------------------------
+# --- Visibility of tags ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def signed(brand, settings):
+def signed_batch(brand, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 40}
     return factories.batch(brand, signed=True, quantity=3, prefix="SG-", scan_limit=5)
 
@@ -37,39 +37,39 @@ def tag_of(code):
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 200), ("support", 403)])
-def test_addresses_of_qr_images_are_for_those_who_print(api, brand, signed, role, status):
-    reader = api.as_customer(staff(brand, role=role))
+def test_qr_image_addresses_need_the_permission_to_print(api, brand, signed_batch, role, status):
+    caller = api.as_customer(staff(brand, role=role))
 
-    assert reader.get(f"batch-ranges/{signed.pk}/qr-codes").status_code == status
+    assert caller.get(f"batch-ranges/{signed_batch.pk}/qr-codes").status_code == status
 
 
-def everything_of(client):
-    """Each page of the portal that somebody reaches from its lists, and each file."""
-    seen, todo = {}, {address(label) for label in LABELS} | {"/admin/"}
-    while todo and len(seen) < 400:
-        where = todo.pop()
-        answer = client.get(where)
-        seen[where] = text(answer) if answer.status_code == 200 and not is_binary(answer) else ""
+def crawl(client):
+    """The text of each page and file that is linked from the portal's lists and their pages."""
+    texts, remaining = {}, {address(label) for label in LABELS} | {"/admin/"}
+    while remaining and len(texts) < 400:
+        url = remaining.pop()
+        answer = client.get(url)
+        texts[url] = text(answer) if answer.status_code == 200 and not is_binary(answer) else ""
         if answer.status_code == 200:
-            # Filters and orders of lists lead to more of the same rows.
-            todo |= {link for link in links(seen[where]) if "?" not in link and "logout" not in link} - set(seen)
-    return seen
+            # Links with a query are filters and orders of lists, which lead to the same rows.
+            remaining |= {link for link in links(texts[url]) if "?" not in link and "logout" not in link} - set(texts)
+    return texts
 
 
 def is_binary(answer):
     return not re.match(r"text/|application/(json|pdf)", answer["Content-Type"])
 
 
-def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, customer, deliver, owner):
-    codes = list(signed.codes.order_by("code"))
-    scanned, untagged, via_event = codes
+def test_support_sees_no_tag_on_any_page_or_in_any_file(api, brand, signed_batch, customer, deliver, owner):
+    codes = list(signed_batch.codes.order_by("code"))
+    scanned, untagged, verified = codes
     scan.scan(
         scanned=f"https://brand.example/s/{scanned.code}.{tag_of(scanned)}",
         context=ScanContext(at=timezone.now(), user_id=customer.pk),
     )
-    api.as_customer(customer).app().post(f"verify/product/{via_event.code}.{tag_of(via_event)}", {})
+    api.as_customer(customer).app().post(f"verify/product/{verified.code}.{tag_of(verified)}", {})
     deliver()
-    printed(signed, by=owner)
+    printed(signed_batch, by=owner)
     run_jobs()
     support = staff(brand, role="support")
     client = browser(support)
@@ -77,24 +77,24 @@ def test_support_sees_no_tag_on_any_page_and_in_any_file(api, brand, signed, cus
         client.post(address(label, "export"), {"format": "csv"})
     run_jobs()
 
-    seen = everything_of(client)
+    texts = crawl(client)
 
-    secret = [tag_of(code) for code in codes]
-    assert len(seen) > 30
-    assert [where for where, shown in seen.items() if any(tag in shown for tag in secret)] == []
+    tags = [tag_of(code) for code in codes]
+    assert len(texts) > 30
+    assert [url for url, page_text in texts.items() if any(tag in page_text for tag in tags)] == []
     assert Scan.objects.exists()
-    bare = api.as_customer(support)
+    support_api = api.as_customer(support)
     for code in codes:
-        assert not any(tag in bare.get(f"auth-codes/{code.code}/scans").content.decode() for tag in secret)
+        assert not any(tag in support_api.get(f"auth-codes/{code.code}/scans").content.decode() for tag in tags)
     for job in Job.objects.all():
         answer = client.get(address("jobs.job", "download", job.pk))
-        assert answer.status_code in {302, 403, 404} or not any(tag in text(answer) for tag in secret)
-    assert client.get(address("authcodes.printrun", "batch", signed.pk)).status_code == 403
-    assert untagged.code in "".join(seen.values())
+        assert answer.status_code in {302, 403, 404} or not any(tag in text(answer) for tag in tags)
+    assert client.get(address("authcodes.printrun", "batch", signed_batch.pk)).status_code == 403
+    assert untagged.code in "".join(texts.values())
 
 
-def test_nothing_that_the_database_keeps_for_support_holds_a_tag(signed, customer, deliver):
-    code = signed.codes.first()
+def test_tables_visible_to_support_contain_no_tag(signed_batch, customer, deliver):
+    code = signed_batch.codes.first()
     scan.scan(scanned=f"{code.code}.{tag_of(code)}", context=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
 
@@ -107,25 +107,25 @@ def test_nothing_that_the_database_keeps_for_support_holds_a_tag(signed, custome
 # --- Plain or protected ----------------------------------------------------------------------------------------------
 
 
-def test_form_of_a_new_batch_begins_with_protected_codes(brand, owner):
+def test_form_of_a_new_batch_defaults_to_protected_codes(brand, owner):
     client = browser(owner)
-    shown = text(client.get(address("authcodes.batchrange", "add")))
+    html = text(client.get(address("authcodes.batchrange", "add")))
 
-    refused = client.post(address("authcodes.batchrange", "add"), new_batch(brand, signed=""))
+    response = client.post(address("authcodes.batchrange", "add"), new_batch(brand, signed=""))
 
-    radios = re.findall(r'<input type="radio" name="signed"[^>]*>', shown)
+    radios = re.findall(r'<input type="radio" name="signed"[^>]*>', html)
     checked = {re.search(r'value="(\w+)"', radio)[1]: bool(re.search(r"\schecked[\s>=]", radio)) for radio in radios}
     assert checked == {"protected": True, "plain": False}
-    assert "anyone who has seen one code can guess the next" in shown
-    assert "each code ends with a secret tag, so nobody can guess the next. Recommended" in shown
-    assert errors(refused) == {"signed": ["Choose plain numbers or protected codes."]}
+    assert "anyone who has seen one code can guess the next" in html
+    assert "each code ends with a secret tag, so nobody can guess the next. Recommended" in html
+    assert errors(response) == {"signed": ["Choose plain numbers or protected codes."]}
 
 
-def test_lists_and_pages_of_batches_say_which(brand, owner, signed):
-    client, plain = browser(owner), factories.batch(brand)
+def test_lists_and_pages_of_batches_show_whether_codes_are_protected(brand, owner, signed_batch):
+    client, plain_batch = browser(owner), factories.batch(brand)
 
     listed = text(client.get(address("authcodes.batchrange")))
 
     assert (listed.count("Protected"), listed.count("Plain numbers")) >= (1, 1)
-    assert "Plain numbers" in text(client.get(address("authcodes.batchrange", "change", plain.pk)))
-    assert "Protected" in text(client.get(address("authcodes.batchrange", "change", signed.pk)))
+    assert "Plain numbers" in text(client.get(address("authcodes.batchrange", "change", plain_batch.pk)))
+    assert "Protected" in text(client.get(address("authcodes.batchrange", "change", signed_batch.pk)))

@@ -1,4 +1,4 @@
-"""Who reads a brand's codes over HTTP: its hub and its staff."""
+"""Fixtures and helpers that call the API of codes and scans."""
 
 import pytest
 from django.utils import timezone
@@ -12,16 +12,16 @@ def hub(api):
     return api.hub()
 
 
-def addresses(api, batch, **query):
+def list_qr_images(api, batch, **query):
     return api.get(f"batch-ranges/{batch.pk}/qr-codes", **query)
 
 
-WRONG = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_tag"]
+INVALID_REASONS = ["unknown", "expired", "deactivated", "unassigned", "other_brand", "bad_tag"]
 
 
 @pytest.fixture
 def customer_api(api, customer):
-    """The customer's own calls."""
+    """An API client with the customer's token."""
     return api.as_customer(customer)
 
 
@@ -33,8 +33,8 @@ def validate(caller, code, **fields):
     return caller.post("auth-codes/validate", {"code": str(code), **fields})
 
 
-def wrong_code(brand, reason):
-    """A code that is refused for `reason`, as the scan record will say."""
+def invalid_code(brand, reason):
+    """A code that is not valid for `reason`, which the scan record stores."""
     if reason == "unknown":
         return "T-404"
     if reason == "expired":

@@ -1,4 +1,4 @@
-"""A brand's codes over HTTP: who scanned them (spec 4.8)."""
+"""The scans of a brand's code over HTTP (spec 4.8), and who may read them."""
 
 import pytest
 import time_machine
@@ -10,7 +10,7 @@ from authcodes.recalls import recalls
 from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext, ScanLocation
 from brands.models.people import StaffRole
-from tests.authcodes.api.conftest import addresses
+from tests.authcodes.api.conftest import list_qr_images
 from tests.support import factories
 from tests.support.api import error
 
@@ -24,8 +24,8 @@ def staff(api, brand):
 
 
 def scan_as(customer, code, **fields):
-    circumstances = ScanContext(at=timezone.now(), user_id=customer and customer.pk, **fields)
-    return scan.scan(scanned=str(code), context=circumstances)
+    context = ScanContext(at=timezone.now(), user_id=customer and customer.pk, **fields)
+    return scan.scan(scanned=str(code), context=context)
 
 
 def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
@@ -56,7 +56,7 @@ def test_scans_of_a_code_are_listed(hub, brand, customer, deliver):
     }
 
 
-def test_guests_scan_has_no_address_and_no_place(hub, brand):
+def test_guest_scan_has_no_email_and_no_location(hub, brand):
     code = factories.code(brand)
     scan_as(None, code)
 
@@ -69,7 +69,7 @@ def outcomes(body):
     return [(record["outcome"], record["reason"]) for record in body["scans"]]
 
 
-def test_refused_scans_are_listed_and_accepted_ones_counted_apart(hub, brand, customer):
+def test_rejected_scans_are_listed_but_not_counted_as_accepted(hub, brand, customer):
     code = factories.code(brand)
     for _ in range(3):
         scan_as(customer, code)
@@ -80,7 +80,7 @@ def test_refused_scans_are_listed_and_accepted_ones_counted_apart(hub, brand, cu
     assert outcomes(body) == [("warning", "limit_reached"), ("warning", "limit_reached"), ("success", "accepted")]
 
 
-def test_scans_of_a_recalled_code_are_listed(hub, brand, customer):
+def test_scans_of_a_recalled_code_are_listed_as_warnings(hub, brand, customer):
     code = factories.code(brand)
     recalls.recall_batch(batch=code.batch, recall_id="R", contact="c", message="m", reason="r", at=timezone.now())
     scan_as(customer, code)
@@ -103,7 +103,7 @@ def test_scans_are_filtered_by_outcome(hub, brand, customer):
 
 
 @pytest.mark.parametrize("outcome", ["", "all", "SUCCESS"])
-def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
+def test_unknown_outcome_is_rejected(hub, brand, outcome):
     response = hub.get(f"auth-codes/{factories.code(brand)}/scans", outcome=outcome)
 
     assert (response.status_code, response.json()["error"]) == (400, "VALIDATION_ERROR")
@@ -111,7 +111,7 @@ def test_outcomes_that_are_none_are_refused(hub, brand, outcome):
     assert response.json()["message"].startswith("outcome ")
 
 
-def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):
+def test_customer_of_another_brand_who_tried_the_code_is_not_named(hub, brand):
     code, other = factories.code(brand), factories.brand()
     context = ScanContext(at=timezone.now(), user_id=factories.customer(other).pk, brand_id=other.pk)
     scan.scan(scanned=code.code, context=context)
@@ -122,21 +122,21 @@ def test_another_brands_customer_who_tried_the_code_stays_unknown(hub, brand):
     assert body["scans"][0]["customer_email"] is None
 
 
-def test_120_scans_are_walked_without_gap_or_double_newest_first(hub, brand):
+def test_120_scans_are_paged_newest_first_without_gaps_or_duplicates(hub, brand):
     code = factories.code(brand, scan_limit=None)
     made = [str(scan_as(None, code).scan_id) for _ in range(120)]
 
-    found, cursor = [], {}
-    for _page in range(3):
+    listed, cursor = [], {}
+    for _ in range(3):
         body = hub.get(f"auth-codes/{code}/scans", **cursor).json()
-        found += [record["scan_id"] for record in body["scans"]]
+        listed += [record["scan_id"] for record in body["scans"]]
         cursor = {"cursor": body["pagination"]["next"]}
 
-    assert found == made[::-1]
+    assert listed == made[::-1]
     assert cursor == {"cursor": None}
 
 
-def test_scans_of_one_moment_are_walked_too(hub, brand):
+def test_scans_of_one_moment_are_paged_without_gaps_or_duplicates(hub, brand):
     code = factories.code(brand, scan_limit=None)
     with time_machine.travel(timezone.now(), tick=False):
         made = {str(scan_as(None, code).scan_id) for _ in range(7)}
@@ -149,7 +149,7 @@ def test_scans_of_one_moment_are_walked_too(hub, brand):
 
 
 @pytest.mark.parametrize("role", StaffRole.Role.values)
-def test_staff_read_what_their_role_sees_and_those_who_print_the_images(api, brand, role):
+def test_staff_read_scans_and_images_according_to_their_role(api, brand, role):
     member = factories.user(is_staff=True)
     StaffRole.objects.create(user=member, brand=brand, role=role)
     code = factories.code(brand)
@@ -157,20 +157,20 @@ def test_staff_read_what_their_role_sees_and_those_who_print_the_images(api, bra
     sees_customers = role != StaffRole.Role.PRINTER
     assert api.as_customer(member).get(f"auth-codes/{code}/scans").status_code == (200 if sees_customers else 404)
     prints = role != StaffRole.Role.SUPPORT
-    assert addresses(api.as_customer(member), code.batch).status_code == (200 if prints else 403)
+    assert list_qr_images(api.as_customer(member), code.batch).status_code == (200 if prints else 403)
 
 
-def test_a_token_of_one_brand_does_not_open_another_of_the_same_person(api, brand):
+def test_staff_token_of_one_brand_does_not_read_the_users_other_brand(api, brand):
     member, other = factories.user(is_staff=True), factories.brand()
-    for each in (brand, other):
-        StaffRole.objects.create(user=member, brand=each, role="owner")
+    for owned in (brand, other):
+        StaffRole.objects.create(user=member, brand=owned, role="owner")
 
     response = api.as_customer(member, of=other).get(f"auth-codes/{factories.code(brand)}/scans")
 
     assert response.status_code == 404
 
 
-def test_staff_in_the_portal_needs_no_token(staff, brand):
+def test_staff_logged_in_to_the_portal_need_no_token(staff, brand):
     StaffRole.objects.update(role="manager")
     code = factories.code(brand)
     browser = Client(REMOTE_ADDR=staff.address)
@@ -180,20 +180,20 @@ def test_staff_in_the_portal_needs_no_token(staff, brand):
     assert browser.get(f"/api/v1/batch-ranges/{code.batch_id}/qr-codes").status_code == 200
 
 
-@pytest.mark.parametrize("list_of", ["scans", "images"])
-def test_only_hub_and_staff_read_codes(api, brand, customer, list_of):
+@pytest.mark.parametrize("resource", ["scans", "images"])
+def test_only_hub_and_staff_read_scans_and_images(api, brand, customer, resource):
     code = factories.code(brand)
-    path = f"auth-codes/{code}/scans" if list_of == "scans" else f"batch-ranges/{code.batch_id}/qr-codes"
+    path = f"auth-codes/{code}/scans" if resource == "scans" else f"batch-ranges/{code.batch_id}/qr-codes"
 
-    refusals = [error(reader.get(path)) for reader in (api, api.app(), api.as_customer(customer))]
+    errors = [error(reader.get(path)) for reader in (api, api.app(), api.as_customer(customer))]
 
-    assert refusals == [(401, "AUTHENTICATION_REQUIRED"), (403, "FORBIDDEN"), (403, "FORBIDDEN")]
+    assert errors == [(401, "AUTHENTICATION_REQUIRED"), (403, "FORBIDDEN"), (403, "FORBIDDEN")]
 
 
-@pytest.mark.parametrize("list_of", ["scans", "images"])
-def test_other_brands_codes_are_not_found(api, hub, staff, list_of):
+@pytest.mark.parametrize("resource", ["scans", "images"])
+def test_other_brands_codes_are_not_found(api, hub, staff, resource):
     code = factories.code(factories.brand())
-    path = f"auth-codes/{code}/scans" if list_of == "scans" else f"batch-ranges/{code.batch_id}/qr-codes"
+    path = f"auth-codes/{code}/scans" if resource == "scans" else f"batch-ranges/{code.batch_id}/qr-codes"
 
     assert [error(reader.get(path)) for reader in (hub, staff)] == [(404, "NOT_FOUND")] * 2
 
@@ -205,10 +205,10 @@ def test_superuser_reads_every_brands_codes(api):
     assert api.as_customer(operator).get(f"auth-codes/{code}/scans").status_code == 200
 
 
-def test_list_costs_the_same_for_1_and_30_scans(hub, brand, customer, django_assert_num_queries):
+def test_list_needs_the_same_query_count_for_1_and_30_scans(hub, brand, customer, django_assert_num_queries):
     code = factories.code(brand, scan_limit=None)
     scan_as(customer, code)
-    hub.get(f"auth-codes/{code}/scans")  # notes that the key is in use, once a minute
+    hub.get(f"auth-codes/{code}/scans")  # records that the key is in use, once a minute
     with django_assert_num_queries(4):  # the key, the code, the count, the page
         hub.get(f"auth-codes/{code}/scans")
     for _ in range(29):

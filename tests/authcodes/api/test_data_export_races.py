@@ -1,4 +1,4 @@
-"""Exports of customers' data beside what others do at that moment, and what a large one costs."""
+"""Exports of a customer's data that race with other exports or an erasure, and the memory of a large one."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ from tests.support.live_stack import ROOT, database_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = 200_000
-# In a process of its own, whose peak is set back before the job runs.
+# Runs in a separate process, whose peak memory is reset before the job runs.
 MEASURE = """
 import sys
 from pathlib import Path
@@ -54,18 +54,18 @@ def start(brand, customer):
         return data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
 
 
-def start_as_a_request_does(brand, customer):
+def start_as_in_a_request(brand, customer):
     with transaction.atomic():
         users.lock_user(user_id=customer.pk)
         return data_exports.start(brand=brand, customer=customer, by=None, at=timezone.now())
 
 
-def erase_customer(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+def erase_customer(customer, brand):
+    return erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
 
 @contextmanager
-def without_the_constraint():
+def without_constraint():
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname = 'job_of_customer_once'")
         [definition] = cursor.fetchone()
@@ -76,46 +76,42 @@ def without_the_constraint():
         cursor.execute(definition)
 
 
-def start_twice_at_once(brand, customer):
+def start_twice_concurrently(brand, customer):
     started = []
     second = while_uncommitted(lambda: started.append(start(brand, customer)), lambda: start(brand, customer))
     return started[0], second
 
 
-def test_who_asks_at_the_same_time_gets_the_same_export(brand, customer):
-    first, second = start_twice_at_once(brand, customer)
+def test_concurrent_requests_of_a_customer_share_one_export(brand, customer):
+    first, second = start_twice_concurrently(brand, customer)
 
     assert first == second == Job.objects.get()
 
 
-def test_control_without_the_constraint_there_are_two(brand, customer):
-    with without_the_constraint():
-        first, second = start_twice_at_once(brand, customer)
+def test_control_without_the_constraint_there_are_two_exports(brand, customer):
+    with without_constraint():
+        first, second = start_twice_concurrently(brand, customer)
 
         assert first != second
 
 
-def test_who_is_erased_at_that_moment_gets_no_export(brand, customer):
-    outcome = while_uncommitted(
-        lambda: erase_customer(customer, brand), lambda: start_as_a_request_does(brand, customer)
-    )
+def test_request_during_the_erasure_starts_no_export(brand, customer):
+    outcome = while_uncommitted(lambda: erase_customer(customer, brand), lambda: start_as_in_a_request(brand, customer))
 
     assert isinstance(outcome, TokenInvalid)
     assert not Job.objects.exists()
 
 
-def test_control_without_the_lock_an_export_follows_the_erasure(brand, customer, monkeypatch):
+def test_control_without_the_lock_an_export_starts_after_the_erasure(brand, customer, monkeypatch):
     monkeypatch.setattr(users, "lock_user", lambda *, user_id: User.objects.get(pk=user_id))
 
-    outcome = while_uncommitted(
-        lambda: erase_customer(customer, brand), lambda: start_as_a_request_does(brand, customer)
-    )
+    outcome = while_uncommitted(lambda: erase_customer(customer, brand), lambda: start_as_in_a_request(brand, customer))
 
     assert outcome == Job.objects.get()
 
 
 def export(user_id, brand_id):
-    """As a topic of settings.PERSONAL_DATA that is asked while the person is being erased."""
+    """The export of a topic of settings.PERSONAL_DATA, during which the customer is erased."""
     brand = erasures.pop()
     yield {"before": True}
     with ThreadPoolExecutor(1) as pool:
@@ -123,11 +119,11 @@ def export(user_id, brand_id):
     yield {"after": True}
 
 
-def erase(*_where, **_how):
-    """It holds nothing."""
+def erase(*_scope, **_options):
+    """The topic has no data to erase."""
 
 
-def run_while_the_customer_is_erased(brand, customer, settings):
+def run_export_during_erasure(brand, customer, settings):
     settings.PERSONAL_DATA = {**settings.PERSONAL_DATA, "slow": __name__}
     job = start(brand, customer)
     erasures.append(brand)
@@ -137,27 +133,27 @@ def run_while_the_customer_is_erased(brand, customer, settings):
 
 
 @pytest.mark.parametrize("stays_elsewhere", [True, False])
-def test_an_export_in_flight_is_erased_with_its_customer(brand, customer, settings, stays_elsewhere):
+def test_running_export_is_cancelled_when_its_customer_is_erased(brand, customer, settings, stays_elsewhere):
     if stays_elsewhere:
         factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
 
-    job = run_while_the_customer_is_erased(brand, customer, settings)
+    job = run_export_during_erasure(brand, customer, settings)
 
     assert (job.status, job.result.name) == ("cancelled", "")
     assert not list(settings.MEDIA_ROOT.rglob("*.json"))
 
 
-def test_control_without_a_look_at_the_jobs_the_file_outlives_the_person(brand, customer, settings, monkeypatch):
-    monkeypatch.setattr(job_erasure, "erase_user", lambda **_about: None)
+def test_control_without_erasing_jobs_the_export_survives_the_erasure(brand, customer, settings, monkeypatch):
+    monkeypatch.setattr(job_erasure, "erase_user", lambda **_options: None)
 
-    job = run_while_the_customer_is_erased(brand, customer, settings)
+    job = run_export_during_erasure(brand, customer, settings)
     purge_files()
 
     assert job.status == "done"
     assert customer.email in next(settings.MEDIA_ROOT.rglob("*.json")).read_text()
 
 
-def give_many_transactions(brand, customer):
+def insert_transactions(brand, customer):
     factories.points(customer, brand, 1)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -172,9 +168,9 @@ def give_many_transactions(brand, customer):
         )
 
 
-def test_two_hundred_thousand_rows_are_written_in_bounded_memory(brand, customer, settings, tmp_path):
-    """54 MB of it took 1.3 GB with four calls, when each was answered in its request."""
-    give_many_transactions(brand, customer)
+def test_export_of_200_000_rows_needs_little_memory(brand, customer, settings, tmp_path):
+    """When the data were sent in the answer of the request itself, 54 MB with four calls took 1.3 GB."""
+    insert_transactions(brand, customer)
     job = start(brand, customer)
     environment = {
         **os.environ,
@@ -184,7 +180,7 @@ def test_two_hundred_thousand_rows_are_written_in_bounded_memory(brand, customer
         "DATA_DIR": str(tmp_path),
     }
 
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", MEASURE, str(job.pk)],
         cwd=ROOT,
         env=environment,
@@ -195,6 +191,6 @@ def test_two_hundred_thousand_rows_are_written_in_bounded_memory(brand, customer
     )
 
     job.refresh_from_db()
-    assert job.status == "done", done.stderr + job.log
+    assert job.status == "done", completed.stderr + job.log
     assert job.result_bytes > 40_000_000
-    assert int(done.stdout) < 60, done.stdout  # MB
+    assert int(completed.stdout) < 60, completed.stdout  # MB

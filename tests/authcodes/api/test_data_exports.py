@@ -1,4 +1,4 @@
-"""A customer's data as a file: a job writes it, the customer and staff of the brand fetch it, and nobody else."""
+"""A customer's data as a file, which a job writes and only the customer and the brand's staff can download."""
 
 import json
 from datetime import timedelta
@@ -33,7 +33,7 @@ def media(settings, tmp_path):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "data_export": "1000/day", "read": "1000/minute"}
 
 
-def ask(caller):
+def request_export(caller):
     response = caller.post("customer/data-export")
     assert response.status_code == 202, response.content
     return response.json()["data"]
@@ -47,18 +47,18 @@ def run_job(customer):
 
 
 def run_export(caller, customer):
-    ask(caller)
+    request_export(caller)
     job = run_job(customer)
     assert job.status == "done", job.log
     return caller.get("customer/data-export").json()["data"]
 
 
-def fetch(caller, state):
+def download(caller, state):
     path, _, query = state["download_url"].removeprefix("/api/v1/").partition("?")
     return caller.get(path, **dict(parse_qsl(query)))
 
 
-def held(response):
+def content_of(response):
     assert response.status_code == 200, response
     content = b"".join(response.streaming_content) if response.streaming else response.content
     return json.loads(content)["data"]
@@ -69,7 +69,7 @@ def start(brand, customer, by=None):
         return data_exports.start(brand=brand, customer=customer, by=by, at=timezone.now())
 
 
-def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, customer, deliver):
+def test_export_has_all_data_that_the_brand_stores_of_the_customer(api, brand, customer, deliver):
     customer_api = api.as_customer(customer)
     webhook_endpoints.create(brand=brand, url="https://shop.example/hook", types=["code.scanned"], at=timezone.now())
     factories.points(customer, brand, 30)
@@ -78,23 +78,23 @@ def test_a_customer_gets_everything_that_the_brand_holds_about_them(api, brand, 
     deliver()
     worker.drain_slow(lane="announce")
 
-    assert ask(customer_api)["status"] == "queued"
+    assert request_export(customer_api)["status"] == "queued"
     run_job(customer)
     state = customer_api.get("customer/data-export").json()["data"]
-    response = fetch(customer_api, state)
-    data = held(response)
+    response = download(customer_api, state)
+    data = content_of(response)
 
     assert (state["status"], state["bytes"]) == ("done", Job.objects.get(kind=KIND).result_bytes)
     assert response["Cache-Control"] == "no-store"
     assert data["loyalty"]["person"]["email"] == customer.email
     assert len(data["loyalty"]["transactions"]) == 3
-    assert [each["name"] for each in data["loyalty"]["redemptions"]] == ["A mug"]
-    assert [each["latitude"] for each in data["scans"]] == [46.9]
+    assert [entry["name"] for entry in data["loyalty"]["redemptions"]] == ["A mug"]
+    assert [entry["latitude"] for entry in data["scans"]] == [46.9]
     assert [(webhook["type"], webhook["data"]["latitude"]) for webhook in data["webhooks"]] == [("code.scanned", 46.9)]
     assert "notices" in data
 
 
-def test_nothing_of_other_people_or_brands_is_in_it(api, brand, customer):
+def test_export_has_no_data_of_other_customers_or_brands(api, brand, customer):
     other, neighbour = factories.brand(name="Elsewhere"), factories.customer(brand)
     factories.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
     factories.points(customer, other, 70, reason_id="secret:1")
@@ -103,57 +103,57 @@ def test_nothing_of_other_people_or_brands_is_in_it(api, brand, customer):
 
     state = run_export(customer_api, customer)
 
-    assert b"secret" not in fetch(customer_api, state).content
+    assert b"secret" not in download(customer_api, state).content
     assert api.as_customer(customer, of=other).get("customer/data-export").status_code == 404
 
 
-def test_who_asks_again_meanwhile_gets_the_same_export(api, brand, customer):
+def test_repeated_request_starts_no_second_export_while_one_is_queued(api, brand, customer):
     customer_api = api.as_customer(customer)
-    ask(customer_api)
+    request_export(customer_api)
     jobs_before = list(Job.objects.values_list("pk", flat=True))
 
-    ask(customer_api)
+    request_export(customer_api)
     start(brand, customer, by=staff(brand))
 
     assert list(Job.objects.values_list("pk", flat=True)) == jobs_before
 
 
-def test_a_new_export_takes_the_place_of_the_one_before(api, customer):
+def test_new_export_replaces_the_previous_one(api, customer):
     customer_api = api.as_customer(customer)
-    earlier = run_export(customer_api, customer)
+    previous = run_export(customer_api, customer)
 
-    now = run_export(customer_api, customer)
+    current = run_export(customer_api, customer)
 
-    assert fetch(customer_api, earlier).status_code == 404
-    assert fetch(customer_api, now).status_code == 200
+    assert download(customer_api, previous).status_code == 404
+    assert download(customer_api, current).status_code == 200
     assert purge_files() == 1
     assert Job.objects.exclude(result="").count() == 1
 
 
-class TestALink:
+class TestDownloadLink:
     @pytest.fixture
     def state(self, api, customer):
         return run_export(api.as_customer(customer), customer)
 
-    def test_works_for_nobody_else(self, api, brand, customer, state):
-        assert fetch(api.having(), state).status_code == 401
-        assert fetch(api.as_customer(factories.customer(brand)), state).status_code == 404
-        assert fetch(api.as_customer(customer, of=factories.brand()), state).status_code == 404
+    def test_is_valid_only_for_its_customer(self, api, brand, customer, state):
+        assert download(api.having(), state).status_code == 401
+        assert download(api.as_customer(factories.customer(brand)), state).status_code == 404
+        assert download(api.as_customer(customer, of=factories.brand()), state).status_code == 404
 
-    def test_opens_nothing_once_it_is_changed(self, api, customer, state):
+    def test_is_invalid_once_changed(self, api, customer, state):
         state["download_url"] += "x"
-        assert fetch(api.as_customer(customer), state).status_code == 404
+        assert download(api.as_customer(customer), state).status_code == 404
         state["download_url"] += "y" * 3000
-        assert fetch(api.as_customer(customer), state).status_code == 404
+        assert download(api.as_customer(customer), state).status_code == 404
 
-    def test_expires_and_the_next_one_works(self, api, customer, state):
+    def test_expires_and_can_be_renewed(self, api, customer, state):
         with time_machine.travel(timezone.now() + timedelta(minutes=16)):
             customer_api = api.as_customer(customer)
-            assert fetch(customer_api, state).status_code == 404
-            assert fetch(customer_api, customer_api.get("customer/data-export").json()["data"]).status_code == 200
+            assert download(customer_api, state).status_code == 404
+            assert download(customer_api, customer_api.get("customer/data-export").json()["data"]).status_code == 200
 
     @pytest.mark.usefixtures("state")
-    def test_and_its_file_are_gone_after_the_retention(self, api, customer):
+    def test_and_its_file_are_deleted_after_the_retention(self, api, customer):
         file = Job.objects.get().result.name
         assert default_storage.exists(file)
         with time_machine.travel(timezone.now() + timedelta(days=8)):
@@ -165,77 +165,77 @@ class TestALink:
         assert not default_storage.exists(file)
 
 
-def test_without_an_export_there_is_nothing(api, customer):
+def test_export_and_file_are_not_found_before_the_export_is_done(api, customer):
     customer_api = api.as_customer(customer)
 
     assert customer_api.get("customer/data-export").status_code == 404
     assert customer_api.get("customer/data").status_code == 404
-    ask(customer_api)
+    request_export(customer_api)
     assert customer_api.get("customer/data").status_code == 404
 
 
-def test_a_customer_asks_a_few_times_a_day(api, customer, settings):
+def test_requests_of_a_customer_are_limited_per_day(api, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "data_export": "2/day"}
     customer_api = api.as_customer(customer)
-    ask(customer_api)
-    ask(customer_api)
+    request_export(customer_api)
+    request_export(customer_api)
 
     assert customer_api.post("customer/data-export").status_code == 429
 
 
-def test_a_file_counts_to_the_brands_storage_and_above_it_there_is_none(api, brand, customer):
+def test_export_counts_towards_the_storage_quota_and_fails_above_it(api, brand, customer):
     customer_api = api.as_customer(customer)
     before = quotas.counted([brand.pk], ["storage"]).get((brand.pk, "storage"), 0)
     state = run_export(customer_api, customer)
     assert quotas.counted([brand.pk], ["storage"])[brand.pk, "storage"] == before + state["bytes"]
     BrandQuota.objects.create(brand=brand, resource="storage", limit=1)
 
-    ask(customer_api)
+    request_export(customer_api)
     job = run_job(customer)
 
     assert (job.status, "Your brand can store 1 bytes" in job.log) == ("failed", True)
     assert customer_api.get("customer/data-export").json()["data"]["status"] == "failed"
 
 
-class TestTurns:
-    """Customers ask for as many as they like, and keep the brand's own jobs from nothing."""
+class TestQueue:
+    """However many exports customers request, the brand's own jobs do not wait for them."""
 
     @pytest.fixture(autouse=True)
-    def waiting(self, brand):
+    def queued_exports(self, brand):
         self.exports = [start(brand, factories.customer(brand)) for _ in range(5)]
 
-    def own(self, brand):
+    def start_brand_job(self, brand):
         return queue.start(brand=brand, kind="generate", title="x", parameters={}, by=None)
 
-    def turns(self):
+    def next_jobs(self):
         return list(queue.in_turn().values_list("pk", flat=True))
 
-    def test_one_runs_at_a_time_and_the_brands_own_jobs_go_first(self, brand):
-        own_jobs = [self.own(brand) for _ in range(3)]
-        assert self.turns()[:2] == [own_jobs[0].pk, self.exports[0].pk]
+    def test_runs_one_export_at_a_time_after_the_brands_own_jobs(self, brand):
+        brand_jobs = [self.start_brand_job(brand) for _ in range(3)]
+        assert self.next_jobs()[:2] == [brand_jobs[0].pk, self.exports[0].pk]
 
         Job.objects.filter(pk=self.exports[0].pk).update(status="running", alive_at=timezone.now())
 
-        assert self.turns() == [own_jobs[0].pk]
+        assert self.next_jobs() == [brand_jobs[0].pk]
 
-    def test_they_use_up_no_quota_of_jobs(self, brand):
+    def test_exports_do_not_count_towards_the_job_quota(self, brand):
         BrandQuota.objects.create(brand=brand, resource="jobs", limit=1)
-        self.own(brand)
+        self.start_brand_job(brand)
         start(brand, factories.customer(brand))
 
-    def test_too_many_that_wait_are_refused_for_now(self, api, customer, monkeypatch):
+    def test_excess_queued_exports_are_rejected_with_retry_after(self, api, customer, monkeypatch):
         monkeypatch.setattr(data_exports, "MAX_QUEUED_EXPORTS", 5)
 
-        refused = api.as_customer(customer).post("customer/data-export")
+        response = api.as_customer(customer).post("customer/data-export")
 
-        assert (refused.status_code, refused["Retry-After"]) == (429, "300")
+        assert (response.status_code, response["Retry-After"]) == (429, "300")
 
 
 class TestStaff:
-    def member_page(self, brand, customer, what):
-        return address("loyalty.userpoints", what, factories.account(customer, brand).pk)
+    def member_page(self, brand, customer, action):
+        return address("loyalty.userpoints", action, factories.account(customer, brand).pk)
 
-    def test_have_it_exported_with_a_reason_and_download_it(self, brand, customer):
+    def test_export_with_a_reason_and_download_are_logged(self, brand, customer):
         owner = browser(staff(brand))
         url = address("loyalty.userpoints", "export_data", factories.account(customer, brand).pk)
         assert "Export this customer" in text(owner.get(self.member_page(brand, customer, "change")))
@@ -248,24 +248,24 @@ class TestStaff:
         file = owner.get(address("jobs.job", "download", job.pk))
 
         assert customer.email in text(page)
-        assert held(file)["loyalty"]["person"]["email"] == customer.email
+        assert content_of(file)["loyalty"]["person"]["email"] == customer.email
         entries = AuditLogEntry.objects.filter(action__in=["Data exported", "Downloaded"]).order_by("id")
-        assert [(each.action, each.reason) for each in entries] == [
+        assert [(entry.action, entry.reason) for entry in entries] == [
             ("Data exported", "They asked by letter."),
             ("Downloaded", ""),
         ]
 
     @pytest.mark.parametrize("role", ["support", "printer"])
-    def test_without_the_right_get_neither(self, brand, customer, role):
+    def test_without_the_permission_can_neither_start_nor_download_an_export(self, brand, customer, role):
         job = start(brand, customer)
         runner.run(job.pk)
-        somebody = browser(staff(brand, role=role))
+        client = browser(staff(brand, role=role))
 
         url = address("loyalty.userpoints", "export_data", factories.account(customer, brand).pk)
-        assert somebody.post(url, {"reason": "x"}).status_code in (403, 404)
-        assert somebody.get(address("jobs.job", "download", job.pk)).status_code in (403, 404)
+        assert client.post(url, {"reason": "x"}).status_code in (403, 404)
+        assert client.get(address("jobs.job", "download", job.pk)).status_code in (403, 404)
 
-    def test_of_another_brand_do_not_see_it(self, brand, customer):
+    def test_of_another_brand_do_not_find_the_export(self, brand, customer):
         job = start(brand, customer)
         runner.run(job.pk)
         other = browser(staff(factories.brand()))
@@ -276,28 +276,28 @@ class TestStaff:
         assert other.get(address("jobs.job", "change", job.pk)).status_code == 404
 
 
-def erase(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+def erase(customer, brand):
+    return erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
 
 @pytest.mark.parametrize("stays_elsewhere", [True, False])
 def test_erasing_a_customer_erases_their_exports(brand, customer, stays_elsewhere):
-    done = start(brand, customer)
-    runner.run(done.pk)
-    file = Job.objects.get(pk=done.pk).result.name
+    finished = start(brand, customer)
+    runner.run(finished.pk)
+    file = Job.objects.get(pk=finished.pk).result.name
     assert default_storage.exists(file)
-    waiting = start(brand, customer)
-    of_neighbour = start(brand, factories.customer(brand))
+    queued = start(brand, customer)
+    other_customers_export = start(brand, factories.customer(brand))
     if stays_elsewhere:
         factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
 
     erased = erase(customer, brand)
-    runner.run(waiting.pk)
+    runner.run(queued.pk)
     purge_files()
 
     assert not default_storage.exists(file)
     assert list(Job.objects.order_by("pk").values_list("status", "result", "customer")) == [
         ("done", "", erased.pseudonym_id),
         ("cancelled", "", erased.pseudonym_id),
-        ("queued", "", of_neighbour.customer_id),
+        ("queued", "", other_customers_export.customer_id),
     ]

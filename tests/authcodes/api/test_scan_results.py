@@ -1,4 +1,4 @@
-"""What became of a scan, over HTTP: told to its customer, hub and staff, and to whoever repeats it."""
+"""A scan's result over HTTP, for its customer, the hub and staff, and a scan that is repeated with its key."""
 
 import uuid
 
@@ -13,11 +13,11 @@ from tests.support import factories
 from tests.support.api import error
 from tests.support.portal import staff
 
-# --- Again -----------------------------------------------------------------------------------------------------------
+# --- Repeated scans --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reason", ["accepted", "limit_reached", "recalled"])
-def test_same_key_and_scan_get_the_same_bytes(api, customer_api, brand, reason):
+def test_scan_repeated_with_its_key_gets_an_identical_answer(api, customer_api, brand, reason):
     code = factories.code(brand)
     if reason == "limit_reached":
         api.as_customer(factories.customer(brand)).verify(code)
@@ -33,25 +33,25 @@ def test_same_key_and_scan_get_the_same_bytes(api, customer_api, brand, reason):
 
 
 @pytest.mark.parametrize("is_customer", [True, False], ids=["customer", "guest"])
-def test_a_scan_that_is_asked_for_again_says_that_its_code_was_recalled_since(api, customer_api, brand, is_customer):
+def test_repeated_scan_reports_a_recall_that_began_since(api, customer_api, brand, is_customer):
     app, code = (customer_api if is_customer else api).having(idempotency_key="k1"), factories.code(brand)
     assert scan(app, code).json()["reason"] == "accepted"
-    made = recall(code)
+    recall_ = recall(code)
 
     again = scan(app, code).json()
 
     assert (again["status"], again["reason"], again["message"]) == ("warning", "recalled", "Bring it back.")
     assert again["recall"]["contact"] == "0800 123"
-    recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=staff(brand))
+    recalls.withdraw_recall(recall=recall_, reason="Safe", at=timezone.now(), by=staff(brand))
     assert scan(app, code).json()["reason"] == "accepted"
-    assert Scan.objects.get().reason == "accepted", "what was recorded stays"
+    assert Scan.objects.get().reason == "accepted", "the recorded scan does not change"
 
 
-def test_a_recalled_scan_that_is_asked_for_again_after_the_withdrawal_is_judged_anew(customer_api, brand):
+def test_repeated_scan_is_evaluated_again_once_its_recall_is_withdrawn(customer_api, brand):
     app, code = customer_api.having(idempotency_key="k1"), factories.code(brand)
-    made = recall(code)
+    recall_ = recall(code)
     assert scan(app, code).json()["reason"] == "recalled"
-    recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=staff(brand))
+    recalls.withdraw_recall(recall=recall_, reason="Safe", at=timezone.now(), by=staff(brand))
 
     again = scan(app, code)
 
@@ -59,7 +59,7 @@ def test_a_recalled_scan_that_is_asked_for_again_after_the_withdrawal_is_judged_
     assert again.json()["points_status"] == "not_eligible", "a scan that earned nothing earns nothing later"
 
 
-def test_key_belongs_to_its_scan(customer_api, brand):
+def test_key_of_one_scan_is_rejected_for_another(customer_api, brand):
     scan(customer_api.having(idempotency_key="k1"), factories.code(brand))
 
     assert error(scan(customer_api.having(idempotency_key="k1"), factories.code(brand))) == (
@@ -69,7 +69,7 @@ def test_key_belongs_to_its_scan(customer_api, brand):
     assert Scan.objects.count() == 1
 
 
-def test_a_place_that_is_told_later_leaves_the_key_its_scan(customer_api, brand):
+def test_scan_with_a_location_added_later_can_be_repeated_with_its_key(customer_api, brand):
     code, keyed = factories.code(brand), customer_api.having(idempotency_key="k1")
     first = scan(keyed, code)
     customer_api.post(f"scans/{first.json()['scan_id']}/place", {"latitude": 48.8566, "longitude": 2.3522})
@@ -79,16 +79,16 @@ def test_a_place_that_is_told_later_leaves_the_key_its_scan(customer_api, brand)
     assert Scan.objects.count() == 1
 
 
-def test_keys_of_two_guests_are_two_keys(api, brand):
+def test_equal_keys_of_two_guests_are_independent(api, brand):
     code = factories.code(brand, scan_limit=None)
-    elsewhere = type(api)(brand)
+    other_guest = type(api)(brand)
 
-    answers = [scan(guest.having(idempotency_key="k1"), code).json() for guest in (api, elsewhere)]
+    answers = [scan(guest.having(idempotency_key="k1"), code).json() for guest in (api, other_guest)]
 
     assert [answer["scan_count"] for answer in answers] == [1, 2]
 
 
-# --- What became of it -----------------------------------------------------------------------------------------------
+# --- The result of a scan --------------------------------------------------------------------------------------------
 
 
 def test_scan_is_pending_and_then_awarded(customer_api, brand, deliver):
@@ -115,7 +115,7 @@ def test_scan_is_pending_and_then_awarded(customer_api, brand, deliver):
     ("reason", "has_recall"),
     [("expired", True), ("deactivated", True), ("unassigned", True), ("bad_tag", False), ("other_brand", False)],
 )
-def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(customer_api, brand, reason, has_recall):
+def test_earlier_scan_of_a_genuine_code_shows_a_recall_that_began_since(customer_api, brand, reason, has_recall):
     if reason == "expired":
         code = factories.expired_code(brand)
     else:
@@ -124,17 +124,17 @@ def test_an_earlier_scan_says_a_recall_that_began_since_of_any_genuine_code(cust
     if reason == "deactivated":
         factories.deactivate(codes=[code], at=timezone.now())
     customer_api.verify(code.code)
-    made = Scan.objects.get()
-    assert (made.reason, made.outcome) == (reason, "error")
+    record = Scan.objects.get()
+    assert (record.reason, record.outcome) == (reason, "error")
     recall(code)
 
     answer = Scan.objects.get().current_recall
 
     assert (answer is not None) == has_recall
-    assert has_recall == (customer_api.get(f"scans/{made.pk}").json().get("recall", {}).get("contact") == "0800 123")
+    assert has_recall == (customer_api.get(f"scans/{record.pk}").json().get("recall", {}).get("contact") == "0800 123")
 
 
-def test_scan_is_told_to_its_customer_hub_and_staff(api, customer_api, brand, customer):
+def test_scan_is_visible_to_its_customer_hub_and_staff(api, customer_api, brand, customer):
     scan_id = customer_api.verify(factories.code(brand)).json()["scan_id"]
     support = factories.user(is_staff=True)
     StaffRole.objects.create(user=support, brand=brand, role="support")
@@ -144,28 +144,28 @@ def test_scan_is_told_to_its_customer_hub_and_staff(api, customer_api, brand, cu
     assert [reader.get(f"scans/{scan_id}").status_code for reader in readers] == [200, 200, 200]
 
 
-def test_scan_is_told_to_nobody_else(api, customer_api, brand, customer):
+def test_scan_is_not_found_for_other_callers(api, customer_api, brand, customer):
     scan_id = customer_api.verify(factories.code(brand)).json()["scan_id"]
     other = factories.brand()
-    others = factories.user(is_staff=True)
-    StaffRole.objects.create(user=others, brand=other, role="owner")
+    other_staff = factories.user(is_staff=True)
+    StaffRole.objects.create(user=other_staff, brand=other, role="owner")
 
     readers = [
         api,
         api.app(),
         api.as_customer(factories.customer(brand)),
         api.hub(of=other),
-        api.as_customer(others, of=other),
+        api.as_customer(other_staff, of=other),
     ]
 
     assert [error(reader.get(f"scans/{scan_id}")) for reader in readers] == [(404, "NOT_FOUND")] * 5
 
 
-def test_guests_scan_is_told_to_whoever_has_its_id(api, brand):
+def test_guest_scan_is_visible_to_callers_who_know_its_id(api, brand):
     scan_id = scan(api, factories.code(brand)).json()["scan_id"]
 
     assert type(api)(brand).get(f"scans/{scan_id}").json()["points_status"] == "guest"
 
 
-def test_scan_that_is_none_is_not_found(api):
+def test_unknown_scan_is_not_found(api):
     assert error(api.get(f"scans/{uuid.uuid4()}")) == (404, "NOT_FOUND")

@@ -11,7 +11,7 @@ from brands.models.tenants import Brand
 from campaigns.models.campaigns import Campaign
 from events.models import Event
 from loyalty.models.accounts import UserPoints
-from tests.authcodes.api.conftest import WRONG, recall, scan, wrong_code
+from tests.authcodes.api.conftest import INVALID_REASONS, invalid_code, recall, scan
 from tests.support import factories
 from tests.support.api import error
 from tests.support.locks import holding, impatient
@@ -20,14 +20,14 @@ LOCK_CODE = "SELECT 1 FROM authcodes_authcode WHERE id = %s FOR UPDATE"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_scan_of_a_code_that_a_large_change_holds_may_be_sent_again(customer_api, brand):
+def test_scan_of_a_locked_code_is_rejected_with_retry_after(customer_api, brand):
     code = factories.code(brand)
 
     with holding(LOCK_CODE, [code.pk]), impatient():
-        refused = scan(customer_api, code)
+        response = scan(customer_api, code)
 
-    assert error(refused) == (503, "UNAVAILABLE")
-    assert refused["Retry-After"] == "5"
+    assert error(response) == (503, "UNAVAILABLE")
+    assert response["Retry-After"] == "5"
     assert not Scan.objects.exists()
     assert scan(customer_api, code).status_code == 200
 
@@ -35,7 +35,7 @@ def test_scan_of_a_code_that_a_large_change_holds_may_be_sent_again(customer_api
 # --- Success ---------------------------------------------------------------------------------------------------------
 
 
-def test_genuine_product_is_told_at_once(customer_api, brand):
+def test_genuine_product_is_confirmed_with_pending_points(customer_api, brand):
     code = factories.code(brand)
 
     response = customer_api.verify(code)
@@ -56,7 +56,7 @@ def test_genuine_product_is_told_at_once(customer_api, brand):
     }
 
 
-def test_guest_is_told_what_there_would_be_to_earn(api, brand):
+def test_guest_sees_the_points_available_after_login(api, brand):
     body = scan(api, factories.code(brand)).json()
 
     assert (body["status"], body["points_status"]) == ("success", "guest")
@@ -64,7 +64,7 @@ def test_guest_is_told_what_there_would_be_to_earn(api, brand):
     assert body["message"] == "Genuine product. Log in to earn points."
 
 
-def test_own_second_scan_counts_and_earns_nothing(customer_api, brand, customer, deliver):
+def test_second_scan_by_the_same_customer_counts_but_earns_no_points(customer_api, brand, customer, deliver):
     code = factories.code(brand, scan_limit=None)
     customer_api.verify(code)
     deliver()
@@ -77,7 +77,7 @@ def test_own_second_scan_counts_and_earns_nothing(customer_api, brand, customer,
     assert factories.account(customer, brand).points == 10
 
 
-def test_code_of_a_campaign_that_is_over_earns_nothing_where_its_batch_says_so(customer_api, brand):
+def test_code_of_an_ended_campaign_earns_nothing_if_its_batch_says_so(customer_api, brand):
     ended = factories.campaign(brand, is_active=False)
 
     body = customer_api.verify(factories.code(brand, campaign=ended, after_campaign="nothing")).json()
@@ -86,16 +86,16 @@ def test_code_of_a_campaign_that_is_over_earns_nothing_where_its_batch_says_so(c
     assert Campaign.objects.get() == ended
 
 
-@pytest.mark.parametrize("unwelcome", [{"status": "blocked"}])
-def test_blocked_member_is_told_the_product_and_no_points(customer_api, brand, unwelcome):
-    UserPoints.objects.update(**unwelcome)
+@pytest.mark.parametrize("account_fields", [{"status": "blocked"}])
+def test_blocked_member_gets_a_genuine_result_but_no_points(customer_api, brand, account_fields):
+    UserPoints.objects.update(**account_fields)
 
     body = customer_api.verify(factories.code(brand)).json()
 
     assert (body["status"], body["points_status"], body["points_awarded"]) == ("success", "not_eligible", 0)
 
 
-def test_programme_that_is_switched_off_still_tells_genuine_from_false(customer_api, brand):
+def test_scans_are_still_evaluated_while_the_programme_is_switched_off(customer_api, brand):
     Brand.objects.update(loyalty_active=False)
 
     body = customer_api.verify(factories.code(brand)).json()
@@ -103,14 +103,16 @@ def test_programme_that_is_switched_off_still_tells_genuine_from_false(customer_
     assert (body["status"], body["points_status"]) == ("success", "not_eligible")
 
 
-@pytest.mark.parametrize("shape", ["{}", " {} ", "https://brand.example.com/s/{}", "https://x/01/04012345123456/21/{}"])
-def test_code_is_found_in_whatever_a_scanner_reads(api, brand, shape):
+@pytest.mark.parametrize(
+    "template", ["{}", " {} ", "https://brand.example.com/s/{}", "https://x/01/04012345123456/21/{}"]
+)
+def test_code_is_parsed_from_every_form_of_scanned_text(api, brand, template):
     code = factories.code(brand)
 
-    assert scan(api, shape.format(code)).json()["status"] == "success"
+    assert scan(api, template.format(code)).json()["status"] == "success"
 
 
-def test_address_may_stand_in_the_path(customer_api, brand):
+def test_verify_accepts_a_printed_address_in_its_path(customer_api, brand):
     code = factories.code(brand)
 
     assert customer_api.verify(f"https://brand.example.com/s/{code}").json()["status"] == "success"
@@ -121,20 +123,20 @@ def test_signed_code_needs_its_tag(api, brand, settings):
     code = factories.code(brand, signed=True)
 
     assert error(scan(api, code)) == (400, "AUTH_CODE_INVALID")
-    assert scan(api, scanning_text(code)).json()["status"] == "success"
+    assert scan(api, signed_text(code)).json()["status"] == "success"
 
 
-def scanning_text(code):
+def signed_text(code):
     return f"{code}.{signed_tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)}"
 
 
 # --- Warnings --------------------------------------------------------------------------------------------------------
 
 
-def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, customer_api, brand):
+def test_code_at_its_scan_limit_gives_a_warning_with_its_first_scan(api, customer_api, brand):
     code = factories.code(brand)
     api.as_customer(factories.customer(brand)).verify(code)
-    AuthCode.objects.update(first_scan_location="Bern, Canton of Bern")  # what the locating task does
+    AuthCode.objects.update(first_scan_location="Bern, Canton of Bern")  # as the geocoding task does
 
     response = customer_api.verify(code)
 
@@ -148,7 +150,7 @@ def test_code_at_its_limit_is_a_warning_with_its_first_scan(api, customer_api, b
     assert (body["points_awarded"], body["scan_count"], body["first_scan"]) == (0, 1, False)
 
 
-def test_recall_beats_everything(api, brand):
+def test_recall_takes_precedence_over_a_deactivated_code(api, brand):
     code = factories.code(brand)
     factories.deactivate(codes=[code], at=timezone.now())
     recall(code)
@@ -163,7 +165,7 @@ def test_recall_beats_everything(api, brand):
     assert "mould" not in response.content.decode()
 
 
-def test_scan_of_a_recalled_product_is_recorded(api, brand):
+def test_scan_of_a_recalled_code_is_recorded(api, brand):
     code = factories.code(brand)
     recall(code)
 
@@ -175,8 +177,8 @@ def test_scan_of_a_recalled_product_is_recorded(api, brand):
 # --- Errors ----------------------------------------------------------------------------------------------------------
 
 
-def test_codes_that_are_not_valid_get_one_answer(customer_api, brand):
-    answers = [customer_api.verify(wrong_code(brand, reason)).json() for reason in WRONG]
+def test_all_invalid_codes_get_the_same_answer(customer_api, brand):
+    answers = [customer_api.verify(invalid_code(brand, reason)).json() for reason in INVALID_REASONS]
 
     distinct_answers = {
         tuple(sorted((name, str(value)) for name, value in answer.items() if "_id" not in name)) for answer in answers
@@ -194,9 +196,9 @@ def test_codes_that_are_not_valid_get_one_answer(customer_api, brand):
     }
 
 
-@pytest.mark.parametrize("reason", WRONG)
-def test_true_reason_is_kept_for_staff(customer_api, brand, customer, reason):
-    code = wrong_code(brand, reason)
+@pytest.mark.parametrize("reason", INVALID_REASONS)
+def test_true_reason_of_an_invalid_code_is_recorded_for_staff(customer_api, brand, customer, reason):
+    code = invalid_code(brand, reason)
 
     body = customer_api.verify(code).json()
 
@@ -205,20 +207,20 @@ def test_true_reason_is_kept_for_staff(customer_api, brand, customer, reason):
     assert record.code == str(code).partition(".")[0] or record.code == str(code)
 
 
-@pytest.mark.parametrize("reason", WRONG)
-def test_code_that_is_not_valid_is_not_counted(customer_api, brand, reason):
-    customer_api.verify(wrong_code(brand, reason))
+@pytest.mark.parametrize("reason", INVALID_REASONS)
+def test_scan_of_an_invalid_code_is_not_counted(customer_api, brand, reason):
+    customer_api.verify(invalid_code(brand, reason))
 
     assert not AuthCode.objects.filter(scan_count__gt=0).exists()
 
 
-def test_guest_is_sent_to_the_installations_support(api, settings):
+def test_guest_gets_the_support_address_of_the_installation(api, settings):
     settings.SUPPORT_EMAIL = "codes@example.com"
 
     assert scan(api, "T-404").json()["support_email"] == "codes@example.com"
 
 
-def test_scan_keeps_what_the_app_tells(customer_api, brand, customer):
+def test_scan_records_location_and_device_sent_by_the_app(customer_api, brand, customer):
     fields = {"location": {"latitude": 46.9, "longitude": 7.4}, "device": "Pixel 9", "app_version": "3.1"}
 
     scan(customer_api, factories.code(brand), **fields)
@@ -229,7 +231,7 @@ def test_scan_keeps_what_the_app_tells(customer_api, brand, customer):
     assert (record.device, record.app_version) == ("Pixel 9", "3.1")
 
 
-def test_long_names_of_a_place_are_cut_to_what_the_record_holds(api, brand):
+def test_long_location_from_the_hub_is_truncated(api, brand):
     response = scan(api.hub(), factories.code(brand), location={"city": "x" * 100, "region": "y" * 100})
 
     assert response.status_code == 200
@@ -237,23 +239,23 @@ def test_long_names_of_a_place_are_cut_to_what_the_record_holds(api, brand):
 
 
 @pytest.mark.parametrize("place_name", ["FAKE! Call +1-900-555-0100", "<b>Bern</b>"])
-def test_a_place_that_anybody_states_is_neither_kept_nor_shown(api, customer_api, brand, place_name):
-    stated, code = {"city": place_name, "region": place_name}, factories.code(brand, scan_limit=None)
-    scan(api, code, location=stated)
-    scan(api.app(), code, location=stated)
-    customer_api.verify(code, **stated)
+def test_location_name_from_callers_without_a_secret_key_is_ignored(api, customer_api, brand, place_name):
+    location, code = {"city": place_name, "region": place_name}, factories.code(brand, scan_limit=None)
+    scan(api, code, location=location)
+    scan(api.app(), code, location=location)
+    customer_api.verify(code, **location)
     customer_api.app().post(
-        "auth-codes/scan", {"code": code.code, "location": {**stated, "latitude": 1, "longitude": 2}}
+        "auth-codes/scan", {"code": code.code, "location": {**location, "latitude": 1, "longitude": 2}}
     )
 
-    shown = customer_api.verify(code).json()
+    body = customer_api.verify(code).json()
 
     assert set(Scan.objects.values_list("location", flat=True)) == {""}
-    assert shown["first_scan_location"] is None
+    assert body["first_scan_location"] is None
     assert place_name not in str(list(Event.objects.values_list("detail", flat=True)))
 
 
-def test_coordinates_are_named_by_the_geocoder_whatever_city_was_stated(api, brand):
+def test_location_name_comes_from_the_geocoder_if_there_are_coordinates(api, brand):
     scan(api, factories.code(brand), location={"latitude": 48.8566, "longitude": 2.3522, "city": "FAKE!"})
 
     assert Scan.objects.get().location.startswith("Paris, ")

@@ -4,11 +4,11 @@ import pytest
 
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
-from tests.authcodes.api.conftest import WRONG, recall, scan, validate, wrong_code
+from tests.authcodes.api.conftest import INVALID_REASONS, invalid_code, recall, scan, validate
 from tests.support import factories
 
 
-def test_validate_tells_what_a_scan_would_say(customer_api, brand):
+def test_validate_answers_as_a_scan_would(customer_api, brand):
     code = factories.code(brand)
 
     response = validate(customer_api, code)
@@ -25,14 +25,14 @@ def test_validate_tells_what_a_scan_would_say(customer_api, brand):
     }
 
 
-def test_validate_promises_a_guest_no_points_and_says_what_logging_in_would_earn(api, brand):
+def test_validate_shows_a_guest_the_points_available_after_login(api, brand):
     body = validate(api, factories.code(brand)).json()
 
     assert (body["valid"], body["points_awarded"], body["points_available"]) == (True, 0, 10)
     assert body["points_status"] == "guest"
 
 
-def test_validate_tells_of_a_recall(api, brand):
+def test_validate_reports_a_recall(api, brand):
     code = factories.code(brand)
     recall(code)
 
@@ -42,13 +42,13 @@ def test_validate_tells_of_a_recall(api, brand):
     assert body["recall"]["id"] == code.batch.recall.recall_id
 
 
-def test_product_no_longer_sold_is_genuine_and_says_that_it_earns_nothing(customer_api, brand):
+def test_product_no_longer_sold_is_genuine_but_earns_no_points(customer_api, brand):
     code = factories.code(brand)
     type(code.product).objects.update(is_active=False)
 
-    looked_up, scanned = validate(customer_api, code).json(), customer_api.verify(code).json()
+    validated, scanned = validate(customer_api, code).json(), customer_api.verify(code).json()
 
-    assert (looked_up["valid"], looked_up["reason"], looked_up["points_awarded"]) == (True, "product_inactive", 0)
+    assert (validated["valid"], validated["reason"], validated["points_awarded"]) == (True, "product_inactive", 0)
     assert (scanned["status"], scanned["reason"], scanned["points_awarded"]) == ("success", "product_inactive", 0)
     assert scanned["message"] == "Genuine product. It is no longer sold and earns no points."
 
@@ -62,8 +62,8 @@ def test_validate_records_and_counts_nothing(customer_api, brand):
     assert AuthCode.objects.get().scan_count == 0
 
 
-def test_codes_that_are_not_valid_validate_alike(customer_api, brand):
-    answers = [validate(customer_api, wrong_code(brand, reason)).content for reason in WRONG]
+def test_all_invalid_codes_validate_with_the_same_answer(customer_api, brand):
+    answers = [validate(customer_api, invalid_code(brand, reason)).content for reason in INVALID_REASONS]
 
     expected = (
         b'{"valid":false,"product":null,"points_awarded":0,"scan_count":0,"first_scan":false,'
@@ -72,11 +72,11 @@ def test_codes_that_are_not_valid_validate_alike(customer_api, brand):
     assert set(answers) == {expected}
 
 
-@pytest.mark.parametrize("why", ["limit reached", "recalled"])
-def test_real_code_without_a_scan_left_is_named_but_not_valid(api, brand, why):
+@pytest.mark.parametrize("state", ["limit reached", "recalled"])
+def test_used_up_or_recalled_code_is_not_valid_but_shows_its_product(api, brand, state):
     code = factories.code(brand)
     scan(api, code)
-    if why == "recalled":
+    if state == "recalled":
         recall(code)
 
     body = validate(api, code).json()
@@ -85,7 +85,7 @@ def test_real_code_without_a_scan_left_is_named_but_not_valid(api, brand, why):
     assert (body["scan_count"], body["first_scan"]) == (1, False)
 
 
-def test_validate_of_a_claimed_code_promises_nothing_more(customer_api, brand, deliver):
+def test_validate_shows_no_points_for_a_code_already_claimed(customer_api, brand, deliver):
     code = factories.code(brand, scan_limit=None)
     customer_api.verify(code)
     deliver()

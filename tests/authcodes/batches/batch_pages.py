@@ -1,4 +1,4 @@
-"""The page of a batch, and what is in the shops, for tests."""
+"""Helpers for the tests of a batch's pages and of deliveries to shops."""
 
 from datetime import date
 from typing import Any
@@ -34,8 +34,8 @@ def stage(response: Any, name: str) -> Any:
 
 
 def summary(client, brand, **fields):
-    filled = {"brand": brand.pk, "range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6}
+    form_data = {"brand": brand.pk, "range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6}
     return client.get(
         address("authcodes.batchrange", "summary"),
-        {**filled, "quantity": 25, "scan_limit": 1, "signed": "plain", **fields},
+        {**form_data, "quantity": 25, "scan_limit": 1, "signed": "plain", **fields},
     )

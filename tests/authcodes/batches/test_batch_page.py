@@ -1,4 +1,4 @@
-"""The page of a batch: its stages, who may see which tab and what was printed, and work that goes on."""
+"""The page of a batch: its stages, the tabs and figures that a role may see, and jobs that are running."""
 
 import re
 from datetime import timedelta
@@ -31,7 +31,7 @@ def batch(brand):
 # --- Printed
 
 
-def test_codes_of_finished_print_files_count_once(client, batch):
+def test_codes_in_several_finished_print_files_count_once(client, batch):
     for first, last in ((101, 104), (103, 106), (109, 110)):
         run = print_run(batch)
         run.first_code, run.last_code = f"AB-0{first}", f"AB-0{last}"
@@ -42,7 +42,7 @@ def test_codes_of_finished_print_files_count_once(client, batch):
     assert stage(page(client, batch), "printed").number == 6
 
 
-# --- Tabs, and work that goes on
+# --- Tabs, and jobs that are running
 
 
 @pytest.mark.parametrize(
@@ -53,32 +53,32 @@ def test_codes_of_finished_print_files_count_once(client, batch):
         ("support", ["codes", "scans", "history", "settings"]),
     ],
 )
-def test_a_tab_is_there_for_those_who_may_see_what_is_in_it(brand, batch, role, tabs):
+def test_role_sees_only_the_tabs_whose_content_it_may_view(brand, batch, role, tabs):
     client = browser(staff(brand, role=role))
-    offered = [tab.address for tab in page(client, batch).context["batch_tabs"]]
+    tabs_of_page = [tab.address for tab in page(client, batch).context["batch_tabs"]]
 
-    assert offered == [f"?tab={name}" for name in tabs]
+    assert tabs_of_page == [f"?tab={name}" for name in tabs]
     for name in ("codes", "prints", "scans", "history", "settings", "nothing"):
         assert page(client, batch, tab=name).context["batch_tab"] == (name if name in tabs else "codes")
 
 
-def test_the_codes_of_a_batch_are_turned_page_by_page(client, brand):
+def test_codes_of_a_batch_are_paged(client, brand):
     batch = factories.batch(brand, prefix="P-", quantity=60)
-    seen, query = [], {"tab": "codes"}
-    for _page in range(3):
+    listed, query = [], {"tab": "codes"}
+    for _ in range(3):
         codes = page(client, batch, **query).context["batch_codes"]
-        seen += [line["code"].code for line in codes["lines"]]
+        listed += [line["code"].code for line in codes["lines"]]
         query = dict(each.split("=") for each in codes["more"].strip("?").split("&")) if codes["more"] else {}
 
-    assert seen == [f"P-{number:04}" for number in range(1, 61)]
+    assert listed == [f"P-{number:04}" for number in range(1, 61)]
     assert query == {}
     assert page(client, batch, tab="codes", after="x").status_code == 200
 
 
-def test_print_files_of_the_batch_are_followed_and_offered(client, batch):
+def test_running_print_files_refresh_and_finished_ones_can_be_downloaded(client, batch):
     run = print_run(batch)
-    shown = text(page(client, batch, tab="prints"))
-    assert f'data-live-row="{run.pk}" data-live-column="state"' in shown
+    html = text(page(client, batch, tab="prints"))
+    assert f'data-live-row="{run.pk}" data-live-column="state"' in html
 
     later = timezone.now() + timedelta(days=1)
     Job.objects.filter(pk=run.job_id).update(status="done", result="x.pdf", result_name="x.pdf", expires_at=later)
@@ -90,7 +90,7 @@ def test_print_files_of_the_batch_are_followed_and_offered(client, batch):
     assert address("jobs.job", "download", run.job_id) in links(text(page(client, batch, tab="prints")))
 
 
-def test_scans_of_the_batch_are_counted_by_day_and_place(client, brand, batch):
+def test_scans_tab_counts_only_scans_of_the_batch(client, brand, batch):
     other = factories.batch(brand, quantity=2)
     AuthCode.objects.filter(batch=batch).update(product=factories.product(brand))
     for code in (batch.first_code, batch.last_code, other.first_code):
@@ -102,42 +102,42 @@ def test_scans_of_the_batch_are_counted_by_day_and_place(client, brand, batch):
     assert scans["charted"].rows[0].cells == ("2", "0", "0")
 
 
-def test_a_batch_whose_job_ends_while_its_page_is_made_is_ready(client, brand, monkeypatch):
+def test_batch_whose_job_ends_while_its_page_is_built_is_ready(client, brand, monkeypatch):
     batch = factories.batch(brand, quantity=4)
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
     batch.refresh_from_db()
     batches.start_generation(batch=batch, by=None)
     generation_in = BatchAdmin.generation_in
 
-    def ended(self, row):
+    def end_job_first(self, row):
         Job.objects.update(status="done")
         BatchRange.objects.filter(pk=row.pk).update(generated_count=4)
         return generation_in(self, row)
 
-    monkeypatch.setattr(BatchAdmin, "generation_in", ended)
-    shown = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
+    monkeypatch.setattr(BatchAdmin, "generation_in", end_job_first)
+    html = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
 
-    assert "Ready" in shown
-    assert "data-job=" not in shown
+    assert "Ready" in html
+    assert "data-job=" not in html
 
 
-def test_a_batch_in_the_making_is_followed_until_it_is_made(client, brand):
+def test_page_of_a_batch_follows_its_job_until_the_codes_are_generated(client, brand):
     batch = factories.batch(brand, quantity=4)
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
     job = Job.objects.create(
         brand=brand, kind="generate", title="x", parameters={"batch_id": batch.pk}, status="running", total=4, done=1
     )
-    making = text(page(client, batch))
-    assert f'data-job="{job.pk}"' in making
+    html_during_job = text(page(client, batch))
+    assert f'data-job="{job.pk}"' in html_during_job
 
     Job.objects.filter(pk=job.pk).update(status="done")
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=4)
-    made = text(page(client, batch))
+    html_after_job = text(page(client, batch))
 
-    assert ("data-job" in made, "formaction" in made) == (False, True)
+    assert ("data-job" in html_after_job, "formaction" in html_after_job) == (False, True)
 
 
-def test_a_batch_without_codes_has_no_strip_and_no_actions(client, brand):
+def test_batch_without_codes_has_no_strip_and_no_actions(client, brand):
     batch = factories.batch(brand, quantity=4)
     AuthCode.objects.all().delete()
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=0)
@@ -148,32 +148,32 @@ def test_a_batch_without_codes_has_no_strip_and_no_actions(client, brand):
     assert "Codes appear here once they are generated." in text(answer)
 
 
-def test_saving_the_settings_can_be_undone_to_the_batch_and_errors_stay_on_their_tab(client, batch):
-    its = address("authcodes.batchrange", "change", batch.pk)
+def test_saved_settings_lead_back_to_the_batch_and_errors_stay_on_their_tab(client, batch):
+    url = address("authcodes.batchrange", "change", batch.pk)
     settings = page(client, batch, tab="settings")
     assert 'id="batchrange_form"' in text(settings)
     assert 'id="batchrange_form"' not in text(page(client, batch))
 
-    refused = client.post(its, {"range_name": ""})
-    saved = client.post(its, {"range_name": "Renamed", "error_correction": "M", "scan_limit": 1})
+    response_with_error = client.post(url, {"range_name": ""})
+    saved = client.post(url, {"range_name": "Renamed", "error_correction": "M", "scan_limit": 1})
 
-    assert refused.context["batch_tab"] == "settings"
-    assert re.search(r'id="batchrange_form"', text(refused))
-    assert saved["Location"] == its
+    assert response_with_error.context["batch_tab"] == "settings"
+    assert re.search(r'id="batchrange_form"', text(response_with_error))
+    assert saved["Location"] == url
 
 
 @pytest.mark.parametrize(("role", "sees"), [("owner", True), ("manager", True), ("printer", True), ("support", False)])
-def test_what_is_printed_is_said_to_those_who_see_print_files(brand, batch, role, sees):
+def test_only_roles_that_see_print_files_see_what_is_printed(brand, batch, role, sees):
     Job.objects.filter(pk=print_run(batch).job_id).update(status="done")
 
     answer = page(browser(staff(brand, role=role)), batch)
 
-    facts = answer.context["batch_figures"]
-    names = [each.name for each in facts["stages"]]
+    figures = answer.context["batch_figures"]
+    names = [each.name for each in figures["stages"]]
     assert names == ["generated", "assigned", *(["printed"] if sees else []), "delivered", "scanned"]
-    lanes = [each.name for each in facts["strip"].lanes]
+    lanes = [each.name for each in figures["strip"].lanes]
     assert lanes == [*names[1:], "deactivated"]
-    assert all(len(row.cells) == len(lanes) for row in facts["strip"].rows)
+    assert all(len(row.cells) == len(lanes) for row in figures["strip"].rows)
     assert ("Printed" in text(answer)) == sees
 
 
@@ -181,7 +181,7 @@ def test_what_is_printed_is_said_to_those_who_see_print_files(brand, batch, role
     ("missing", "expected_text"),
     [(1, "1 code has not been generated."), (1500, "1,500 codes have not been generated.")],
 )
-def test_codes_that_are_missing_are_counted(client, brand, missing, expected_text):
+def test_missing_codes_are_counted(client, brand, missing, expected_text):
     batch = factories.batch(brand, quantity=4)
     BatchRange.objects.filter(pk=batch.pk).update(quantity=4 + missing)
 

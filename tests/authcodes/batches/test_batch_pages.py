@@ -1,4 +1,4 @@
-"""A batch's pages: what became of it, and what may still change."""
+"""A batch's pages: its figures, history, missing codes and settings."""
 
 import re
 
@@ -33,20 +33,20 @@ def page(client, batch, **query):
     return client.get(address("authcodes.batchrange", "change", batch.pk), query)
 
 
-def listed(client, where):
-    return sorted(row.code for row in client.get(where).context["cl"].result_list)
+def listed(client, url):
+    return sorted(row.code for row in client.get(url).context["cl"].result_list)
 
 
-def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
+def test_batch_page_counts_codes_by_stage_and_links_to_them(client, brand, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:7]]).update(product=factories.product(brand))
     scan.scan(scanned=codes[0].code, context=ScanContext(at=timezone.now()))
     factories.deactivate(codes=codes[8:], at=timezone.now())
     factories.batch(brand, quantity=3)
 
-    facts = page(client, batch).context["batch_figures"]
+    figures = page(client, batch).context["batch_figures"]
 
-    stages = facts["stages"]
+    stages = figures["stages"]
     assert [(stage.title, stage.number) for stage in stages] == [
         ("Generated", 10),
         ("Assigned", 7),
@@ -55,80 +55,82 @@ def test_batch_page_counts_its_codes_and_leads_to_them(client, brand, batch):
         ("Scanned", 1),
     ]
     names = [code.code for code in codes]
-    links = [stages[0].link, stages[1].link, stages[4].link, facts["deactivated_address"]]
+    links = [stages[0].link, stages[1].link, stages[4].link, figures["deactivated_address"]]
     assert [listed(client, link) for link in links] == [names, names[:7], names[:1], names[8:]]
-    assert facts["deactivated"] == "2"
+    assert figures["deactivated"] == "2"
 
 
-def test_pages_of_a_batch_read_few_codes_or_those_that_a_partial_index_holds(client, batch):
-    recall = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+def test_pages_of_a_batch_read_codes_only_in_bounded_or_indexed_queries(client, batch):
+    recall_url = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     with CaptureQueriesContext(connection) as queries:
-        assert page(client, batch).status_code == client.get(recall).status_code == 200
+        assert page(client, batch).status_code == client.get(recall_url).status_code == 200
 
     statements = [" ".join(query["sql"].replace('"', "").split()) for query in queries]
-    reading = [sql for sql in statements if "authcodes_authcode" in sql]
-    assert len(reading) == 6
+    code_statements = [sql for sql in statements if "authcodes_authcode" in sql]
+    assert len(code_statements) == 6
     allowed = (
         "WHERE product_id IS NULL AND brand_id = ANY",
         "deactivated_at IS NOT NULL",
         "WHERE a.code =",
         "LIMIT 26",
         "LIMIT 1000",
-        "f.step <",  # one step for each product of a batch, of which so many are read
+        "f.step <",  # one step for each product of the batch, up to a limit
     )
-    assert [sql for sql in reading if not any(fragment in sql for fragment in allowed)] == []
+    assert [sql for sql in code_statements if not any(fragment in sql for fragment in allowed)] == []
 
 
-def test_limit_below_what_was_scanned_is_refused_and_says_how_often(client, brand):
+def test_scan_limit_below_the_scan_count_is_rejected_with_the_count(client, brand):
     batch = factories.batch(brand, scan_limit=None, quantity=2)
-    for _scan in range(3):
+    for _ in range(3):
         scan.scan(scanned=batch.first_code, context=ScanContext(at=timezone.now()))
 
-    def limited(limit):
-        its = address("authcodes.batchrange", "change", batch.pk)
-        return client.post(its, {**form_of(client.get(its)), "scan_limit": limit, "reason": "Sale"})
+    def set_limit(limit):
+        url = address("authcodes.batchrange", "change", batch.pk)
+        return client.post(url, {**form_of(client.get(url)), "scan_limit": limit, "reason": "Sale"})
 
-    refused = limited(2)
+    response = set_limit(2)
 
-    assert "already been scanned 3 times" in refused.context["adminform"].form.errors["scan_limit"][0]
-    assert [limited(limit).status_code for limit in (3, "", 7)] == [302, 302, 302]
-
-
-def test_batch_page_offers_what_the_person_may_do(brand, batch):
-    def offered(role):
-        shown = text(page(browser(staff(brand, role=role)), batch))
-        own = address("authcodes.batchrange", "change", batch.pk).removesuffix("change/")
-        buttons = set(re.findall(f'formaction="{own}([a-z]+)/"', shown))
-        return buttons | {link.removeprefix(own).strip("/") for link in links(shown) if link == f"{own}recall/"}
-
-    acts = {"assign", "unassign", "deactivate", "reactivate", "deliver", "undeliver"}
-    assert offered("owner") == {*acts, "recall"}
-    assert offered("printer") == acts
-    assert offered("support") == set()
+    assert "already been scanned 3 times" in response.context["adminform"].form.errors["scan_limit"][0]
+    assert [set_limit(limit).status_code for limit in (3, "", 7)] == [302, 302, 302]
 
 
-def test_batch_page_leads_to_the_exports_of_its_rows(client, brand, batch):
+def test_batch_page_offers_only_actions_that_the_role_may_perform(brand, batch):
+    def actions_of(role):
+        html = text(page(browser(staff(brand, role=role)), batch))
+        base_url = address("authcodes.batchrange", "change", batch.pk).removesuffix("change/")
+        buttons = set(re.findall(f'formaction="{base_url}([a-z]+)/"', html))
+        return buttons | {
+            link.removeprefix(base_url).strip("/") for link in links(html) if link == f"{base_url}recall/"
+        }
+
+    actions = {"assign", "unassign", "deactivate", "reactivate", "deliver", "undeliver"}
+    assert actions_of("owner") == {*actions, "recall"}
+    assert actions_of("printer") == actions
+    assert actions_of("support") == set()
+
+
+def test_batch_page_links_to_exports_of_its_codes_and_scans(client, brand, batch):
     for label, tab in (("authcode", "codes"), ("scan", "scans")):
-        shown = text(page(client, batch, tab=tab))
-        assert f"{address(f'authcodes.{label}', 'export')}?batch__id__exact={batch.pk}" in shown
+        html = text(page(client, batch, tab=tab))
+        assert f"{address(f'authcodes.{label}', 'export')}?batch__id__exact={batch.pk}" in html
     printer = browser(staff(brand, role="printer"))
     assert address("authcodes.scan", "export") not in text(page(printer, batch, tab="scans"))
 
 
-def test_batch_without_codes_offers_the_job_that_makes_them(client, brand, owner):
+def test_batch_without_codes_links_to_its_generation_job(client, brand, owner):
     batch_settings = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False)
     batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=owner)
     job = batches.start_generation(batch=batch, by=owner)
 
-    shown = text(page(client, batch))
+    html = text(page(client, batch))
 
-    assert address("jobs.job", "change", job.pk) in shown
-    assert address("authcodes.batchrange", "assign", batch.pk) not in shown
+    assert address("jobs.job", "change", job.pk) in html
+    assert address("authcodes.batchrange", "assign", batch.pk) not in html
 
 
 @pytest.fixture
-def stopped(brand):
-    """A batch whose job was cancelled when four of its ten codes were made."""
+def stopped_batch(brand):
+    """A batch whose job was cancelled after four of its ten codes."""
     batch_settings = BatchSettings(range_name="Slow", quantity=10, prefix="SL-", signed=False, number_width=4)
     batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
@@ -142,63 +144,63 @@ def finish(client, batch):
     return client.post(address("authcodes.batchrange", "finish", batch.pk))
 
 
-def test_missing_codes_of_a_stopped_batch_are_made_from_its_page(client, owner, stopped):
-    shown = text(page(client, stopped))
+def test_missing_codes_of_a_stopped_batch_can_be_generated_from_its_page(client, owner, stopped_batch):
+    html = text(page(client, stopped_batch))
     assert all(
-        expected_text in shown
+        expected_text in html
         for expected_text in ("Stopped: 40 %", "6 codes have not been generated", "Generate the missing codes")
     )
 
-    answer = finish(client, stopped)
+    answer = finish(client, stopped_batch)
 
     job = Job.objects.first()
     assert answer.headers["Location"] == address("jobs.job", "change", job.pk)
     assert (job.kind, job.created_by, job.status) == ("generate", owner, "queued")
     assert "Generating: 40 %" in text(client.get(address("authcodes.batchrange")))
     runner.run(job.pk)
-    assert (stopped.codes.count(), "Ready" in text(page(client, stopped))) == (10, True)
+    assert (stopped_batch.codes.count(), "Ready" in text(page(client, stopped_batch))) == (10, True)
 
 
-def test_codes_that_are_being_made_or_are_made_are_not_asked_for_again(client, stopped):
-    finish(client, stopped)
-    assert "Generate the missing codes" not in text(page(client, stopped))
-    finish(client, stopped)
+def test_no_second_generation_is_offered_or_started_for_the_same_codes(client, stopped_batch):
+    finish(client, stopped_batch)
+    assert "Generate the missing codes" not in text(page(client, stopped_batch))
+    finish(client, stopped_batch)
     runner.run(Job.objects.first().pk)
-    finish(client, stopped)
+    finish(client, stopped_batch)
 
-    assert "Generate the missing codes" not in text(page(client, stopped))
+    assert "Generate the missing codes" not in text(page(client, stopped_batch))
     assert Job.objects.count() == 2
 
 
 @pytest.mark.parametrize(("role", "status"), [("printer", 302), ("support", 403)])
-def test_who_may_make_batches_may_make_their_missing_codes(brand, stopped, role, status):
+def test_generating_missing_codes_needs_the_permission_to_add_batches(brand, stopped_batch, role, status):
     client = browser(staff(brand, role=role))
 
-    assert ("Generate the missing codes" in text(page(client, stopped))) is (status == 302)
-    assert client.get(address("authcodes.batchrange", "finish", stopped.pk)).status_code == 405
-    assert finish(client, stopped).status_code == status
-    assert finish(browser(staff(factories.brand())), stopped).status_code == 404
+    assert ("Generate the missing codes" in text(page(client, stopped_batch))) is (status == 302)
+    assert client.get(address("authcodes.batchrange", "finish", stopped_batch.pk)).status_code == 405
+    assert finish(client, stopped_batch).status_code == status
+    assert finish(browser(staff(factories.brand())), stopped_batch).status_code == 404
 
 
-def test_batch_page_tells_who_did_what_when_and_why(client, brand, owner, batch):
+def test_batch_history_shows_user_local_time_and_reason(client, brand, owner, batch):
     brand.time_zone = "Asia/Kolkata"
     brand.save()
     at = timezone.now().replace(hour=20, minute=0)
     factories.deactivate(codes=list(batch.codes.all()), at=at, reason="a pallet was <stolen>", by=owner)
 
-    shown = text(page(client, batch, tab="history"))
+    html = text(page(client, batch, tab="history"))
 
-    assert "a pallet was &lt;stolen&gt;" in shown
-    assert owner.email in shown
-    assert "01:30 IST" in shown
-    assert address("authcodes.codechange") + f"?batch__id__exact={batch.pk}" in shown
+    assert "a pallet was &lt;stolen&gt;" in html
+    assert owner.email in html
+    assert "01:30 IST" in html
+    assert address("authcodes.codechange") + f"?batch__id__exact={batch.pk}" in html
 
 
-def test_history_of_a_batch_is_capped_and_costs_the_same(client, batch):
+def test_history_of_a_batch_has_20_lines_and_a_constant_query_count(client, batch):
     def count_queries():
-        with CaptureQueriesContext(connection) as seen:
+        with CaptureQueriesContext(connection) as queries:
             page(client, batch, tab="history")
-        return len(seen)
+        return len(queries)
 
     page(client, batch, tab="history")
     first = count_queries()
@@ -211,10 +213,10 @@ def test_history_of_a_batch_is_capped_and_costs_the_same(client, batch):
     assert len(page(client, batch, tab="history").context["batch_history"]["lines"]) == 20
 
 
-def test_settings_that_change_are_in_the_history(client, owner, batch):
-    its = address("authcodes.batchrange", "change", batch.pk)
+def test_changed_settings_are_in_the_history(client, owner, batch):
+    url = address("authcodes.batchrange", "change", batch.pk)
 
-    client.post(its, {**form_of(client.get(its)), "points_per_scan": 9, "reason": "Spring"})
+    client.post(url, {**form_of(client.get(url)), "points_per_scan": 9, "reason": "Spring"})
 
     line = batch.changes.get(kind="edited")
     assert (line.detail, line.changed_by) == ("points per scan: empty → 9", owner)
@@ -224,34 +226,34 @@ def test_settings_that_change_are_in_the_history(client, owner, batch):
 def test_code_changes_are_listed_and_filtered(client, batch):
     code = batch.codes.order_by("code").first()
     factories.deactivate(codes=[code], at=timezone.now(), reason="stolen")
-    page = address("authcodes.codechange")
+    url = address("authcodes.codechange")
 
-    found = client.get(page, {"kind__exact": "deactivated"}).context["cl"].result_list
-    assert [(line.run, line.reason) for line in found] == [("AB-0001", "stolen")]
-    assert "stolen" in text(client.get(address("authcodes.codechange", "change", found[0].pk)))
-    assert len(client.get(page, {"q": "AB-"}).context["cl"].result_list) == 2
+    changes = client.get(url, {"kind__exact": "deactivated"}).context["cl"].result_list
+    assert [(line.run, line.reason) for line in changes] == [("AB-0001", "stolen")]
+    assert "stolen" in text(client.get(address("authcodes.codechange", "change", changes[0].pk)))
+    assert len(client.get(url, {"q": "AB-"}).context["cl"].result_list) == 2
 
 
-def test_batch_page_says_what_scans_earn_while_the_campaign_is_not_running(client, brand):
-    over = factories.campaign(brand, is_active=False, campaign_name="Winter")
-    silent, paying = (
-        factories.batch(brand, campaign=over, after_campaign="nothing"),
-        factories.batch(brand, campaign=over),
+def test_batch_page_explains_what_scans_earn_while_the_campaign_is_over(client, brand):
+    ended = factories.campaign(brand, is_active=False, campaign_name="Winter")
+    without_points, with_points = (
+        factories.batch(brand, campaign=ended, after_campaign="nothing"),
+        factories.batch(brand, campaign=ended),
     )
 
-    assert "The campaign Winter is not running. Scans earn nothing." in text(page(client, silent))
-    assert "The campaign Winter is not running. Scans earn their usual points." in text(page(client, paying))
+    assert "The campaign Winter is not running. Scans earn nothing." in text(page(client, without_points))
+    assert "The campaign Winter is not running. Scans earn their usual points." in text(page(client, with_points))
 
 
-def test_whoever_changes_points_of_existing_codes_reads_the_cost_and_gives_a_reason(client, owner, brand):
+def test_changing_points_of_existing_codes_shows_the_cost_and_needs_a_reason(client, owner, brand):
     batch = factories.batch(brand, quantity=25, scan_limit=2)
-    its = address("authcodes.batchrange", "change", batch.pk)
-    filled = {**form_of(client.get(its)), "points_per_scan": 500}
+    url = address("authcodes.batchrange", "change", batch.pk)
+    form_data = {**form_of(client.get(url)), "points_per_scan": 500}
 
-    response = client.post(its, filled)
+    response = client.post(url, form_data)
     batch.refresh_from_db()
     before = batch.points_per_scan
-    client.post(its, {**filled, "reason": "Autumn promotion"})
+    client.post(url, {**form_data, "reason": "Autumn promotion"})
 
     batch.refresh_from_db()
     assert "These 25 codes can then earn up to 25,000 points in total." in text(response)
@@ -260,39 +262,39 @@ def test_whoever_changes_points_of_existing_codes_reads_the_cost_and_gives_a_rea
     assert AuditLogEntry.objects.filter(kind="authcodes.batchrange", reason="Autumn promotion").exists()
 
 
-def test_unlimited_scans_have_no_upper_limit_of_points(client, batch):
-    its = address("authcodes.batchrange", "change", batch.pk)
+def test_cost_of_unlimited_scans_is_shown_as_unlimited(client, batch):
+    url = address("authcodes.batchrange", "change", batch.pk)
 
-    response = client.post(its, {**form_of(client.get(its)), "scan_limit": ""})
+    response = client.post(url, {**form_of(client.get(url)), "scan_limit": ""})
 
     assert "the total points have no limit" in text(response)
 
 
 def test_other_settings_of_a_batch_need_no_reason(client, batch):
-    its = address("authcodes.batchrange", "change", batch.pk)
+    url = address("authcodes.batchrange", "change", batch.pk)
 
-    client.post(its, {**form_of(client.get(its)), "range_name": "Renamed", "after_campaign": "nothing"})
+    client.post(url, {**form_of(client.get(url)), "range_name": "Renamed", "after_campaign": "nothing"})
 
     batch.refresh_from_db()
     assert (batch.range_name, batch.after_campaign) == ("Renamed", "nothing")
 
 
 @pytest.mark.parametrize("role", ["printer", "support"])
-def test_who_sets_no_points_is_asked_for_no_reason_and_changes_nothing_that_costs(brand, batch, role):
+def test_roles_without_permission_for_points_cannot_change_points_or_limits(brand, batch, role):
     client = browser(staff(brand, role=role))
-    its = address("authcodes.batchrange", "change", batch.pk)
-    form = form_of(client.get(its))
+    url = address("authcodes.batchrange", "change", batch.pk)
+    form = form_of(client.get(url))
 
-    client.post(its, {**form, "points_per_scan": 500, "scan_limit": 9, "after_campaign": "nothing", "reason": "x"})
+    client.post(url, {**form, "points_per_scan": 500, "scan_limit": 9, "after_campaign": "nothing", "reason": "x"})
 
     batch.refresh_from_db()
     assert not {"points_per_scan", "scan_limit", "after_campaign", "reason"} & set(form)
     assert (batch.points_per_scan, batch.scan_limit, batch.after_campaign) == (None, 1, "points")
 
 
-def test_expired_batch_is_listed_as_expired_and_found_by_its_state(client, brand):
+def test_batches_are_filtered_by_state(client, brand):
     factories.expired_code(brand)
-    fresh = factories.batch(brand)
+    ready = factories.batch(brand)
     recalled = factories.batch(brand)
     recalls.recall_batch(batch=recalled, recall_id="R-1", contact="c", message="m", reason="r", at=timezone.now())
 
@@ -302,23 +304,25 @@ def test_expired_batch_is_listed_as_expired_and_found_by_its_state(client, brand
     [expired] = listed(state="expired")
     assert expired.expiration_date
     assert "Expired" in text(page(client, expired))
-    assert listed(state="ready") == {fresh}
+    assert listed(state="ready") == {ready}
     assert listed(state="recalled") == {recalled}
 
 
-def test_codes_without_a_product_are_listed_as_not_assigned(client, brand):
-    [loose], [good] = (factories.batch(brand, assigned=assigned).codes.all() for assigned in (False, True))
+def test_codes_are_filtered_by_whether_they_have_a_product(client, brand):
+    [unassigned], [assigned_code] = (
+        factories.batch(brand, assigned=assigned).codes.all() for assigned in (False, True)
+    )
 
     def listed(status):
         return list(
             client.get(address("authcodes.authcode", "changelist"), {"status": status}).context["cl"].result_list
         )
 
-    assert (listed("unassigned"), listed("unscanned")) == ([loose], [good])
-    assert "Not assigned" in text(client.get(address("authcodes.authcode", "change", loose.pk)))
+    assert (listed("unassigned"), listed("unscanned")) == ([unassigned], [assigned_code])
+    assert "Not assigned" in text(client.get(address("authcodes.authcode", "change", unassigned.pk)))
 
 
-def test_products_no_longer_sold_are_given_to_no_codes(client, brand):
+def test_product_no_longer_sold_is_rejected_for_a_new_batch(client, brand):
     product = factories.product(brand, title="Old serum", is_active=False)
 
     answer = summary(client, brand, product=product.pk)
@@ -326,18 +330,18 @@ def test_products_no_longer_sold_are_given_to_no_codes(client, brand):
     assert "This product is no longer sold." in text(answer)
 
 
-@pytest.mark.parametrize(("query", "found"), [({"sold": "yes"}, {"New serum"}), ({}, {"New serum", "Old serum"})])
-def test_forms_look_up_products_that_are_sold_and_filters_all(client, brand, query, found):
+@pytest.mark.parametrize(("query", "titles"), [({"sold": "yes"}, {"New serum"}), ({}, {"New serum", "Old serum"})])
+def test_autocomplete_lists_sold_products_in_forms_and_all_in_filters(client, brand, query, titles):
     factories.product(brand, title="Old serum", is_active=False)
     factories.product(brand, title="New serum")
     field = {"app_label": "authcodes", "model_name": "batchrange", "field_name": "product", "term": "serum"}
 
     answer = client.get(reverse("admin:autocomplete"), {**field, **query}).json()
 
-    assert {each["text"].split(" (")[0] for each in answer["results"]} == found
+    assert {each["text"].split(" (")[0] for each in answer["results"]} == titles
 
 
-def test_forms_of_batches_ask_for_products_that_are_sold(client):
-    page = client.get(address("authcodes.batchrange", "add")).content.decode()
+def test_batch_form_requests_only_products_that_are_sold(client):
+    html = client.get(address("authcodes.batchrange", "add")).content.decode()
 
-    assert f"{reverse('admin:autocomplete')}?sold=yes" in page
+    assert f"{reverse('admin:autocomplete')}?sold=yes" in html

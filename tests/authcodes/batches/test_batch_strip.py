@@ -1,4 +1,4 @@
-"""The strip of a batch's page: what is read of its codes, what is drawn, and the part that the address names."""
+"""The strip of a batch's page: the codes it samples, the boxes it draws, and the part that the URL selects."""
 
 import pytest
 from django.utils import timezone, translation
@@ -22,7 +22,7 @@ def batch(brand):
     return factories.batch(brand, prefix="AB-", quantity=10, assigned=False, range_name="Spring", starting_number=101)
 
 
-def test_a_small_batch_is_read_code_by_code(client, batch):
+def test_strip_of_a_small_batch_shows_every_code(client, batch):
     codes = list(batch.codes.order_by("code"))
     AuthCode.objects.filter(pk__in=[code.pk for code in codes[:5]]).update(product=factories.product(batch.brand))
     scanning.scan(scanned=codes[1].code, context=ScanContext(at=timezone.now()))
@@ -46,22 +46,22 @@ def test_a_small_batch_is_read_code_by_code(client, batch):
     ]
 
 
-@pytest.mark.parametrize(("quantity", "most"), [(1, 6000), (7, 3), (11, 4), (250, 120), (250, 7)])
-def test_each_part_is_read_as_often_as_there_are_codes_to_read(brand, monkeypatch, quantity, most):
-    monkeypatch.setattr(samples, "MAX_READ", most)
+@pytest.mark.parametrize(("quantity", "max_read"), [(1, 6000), (7, 3), (11, 4), (250, 120), (250, 7)])
+def test_each_code_is_sampled_at_most_once_up_to_the_maximum(brand, monkeypatch, quantity, max_read):
+    monkeypatch.setattr(samples, "MAX_READ", max_read)
     monkeypatch.setattr(samples, "PARTS", 3)
     batch = factories.batch(brand, quantity=quantity, starting_number=5)
 
     sampled = samples.sample(batch, spans.full_span(batch))
 
-    assert sum(part.codes for part in sampled.parts) == min(quantity, most)
+    assert sum(part.codes for part in sampled.parts) == min(quantity, max_read)
     assert len(sampled.parts) == sampled.part_count == min(quantity, 3)
     assert all(part.assigned == part.codes and not part.scanned for part in sampled.parts)
     begins = [sampled.begin_of(part) for part in range(sampled.part_count + 1)]
     assert (begins[0], begins[-1]) == (5, 5 + quantity)
 
 
-def test_a_range_as_long_as_the_distance_of_the_codes_that_are_read_is_never_missed(brand, monkeypatch):
+def test_range_as_long_as_the_sampling_step_is_never_missed(brand, monkeypatch):
     monkeypatch.setattr(samples, "MAX_READ", 30)
     batch = factories.batch(brand, quantity=300)
     span = spans.full_span(batch)
@@ -73,7 +73,7 @@ def test_a_range_as_long_as_the_distance_of_the_codes_that_are_read_is_never_mis
         codes.update(deactivated_at=None)
 
 
-def test_the_strip_reads_no_code_of_another_batch(brand):
+def test_sample_has_no_codes_of_another_batch(brand):
     batch = factories.batch(brand, prefix="A-", number_width=4, quantity=5)
     factories.batch(brand, prefix="A-", number_width=4, quantity=5, starting_number=6)
 
@@ -82,15 +82,15 @@ def test_the_strip_reads_no_code_of_another_batch(brand):
     assert sum(part.codes for part in parts) == 5
 
 
-def test_the_page_looks_closer_at_the_codes_that_the_address_names(client, batch):
-    shown = page(client, batch, first="103", last="AB-0104").context["batch_figures"]
+def test_strip_shows_only_the_code_range_in_the_url(client, batch):
+    figures = page(client, batch, first="103", last="AB-0104").context["batch_figures"]
 
-    assert (shown["strip"].first, shown["strip"].last, shown["strip"].is_part) == ("AB-0103", "AB-0104", True)
-    assert (shown["chosen"].first, shown["chosen"].last) == ("AB-0103", "AB-0104")
+    assert (figures["strip"].first, figures["strip"].last, figures["strip"].is_part) == ("AB-0103", "AB-0104", True)
+    assert (figures["chosen"].first, figures["chosen"].last) == ("AB-0103", "AB-0104")
 
 
 @pytest.mark.parametrize(("last", "drawn"), [("106", True), ("110", False)])
-def test_a_part_that_is_recalled_has_a_lane(client, batch, last, drawn):
+def test_partial_recall_has_a_lane(client, batch, last, drawn):
     recall_fields = {"recall_id": "R-1", "contact": "c", "message": "m", "reason": "r"}
     first = "105" if drawn else "101"
     recalls.recall(scope=scopes.of_range(batch=batch, first=first, last=last), at=timezone.now(), **recall_fields)
@@ -98,24 +98,24 @@ def test_a_part_that_is_recalled_has_a_lane(client, batch, last, drawn):
     strip = page(client, batch).context["batch_figures"]["strip"]
 
     lanes = {lane.name: lane.boxes for lane in strip.lanes}
-    assert ("recalled" in lanes) == bool(drawn)  # of a whole batch its badge says it
+    assert ("recalled" in lanes) == bool(drawn)  # a recall of the whole batch is shown by the batch's badge
     if drawn:
         assert [(box.x, box.width) for box in lanes["recalled"]] == [("480.0", "240.0")]
         assert [row.cells[-1] for row in strip.rows] == [f"{100 if number in {4, 5} else 0} %" for number in range(10)]
 
 
 @pytest.mark.parametrize("first", ["99", "x", "AB-0999", "9" * 80, "<b>"])
-def test_codes_that_are_not_of_the_batch_are_said_to_be_wrong_and_kept(client, batch, first):
+def test_code_outside_the_batch_is_reported_and_stays_in_the_form(client, batch, first):
     answer = page(client, batch, first=first)
 
-    facts = answer.context["batch_figures"]
+    figures = answer.context["batch_figures"]
     assert answer.status_code == 200
     assert "This code is not in the batch" in text(answer)
-    assert (facts["strip"].first, facts["chosen"].first) == ("AB-0101", first[:64])
+    assert (figures["strip"].first, figures["chosen"].first) == ("AB-0101", first[:64])
     assert "<b>" not in text(answer)
 
 
-def test_actions_begin_with_the_codes_that_were_chosen(client, batch):
+def test_forms_of_actions_start_with_the_chosen_code_range(client, batch):
     chosen = {"first": "AB-0103", "last": "AB-0104"}
     for name in ("assign", "deactivate", "reactivate", "unassign", "deliver", "undeliver"):
         form = client.get(address("authcodes.batchrange", name, batch.pk), chosen).context["form"]
@@ -125,10 +125,10 @@ def test_actions_begin_with_the_codes_that_were_chosen(client, batch):
 
 
 @pytest.mark.parametrize(
-    ("part", "expected_text"), [(0.0, "0 %"), (0.001, "< 1 %"), (0.5, "50 %"), (0.999, "> 99 %"), (1.0, "100 %")]
+    ("ratio", "expected_text"), [(0.0, "0 %"), (0.001, "< 1 %"), (0.5, "50 %"), (0.999, "> 99 %"), (1.0, "100 %")]
 )
-def test_almost_none_is_not_none_and_almost_all_is_not_all(part, expected_text):
-    assert percent_text(part) == expected_text
+def test_percentages_close_to_0_and_100_are_not_rounded_to_them(ratio, expected_text):
+    assert percent_text(ratio) == expected_text
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,13 @@ def test_almost_none_is_not_none_and_almost_all_is_not_all(part, expected_text):
         ([(1, 1), (1200, 1200)], [("0.0", "3.0", "1.00", "Printed: 1"), ("1197.0", "3.0", "1.00", "Printed: 1")]),
     ],
 )
-def test_boxes_that_the_eye_cannot_keep_apart_are_one(spans, drawn):
+def test_boxes_closer_than_the_minimum_gap_are_merged(spans, drawn):
     boxes = span_boxes([Span(*each) for each in spans], Span(1, 1200), "Printed")
 
     assert [(box.x, box.width, box.opacity, box.title) for box in boxes] == drawn
 
 
-def test_numbers_of_the_strip_are_written_as_the_language_does():
+def test_numbers_in_the_strip_are_localised():
     with translation.override("de"):
         [box] = span_boxes([Span(1, 1200)], Span(1, 1200), "Gedruckt")
 

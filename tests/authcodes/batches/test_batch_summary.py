@@ -1,4 +1,4 @@
-"""The summary beside a batch's form: what it would make, and all that is wrong, while it is filled in."""
+"""The summary next to a batch's form: the batch it would create, and its errors, while the form is filled in."""
 
 import pytest
 
@@ -13,11 +13,11 @@ from tests.support.print_jobs import SCHEME
 pytestmark = pytest.mark.django_db
 
 
-def wrong(answer):
+def errors_of(answer):
     return [str(label) for label, _message in answer.context["wrong"]]
 
 
-def test_summary_says_what_is_printed_and_assigned(client, brand):
+def test_summary_lists_codes_printed_text_product_and_points(client, brand):
     product, campaign = factories.product(brand, title="Honey"), factories.campaign(brand, campaign_name="Spring")
 
     answer = summary(client, brand, product=product.pk, campaign=campaign.pk, points_per_scan=5, scan_limit=3)
@@ -38,7 +38,7 @@ def test_summary_says_what_is_printed_and_assigned(client, brand):
     assert not BatchRange.objects.exists()
 
 
-def test_summary_without_a_primary_hostname_says_what_is_printed_all_the_same(client, brand):
+def test_summary_without_a_primary_hostname_uses_another_hostname(client, brand):
     brand.hostnames.update(is_primary=False)
 
     preview = summary(client, brand).context["preview"]
@@ -61,7 +61,7 @@ def test_summary_of_a_signed_unlimited_batch_without_product(client, brand, sett
     assert preview["lines"][4].startswith("Each code is printed with its own secret tag")
 
 
-def test_product_may_give_the_points(client, brand):
+def test_summary_shows_points_set_by_the_product(client, brand):
     product = factories.product(brand, redeem_point_value=1)
 
     assert summary(client, brand, product=product.pk).context["preview"]["lines"][1] == "A scan earns 1 point."
@@ -80,27 +80,27 @@ def test_product_may_give_the_points(client, brand):
         ({"signed": "protected"}, ["Protection"]),
     ],
 )
-def test_summary_says_all_that_is_wrong_as_saving_would(client, brand, settings, fields, labels):
+def test_summary_lists_the_same_errors_as_saving(client, brand, settings, fields, labels):
     settings.CODE_TAG_SECRETS = {}
     factories.batch(brand, range_name="Taken")
 
-    assert sorted(wrong(summary(client, brand, **fields))) == labels
+    assert sorted(errors_of(summary(client, brand, **fields))) == labels
 
 
-def test_summary_names_every_own_range_that_overlaps(client, brand):
+def test_summary_names_every_overlapping_range_of_the_brand(client, brand):
     factories.batch(brand, range_name="Winter", prefix="AUT-", number_width=6, starting_number=1, quantity=8)
     factories.batch(brand, range_name="Summer", prefix="AUT-0000", number_width=2, starting_number=30, quantity=9)
 
     answer = summary(client, brand)
 
-    shown = text(answer)
-    assert wrong(answer) == ["Starting number"] * 2
+    html = text(answer)
+    assert errors_of(answer) == ["Starting number"] * 2
     assert answer.context["preview"]["last"] == "AUT-000031"
-    assert "AUT-000007 to AUT-000008 overlap with the range Winter" in shown
-    assert "AUT-000030 to AUT-000031 overlap with the range Summer" in shown
+    assert "AUT-000007 to AUT-000008 overlap with the range Winter" in html
+    assert "AUT-000030 to AUT-000031 overlap with the range Summer" in html
 
 
-def test_summary_of_an_empty_form_says_what_is_missing_and_scolds_nobody(client, brand):
+def test_summary_of_an_empty_form_lists_missing_fields_without_errors(client, brand):
     answer = client.get(address("authcodes.batchrange", "summary"), {"brand": brand.pk, "prefix": "AUT-"})
 
     assert [str(label) for label in answer.context["missing"]] == [
@@ -113,18 +113,18 @@ def test_summary_of_an_empty_form_says_what_is_missing_and_scolds_nobody(client,
     assert (answer.context["wrong"], answer.context["preview"]) == ([], None)
 
 
-def test_summary_says_nothing_of_print_before_somebody_chose_plain_or_protected(client, brand):
+def test_summary_shows_no_printed_text_until_plain_or_protected_is_chosen(client, brand):
     preview = summary(client, brand, signed="").context["preview"]
 
     assert (preview["last"], preview["printed"]) == ("AUT-000031", "")
     assert not any("tag" in line for line in preview["lines"])
 
 
-def test_codes_are_told_before_the_range_has_a_name(client, brand):
+def test_summary_shows_codes_before_the_batch_has_a_name(client, brand):
     assert summary(client, brand, range_name="").context["preview"]["last"] == "AUT-000031"
 
 
-def test_summary_for_another_brand_tells_nothing(client):
+def test_summary_for_another_brand_shows_nothing(client):
     zebra = factories.brand(name="zebra")
     factories.batch(zebra, range_name="zebra range", prefix="AUT-", number_width=6, quantity=9)
 
@@ -135,27 +135,27 @@ def test_summary_for_another_brand_tells_nothing(client):
 
 
 @pytest.mark.parametrize(("role", "status"), [("manager", 200), ("printer", 200), ("support", 403)])
-def test_summary_is_for_those_who_make_batches(brand, role, status):
+def test_summary_needs_the_permission_to_add_batches(brand, role, status):
     assert summary(browser(staff(brand, role=role)), brand).status_code == status
 
 
-def test_form_of_a_new_batch_asks_for_the_summary(client):
-    shown = text(client.get(address("authcodes.batchrange", "add")))
+def test_form_of_a_new_batch_loads_the_summary(client):
+    html = text(client.get(address("authcodes.batchrange", "add")))
 
-    assert f'data-live="{address("authcodes.batchrange", "summary")}"' in shown
-    assert "portal/live_panel" in shown
+    assert f'data-live="{address("authcodes.batchrange", "summary")}"' in html
+    assert "portal/live_panel" in html
 
 
-@pytest.mark.parametrize("many", [1, 40])
-def test_summary_costs_the_same_however_many_batches_there_are(client, brand, django_assert_max_num_queries, many):
-    for _ in range(many):
+@pytest.mark.parametrize("batch_count", [1, 40])
+def test_summary_query_count_does_not_grow_with_batches(client, brand, django_assert_max_num_queries, batch_count):
+    for _ in range(batch_count):
         factories.batch(brand)
 
     with django_assert_max_num_queries(26):  # most are the checks of a model form
         summary(client, brand)
 
 
-def test_summary_of_a_plain_batch_warns_in_red_that_codes_can_be_guessed(client, brand, settings):
+def test_summary_of_a_plain_batch_warns_that_codes_can_be_guessed(client, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "k" * 32}
 
     plain, protected = summary(client, brand), summary(client, brand, signed="protected")
@@ -164,7 +164,7 @@ def test_summary_of_a_plain_batch_warns_in_red_that_codes_can_be_guessed(client,
     assert "Anyone can guess the next code." not in text(protected)
 
 
-def test_summary_of_a_plain_batch_suggests_confirmed_addresses_where_the_brand_asks_for_none(client, brand, settings):
+def test_summary_of_a_plain_batch_suggests_requiring_confirmed_addresses(client, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "k" * 32}
     advice = "Require confirmed e-mail addresses"
     plain, protected = summary(client, brand), summary(client, brand, signed="protected")
@@ -176,7 +176,7 @@ def test_summary_of_a_plain_batch_suggests_confirmed_addresses_where_the_brand_a
 
 
 @pytest.mark.parametrize(("role", "is_linked"), [("owner", True), ("manager", False)])
-def test_the_suggestion_leads_those_who_may_change_it_to_the_setting(brand, role, is_linked):
+def test_suggestion_links_to_the_setting_only_for_roles_that_may_change_it(brand, role, is_linked):
     client = browser(staff(brand, role=role))
     link = f'href="/admin/brands/brand/{brand.pk}/change/#id_requires_confirmed_email"'
 
@@ -190,7 +190,7 @@ def test_the_suggestion_leads_those_who_may_change_it_to_the_setting(brand, role
     ("choice", "expected_text"),
     [("points", "scans earn their usual points"), ("nothing", "scans earn nothing"), ("", "their usual points")],
 )
-def test_summary_says_what_scans_earn_after_the_campaign(client, brand, choice, expected_text):
+def test_summary_states_what_scans_earn_after_the_campaign(client, brand, choice, expected_text):
     campaign = factories.campaign(brand)
 
     answer = summary(client, brand, campaign=campaign.pk, after_campaign=choice)
@@ -198,7 +198,7 @@ def test_summary_says_what_scans_earn_after_the_campaign(client, brand, choice, 
     assert expected_text in text(answer)
 
 
-def test_summary_without_levels_says_that_a_scan_earns_one_point(client, brand):
+def test_summary_warns_that_scans_earn_one_point_without_levels(client, brand):
     BrandLevel.objects.filter(brand=brand).delete()
     warning = "A scan earns 1 point: this brand has no levels"
 

@@ -1,4 +1,4 @@
-"""The wizard of a batch: what it fills in by itself, what a button that is pressed twice makes, and where it leads."""
+"""The wizard of a batch: its initial values, forms that are sent twice, and the page that follows."""
 
 from datetime import timedelta
 
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.django_db
 ADD = ("authcodes.batchrange", "add")
 
 
-def filled(brand, **fields):
-    plain = {"range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6, "quantity": 25}
-    return {"brand": brand.pk, **plain, "scan_limit": 1, "signed": "plain", **fields}
+def form_data(brand, **fields):
+    defaults = {"range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6, "quantity": 25}
+    return {"brand": brand.pk, **defaults, "scan_limit": 1, "signed": "plain", **fields}
 
 
 def initial(client, **query):
@@ -28,7 +28,7 @@ def initial(client, **query):
     return {name: form[name].value() for name in ("brand", "product", "range_name", "prefix", "starting_number")}
 
 
-def test_the_wizard_asks_in_three_steps_and_has_all_fields_without_scripts(client):
+def test_wizard_has_three_steps_with_all_fields_in_its_html(client):
     answer = client.get(address(*ADD))
 
     steps = answer.context["steps"]
@@ -38,18 +38,18 @@ def test_the_wizard_asks_in_three_steps_and_has_all_fields_without_scripts(clien
     assert all(f'name="{name}"' in text(answer) for name in names)
 
 
-def test_protected_codes_are_chosen_to_begin_with_and_the_prefix_is_explained(client):
+def test_protected_codes_are_the_default_and_the_prefix_has_an_example(client):
     form = client.get(address(*ADD)).context["adminform"].form
 
     assert form["signed"].value() == "protected"
     assert "such as NW- in NW-000001" in form["prefix"].help_text
 
 
-def test_the_first_batch_gets_a_prefix_of_the_brands_name(client, brand):
-    assert initial(client)["prefix"] == "".join(each for each in brand.slug.upper() if each.isalnum())[:4] + "-"
+def test_first_batch_gets_a_prefix_from_the_brands_name(client, brand):
+    assert initial(client)["prefix"] == "".join(letter for letter in brand.slug.upper() if letter.isalnum())[:4] + "-"
 
 
-def test_numbers_go_on_where_the_last_batch_ends(client, brand):
+def test_numbering_continues_after_the_last_batch(client, brand):
     factories.batch(brand, prefix="OLD-", quantity=5)
     factories.batch(brand, prefix="NW-", quantity=20, number_width=6, starting_number=101)
     factories.batch(brand, prefix="NW-", quantity=5, number_width=6, starting_number=1)
@@ -65,7 +65,7 @@ def test_numbers_go_on_where_the_last_batch_ends(client, brand):
     assert BatchRange.objects.get(range_name="n").first_code == "NW-000121"
 
 
-def test_a_product_in_the_address_is_chosen_and_named(client, brand):
+def test_product_in_the_url_is_selected_and_names_the_batch(client, brand):
     product = factories.product(brand, title="Honey")
     month = date_format(timezone.localtime(timezone.now(), brand.zone), "F Y")
 
@@ -78,7 +78,7 @@ def test_a_product_in_the_address_is_chosen_and_named(client, brand):
     assert initial(client, product=product.pk)["range_name"] == f"Honey, {month} (2)"
 
 
-def test_the_product_says_of_which_brand_the_batch_is(brand):
+def test_product_in_the_url_selects_its_brand(brand):
     other = factories.brand()
     product = factories.product(other, title="Tea")
 
@@ -87,14 +87,14 @@ def test_the_product_says_of_which_brand_the_batch_is(brand):
     assert (values["brand"], values["product"]) == (other.pk, product.pk)
 
 
-@pytest.mark.parametrize("wrong", ["x", "0", "-1", "9" * 30])
-def test_a_product_that_is_none_is_left_out(client, wrong):
-    answer = client.get(address(*ADD), {"product": wrong})
+@pytest.mark.parametrize("product_id", ["x", "0", "-1", "9" * 30])
+def test_invalid_product_in_the_url_is_ignored(client, product_id):
+    answer = client.get(address(*ADD), {"product": product_id})
 
     assert (answer.status_code, answer.context["begin"]) == (200, "")
 
 
-def test_another_brands_product_is_neither_chosen_nor_named(client):
+def test_product_of_another_brand_in_the_url_is_ignored(client):
     product = factories.product(factories.brand(), title="zebra food")
 
     answer = client.get(address(*ADD), {"product": product.pk})
@@ -103,27 +103,27 @@ def test_another_brands_product_is_neither_chosen_nor_named(client):
     assert "zebra" not in text(answer)
 
 
-def test_few_codes_are_made_at_once_and_the_wizard_leads_to_print_them(client, brand):
-    answer = client.post(address(*ADD), filled(brand, quantity=batches.MADE_AT_ONCE))
+def test_few_codes_are_generated_immediately_and_printing_follows(client, brand):
+    answer = client.post(address(*ADD), form_data(brand, quantity=batches.MADE_AT_ONCE))
 
-    made = BatchRange.objects.get()
-    assert answer["Location"] == address("authcodes.printrun", "batch", made.pk)
-    assert (made.is_generated, AuthCode.objects.count()) == (True, batches.MADE_AT_ONCE)
+    batch = BatchRange.objects.get()
+    assert answer["Location"] == address("authcodes.printrun", "batch", batch.pk)
+    assert (batch.is_generated, AuthCode.objects.count()) == (True, batches.MADE_AT_ONCE)
     assert not Job.objects.exists()
-    assert [change.kind for change in made.changes.all()] == ["generated"]
+    assert [change.kind for change in batch.changes.all()] == ["generated"]
 
 
-def test_many_codes_are_made_by_a_worker_and_the_wizard_leads_to_the_batch(client, brand):
-    answer = client.post(address(*ADD), filled(brand, quantity=batches.MADE_AT_ONCE + 1))
+def test_many_codes_are_generated_by_a_job_and_the_batch_page_follows(client, brand):
+    answer = client.post(address(*ADD), form_data(brand, quantity=batches.MADE_AT_ONCE + 1))
 
-    made = BatchRange.objects.get()
-    assert answer["Location"] == address("authcodes.batchrange", "change", made.pk)
+    batch = BatchRange.objects.get()
+    assert answer["Location"] == address("authcodes.batchrange", "change", batch.pk)
     assert Job.objects.get().kind == "generate"
     assert "Batch created" in text(client.get(answer["Location"]))
 
 
-def test_a_button_pressed_twice_makes_one_batch_and_leads_to_it_twice(client, brand):
-    first, second = (client.post(address(*ADD), filled(brand)) for _time in range(2))
+def test_form_sent_twice_creates_one_batch_and_redirects_to_it_twice(client, brand):
+    first, second = (client.post(address(*ADD), form_data(brand)) for _ in range(2))
 
     assert BatchRange.objects.count() == 1
     assert first["Location"] == second["Location"]
@@ -132,50 +132,50 @@ def test_a_button_pressed_twice_makes_one_batch_and_leads_to_it_twice(client, br
 @pytest.mark.parametrize(
     "fields", [{"quantity": 26}, {"prefix": "NEW-"}, {"starting_number": 40}, {"quantity": "x"}, {"range_name": "\0"}]
 )
-def test_another_batch_of_the_same_name_is_refused(client, brand, fields):
-    client.post(address(*ADD), filled(brand))
+def test_different_batch_of_the_same_name_is_rejected(client, brand, fields):
+    client.post(address(*ADD), form_data(brand))
 
-    refused = client.post(address(*ADD), filled(brand, **fields))
+    response = client.post(address(*ADD), form_data(brand, **fields))
 
-    assert errors(refused)
+    assert errors(response)
     assert BatchRange.objects.count() == 1
 
 
-def test_the_same_batch_by_somebody_else_or_later_is_refused(client, brand):
-    client.post(address(*ADD), filled(brand))
+def test_same_batch_by_another_user_or_later_is_rejected(client, brand):
+    client.post(address(*ADD), form_data(brand))
 
-    assert "range_name" in errors(browser(staff(brand)).post(address(*ADD), filled(brand)))
+    assert "range_name" in errors(browser(staff(brand)).post(address(*ADD), form_data(brand)))
     BatchRange.objects.update(created_at=timezone.now() - timedelta(minutes=3))
-    assert "range_name" in errors(client.post(address(*ADD), filled(brand)))
+    assert "range_name" in errors(client.post(address(*ADD), form_data(brand)))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_requests_at_the_same_moment_make_one_batch(brand):
-    person = staff(brand)
+def test_concurrent_equal_requests_create_one_batch(brand):
+    user = staff(brand)
 
-    answers = at_once(lambda _number: browser(person).post(address(*ADD), filled(brand)).status_code, range(4))
+    answers = at_once(lambda _number: browser(user).post(address(*ADD), form_data(brand)).status_code, range(4))
 
     assert set(answers) == {302}
     assert (BatchRange.objects.count(), AuthCode.objects.count()) == (1, 25)
 
 
-def test_a_printer_makes_a_batch_of_a_prefix_that_is_there(brand):
+def test_printer_creates_a_batch_with_an_existing_prefix(brand):
     factories.batch(brand, prefix="AUT-", number_width=6, quantity=3)
     client = browser(staff(brand, role="printer"))
 
     form = client.get(address(*ADD)).context["adminform"].form
-    answer = client.post(address(*ADD), filled(brand))
+    answer = client.post(address(*ADD), form_data(brand))
 
     assert not {"points_per_scan", "campaign"} & set(form.fields)
     assert answer["Location"].startswith("/admin/authcodes/printrun/batch/")
 
 
-def test_a_product_is_saved_and_leads_on_to_its_codes(client, brand):
-    sent = {"brand": brand.pk, "title": "Honey", "sku": "HON", "is_active": "on", "authcodes_product_make_codes": ""}
+def test_saving_a_product_can_continue_to_the_wizard(client, brand):
+    fields = {"brand": brand.pk, "title": "Honey", "sku": "HON", "is_active": "on", "authcodes_product_make_codes": ""}
     page = client.get(address("authcodes.product", "add"))
     assert "Save and generate codes" in text(page)
 
-    answer = client.post(address("authcodes.product", "add"), {**form_of(page), **sent})
+    answer = client.post(address("authcodes.product", "add"), {**form_of(page), **fields})
 
     product = brand.products.get()
     assert answer["Location"] == f"{address(*ADD)}?product={product.pk}"
@@ -186,7 +186,7 @@ def test_a_product_is_saved_and_leads_on_to_its_codes(client, brand):
     assert changed["Location"] == answer["Location"]
 
 
-def test_who_makes_no_batches_is_not_led_there(brand):
+def test_product_page_has_no_link_to_the_wizard_without_the_permission(brand):
     client = browser(staff(brand, role="support"))
     product = factories.product(brand)
 

@@ -1,4 +1,4 @@
-"""Making batches and their codes, and changing a batch's settings."""
+"""Creating batches, generating their codes and changing a batch's settings."""
 
 from datetime import timedelta
 from threading import Barrier
@@ -18,26 +18,26 @@ from tests.support.concurrency import at_once
 
 
 def create(brand, **settings):
-    usual = {"range_name": "Spring", "quantity": 10, "prefix": "SP-", "number_width": 4, "signed": False}
-    batch_settings = BatchSettings(**{**usual, **settings})
+    defaults = {"range_name": "Spring", "quantity": 10, "prefix": "SP-", "number_width": 4, "signed": False}
+    batch_settings = BatchSettings(**{**defaults, **settings})
     return batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
 def test_codes_are_sequential_padded_and_assigned(brand):
     batch = create(brand, quantity=3, starting_number=99, product=factories.product(brand))
 
-    made = batches.generate(batch_id=batch.pk, at=timezone.now())
+    generated = batches.generate(batch_id=batch.pk, at=timezone.now())
 
-    assert made == 3
+    assert generated == 3
     codes = AuthCode.objects.order_by("code")
     assert [code.code for code in codes] == ["SP-0099", "SP-0100", "SP-0101"]
     assert {code.product_id for code in codes} == {batch.product_id}
     assert {code.brand_id for code in codes} == {brand.pk}
 
 
-def test_generation_tells_its_progress_and_goes_on_where_it_stopped(brand, settings):
+def test_generation_reports_progress_and_resumes_where_it_stopped(brand, settings):
     settings.GENERATION_CHUNK = 4
-    batch, seen = create(brand), []
+    batch, reported = create(brand), []
 
     class PowerCut(Exception):
         pass
@@ -47,9 +47,9 @@ def test_generation_tells_its_progress_and_goes_on_where_it_stopped(brand, setti
 
     with pytest.raises(PowerCut):
         batches.generate(batch_id=batch.pk, at=timezone.now(), progress=stop_after_one)
-    batches.generate(batch_id=batch.pk, at=timezone.now(), progress=lambda done, of: seen.append((done, of)))
+    batches.generate(batch_id=batch.pk, at=timezone.now(), progress=lambda done, of: reported.append((done, of)))
 
-    assert seen == [(8, 10), (10, 10)]
+    assert reported == [(8, 10), (10, 10)]
     assert AuthCode.objects.count() == 10
     assert batches.generate(batch_id=batch.pk, at=timezone.now()) == 0
 
@@ -72,55 +72,55 @@ def test_generation_tells_its_progress_and_goes_on_where_it_stopped(brand, setti
         ({"expiration_date": (timezone.now() - timedelta(days=2)).date()}, "expiration_date"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_by_field(brand, settings, field):
-    with pytest.raises(BatchRejected) as refused:
+def test_invalid_settings_are_rejected_by_field(brand, settings, field):
+    with pytest.raises(BatchRejected) as error:
         create(brand, **settings)
 
-    assert refused.value.details == {"field": field}
+    assert error.value.details == {"field": field}
     assert not BatchRange.objects.exists()
 
 
-@pytest.mark.parametrize("thing", ["product", "campaign"])
-def test_another_brands_product_or_campaign_is_nobodys(brand, thing):
-    foreign = getattr(factories, thing)(factories.brand())
+@pytest.mark.parametrize("relation", ["product", "campaign"])
+def test_product_or_campaign_of_another_brand_is_rejected(brand, relation):
+    foreign = getattr(factories, relation)(factories.brand())
 
-    with pytest.raises(BatchRejected) as refused:
-        create(brand, **{thing: foreign})
+    with pytest.raises(BatchRejected) as error:
+        create(brand, **{relation: foreign})
 
-    assert refused.value.details == {"field": thing}
+    assert error.value.details == {"field": relation}
 
 
-def test_an_overlap_names_the_codes_and_the_own_range(brand):
+def test_overlap_with_another_batch_names_its_codes_and_range(brand):
     create(brand, range_name="Winter", starting_number=5)
 
     with pytest.raises(BatchRejected, match="SP-0005 to SP-0010 overlap with the range Winter"):
         create(brand, range_name="Spring")
 
 
-def test_a_batch_says_whether_its_codes_are_protected():
+def test_batch_settings_require_the_choice_of_protection():
     with pytest.raises(TypeError, match="signed"):
         BatchSettings(range_name="Spring", quantity=10)
 
 
-def test_a_brand_may_demand_protected_batches(db, settings):
+def test_brand_may_require_protected_batches(db, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 40}
     brand = factories.brand(protected_batches_only=True)
 
-    with pytest.raises(BatchRejected) as refused:
+    with pytest.raises(BatchRejected) as error:
         create(brand)
 
-    assert refused.value.details == {"field": "signed"}
+    assert error.value.details == {"field": "signed"}
     assert create(brand, signed=True).is_signed
 
 
-def test_without_a_secret_no_batch_can_be_signed(brand, settings):
+def test_protected_batch_needs_a_tag_secret(brand, settings):
     settings.CODE_TAG_SECRETS = {}
 
     with pytest.raises(BatchRejected, match="CODE_TAG_SECRETS"):
         create(brand, signed=True)
 
 
-def test_states_are_derived_from_what_codes_hold(brand, customer):
+def test_states_are_derived_from_fields_of_codes(brand, customer):
     fresh, expired = factories.code(brand), factories.expired_code(brand)
 
     assert list(AuthCode.objects.filter(codes_with("expired", brands=[brand]))) == [expired]
@@ -128,10 +128,10 @@ def test_states_are_derived_from_what_codes_hold(brand, customer):
     assert not AuthCode.objects.scanned().exists()
 
 
-@pytest.mark.parametrize(("zone", "expired"), [("Pacific/Kiritimati", True), ("Pacific/Pago_Pago", False)])
-def test_the_last_day_ends_in_the_brands_zone(db, zone, expired):
+@pytest.mark.parametrize(("time_zone_name", "expired"), [("Pacific/Kiritimati", True), ("Pacific/Pago_Pago", False)])
+def test_expiration_date_ends_at_midnight_in_the_brands_time_zone(db, time_zone_name, expired):
     noon = timezone.now().replace(year=2030, month=6, day=2, hour=10, minute=30)
-    brand = factories.brand(time_zone=zone)
+    brand = factories.brand(time_zone=time_zone_name)
     code = factories.code(brand, expiration_date=noon.replace(day=1).date())
 
     with time_machine.travel(noon):
@@ -140,7 +140,7 @@ def test_the_last_day_ends_in_the_brands_zone(db, zone, expired):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_overlapping_batches_created_at_once_one_is_made():
+def test_only_one_of_concurrent_overlapping_batches_is_created():
     brand = factories.brand()
 
     results = at_once(lambda number: create(brand, range_name=f"Range {number}"), range(12))
@@ -149,15 +149,15 @@ def test_of_overlapping_batches_created_at_once_one_is_made():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypatch):
+def test_control_without_the_lock_several_overlapping_batches_are_created(monkeypatch):
     brand = factories.brand()
-    wait_at = batches.check_overlap
-    together = Barrier(12)
+    original = batches.check_overlap
+    barrier = Barrier(12)
     prefixes.reserve(brand=brand, prefix="SP-", at=timezone.now())
 
     def check_then_wait(numbering, brand):
-        wait_at(numbering, brand)
-        together.wait()
+        original(numbering, brand)
+        barrier.wait()
 
     monkeypatch.setattr(batches, "check_overlap", check_then_wait)
     monkeypatch.setattr(prefixes, "take_turn", lambda _brand: None)
@@ -167,7 +167,7 @@ def test_control_without_the_lock_several_overlapping_batches_are_made(monkeypat
     assert [type(result) for result in results].count(BatchRange) > 1
 
 
-def test_generation_is_noted_when_the_last_code_is_made(brand, owner, settings):
+def test_generation_is_in_the_history_once_the_last_code_is_generated(brand, owner, settings):
     settings.GENERATION_CHUNK = 4
     batch_settings = BatchSettings(
         range_name="Spring", quantity=10, prefix="SP-", signed=False, product=factories.product(brand)
@@ -176,17 +176,17 @@ def test_generation_is_noted_when_the_last_code_is_made(brand, owner, settings):
 
     batches.generate(batch_id=batch.pk, at=timezone.now())
 
-    line = batch.changes.get()
-    assert (line.kind, line.codes, line.product, line.changed_by) == ("generated", 10, batch.product, owner)
-    assert (line.first_code, line.last_code) == (batch.first_code, batch.last_code)
+    change = batch.changes.get()
+    assert (change.kind, change.codes, change.product, change.changed_by) == ("generated", 10, batch.product, owner)
+    assert (change.first_code, change.last_code) == (batch.first_code, batch.last_code)
 
 
-def test_changed_settings_are_noted_with_what_they_were(brand, owner):
+def test_changed_settings_are_in_the_history_with_their_old_values(brand, owner):
     batch = factories.batch(brand)
     changed = {"scan_limit": None, "points_per_scan": 4, "range_name": batch.range_name}
     batches.change_batch(batch=batch, changed=changed, by=owner, at=timezone.now())
 
     batch.refresh_from_db()
     assert (batch.scan_limit, batch.points_per_scan) == (None, 4)
-    line = batch.changes.get(kind="edited")
-    assert line.detail == "scan limit: 1 \u2192 empty\npoints per scan: empty \u2192 4"
+    change = batch.changes.get(kind="edited")
+    assert change.detail == "scan limit: 1 \u2192 empty\npoints per scan: empty \u2192 4"

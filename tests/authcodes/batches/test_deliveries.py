@@ -1,4 +1,4 @@
-"""Which codes are in the shops: spans of numbers, deliveries that staff note and undo, and who may."""
+"""Which codes are in the shops: spans of numbers, deliveries that staff record and undo, and their permissions."""
 
 import random
 import time
@@ -44,7 +44,7 @@ def batch(brand):
         ([(1, 9), (2, 3)], [(1, 9)]),
     ],
 )
-def test_what_spans_cover(pairs, covered):
+def test_joined_spans_cover_each_number_once(pairs, covered):
     result = joined(Span(*pair) for pair in pairs)
 
     assert [(each.first, each.last) for each in result] == covered
@@ -52,26 +52,26 @@ def test_what_spans_cover(pairs, covered):
 
 
 @pytest.mark.parametrize("taken", [(0, 0), (1, 10), (4, 5), (1, 2), (3, 3), (6, 7), (5, 8), (9, 12)])
-def test_what_is_left_without_a_span_and_what_lies_inside(taken):
-    rest = [Span(1, 5), Span(8, 10)]
-    remove(rest, Span(*taken))
-    inner = inside([Span(1, 5), Span(8, 10)], Span(*taken))
+def test_remove_and_inside_split_spans_by_another_span(taken):
+    remaining = [Span(1, 5), Span(8, 10)]
+    remove(remaining, Span(*taken))
+    common = inside([Span(1, 5), Span(8, 10)], Span(*taken))
 
     numbers = {1, 2, 3, 4, 5, 8, 9, 10}
-    cut = set(range(taken[0], taken[1] + 1))
-    assert {number for each in rest for number in range(each.first, each.last + 1)} == numbers - cut
-    assert {number for each in inner for number in range(each.first, each.last + 1)} == numbers & cut
+    removed_numbers = set(range(taken[0], taken[1] + 1))
+    assert {number for each in remaining for number in range(each.first, each.last + 1)} == numbers - removed_numbers
+    assert {number for each in common for number in range(each.first, each.last + 1)} == numbers & removed_numbers
 
 
-def test_spans_that_change_one_by_one_are_what_all_changes_leave():
-    chance = random.Random(5)
-    for _round in range(60):
+def test_added_and_removed_spans_match_a_set_of_numbers():
+    random_generator = random.Random(5)
+    for _ in range(60):
         spans, numbers = [], set()
         for _change in range(30):
-            first = chance.randint(1, 40)
-            span = Span(first, first + chance.randint(0, 6))
+            first = random_generator.randint(1, 40)
+            span = Span(first, first + random_generator.randint(0, 6))
             covered = set(range(span.first, span.last + 1))
-            if chance.random() < 0.6:
+            if random_generator.random() < 0.6:
                 add(spans, span)
                 numbers |= covered
             else:
@@ -84,7 +84,7 @@ def test_spans_that_change_one_by_one_are_what_all_changes_leave():
 # --- In the shops
 
 
-def test_what_was_delivered_is_in_the_shops_until_it_is_undone(client, batch):
+def test_delivered_codes_are_in_the_shops_until_the_delivery_is_undone(client, batch):
     assert (deliver(batch, 101, 104), deliver(batch, 103, 106)) == (4, 2)
     assert (deliver(batch, 101, 106), undo(batch, 102, 103), undo(batch, 109, 110)) == (0, 2, 0)
 
@@ -94,31 +94,31 @@ def test_what_was_delivered_is_in_the_shops_until_it_is_undone(client, batch):
     assert kinds == [("delivered", 4), ("delivered", 2), ("delivery_undone", 2)]
 
 
-def test_the_page_of_a_delivery_notes_day_place_and_who_did_it(client, owner, batch):
-    its = address("authcodes.batchrange", "deliver", batch.pk)
-    begun = client.get(its, {"first": "AB-0102", "last": "AB-0105"})
-    assert [begun.context["form"][name].value() for name in ("first", "last")] == ["AB-0102", "AB-0105"]
-    sent = {"first": "102", "last": "105", "day": "2026-01-31", "place": "Berlin Mitte"}
+def test_delivery_form_records_day_place_and_user(client, owner, batch):
+    url = address("authcodes.batchrange", "deliver", batch.pk)
+    form_page = client.get(url, {"first": "AB-0102", "last": "AB-0105"})
+    assert [form_page.context["form"][name].value() for name in ("first", "last")] == ["AB-0102", "AB-0105"]
+    form_data = {"first": "102", "last": "105", "day": "2026-01-31", "place": "Berlin Mitte"}
 
-    answer = client.post(its, sent)
-    again = client.post(its, sent, follow=True)
+    answer = client.post(url, form_data)
+    again = client.post(url, form_data, follow=True)
 
     assert answer["Location"] == address("authcodes.batchrange", "change", batch.pk)
-    [note] = batch.changes.filter(kind="delivered")
-    assert (note.codes, note.detail, note.changed_by) == (4, "Delivered on 2026-01-31\nBerlin Mitte", owner)
+    [change] = batch.changes.filter(kind="delivered")
+    assert (change.codes, change.detail, change.changed_by) == (4, "Delivered on 2026-01-31\nBerlin Mitte", owner)
     assert "These codes are in the shops already." in text(again)
     assert AuditLogEntry.objects.filter(kind="authcodes.batchrange", action="Delivered to shops").exists()
     assert "Delivered to shops" in text(page(client, batch, tab="history"))
 
 
-def test_a_delivery_is_undone_with_a_reason(client, batch):
+def test_undoing_a_delivery_needs_a_reason(client, batch):
     deliver(batch, 101, 110)
-    its = address("authcodes.batchrange", "undeliver", batch.pk)
+    url = address("authcodes.batchrange", "undeliver", batch.pk)
 
-    refused = client.post(its, {"first": "101", "last": "105"})
-    client.post(its, {"first": "101", "last": "105", "reason": "Came back"})
+    response = client.post(url, {"first": "101", "last": "105"})
+    client.post(url, {"first": "101", "last": "105", "reason": "Came back"})
 
-    assert list(refused.context["form"].errors) == ["reason"]
+    assert list(response.context["form"].errors) == ["reason"]
     assert deliveries.delivered(batch) == [Span(106, 110)]
 
 
@@ -135,40 +135,40 @@ def test_a_delivery_is_undone_with_a_reason(client, batch):
         ({"first": "\0"}, "first"),
     ],
 )
-def test_a_wrong_delivery_is_answered_at_its_field_and_notes_nothing(client, batch, fields, field):
-    sent = {"first": "101", "last": "105", "day": "2026-01-31", "place": "Berlin", **fields}
+def test_invalid_delivery_gets_a_field_error_and_records_nothing(client, batch, fields, field):
+    form_data = {"first": "101", "last": "105", "day": "2026-01-31", "place": "Berlin", **fields}
 
-    refused = client.post(address("authcodes.batchrange", "deliver", batch.pk), sent)
+    response = client.post(address("authcodes.batchrange", "deliver", batch.pk), form_data)
 
-    assert list(refused.context["form"].errors) == [field]
-    assert sent["place"] in text(refused)
+    assert list(response.context["form"].errors) == [field]
+    assert form_data["place"] in text(response)
     assert deliveries.delivered(batch) == []
 
 
 @pytest.mark.parametrize(("role", "status"), [("manager", 200), ("printer", 200), ("support", 403)])
-@pytest.mark.parametrize("act", ["deliver", "undeliver"])
-def test_deliveries_are_noted_by_those_who_may_change_codes(brand, batch, role, status, act):
-    its = address("authcodes.batchrange", act, batch.pk)
+@pytest.mark.parametrize("action", ["deliver", "undeliver"])
+def test_deliveries_need_the_permission_to_change_codes(brand, batch, role, status, action):
+    url = address("authcodes.batchrange", action, batch.pk)
 
-    assert browser(staff(brand, role=role)).get(its).status_code == status
-    assert browser(staff(factories.brand())).get(its).status_code == 404
+    assert browser(staff(brand, role=role)).get(url).status_code == status
+    assert browser(staff(factories.brand())).get(url).status_code == 404
 
 
-def test_codes_without_numbers_are_delivered_all_at_once(brand):
-    codes = factories.batch(brand, quantity=3)
-    BatchRange.objects.filter(pk=codes.pk).update(printed_elsewhere=True)
-    codes.refresh_from_db()
+def test_codes_without_numbers_can_only_be_delivered_as_a_whole_batch(brand):
+    batch = factories.batch(brand, quantity=3)
+    BatchRange.objects.filter(pk=batch.pk).update(printed_elsewhere=True)
+    batch.refresh_from_db()
     at = timezone.now()
 
-    assert deliveries.deliver(codes=full_range(codes), day=at.date(), place="", by=None, at=at) == 3
+    assert deliveries.deliver(codes=full_range(batch), day=at.date(), place="", by=None, at=at) == 3
     with pytest.raises(BatchRejected):
-        single = resolve_range(batch=codes, first=codes.first_code, last=codes.first_code)
+        single = resolve_range(batch=batch, first=batch.first_code, last=batch.first_code)
         deliveries.deliver(codes=single, day=at.date(), place="", by=None, at=at)
-    assert size_of(deliveries.delivered(codes)) == 3
+    assert size_of(deliveries.delivered(batch)) == 3
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_who_note_the_same_delivery_at_once_note_it_once(batch):
+def test_concurrent_equal_deliveries_are_recorded_once(batch):
     counts = at_once(lambda _number: deliver(batch, 101, 110), range(8))
 
     assert sorted(counts) == [0] * 7 + [10]
@@ -176,17 +176,17 @@ def test_two_who_note_the_same_delivery_at_once_note_it_once(batch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_batchs_lock_it_would_be_noted_twice(batch, monkeypatch):
+def test_without_the_batch_lock_a_delivery_would_be_recorded_twice(batch, monkeypatch):
     monkeypatch.setattr("django.db.models.query.QuerySet.select_for_update", lambda rows, **_options: rows)
-    slow = deliveries.inside
-    monkeypatch.setattr(deliveries, "inside", lambda *given: (__import__("time").sleep(0.2), slow(*given))[1])
+    original = deliveries.inside
+    monkeypatch.setattr(deliveries, "inside", lambda *options: (__import__("time").sleep(0.2), original(*options))[1])
 
     counts = at_once(lambda _number: deliver(batch, 101, 110), range(4))
 
     assert sum(counts) > 10
 
 
-def test_the_history_knows_a_delivery_of_a_code(client, batch):
+def test_delivery_is_in_the_history_of_its_codes(client, batch):
     deliver(batch, 103, 104)
     code = AuthCode.objects.get(code="AB-0103")
 
@@ -195,74 +195,76 @@ def test_the_history_knows_a_delivery_of_a_code(client, batch):
 
 
 @pytest.mark.parametrize("language", ["de", "ar"])
-def test_a_delivery_is_stored_in_english_whatever_staff_read(batch, language):
+def test_delivery_is_stored_in_english_in_every_language(batch, language):
     with translation.override(language):
         deliver(batch, 101, 102)
 
     assert batch.changes.get(kind="delivered").detail == "Delivered on 2026-01-31\nBerlin"
 
 
-# --- Very many
+# --- Thousands of deliveries
 
 
-def noted(batch, kind, numbers):
-    """As history.py writes it, all at once."""
-    numbering, by = numbering_of(batch), CodeChangeContext(kind, timezone.now())
+def create_changes(batch, kind, numbers):
+    """Creates the rows that history.py writes, in bulk."""
+    numbering, context = numbering_of(batch), CodeChangeContext(kind, timezone.now())
     codes = [numbering.code(number) for number in numbers]
-    CodeChange.objects.bulk_create([change_of(by, batch, code, code, 1) for code in codes], batch_size=500)
+    CodeChange.objects.bulk_create([change_of(context, batch, code, code, 1) for code in codes], batch_size=500)
 
 
 @pytest.fixture
-def scattered(brand):
-    """Every other code of the first 4,000 in the shops, and as many notes of which nothing is left."""
+def batch_with_many_deliveries(brand):
+    """A batch with every other one of its first 4,000 codes in the shops, and as many deliveries that were undone."""
     batch = factories.batch(brand, prefix="MANY-", number_width=6, quantity=20_000)
-    noted(batch, CodeChange.Kind.DELIVERED, [*range(1, 4001, 2), *range(10_001, 14_001, 2)])
-    noted(batch, CodeChange.Kind.DELIVERY_UNDONE, range(10_001, 14_001, 2))
+    create_changes(batch, CodeChange.Kind.DELIVERED, [*range(1, 4001, 2), *range(10_001, 14_001, 2)])
+    create_changes(batch, CodeChange.Kind.DELIVERY_UNDONE, range(10_001, 14_001, 2))
     return batch
 
 
-def test_thousands_of_notes_are_read_by_one_statement_in_no_time(scattered, django_assert_num_queries):
-    begin = time.process_time()
+def test_thousands_of_deliveries_are_read_fast_with_one_statement(
+    batch_with_many_deliveries, django_assert_num_queries
+):
+    start = time.process_time()
     with django_assert_num_queries(1):
-        spans = deliveries.delivered(scattered)
+        spans = deliveries.delivered(batch_with_many_deliveries)
 
-    assert time.process_time() - begin < 0.5  # seconds; 6,000 notes, each sorted anew, take many
+    assert time.process_time() - start < 0.5  # seconds; sorting again for each of the 6,000 changes takes much longer
     assert spans == [Span(number, number) for number in range(1, 4001, 2)]
 
 
-def test_a_page_draws_thousands_of_ranges_as_boxes_that_the_eye_can_keep_apart(client, scattered):
+def test_page_draws_thousands_of_delivered_ranges_as_few_boxes(client, batch_with_many_deliveries):
     def boxes_of(**query):
-        lanes = page(client, scattered, **query).context["batch_figures"]["strip"].lanes
+        lanes = page(client, batch_with_many_deliveries, **query).context["batch_figures"]["strip"].lanes
         return next(each.boxes for each in lanes if each.name == "delivered")
 
     assert [(box.x, box.width, box.title) for box in boxes_of()] == [("0.0", "239.9", "In the shops: 2,000")]
-    closer = boxes_of(first="1", last="100")
-    assert (len(closer), {box.opacity for box in closer}) == (50, {"1.00"})
+    zoomed = boxes_of(first="1", last="100")
+    assert (len(zoomed), {box.opacity for box in zoomed}) == (50, {"1.00"})
 
 
-@pytest.mark.parametrize("apart", [2, 3, 4, 7, 50])
-def test_a_lane_never_has_more_boxes_than_it_has_room_for(apart):
-    spans = [Span(number, number) for number in range(1, 2000 * apart, apart)]
+@pytest.mark.parametrize("distance", [2, 3, 4, 7, 50])
+def test_lane_never_has_more_boxes_than_fit(distance):
+    spans = [Span(number, number) for number in range(1, 2000 * distance, distance)]
 
-    boxes = span_boxes(spans, Span(1, 2000 * apart), "Printed")
+    boxes = span_boxes(spans, Span(1, 2000 * distance), "Printed")
 
     assert len(boxes) <= WIDTH / (MIN_WIDTH + MIN_GAP)
     edges = [(float(box.x), float(box.x) + float(box.width)) for box in boxes]
     assert all(one[1] <= next_one[0] for one, next_one in pairwise(edges))
 
 
-def test_too_many_separate_ranges_are_refused_and_what_joins_them_is_not(client, scattered):
-    its = address("authcodes.batchrange", "deliver", scattered.pk)
-    sent = {"first": "9000", "last": "9000", "day": "2026-01-31", "place": ""}
+def test_delivery_above_the_limit_of_ranges_is_rejected_unless_it_joins_some(client, batch_with_many_deliveries):
+    url = address("authcodes.batchrange", "deliver", batch_with_many_deliveries.pk)
+    form_data = {"first": "9000", "last": "9000", "day": "2026-01-31", "place": ""}
 
-    refused = client.post(its, sent)
+    response = client.post(url, form_data)
 
-    assert refused.context["form"].errors["first"] == [
+    assert response.context["form"].errors["first"] == [
         "This batch has 2,000 separate ranges in the shops already. Mark whole ranges, not single codes."
     ]
-    assert client.post(its, {**sent, "first": "2", "last": "2"}).status_code == 302  # joins two of them
-    assert len(deliveries.delivered(scattered)) == deliveries.MAX_RANGES - 1
-    assert deliver(scattered, 9000, 9100) == 101
+    assert client.post(url, {**form_data, "first": "2", "last": "2"}).status_code == 302  # joins two of them
+    assert len(deliveries.delivered(batch_with_many_deliveries)) == deliveries.MAX_RANGES - 1
+    assert deliver(batch_with_many_deliveries, 9000, 9100) == 101
     with pytest.raises(BatchRejected, match="Undo whole deliveries"):
-        undo(scattered, 9050, 9050)
-    assert undo(scattered, 9000, 9100) == 101
+        undo(batch_with_many_deliveries, 9050, 9050)
+    assert undo(batch_with_many_deliveries, 9000, 9100) == 101

@@ -1,4 +1,4 @@
-"""The form that changes many codes, filled in."""
+"""Helpers for the forms that change codes."""
 
 from tests.support.portal import address, text
 
@@ -11,6 +11,6 @@ def errors(answer):
     return dict(answer.context["form"].errors)
 
 
-def type_in(client, product, codes, *buttons, **fields):
-    sent = {"product": product.pk, "codes": codes, **fields, **dict.fromkeys(buttons, "1")}
-    return client.post(address("authcodes.authcode", "assign"), sent)
+def send_codes(client, product, codes, *buttons, **fields):
+    form_data = {"product": product.pk, "codes": codes, **fields, **dict.fromkeys(buttons, "1")}
+    return client.post(address("authcodes.authcode", "assign"), form_data)

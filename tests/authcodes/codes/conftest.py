@@ -1,4 +1,4 @@
-"""A batch, and changes of its codes."""
+"""A batch and helpers that change its codes."""
 
 import pytest
 from django.utils import timezone
@@ -17,16 +17,16 @@ def batch(brand):
     return factories.batch(brand, prefix="AB-", quantity=10, assigned=False)
 
 
-def change(batch, kind, first=1, last=10, *, by=None, reason="", **given):
-    assignment = Assignment(**given) if given else None
+def change(batch, kind, first=1, last=10, *, by=None, reason="", **assignment_fields):
+    assignment = Assignment(**assignment_fields) if assignment_fields else None
     codes = resolve_range(batch=batch, first=str(first), last=str(last))
     return bulk_changes.change(
         codes=codes, requested=CodeChangeRequest(kind, reason, assignment), by=by, at=timezone.now()
     )
 
 
-def assign(batch, first=1, last=10, **given):
-    return change(batch, Kind.ASSIGNED, first, last, **{"product": factories.product(batch.brand), **given})
+def assign(batch, first=1, last=10, **assignment_fields):
+    return change(batch, Kind.ASSIGNED, first, last, **{"product": factories.product(batch.brand), **assignment_fields})
 
 
 def scan(code):
@@ -34,6 +34,6 @@ def scan(code):
 
 
 def changes_of(batch):
-    """The history of a batch's codes since they were made, the latest first."""
+    """The history of a batch's codes since they were generated, newest first."""
     lines = batch.changes.exclude(kind="generated")
     return [(line.kind, line.first_code, line.last_code, line.codes) for line in lines]

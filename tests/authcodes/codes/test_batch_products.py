@@ -1,4 +1,4 @@
-"""Which batches hold codes of a product: each is one look into an index, however many codes it has."""
+"""Batches with codes of a product: each needs one index lookup, however many codes it has."""
 
 import json
 
@@ -16,7 +16,7 @@ from tests.support.portal import address, browser, staff
 
 pytestmark = pytest.mark.django_db
 CODES = 1500
-MAX_ROWS = 60  # that one statement may read of codes, for five batches
+MAX_ROWS = 60  # of the table of codes that one statement may read for five batches
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ def product(brand):
 
 @pytest.fixture
 def batches(brand, product):
-    """Of the product; of none, with its codes, with some, with another's; of another product, with one of its codes."""
+    """Batches of the product, of another one and of none, with all, some or none of their codes of the product."""
     other = factories.product(brand, title="Kettle")
-    made = {
+    batches_by_name = {
         "of it": factories.batch(brand, product=product, range_name="of it", quantity=CODES),
         "given": factories.batch(brand, product=None, range_name="given", quantity=CODES),
         "mixed": factories.batch(brand, product=None, range_name="mixed", quantity=CODES),
@@ -36,47 +36,49 @@ def batches(brand, product):
         "one of it": factories.batch(brand, product=other, range_name="one of it", quantity=CODES),
     }
     codes = AuthCode.objects.all()
-    codes.filter(batch__in=[made["of it"], made["given"]]).update(product=product)
-    codes.filter(batch__in=[made["mixed"], made["foreign"], made["one of it"]]).update(product=other)
-    codes.filter(pk=made["mixed"].codes.latest("pk").pk).update(product=product)
-    codes.filter(pk=made["one of it"].codes.latest("pk").pk).update(product=product)
-    codes.filter(pk=made["given"].codes.earliest("pk").pk).update(product=None)
+    codes.filter(batch__in=[batches_by_name["of it"], batches_by_name["given"]]).update(product=product)
+    codes.filter(batch__in=[batches_by_name["mixed"], batches_by_name["foreign"], batches_by_name["one of it"]]).update(
+        product=other
+    )
+    codes.filter(pk=batches_by_name["mixed"].codes.latest("pk").pk).update(product=product)
+    codes.filter(pk=batches_by_name["one of it"].codes.latest("pk").pk).update(product=product)
+    codes.filter(pk=batches_by_name["given"].codes.earliest("pk").pk).update(product=None)
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("ANALYZE authcodes_authcode; ANALYZE authcodes_batchrange")
-    return made
+    return batches_by_name
 
 
 def rows_read(statement):
-    """How many rows of the table of codes a statement reads, filtered out ones too, and in all its loops."""
+    """How many rows of the table of codes a statement reads in all its loops, including rows filtered out."""
 
-    def of(plan):
+    def rows_of(plan):
         read = plan.get("Actual Rows", 0) + plan.get("Rows Removed by Filter", 0)
-        own = read * plan.get("Actual Loops", 1) if plan.get("Relation Name") == "authcodes_authcode" else 0
-        return own + sum(of(each) for each in plan.get("Plans", ()))
+        rows = read * plan.get("Actual Loops", 1) if plan.get("Relation Name") == "authcodes_authcode" else 0
+        return rows + sum(rows_of(subplan) for subplan in plan.get("Plans", ()))
 
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}")
-        found = cursor.fetchone()[0]
-    return of((json.loads(found) if isinstance(found, str) else found)[0]["Plan"])
+        explained = cursor.fetchone()[0]
+    return rows_of((json.loads(explained) if isinstance(explained, str) else explained)[0]["Plan"])
 
 
-def about_codes(queries):
+def code_statements(queries):
     return [
-        each["sql"]
-        for each in queries
-        if "authcodes_authcode" in each["sql"] and each["sql"].startswith(("SELECT", "WITH", "--"))
+        query["sql"]
+        for query in queries
+        if "authcodes_authcode" in query["sql"] and query["sql"].startswith(("SELECT", "WITH", "--"))
     ]
 
 
-def test_every_batch_with_a_code_of_the_product_is_found(product, batches):
-    found = batch_products.batch_ids(product)
+def test_batch_ids_lists_every_batch_with_a_code_of_the_product(product, batches):
+    batch_ids = batch_products.batch_ids(product)
 
-    assert found == [batches[name].pk for name in ("of it", "given", "mixed", "one of it")]
-    assert batch_products.mixed_batches(found, product, limit=9) == ["mixed", "one of it"]
-    assert batch_products.mixed_batches(found, product, limit=1) == ["mixed"]
+    assert batch_ids == [batches[name].pk for name in ("of it", "given", "mixed", "one of it")]
+    assert batch_products.mixed_batches(batch_ids, product, limit=9) == ["mixed", "one of it"]
+    assert batch_products.mixed_batches(batch_ids, product, limit=1) == ["mixed"]
 
 
-def test_the_products_of_codes_are_found_some_for_each_batch(brand, product, batches):
+def test_products_in_batches_are_listed_up_to_a_limit_per_batch(brand, product, batches):
     ids = [batches["mixed"].pk, batches["given"].pk]
     assert batch_products.products_in(ids) == set(
         AuthCode.objects.filter(batch__in=ids, product__isnull=False).values_list("product", flat=True)
@@ -88,23 +90,25 @@ def test_the_products_of_codes_are_found_some_for_each_batch(brand, product, bat
     assert len(batch_products.products_in([batches["given"].pk])) == batch_products.MAX_PRODUCTS
 
 
-def test_the_page_of_a_products_recall_does_not_read_its_codes(brand, product, batches):
+def test_page_of_a_product_recall_reads_few_rows_of_codes(brand, product, batches):
     client = browser(staff(brand))
     with CaptureQueriesContext(connection) as captured:
         page = client.get(address("authcodes.recall", "add"), {"kind": "product", "product": product.pk})
 
     assert len(page.context["summary"].scope.parts) == 4
-    statements = [each for each in about_codes(captured.captured_queries) if "$1" not in each]  # the next test's
+    statements = [
+        statement for statement in code_statements(captured.captured_queries) if "$1" not in statement
+    ]  # statements with parameters are checked by the next test
     assert len(statements) >= 2
-    assert [each for each in statements if rows_read(each) > MAX_ROWS] == []
+    assert [statement for statement in statements if rows_read(statement) > MAX_ROWS] == []
 
 
-def test_a_poster_of_batches_without_a_product_does_not_read_their_codes(product, batches):
+def test_poster_of_a_batch_without_a_product_reads_few_rows_of_codes(product, batches):
     texts = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
     recall = recalls.recall_batch(batch=batches["given"], at=timezone.now(), **texts)
     with CaptureQueriesContext(connection) as captured:
-        assert [each.title for each in posters.of_recall(recall).products] == ["Lamp"]
+        assert [poster_product.title for poster_product in posters.of_recall(recall).products] == ["Lamp"]
 
-    [statement] = about_codes(captured.captured_queries)
-    filled = statement.replace("$1", f"'{{{batches['given'].pk}}}'").replace("$2", str(batch_products.MAX_PRODUCTS))
-    assert rows_read(filled) <= MAX_ROWS
+    [statement] = code_statements(captured.captured_queries)
+    executable = statement.replace("$1", f"'{{{batches['given'].pk}}}'").replace("$2", str(batch_products.MAX_PRODUCTS))
+    assert rows_read(executable) <= MAX_ROWS

@@ -1,4 +1,4 @@
-"""Large changes of codes are made by a job, once, in parts or whole."""
+"""Jobs that change many codes: once, in portions or in one transaction."""
 
 import pytest
 
@@ -12,10 +12,10 @@ from tests.authcodes.codes.conftest import assign, changes_of
 from tests.support import factories
 
 
-def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
+def test_job_changes_a_code_range_only_once(batch, owner):
     product = factories.product(batch.brand)
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), requested=order, by=owner)
+    request = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(product, "Shelf 4", 7, "note"))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="2", last="9"), requested=request, by=owner)
 
     runner.run(job.pk)
     Job.objects.update(status="queued")
@@ -32,7 +32,7 @@ def test_a_large_stretch_is_changed_by_a_job_and_only_once(batch, owner):
     assert batch.changes.get(kind="assigned").changed_by == owner
 
 
-def test_a_job_cancelled_before_it_begins_changes_nothing(batch, owner):
+def test_job_cancelled_before_it_starts_changes_nothing(batch, owner):
     job = bulk_changes.start_change(
         codes=resolve_range(batch=batch, first="1", last="10"),
         requested=CodeChangeRequest(Kind.DEACTIVATED, "stolen"),
@@ -46,8 +46,8 @@ def test_a_job_cancelled_before_it_begins_changes_nothing(batch, owner):
     assert (job.status, AuthCode.objects.deactivated().exists()) == ("cancelled", False)
 
 
-class Cancelling(runner.Run):
-    """Somebody cancels the job when some codes are done."""
+class CancelledRun(runner.Run):
+    """A run that is cancelled after its first portion."""
 
     def progress(self, done, total):
         if done:
@@ -55,14 +55,14 @@ class Cancelling(runner.Run):
         super().progress(done, total)
 
 
-def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, owner, monkeypatch):
+def test_codes_are_deactivated_in_portions_and_a_new_attempt_continues(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     whole = resolve_range(batch=batch, first="1", last="10")
     job = bulk_changes.start_change(codes=whole, requested=CodeChangeRequest(Kind.DEACTIVATED, "stolen"), by=owner)
 
     Job.objects.update(status="running", attempts=1)
     with pytest.raises(runner.JobCancelledError):
-        bulk_changes.run_change(Cancelling(Job.objects.get()))
+        bulk_changes.run_change(CancelledRun(Job.objects.get()))
     assert changes_of(batch) == [("deactivated", "AB-0001", "AB-0004", 4)]
     assert batch.codes.deactivated().count() == 4
 
@@ -78,19 +78,19 @@ def test_codes_are_switched_off_part_by_part_and_a_new_attempt_goes_on(batch, ow
     assert len(set(batch.changes.filter(kind="deactivated").values_list("action_id"))) == 1
 
 
-def test_an_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
+def test_assignment_by_a_job_is_one_transaction(batch, owner, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), requested=order, by=owner)
+    request = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), requested=request, by=owner)
 
     runner.run(job.pk)
 
     assert changes_of(batch) == [("assigned", "AB-0001", "AB-0010", 10)]
 
 
-def test_a_job_that_meets_assigned_codes_fails_and_changes_nothing(batch, owner):
-    order = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
-    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), requested=order, by=owner)
+def test_assignment_job_fails_and_changes_nothing_if_a_code_is_assigned(batch, owner):
+    request = CodeChangeRequest(Kind.ASSIGNED, assignment=Assignment(factories.product(batch.brand)))
+    job = bulk_changes.start_change(codes=resolve_range(batch=batch, first="1", last="10"), requested=request, by=owner)
     assign(batch, 10, 10)
 
     runner.run(job.pk)

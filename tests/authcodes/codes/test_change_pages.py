@@ -1,4 +1,4 @@
-"""Changing many codes in the portal: asked, looked at, then done; a stretch, chosen ones, or one."""
+"""Changing codes in the portal, with a preview and a confirmation: a code range, selected codes or one code."""
 
 import pytest
 from django.db.models import Q
@@ -12,7 +12,7 @@ from authcodes.scanning.types import ScanContext
 from brands.models.people import StaffRole
 from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from jobs.models import Job
-from tests.authcodes.codes.change_pages import errors, messages, type_in
+from tests.authcodes.codes.change_pages import errors, messages, send_codes
 from tests.support import factories
 from tests.support.locks import holding
 from tests.support.portal import address, browser, links, staff, text
@@ -20,7 +20,7 @@ from tests.support.portal import address, browser, links, staff, text
 pytestmark = pytest.mark.django_db
 
 
-ORDERS = ["assign", "unassign", "deactivate", "reactivate"]
+ACTIONS = ["assign", "unassign", "deactivate", "reactivate"]
 
 
 @pytest.fixture
@@ -33,62 +33,62 @@ def product(brand):
     return factories.product(brand)
 
 
-def send(client, batch, order, *buttons, **fields):
-    sent = {"first": batch.first_code, "last": batch.last_code, **fields}
-    if order != "assign":
-        sent.setdefault("reason", "stolen")
-    return client.post(address("authcodes.batchrange", order, batch.pk), {**sent, **dict.fromkeys(buttons, "1")})
+def send(client, batch, action, *buttons, **fields):
+    form_data = {"first": batch.first_code, "last": batch.last_code, **fields}
+    if action != "assign":
+        form_data.setdefault("reason", "stolen")
+    return client.post(address("authcodes.batchrange", action, batch.pk), {**form_data, **dict.fromkeys(buttons, "1")})
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_page_offers_the_whole_batch(client, batch, order):
-    form = client.get(address("authcodes.batchrange", order, batch.pk)).context["form"]
+@pytest.mark.parametrize("action", ACTIONS)
+def test_form_starts_with_the_whole_batch(client, batch, action):
+    form = client.get(address("authcodes.batchrange", action, batch.pk)).context["form"]
 
     assert (form["first"].value(), form["last"].value()) == ("AB-0001", "AB-0010")
 
 
-def test_preview_says_what_an_assignment_changes_and_changes_nothing(client, batch, product):
+def test_preview_shows_an_assignment_without_changing_codes(client, batch, product):
     answer = send(client, batch, "assign", "preview", first="3", product=product.pk, inventory_location="Shelf 4")
 
     assert (answer.context["changes"], answer.context["problem"]) == (8, "")
-    shown = text(answer)
-    assert "AB-0003 … AB-0010" in shown
-    assert product.title in shown
-    assert "Inventory location: Shelf 4" in shown
+    html = text(answer)
+    assert "AB-0003 … AB-0010" in html
+    assert product.title in html
+    assert "Inventory location: Shelf 4" in html
     assert not AuthCode.objects.filter(product__isnull=False).exists()
 
 
-def test_confirmed_assignment_is_carried_out(client, owner, batch, product):
-    given = {"inventory_location": "Shelf 4", "points_per_scan": 7, "notes": "first pallet"}
+def test_confirmed_assignment_is_applied(client, owner, batch, product):
+    fields = {"inventory_location": "Shelf 4", "points_per_scan": 7, "notes": "first pallet"}
 
-    answer = send(client, batch, "assign", "confirm", first="AB-0003", last="5", product=product.pk, **given)
+    answer = send(client, batch, "assign", "confirm", first="AB-0003", last="5", product=product.pk, **fields)
 
     assert answer["Location"] == address("authcodes.batchrange", "change", batch.pk)
     assert "Assigned: 3" in messages(client, answer)
     codes = AuthCode.objects.filter(product=product)
-    assert {(it.inventory_location, it.points_per_scan, it.notes) for it in codes} == {tuple(given.values())}
+    assert {(code.inventory_location, code.points_per_scan, code.notes) for code in codes} == {tuple(fields.values())}
     assert CodeChange.objects.get(kind="assigned").changed_by == owner
 
 
-def test_taken_and_scanned_codes_are_named_and_the_stretch_is_refused(client, batch, product):
-    taken = batch.codes.get(code="AB-0004")
-    AuthCode.objects.filter(pk=taken.pk).update(product=factories.product(batch.brand, title="Honey"))
-    scan.scan(scanned=taken.code, context=ScanContext(at=timezone.now()))
+def test_range_with_assigned_codes_is_rejected_and_the_preview_lists_them(client, batch, product):
+    assigned = batch.codes.get(code="AB-0004")
+    AuthCode.objects.filter(pk=assigned.pk).update(product=factories.product(batch.brand, title="Honey"))
+    scan.scan(scanned=assigned.code, context=ScanContext(at=timezone.now()))
 
     preview = send(client, batch, "assign", "preview", product=product.pk)
     answer = send(client, batch, "assign", "confirm", product=product.pk)
 
     assert preview.context["changes"] == 0
     assert "Auth code range already assigned: 1 code has another product" in text(preview)
-    assert preview.context["preview"].taken_codes == [taken]
-    assert preview.context["preview"].scanned_codes == [taken]
+    assert preview.context["preview"].taken_codes == [assigned]
+    assert preview.context["preview"].scanned_codes == [assigned]
     assert "Honey" in text(preview)
     assert 'name="confirm"' not in text(preview)
     assert errors(answer)["__all__"][0].startswith("Auth code range already assigned: 1 of the codes")
     assert AuthCode.objects.filter(product__isnull=False).count() == 1
 
 
-def test_going_back_keeps_what_was_written(client, batch, product):
+def test_edit_button_returns_to_the_form_with_its_values(client, batch, product):
     answer = send(client, batch, "assign", "edit", first="3", product=product.pk, notes="first pallet")
 
     form = answer.context["form"]
@@ -97,7 +97,7 @@ def test_going_back_keeps_what_was_written(client, batch, product):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "field"),
+    ("invalid_fields", "field"),
     [
         ({"first": "XX-1"}, "first"),
         ({"last": "11"}, "last"),
@@ -111,21 +111,21 @@ def test_going_back_keeps_what_was_written(client, batch, product):
         ({"notes": "a\0b"}, "notes"),
     ],
 )
-def test_assignment_that_cannot_be_is_refused_at_its_field(client, batch, product, wrong, field):
+def test_invalid_assignment_gets_an_error_at_its_field(client, batch, product, invalid_fields, field):
     for button in ("preview", "confirm"):
-        answer = send(client, batch, "assign", button, **{"product": product.pk, **wrong})
+        answer = send(client, batch, "assign", button, **{"product": product.pk, **invalid_fields})
 
         assert list(errors(answer)) == [field]
     assert not AuthCode.objects.filter(product__isnull=False).exists()
 
 
-@pytest.mark.parametrize("order", ["unassign", "deactivate", "reactivate"])
+@pytest.mark.parametrize("action", ["unassign", "deactivate", "reactivate"])
 @pytest.mark.parametrize("reason", ["", "  "])
-def test_switching_needs_a_reason(client, batch, order, reason):
-    assert list(errors(send(client, batch, order, "confirm", reason=reason))) == ["reason"]
+def test_changes_of_assigned_or_active_codes_need_a_reason(client, batch, action, reason):
+    assert list(errors(send(client, batch, action, "confirm", reason=reason))) == ["reason"]
 
 
-def test_stretch_is_switched_off_and_on_with_its_reason(client, owner, batch):
+def test_code_range_is_deactivated_and_reactivated_with_a_reason(client, owner, batch):
     preview = send(client, batch, "deactivate", "preview", first="1", last="4")
     assert (preview.context["changes"], AuthCode.objects.deactivated().count()) == (4, 0)
 
@@ -141,14 +141,14 @@ def test_stretch_is_switched_off_and_on_with_its_reason(client, owner, batch):
     ]
 
 
-def test_change_of_nothing_is_not_offered(client, batch):
+def test_preview_without_changes_has_no_confirm_button(client, batch):
     preview = send(client, batch, "reactivate", "preview")
 
     assert preview.context["problem"] == "None of these codes would change."
     assert 'name="confirm"' not in text(preview)
 
 
-def test_taking_back_an_assignment_stops_at_scanned_codes(client, brand):
+def test_scanned_codes_cannot_be_unassigned(client, brand):
     batch = factories.batch(brand, prefix="CD-", quantity=3)
     scan.scan(scanned="CD-0002", context=ScanContext(at=timezone.now()))
 
@@ -172,16 +172,16 @@ def test_many_codes_are_changed_by_a_job(client, owner, batch, monkeypatch):
     assert not AuthCode.objects.deactivated().exists()
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_another_brands_batch_does_not_exist(client, order):
+@pytest.mark.parametrize("action", ACTIONS)
+def test_batch_of_another_brand_is_not_found(client, action):
     zebra = factories.batch(factories.brand(), quantity=2)
 
-    assert send(client, zebra, order, "confirm").status_code == 404
-    assert client.get(address("authcodes.batchrange", order, zebra.pk)).status_code == 404
+    assert send(client, zebra, action, "confirm").status_code == 404
+    assert client.get(address("authcodes.batchrange", action, zebra.pk)).status_code == 404
     assert not CodeChange.objects.exclude(kind="generated").exists()
 
 
-def test_another_brands_product_is_no_choice(client, batch):
+def test_product_of_another_brand_is_rejected(client, batch):
     zebra = factories.product(factories.brand())
 
     answer = send(client, batch, "assign", "confirm", product=zebra.pk)
@@ -189,47 +189,47 @@ def test_another_brands_product_is_no_choice(client, batch):
     assert list(errors(answer)) == ["product"]
 
 
-def test_who_works_for_both_brands_does_not_mix_them(batch):
+def test_staff_of_two_brands_cannot_assign_across_brands(batch):
     zebra = factories.product(factories.brand())
     client = browser(staff(batch.brand, zebra.brand))
 
     assert list(errors(send(client, batch, "assign", "confirm", product=zebra.pk))) == ["product"]
-    assert "not found" in type_in(client, zebra, "AB-0001", "confirm").context["lines"][0].error
+    assert "not found" in send_codes(client, zebra, "AB-0001", "confirm").context["lines"][0].error
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 200), ("support", 403)])
-def test_roles_that_may_change_codes(batch, role, status):
+def test_roles_have_the_documented_permission_to_change_codes(batch, role, status):
     client = browser(staff(batch.brand, role=role))
     code = batch.codes.first()
-    addresses = [address("authcodes.batchrange", order, batch.pk) for order in ORDERS]
-    addresses += [address("authcodes.authcode", what, code.pk) for what in ("deactivate", "reactivate")]
+    addresses = [address("authcodes.batchrange", action, batch.pk) for action in ACTIONS]
+    addresses += [address("authcodes.authcode", action, code.pk) for action in ("deactivate", "reactivate")]
     addresses += [address("authcodes.authcode", "assign")]
 
-    assert {client.get(where).status_code for where in addresses} == {status}
-    shown = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
-    assert (addresses[0] in shown) is (status == 200)
+    assert {client.get(url).status_code for url in addresses} == {status}
+    html = text(client.get(address("authcodes.batchrange", "change", batch.pk)))
+    assert (addresses[0] in html) is (status == 200)
     assert (addresses[-1] in links(text(client.get(address("authcodes.authcode"))))) is (status == 200)
 
 
-def test_owner_elsewhere_changes_nothing_here(batch):
-    person = staff(factories.brand())
-    StaffRole.objects.create(user=person, brand=batch.brand, role="support")
+def test_owner_of_another_brand_cannot_change_codes_with_a_support_role(batch):
+    user = staff(factories.brand())
+    StaffRole.objects.create(user=user, brand=batch.brand, role="support")
 
-    assert send(browser(person), batch, "deactivate", "confirm").status_code == 403
+    assert send(browser(user), batch, "deactivate", "confirm").status_code == 403
     assert not AuthCode.objects.deactivated().exists()
 
 
-def switch(client, code, what, reason="stolen"):
-    return client.post(address("authcodes.authcode", what, code.pk), {"reason": reason})
+def send_change(client, code, action, reason="stolen"):
+    return client.post(address("authcodes.authcode", action, code.pk), {"reason": reason})
 
 
-def test_one_code_is_switched_off_and_on_from_its_page(client, owner, batch):
+def test_one_code_is_deactivated_and_reactivated_from_its_page(client, owner, batch):
     code = batch.codes.get(code="AB-0004")
 
-    assert "Deactivated: 1" in messages(client, switch(client, code, "deactivate"))
+    assert "Deactivated: 1" in messages(client, send_change(client, code, "deactivate"))
     assert list(AuthCode.objects.deactivated()) == [code]
-    assert "Deactivated: 0" in messages(client, switch(client, code, "deactivate"))
-    assert "Reactivated: 1" in messages(client, switch(client, code, "reactivate", "found"))
+    assert "Deactivated: 0" in messages(client, send_change(client, code, "deactivate"))
+    assert "Reactivated: 1" in messages(client, send_change(client, code, "reactivate", "found"))
 
     lines = CodeChange.objects.exclude(kind="generated")
     assert [(line.kind, line.first_code, line.reason, line.changed_by) for line in lines] == [
@@ -238,55 +238,60 @@ def test_one_code_is_switched_off_and_on_from_its_page(client, owner, batch):
     ]
 
 
-@pytest.mark.parametrize("what", ["deactivate", "reactivate"])
-def test_another_brands_code_does_not_exist(client, what):
-    assert switch(client, factories.code(factories.brand()), what).status_code == 404
-    assert switch(client, AuthCode(pk=10**12), what).status_code == 404
+@pytest.mark.parametrize("action", ["deactivate", "reactivate"])
+def test_code_of_another_brand_is_not_found(client, action):
+    assert send_change(client, factories.code(factories.brand()), action).status_code == 404
+    assert send_change(client, AuthCode(pk=10**12), action).status_code == 404
 
 
-def test_one_code_needs_a_reason_too(client, batch):
-    assert list(errors(switch(client, batch.codes.first(), "deactivate", ""))) == ["reason"]
+def test_deactivating_one_code_needs_a_reason(client, batch):
+    assert list(errors(send_change(client, batch.codes.first(), "deactivate", ""))) == ["reason"]
 
 
 BUSY = "Another change to this brand"
 
 
-def test_while_another_change_runs_nothing_waits_and_nothing_typed_is_lost(client, batch, product):
+def test_change_during_another_one_is_rejected_at_once_and_form_values_stay(client, batch, product):
     code = batch.codes.first()
 
     with holding(LOCK_PAIR, [LockOfRow.CODE_CHANGES.value, batch.brand_id]):
-        stretch = send(client, batch, "deactivate", "confirm", reason="stolen from a lorry")
-        typed = type_in(client, product, "AB-0001", "confirm", notes="by phone")
-        one = switch(client, code, "deactivate", "torn off")
-        chosen = choose(client, "deactivate", [code], reason="chosen one")
+        range_answer = send(client, batch, "deactivate", "confirm", reason="stolen from a lorry")
+        entered_answer = send_codes(client, product, "AB-0001", "confirm", notes="by phone")
+        single_answer = send_change(client, code, "deactivate", "torn off")
+        selected_answer = select_codes(client, "deactivate", [code], reason="chosen one")
 
-    for answer, reason in ((stretch, "a lorry"), (typed, "by phone"), (one, "torn off"), (chosen, "chosen one")):
+    for answer, reason in (
+        (range_answer, "a lorry"),
+        (entered_answer, "by phone"),
+        (single_answer, "torn off"),
+        (selected_answer, "chosen one"),
+    ):
         assert BUSY in str(errors(answer)["__all__"])
         assert reason in text(answer)
     assert not AuthCode.objects.filter(Q(deactivated_at__isnull=False) | Q(product__isnull=False)).exists()
-    assert "Deactivated: 1" in messages(client, switch(client, code, "deactivate"))
+    assert "Deactivated: 1" in messages(client, send_change(client, code, "deactivate"))
 
 
-def choose(client, action, codes, **more):
-    sent = {"action": action, "_selected_action": [code.pk for code in codes], **more}
-    return client.post(address("authcodes.authcode"), sent, follow=True)
+def select_codes(client, action, codes, **fields):
+    form_data = {"action": action, "_selected_action": [code.pk for code in codes], **fields}
+    return client.post(address("authcodes.authcode"), form_data, follow=True)
 
 
-def test_chosen_codes_are_asked_about_before_they_are_switched_off(client, batch):
+def test_deactivating_selected_codes_needs_a_confirmation_with_a_reason(client, batch):
     codes = list(batch.codes.order_by("code")[:3])
 
-    confirmation = choose(client, "deactivate", codes)
+    confirmation = select_codes(client, "deactivate", codes)
 
     assert "These 3 codes" in text(confirmation)
     assert dict(confirmation.context["resent"]) == {"action": "deactivate", "_selected_action": str(codes[-1].pk)}
     assert not AuthCode.objects.deactivated().exists()
-    assert list(errors(choose(client, "deactivate", codes, reason=" "))) == ["reason"]
+    assert list(errors(select_codes(client, "deactivate", codes, reason=" "))) == ["reason"]
 
 
-def test_chosen_codes_are_switched_off_with_one_reason(client, owner, batch):
+def test_selected_codes_are_deactivated_with_one_reason(client, owner, batch):
     codes = list(batch.codes.filter(code__in=["AB-0001", "AB-0002", "AB-0005"]))
 
-    page_text = text(choose(client, "deactivate", codes, reason="stolen"))
+    page_text = text(select_codes(client, "deactivate", codes, reason="stolen"))
 
     assert "Deactivated: 3" in page_text
     lines = CodeChange.objects.filter(kind="deactivated", changed_by=owner, reason="stolen")
@@ -294,10 +299,10 @@ def test_chosen_codes_are_switched_off_with_one_reason(client, owner, batch):
     assert len({line.action_id for line in lines}) == 1
 
 
-def test_an_action_that_finds_nothing_to_do_says_so(client, batch):
+def test_action_that_changes_no_codes_shows_a_message(client, batch):
     codes = list(batch.codes.all()[:2])
 
-    assert "None of these codes would change." in text(choose(client, "reactivate", codes))
-    choose(client, "deactivate", codes, reason="stolen")
-    assert "None of these codes would change." in text(choose(client, "deactivate", codes))
+    assert "None of these codes would change." in text(select_codes(client, "reactivate", codes))
+    select_codes(client, "deactivate", codes, reason="stolen")
+    assert "None of these codes would change." in text(select_codes(client, "deactivate", codes))
     assert CodeChange.objects.filter(kind__in=["deactivated", "reactivated"]).count() == 1

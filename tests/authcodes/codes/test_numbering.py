@@ -1,4 +1,4 @@
-"""Sequential codes and whether two ranges share one."""
+"""The numbering of sequential codes, and the codes that two ranges share."""
 
 import pytest
 
@@ -6,22 +6,22 @@ from authcodes.codes.numbering import Numbering, shared
 
 
 def test_numbers_are_padded_with_zeros():
-    run = Numbering("ABC", 42, 6, 3)
+    numbering = Numbering("ABC", 42, 6, 3)
 
-    assert (run.first_code, run.code(43), run.last_code) == ("ABC000042", "ABC000043", "ABC000044")
+    assert (numbering.first_code, numbering.code(43), numbering.last_code) == ("ABC000042", "ABC000043", "ABC000044")
 
 
 @pytest.mark.parametrize(
-    ("start", "width", "quantity", "over"), [(1, 2, 99, False), (1, 2, 100, True), (99, 2, 1, False)]
+    ("start", "width", "quantity", "overflows"), [(1, 2, 99, False), (1, 2, 100, True), (99, 2, 1, False)]
 )
-def test_a_range_overflows_when_its_last_number_has_more_digits(start, width, quantity, over):
-    assert Numbering("", start, width, quantity).overflows is over
+def test_numbering_overflows_if_its_last_number_has_too_many_digits(start, width, quantity, overflows):
+    assert Numbering("", start, width, quantity).overflows is overflows
 
 
-def test_the_number_of_a_code_is_read_back():
-    run = Numbering("A-", 1, 4, 10)
+def test_number_is_parsed_from_a_code():
+    numbering = Numbering("A-", 1, 4, 10)
 
-    assert [run.number(code) for code in ("A-0007", "A-007", "B-0007", "A-00x7", "A-٠٠٠٧")] == [
+    assert [numbering.number(code) for code in ("A-0007", "A-007", "B-0007", "A-00x7", "A-٠٠٠٧")] == [
         7,
         None,
         None,
@@ -31,7 +31,7 @@ def test_the_number_of_a_code_is_read_back():
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "both"),
+    ("one", "other", "shared_codes"),
     [
         (Numbering("A", 1, 4, 10), Numbering("A", 8, 4, 10), ("A0008", "A0010")),
         (Numbering("A", 1, 4, 10), Numbering("A", 11, 4, 10), None),
@@ -43,28 +43,31 @@ def test_the_number_of_a_code_is_read_back():
         (Numbering("", 0, 3, 1000), Numbering("01", 0, 1, 10), ("010", "019")),
     ],
 )
-def test_shared_codes_are_found_across_prefixes(one, other, both):
-    assert shared(one, other) == both
+def test_shared_codes_are_found_across_prefixes(one, other, shared_codes):
+    assert shared(one, other) == shared_codes
 
 
-def test_sharing_agrees_with_comparing_every_code():
-    runs = [
+def test_shared_agrees_with_comparing_every_code():
+    numberings = [
         Numbering(prefix, start, width, quantity)
         for prefix in ("", "1", "A", "A1", "10")
         for width in (1, 2, 3)
         for start in (0, 5, 10)
         for quantity in (1, 7, 30)
     ]
-    runs = [run for run in runs if not run.overflows]
-    codes = {run: {run.code(run.start + offset) for offset in range(run.quantity)} for run in runs}
+    numberings = [numbering for numbering in numberings if not numbering.overflows]
+    codes = {
+        numbering: {numbering.code(numbering.start + offset) for offset in range(numbering.quantity)}
+        for numbering in numberings
+    }
 
-    for one in runs:
-        for other in runs:
+    for one in numberings:
+        for other in numberings:
             assert bool(shared(one, other)) == bool(codes[one] & codes[other])
 
 
 @pytest.mark.parametrize(
-    ("run", "typed", "code"),
+    ("numbering", "entered", "code"),
     [
         (Numbering("A-", 1, 4, 20), "A-0007", "A-0007"),
         (Numbering("A-", 1, 4, 20), "7", "A-0007"),
@@ -83,18 +86,18 @@ def test_sharing_agrees_with_comparing_every_code():
         (Numbering("A-", 1, 4, 20), "9" * 65, None),
     ],
 )
-def test_a_code_is_found_in_full_without_zeros_or_by_its_number(run, typed, code):
-    assert run.find(typed) == code
+def test_find_accepts_a_full_code_or_its_number_without_zeros(numbering, entered, code):
+    assert numbering.find(entered) == code
 
 
-def test_codes_fall_into_runs_without_a_gap():
-    run = Numbering("A-", 1, 4, 20)
+def test_runs_splits_codes_at_gaps():
+    numbering = Numbering("A-", 1, 4, 20)
 
-    found = run.runs(["A-0001", "A-0002", "A-0003", "A-0007", "A-0009", "A-0010"])
+    runs = numbering.runs(["A-0001", "A-0002", "A-0003", "A-0007", "A-0009", "A-0010"])
 
-    assert [(it.first_code, it.last_code, it.quantity) for it in found] == [
+    assert [(run.first_code, run.last_code, run.quantity) for run in runs] == [
         ("A-0001", "A-0003", 3),
         ("A-0007", "A-0007", 1),
         ("A-0009", "A-0010", 2),
     ]
-    assert list(run.runs([])) == []
+    assert list(numbering.runs([])) == []

@@ -1,4 +1,4 @@
-"""Random brands with codes and scans, and the dashboard's figures of them counted in plain Python."""
+"""Fills brands with random codes and scans, and counts the dashboard's figures of them in plain Python."""
 
 import random
 from collections import Counter
@@ -23,7 +23,7 @@ from tests.support import factories, portal
 
 PLACES = ["Pune, Maharashtra", "Mumbai, Maharashtra", "Goa, Goa", ""]
 DAYS = 9
-REFUSED = {
+REJECTED_OUTCOMES = {
     "limit_reached": "warning",
     "recalled": "warning",
     "expired": "error",
@@ -32,81 +32,81 @@ REFUSED = {
 }
 
 
-def fill(brand: Brand, chance: random.Random, *, codes: int = 12, scans: int = 160) -> None:
-    """Batches of every kind with codes, and scans of the last days, many of them near midnight."""
-    people = [factories.customer(brand) for _ in range(8)]
+def fill(brand: Brand, rng: random.Random, *, codes: int = 12, scans: int = 160) -> None:
+    """Creates different batches with codes, and scans of the last days, many of them near midnight."""
+    customers = [factories.customer(brand) for _ in range(8)]
     campaigns = [factories.campaign(brand, campaign_name=f"Campaign {n}") for n in range(2)]
-    items = [factories.product(brand) for _ in range(3)]
+    products = [factories.product(brand) for _ in range(3)]
     today = timezone.now().astimezone(brand.zone).date()
     for number in range(5):
         batch = factories.batch(
             brand,
             quantity=codes,
-            product=items[number % 3] if number != 4 else None,
+            product=products[number % 3] if number != 4 else None,
             campaign=[*campaigns, None][number % 3],
             scan_limit=None,
         )
         expires = {1: today - timedelta(days=1), 2: today, 3: today - timedelta(days=5)}.get(number)
         BatchRange.objects.filter(pk=batch.pk).update(expiration_date=expires)
-    made = list(AuthCode.objects.filter(brand=brand).select_related("batch"))
-    for code in made:
-        if chance.random() < 0.25:
+    auth_codes = list(AuthCode.objects.filter(brand=brand).select_related("batch"))
+    for code in auth_codes:
+        if rng.random() < 0.25:
             code.deactivated_at = timezone.now()
-        if code.batch.product_id is None and chance.random() < 0.5:
-            code.product = chance.choice(items)
-    AuthCode.objects.bulk_update(made, ["deactivated_at", "product"])
-    some = [code for code in made if code.product_id and chance.random() < 0.7]
-    moments = sorted(moment(brand, chance) for _ in range(scans))
-    Scan.objects.bulk_create([attempt(brand, chance, made, some, people, at) for at in moments])
-    AuthCode.objects.bulk_update(made, ["scan_count", "first_scan_at", "first_scan_location"])
+        if code.batch.product_id is None and rng.random() < 0.5:
+            code.product = rng.choice(products)
+    AuthCode.objects.bulk_update(auth_codes, ["deactivated_at", "product"])
+    scannable = [code for code in auth_codes if code.product_id and rng.random() < 0.7]
+    moments = sorted(random_time(brand, rng) for _ in range(scans))
+    Scan.objects.bulk_create([random_scan(brand, rng, auth_codes, scannable, customers, at) for at in moments])
+    AuthCode.objects.bulk_update(auth_codes, ["scan_count", "first_scan_at", "first_scan_location"])
 
 
-def moment(brand: Brand, chance: random.Random) -> datetime:
-    """Within the last days; half of them within two hours of a local midnight."""
+def random_time(brand: Brand, rng: random.Random) -> datetime:
+    """A random time within the last days, in half of the cases within two hours of a local midnight."""
     now = timezone.now()
-    if chance.random() < 0.5:
-        return now - timedelta(days=chance.random() * DAYS)
-    local = now.astimezone(brand.zone) - timedelta(days=chance.randrange(DAYS))
+    if rng.random() < 0.5:
+        return now - timedelta(days=rng.random() * DAYS)
+    local = now.astimezone(brand.zone) - timedelta(days=rng.randrange(DAYS))
     midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
-    return min(midnight + timedelta(minutes=chance.randint(-120, 120)), now)
+    return min(midnight + timedelta(minutes=rng.randint(-120, 120)), now)
 
 
-def attempt(
+def random_scan(
     brand: Brand,
-    chance: random.Random,
-    made: Sequence[AuthCode],
-    some: Sequence[AuthCode],
-    people: Sequence[Any],
+    rng: random.Random,
+    auth_codes: Sequence[AuthCode],
+    scannable: Sequence[AuthCode],
+    customers: Sequence[Any],
     at: datetime,
 ) -> Scan:
     fields: dict[str, Any] = {
         "brand": brand,
-        "user": chance.choice([*people, None]),
-        "location": chance.choice(PLACES),
+        "user": rng.choice([*customers, None]),
+        "location": rng.choice(PLACES),
         "scanned_at": at,
         "points_status": "not_eligible",
     }
-    if chance.random() < 0.08:
+    if rng.random() < 0.08:
         return Scan(**fields, code="nonsense", outcome="error", reason="unknown")
-    accepted = chance.random() < 0.6
-    code = chance.choice(some if accepted else made)
+    accepted = rng.random() < 0.6
+    code = rng.choice(scannable if accepted else auth_codes)
     fields |= {"auth_code": code, "code": code.code, "batch": code.batch, "product": code.product}
     fields["campaign"] = code.batch.campaign
     if not accepted:
-        reason, outcome = chance.choice(list(REFUSED.items()))
+        reason, outcome = rng.choice(list(REJECTED_OUTCOMES.items()))
         return Scan(**fields, outcome=outcome, reason=reason, scan_count=code.scan_count)
     if not code.scan_count:
         code.first_scan_at, code.first_scan_location = at, fields["location"]
     code.scan_count += 1
-    points = Decimal(chance.choice([0, 5, 10]))
+    points = Decimal(rng.choice([0, 5, 10]))
     earned = {"points_awarded": points, "points_status": "awarded"} if fields["user"] and points else {}
     return Scan(**{**fields, **earned}, outcome="success", reason="accepted", scan_count=code.scan_count)
 
 
 def all_filters(brands: Sequence[Brand]) -> Iterator[Filters]:
-    """Every combination of a status or none, days or none on either side, a place or none, a campaign or none.
+    """Every combination of an optional status, first and last day, place and campaign.
 
-    And some of one batch.
+    Some more have a batch.
     """
     today = timezone.now().astimezone(brands[0].zone).date()
     ranges: list[tuple[date | None, date | None]] = [
@@ -127,19 +127,19 @@ def all_filters(brands: Sequence[Brand]) -> Iterator[Filters]:
         yield Filters(None, *ranges[3], PLACES[0], campaign.pk, batch.pk)
 
 
-class Plainly:
-    """The same figures by going through all rows."""
+class BruteForceFigures:
+    """The same figures, counted by iterating over all rows."""
 
     def __init__(self, brands: Sequence[Brand]) -> None:
         self.now = timezone.now()
-        self.codes_there = list(AuthCode.objects.filter(brand__in=brands).select_related("batch", "brand"))
+        self.all_codes = list(AuthCode.objects.filter(brand__in=brands).select_related("batch", "brand"))
         rows = Scan.objects.filter(brand__in=brands).select_related("auth_code__batch", "product", "brand")
-        self.scans_there = list(rows)
+        self.all_scans = list(rows)
 
     def codes(self, filters: Filters) -> Codes:
         matching = [
             code
-            for code in self.codes_there
+            for code in self.all_codes
             if code.product_id
             and self.has_status(code, filters.status)
             and filters.campaign_id in {None, code.batch.campaign_id}
@@ -147,16 +147,16 @@ class Plainly:
         ]
         first = {
             scan.auth_code_id
-            for scan in self.scans_there
-            if scan.outcome == "success" and scan.scan_count == 1 and self.then_and_there(scan, filters)
+            for scan in self.all_scans
+            if scan.outcome == "success" and scan.scan_count == 1 and self.matches_days_and_place(scan, filters)
         }
         return Codes(len(matching), len([code for code in matching if code.pk in first]))
 
     def scans(self, filters: Filters) -> Scans:
         matching = [
             scan
-            for scan in self.scans_there
-            if self.then_and_there(scan, filters)
+            for scan in self.all_scans
+            if self.matches_days_and_place(scan, filters)
             and filters.campaign_id in {None, scan.campaign_id}
             and filters.batch_id in {None, scan.batch_id}
             and (filters.status is None or (scan.auth_code and self.has_status(scan.auth_code, filters.status)))
@@ -193,7 +193,7 @@ class Plainly:
             Status.DEACTIVATED: code.deactivated_at is not None,
         }[status]
 
-    def then_and_there(self, scan: Scan, filters: Filters) -> bool:
+    def matches_days_and_place(self, scan: Scan, filters: Filters) -> bool:
         day = self.day(scan)
         return (
             (filters.first_day or day) <= day <= (filters.last_day or day)
@@ -205,45 +205,45 @@ class Plainly:
         return scan.scanned_at.astimezone(scan.brand.zone).date()
 
 
-def top(found: Any) -> tuple[Top, ...]:
-    ranked = sorted(found, key=lambda it: (-it[2], it[0]))
-    return tuple(Top(*each) for each in ranked[:5])
+def top(candidates: Any) -> tuple[Top, ...]:
+    ranked = sorted(candidates, key=lambda candidate: (-candidate[2], candidate[0]))
+    return tuple(Top(*candidate) for candidate in ranked[:5])
 
 
 def codes_condition(filters: Filters, brands: Sequence[Brand]) -> Q:
-    """The assigned codes that status and campaign leave, as the lists have it."""
+    """The condition of the list for assigned codes with the filters' status, campaign and batch."""
     condition = Q(product__isnull=False)
     if filters.status:
         condition &= codes_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
         condition &= Q(batch__campaign=filters.campaign_id)
-    return condition & of_batches(filters)
+    return condition & batch_condition(filters)
 
 
 def scans_condition(filters: Filters, brands: Sequence[Brand]) -> Q:
-    """The scans that all filters leave, as the lists have it."""
+    """The condition of the list for scans that match all filters."""
     condition = scans_made(brands=brands, first_day=filters.first_day, last_day=filters.last_day, places=filters.where)
     if filters.status:
         condition &= scans_with(filters.status, brands=brands)
     if filters.campaign_id is not None:
         condition &= Q(campaign=filters.campaign_id)
-    return condition & of_batches(filters)
+    return condition & batch_condition(filters)
 
 
-def of_batches(filters: Filters) -> Q:
+def batch_condition(filters: Filters) -> Q:
     return Q(batch__in=filters.batches) if filters.batches else Q()
 
 
-NOW = timezone.now
+current_time = timezone.now
 DAY = timedelta(days=1)
 
 
-def opened(brand: Brand, role: str = "owner", **query: Any) -> Any:
+def open_home(brand: Brand, role: str = "owner", **query: Any) -> Any:
     return portal.browser(portal.staff(brand, role=role)).get(reverse("admin:index"), query)
 
 
 def home(brand: Brand, role: str = "owner", **query: Any) -> Any:
-    response = opened(brand, role, **query)
+    response = open_home(brand, role, **query)
     assert response.status_code == 200
     return response.context["home"]
 

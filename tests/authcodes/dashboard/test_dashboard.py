@@ -1,4 +1,4 @@
-"""The dashboard's figures: the same as counting everything by hand, whatever is filtered and rolled up."""
+"""The dashboard's figures are the same as plain counting, for all filters and with or without rollups."""
 
 import random
 from datetime import timedelta
@@ -16,7 +16,14 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
 from authcodes.rollups import rollups
 from brands.models.people import User
-from tests.authcodes.dashboard.dashboards import PLACES, Plainly, all_filters, codes_condition, fill, scans_condition
+from tests.authcodes.dashboard.dashboards import (
+    PLACES,
+    BruteForceFigures,
+    all_filters,
+    codes_condition,
+    fill,
+    scans_condition,
+)
 from tests.support import factories, portal
 
 pytestmark = pytest.mark.django_db
@@ -24,24 +31,24 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("rolled_up", ["none", "all", "some"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_figures_are_what_plain_counting_finds_for_every_combination_of_filters(seed: int, rolled_up: str) -> None:
-    chance = random.Random(seed)
+def test_figures_equal_plain_counting_for_every_combination_of_filters(seed: int, rolled_up: str) -> None:
+    rng = random.Random(seed)
     brands = [factories.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles", "Asia/Kolkata")]
     for brand in brands:
-        fill(brand, chance)
+        fill(brand, rng)
     for brand in {"none": [], "all": brands, "some": brands[:1]}[rolled_up]:
         rollups.catch_up(brand=brand, at=timezone.now())
 
-    for shown in (brands[:1], brands[:2]):
-        plainly = Plainly(shown)
-        for filters in all_filters(shown):
-            assert figures.codes(brands=shown, filters=filters) == plainly.codes(filters), filters
-            assert figures.scans(brands=shown, filters=filters) == plainly.scans(filters), filters
+    for chosen_brands in (brands[:1], brands[:2]):
+        brute_force = BruteForceFigures(chosen_brands)
+        for filters in all_filters(chosen_brands):
+            assert figures.codes(brands=chosen_brands, filters=filters) == brute_force.codes(filters), filters
+            assert figures.scans(brands=chosen_brands, filters=filters) == brute_force.scans(filters), filters
 
 
-@pytest.mark.parametrize("shown", [1, 2])
-def test_figures_count_the_rows_that_the_filters_mean_for_the_lists(shown: int) -> None:
-    brands = [factories.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles")][:shown]
+@pytest.mark.parametrize("brand_count", [1, 2])
+def test_figures_equal_the_row_counts_of_lists_with_the_same_filters(brand_count: int) -> None:
+    brands = [factories.brand(time_zone=zone) for zone in ("Asia/Kolkata", "America/Los_Angeles")][:brand_count]
     for brand in brands:
         fill(brand, random.Random(4), codes=6, scans=80)
         rollups.catch_up(brand=brand, at=timezone.now())
@@ -51,21 +58,21 @@ def test_figures_count_the_rows_that_the_filters_mean_for_the_lists(shown: int) 
         matching_codes = codes.filter(codes_condition(filters, brands))
         days = {name: getattr(filters, name) for name in ("first_day", "last_day")}
         scanned = matching_codes.filter(codes_first_scanned(brands=brands, **days, places=filters.where))
-        found = figures.codes(brands=brands, filters=filters)
-        assert (found.assigned, found.scanned) == (matching_codes.count(), scanned.count()), filters
+        code_figures = figures.codes(brands=brands, filters=filters)
+        assert (code_figures.assigned, code_figures.scanned) == (matching_codes.count(), scanned.count()), filters
         total = figures.scans(brands=brands, filters=filters).total
         assert total == scans.filter(scans_condition(filters, brands)).count(), filters
 
 
-def test_no_brands_no_figures(db: Any) -> None:
+def test_figures_without_brands_are_empty(db: Any) -> None:
     fill(factories.brand(), random.Random(3))
 
-    found = figures.figures(brands=[])
+    result = figures.figures(brands=[])
 
-    assert found == figures.Figures(figures.Codes(), figures.Scans(), figures.Delivery())
+    assert result == figures.Figures(figures.Codes(), figures.Scans(), figures.Delivery())
 
 
-def test_five_statements_whatever_the_brands_and_filters(django_assert_num_queries: Any) -> None:
+def test_figures_need_five_statements_for_any_brands_and_filters(django_assert_num_queries: Any) -> None:
     few = [factories.brand(time_zone="Asia/Kolkata")]
     many = [factories.brand(time_zone=zone) for zone in ("UTC", "Asia/Kolkata", "America/Los_Angeles", "Asia/Tokyo")]
 
@@ -75,7 +82,7 @@ def test_five_statements_whatever_the_brands_and_filters(django_assert_num_queri
                 figures.figures(brands=brands, filters=filters)
 
 
-def test_delivery_counts_the_brands_own_pending_and_dead_events() -> None:
+def test_delivery_counts_only_pending_and_dead_events_of_the_brand() -> None:
     brand, other = factories.brand(), factories.brand()
     oldest = portal.event(brand, status="pending")
     portal.event(brand, status="pending")
@@ -83,66 +90,66 @@ def test_delivery_counts_the_brands_own_pending_and_dead_events() -> None:
     portal.event(brand, status="dead")
     portal.event(other, status="dead")
 
-    found = figures.delivery(brands=[brand])
+    result = figures.delivery(brands=[brand])
 
-    assert found == figures.Delivery(pending=2, oldest_at=oldest.created_at, dead=1)
+    assert result == figures.Delivery(pending=2, oldest_at=oldest.created_at, dead=1)
 
 
-def test_assigned_codes_are_scanned_or_not() -> None:
-    found = figures.Codes(assigned=3, scanned=1)
+def test_unscanned_codes_are_assigned_minus_scanned() -> None:
+    codes = figures.Codes(assigned=3, scanned=1)
 
-    assert found.unscanned == 2
+    assert codes.unscanned == 2
 
 
 def assigned_codes() -> int:
     return AuthCode.objects.filter(product__isnull=False).count()
 
 
-def front_page(person: User, **query: Any) -> Any:
-    response = portal.browser(person).get(reverse("admin:index"), query)
+def front_page(user: User, **query: Any) -> Any:
+    response = portal.browser(user).get(reverse("admin:index"), query)
     assert response.status_code == 200
     return response
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
-def test_the_page_shows_each_role_what_it_may_see_elsewhere(role: str) -> None:
+def test_home_shows_each_role_only_figures_it_may_see(role: str) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
 
-    shown = front_page(portal.staff(brand, role=role)).context["home"]
+    home = front_page(portal.staff(brand, role=role)).context["home"]
 
-    assert shown.codes.assigned == assigned_codes()
-    of_scans, of_members = ["Scans", "Genuine"], ["New customers"]
-    of_points = ["Points earned", "Points spent", "Points outstanding"]
-    everything = [*of_scans, *of_members, *of_points]
-    seen = {"printer": [], "support": [*of_scans, *of_members]}.get(role, everything)
-    assert [tile.title for tile in shown.tiles] == seen
-    assert len(shown.funnel) == (1 if role == "printer" else 2)
-    assert shown.sees_programme is (role in {"owner", "manager"})
+    assert home.codes.assigned == assigned_codes()
+    scan_tiles, member_tiles = ["Scans", "Genuine"], ["New customers"]
+    point_tiles = ["Points earned", "Points spent", "Points outstanding"]
+    all_tiles = [*scan_tiles, *member_tiles, *point_tiles]
+    expected_tiles = {"printer": [], "support": [*scan_tiles, *member_tiles]}.get(role, all_tiles)
+    assert [tile.title for tile in home.tiles] == expected_tiles
+    assert len(home.funnel) == (1 if role == "printer" else 2)
+    assert home.sees_programme is (role in {"owner", "manager"})
 
 
-def test_the_page_names_nothing_of_another_brand() -> None:
+def test_home_shows_nothing_of_another_brand() -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
-    other, its = portal.brand_with_one_of_each("zebra")
-    person = portal.staff(brand)
-    campaign, place = its["campaigns.campaign"].pk, "zebra town"
+    other, other_rows = portal.brand_with_one_of_each("zebra")
+    user = portal.staff(brand)
+    campaign, place = other_rows["campaigns.campaign"].pk, "zebra town"
 
-    plain = portal.text(front_page(person))
-    assert "aardvark" in plain
-    assert "zebra" not in plain.lower()
+    html = portal.text(front_page(user))
+    assert "aardvark" in html
+    assert "zebra" not in html.lower()
     for query in ({"brand": other.pk}, {"campaign": campaign}):
-        assert "zebra" not in portal.text(front_page(person, **query)).lower()
-    assert front_page(person, location=place).context["home"].scans.total == 0
+        assert "zebra" not in portal.text(front_page(user, **query)).lower()
+    assert front_page(user, location=place).context["home"].scans.total == 0
 
 
-def test_somebody_with_several_brands_sees_all_or_the_chosen_one() -> None:
+def test_staff_of_several_brands_see_all_or_the_selected_one() -> None:
     first, _rows = portal.brand_with_one_of_each("aardvark")
     second, _rows = portal.brand_with_one_of_each("badger")
-    person = portal.staff(first, second)
+    user = portal.staff(first, second)
 
-    assert front_page(person).context["home"].scans.accepted == 2
-    shown = front_page(person, brand=second.pk).context["home"]
-    assert (shown.scans.accepted, [top.name for top in shown.scans.products]) == (1, ["badger product"])
-    assert "aardvark product" not in portal.text(front_page(person, brand=second.pk))
+    assert front_page(user).context["home"].scans.accepted == 2
+    home = front_page(user, brand=second.pk).context["home"]
+    assert (home.scans.accepted, [top.name for top in home.scans.products]) == (1, ["badger product"])
+    assert "aardvark product" not in portal.text(front_page(user, brand=second.pk))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +164,7 @@ def test_somebody_with_several_brands_sees_all_or_the_chosen_one() -> None:
         {"location": "'\"<script>"},
     ],
 )
-def test_what_the_form_does_not_understand_breaks_nothing(query: dict[str, str]) -> None:
+def test_invalid_filters_do_not_break_home(query: dict[str, str]) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
 
     response = front_page(portal.staff(brand), **query)
@@ -166,7 +173,7 @@ def test_what_the_form_does_not_understand_breaks_nothing(query: dict[str, str])
     assert response.context["home"].codes.assigned == assigned_codes()
 
 
-def test_the_page_costs_the_same_queries_at_1_and_30_rows(django_assert_num_queries: Any) -> None:
+def test_home_needs_the_same_query_count_for_1_and_30_rows(django_assert_num_queries: Any) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
     client = portal.browser(portal.staff(brand))
 
@@ -175,85 +182,87 @@ def test_the_page_costs_the_same_queries_at_1_and_30_rows(django_assert_num_quer
             client.get(reverse("admin:index"))
         return len(captured)
 
-    one = count()
+    baseline = count()
     for number in range(30):
-        made = factories.batch(brand, campaign=factories.campaign(brand))
-        portal.scan(made.codes.get(), user=factories.customer(brand), location=f"Town {number}")
+        batch = factories.batch(brand, campaign=factories.campaign(brand))
+        portal.scan(batch.codes.get(), user=factories.customer(brand), location=f"Town {number}")
 
-    assert count() == one <= 25
+    assert count() == baseline <= 25
 
 
-@pytest.mark.parametrize("which", ["one of two brands", "two brands"])
-def test_every_figure_leads_to_a_list_of_as_many_rows(which: str) -> None:
+@pytest.mark.parametrize("brand_filter", ["one of two brands", "two brands"])
+def test_every_figure_links_to_a_list_with_as_many_rows(brand_filter: str) -> None:
     brand, other = factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/Los_Angeles")
     fill(brand, random.Random(8), codes=6, scans=90)
     fill(other, random.Random(9), codes=4, scans=40)
-    person = portal.staff(brand, other)
-    client = portal.browser(person)
+    user = portal.staff(brand, other)
+    client = portal.browser(user)
     since = timezone.now().date() - timedelta(days=4)
-    when, where = {"first_day": since, "last_day": since + timedelta(days=2)}, {"location": PLACES[0]}
-    of = {"campaign": brand.campaigns.earliest("pk").pk}
-    own = {"brand": brand.pk} if which == "one of two brands" else {}
+    days_query, place_query = {"first_day": since, "last_day": since + timedelta(days=2)}, {"location": PLACES[0]}
+    campaign_query = {"campaign": brand.campaigns.earliest("pk").pk}
+    brand_query = {"brand": brand.pk} if brand_filter == "one of two brands" else {}
 
     for query in (
         {},
-        {**when, **of},
-        where,
-        {"status": "scanned", **of},
-        {"status": "unscanned", **when},
-        {"status": "expired", **when, **where},
-        {"status": "deactivated", **where},
+        {**days_query, **campaign_query},
+        place_query,
+        {"status": "scanned", **campaign_query},
+        {"status": "unscanned", **days_query},
+        {"status": "expired", **days_query, **place_query},
+        {"status": "deactivated", **place_query},
     ):
-        shown = front_page(person, **own, **query).context["home"]
-        of_codes = [stage for stage in shown.funnel[0] if stage.title in {"Assigned", "Scanned"}]
-        cards = [*of_codes, shown.tiles[0], *shown.outcomes, *shown.products, shown.recalled]
-        places = [(row.scans_link, row.scans_text) for row in shown.map.rows]
-        for link, value in [*((card.link, card.value) for card in cards), *places]:
+        home = front_page(user, **brand_query, **query).context["home"]
+        code_stages = [stage for stage in home.funnel[0] if stage.title in {"Assigned", "Scanned"}]
+        cards = [*code_stages, home.tiles[0], *home.outcomes, *home.products, home.recalled]
+        place_links = [(row.scans_link, row.scans_text) for row in home.map.rows]
+        for link, value in [*((card.link, card.value) for card in cards), *place_links]:
             assert link, (query, value)
-            assert listed_at(client, link).result_count == int(value.replace(",", "")), (query, link)
-        scanners = shown.unique_scanners
-        people = listed_at(client, scanners.link).queryset.order_by().values("user").distinct().count()
-        assert str(people) == scanners.value.replace(",", ""), (query, scanners)
+            assert changelist_at(client, link).result_count == int(value.replace(",", "")), (query, link)
+        unique_scanners = home.unique_scanners
+        customer_count = (
+            changelist_at(client, unique_scanners.link).queryset.order_by().values("user").distinct().count()
+        )
+        assert str(customer_count) == unique_scanners.value.replace(",", ""), (query, unique_scanners)
 
 
-def listed_at(client: Any, link: str) -> Any:
+def changelist_at(client: Any, link: str) -> Any:
     with portal.unrendered():
         response = client.get(link)
     assert response.status_code == 200, link
     return response.context_data["cl"]
 
 
-@pytest.mark.parametrize("there", ["nothing", "product"])
-def test_an_empty_page_says_what_to_do_next(there: str) -> None:
+@pytest.mark.parametrize("existing", ["nothing", "product"])
+def test_empty_home_shows_the_next_step(existing: str) -> None:
     brand = factories.brand()
-    if there == "product":
+    if existing == "product":
         factories.product(brand)
-    address = {"nothing": "authcodes_product_add", "product": "authcodes_batchrange_add"}[there]
+    address = {"nothing": "authcodes_product_add", "product": "authcodes_batchrange_add"}[existing]
 
     assert f'href="{reverse(f"admin:{address}")}"' in portal.text(front_page(portal.staff(brand)))
-    if there == "nothing":
+    if existing == "nothing":
         assert "An owner or manager must do this next." in portal.text(front_page(portal.staff(brand, role="support")))
 
 
-def test_staff_without_a_brand_see_an_empty_page() -> None:
+def test_staff_without_a_brand_see_an_empty_home() -> None:
     portal.brand_with_one_of_each("zebra")
 
     assert "zebra" not in portal.text(front_page(factories.user(is_staff=True)))
 
 
-def test_the_superuser_sees_every_brand() -> None:
+def test_superuser_sees_figures_of_every_brand() -> None:
     portal.brand_with_one_of_each("aardvark")
     portal.brand_with_one_of_each("badger")
 
-    shown = front_page(factories.user(is_staff=True, is_superuser=True)).context["home"]
-    assert shown.codes.assigned == assigned_codes()
+    home = front_page(factories.user(is_staff=True, is_superuser=True)).context["home"]
+    assert home.codes.assigned == assigned_codes()
 
 
-def test_the_page_has_no_inline_script_or_style() -> None:
+def test_home_has_no_inline_styles() -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
 
-    found = portal.text(front_page(portal.staff(brand)))
+    html = portal.text(front_page(portal.staff(brand)))
 
-    content = found[found.index('id="content"') :]
+    content = html[html.index('id="content"') :]
     assert '<svg class="home-map"' in content
     assert "style=" not in content[: content.index("</main>") if "</main>" in content else content.index("unfold/js")]

@@ -1,4 +1,4 @@
-"""What the front page offers next, and the page of batches to print."""
+"""Shortcuts and printable batches on Home, the page to choose a batch to print, and the preset of a first print."""
 
 import pytest
 from django.db import connection
@@ -13,26 +13,31 @@ from brands.identity.roles import TABLE
 from tests.support import factories
 from tests.support.portal import LABELS, address, browser, staff, text
 
-HOME, CHOOSE = reverse("admin:index"), reverse("admin:authcodes_printrun_choose")
-TILL = reverse("admin:loyalty_redemption_till")
+HOME_URL, CHOOSE_BATCH_URL = reverse("admin:index"), reverse("admin:authcodes_printrun_choose")
+TILL_URL = reverse("admin:loyalty_redemption_till")
 
 
-def front_page(brand, role):
-    return browser(staff(brand, role=role)).get(HOME)
+def open_home(brand, role):
+    return browser(staff(brand, role=role)).get(HOME_URL)
 
 
 @pytest.mark.parametrize(
     ("role", "shortcuts"),
-    [("owner", [TILL, CHOOSE]), ("manager", [TILL, CHOOSE]), ("printer", [CHOOSE]), ("support", [TILL])],
+    [
+        ("owner", [TILL_URL, CHOOSE_BATCH_URL]),
+        ("manager", [TILL_URL, CHOOSE_BATCH_URL]),
+        ("printer", [CHOOSE_BATCH_URL]),
+        ("support", [TILL_URL]),
+    ],
 )
-def test_each_role_reaches_its_work_in_one_tap(brand, role, shortcuts):
-    answer = front_page(brand, role)
+def test_home_has_the_shortcuts_of_each_role(brand, role, shortcuts):
+    answer = open_home(brand, role)
 
-    assert [each.link for each in answer.context["shortcuts"]] == shortcuts
+    assert [item.link for item in answer.context["shortcuts"]] == shortcuts
     assert all(f'href="{link}"' in text(answer) for link in shortcuts)
 
 
-def test_who_prints_finds_on_the_front_page_what_can_be_printed(brand):
+def test_home_of_printers_lists_only_printable_batches(brand):
     ready = factories.batch(brand, range_name="Ready", quantity=2)
     recalled = factories.batch(brand, range_name="Recalled", quantity=2)
     recall_fields = {"recall_id": "R-7", "contact": "x@example.com", "message": "Bring it back.", "reason": "Found."}
@@ -40,57 +45,57 @@ def test_who_prints_finds_on_the_front_page_what_can_be_printed(brand):
     factories.expired_code(brand)
     factories.batch(factories.brand(), range_name="Elsewhere", quantity=2)
 
-    answer = front_page(brand, "printer")
+    answer = open_home(brand, "printer")
 
-    assert [each.batch for each in answer.context["printable"]] == [ready]
+    assert [item.batch for item in answer.context["printable"]] == [ready]
     assert reverse("admin:authcodes_printrun_batch", args=[ready.pk]) in text(answer)
-    assert "printable" not in front_page(brand, "owner").context
+    assert "printable" not in open_home(brand, "owner").context
 
 
-def test_print_runs_lead_to_the_batches_to_print(brand):
+def test_print_run_list_links_to_the_batch_selection(brand):
     batch = factories.batch(brand, range_name="Ready", quantity=2)
     client = browser(staff(brand, role="printer"))
 
     listed = client.get(address("authcodes.printrun"))
-    led = client.get(reverse("admin:authcodes_printrun_print_codes"), follow=True)
+    redirected = client.get(reverse("admin:authcodes_printrun_print_codes"), follow=True)
 
     assert "Print codes" in text(listed)
-    assert led.redirect_chain == [(CHOOSE, 302)]
-    assert reverse("admin:authcodes_printrun_batch", args=[batch.pk]) in text(led)
+    assert redirected.redirect_chain == [(CHOOSE_BATCH_URL, 302)]
+    assert reverse("admin:authcodes_printrun_batch", args=[batch.pk]) in text(redirected)
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("printer", 200), ("support", 403)])
-def test_batches_to_print_are_for_who_prints(brand, role, status):
-    assert browser(staff(brand, role=role)).get(CHOOSE).status_code == status
+def test_batch_selection_for_printing_needs_the_permission(brand, role, status):
+    assert browser(staff(brand, role=role)).get(CHOOSE_BATCH_URL).status_code == status
 
 
-def test_the_front_page_costs_the_same_for_any_number_of_batches(brand):
-    def cost():
+def test_home_query_count_does_not_grow_with_batches(brand):
+    def count_queries():
         client = browser(staff(brand, role="printer"))
         with CaptureQueriesContext(connection) as queries:
-            client.get(HOME)
+            client.get(HOME_URL)
         return len(queries)
 
     factories.batch(brand, quantity=1)
-    few = cost()
+    baseline = count_queries()
     for _ in range(4):
         factories.batch(brand, quantity=1)
 
-    assert cost() == few
+    assert count_queries() == baseline
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_every_empty_list_says_what_it_is_and_how_a_first_row_comes(label):
+def test_every_empty_list_has_an_explanation(label):
     rendered = render_to_string("admin/empty_state.html", {"label": label}).strip()
 
     assert len(rendered) >= 40
     assert rendered != render_to_string("admin/empty_state.html", {"label": "no.such"}).strip()
 
 
-def test_support_sees_the_pages_of_its_job_only():
-    seen = {label for label, verbs in TABLE.items() if "v" in verbs["support"]}
+def test_support_sees_only_lists_for_its_work():
+    visible = {label for label, verbs in TABLE.items() if "v" in verbs["support"]}
 
-    assert not seen & {
+    assert not visible & {
         "authcodes.codeprefix",
         "authcodes.import",
         "authcodes.labellayout",
@@ -104,11 +109,11 @@ def test_support_sees_the_pages_of_its_job_only():
         "loyalty.senderdomain",
         "loyalty.walletissuer",
     }
-    assert {"loyalty.userpoints", "loyalty.redemption", "authcodes.scan", "loyalty.notificationdelivery"} <= seen
+    assert {"loyalty.userpoints", "loyalty.redemption", "authcodes.scan", "loyalty.notificationdelivery"} <= visible
 
 
 @pytest.mark.parametrize(
-    ("zone", "preset"),
+    ("time_zone_name", "preset"),
     [
         ("Europe/Berlin", "a4-30"),
         ("Asia/Kolkata", "a4-30"),
@@ -140,12 +145,12 @@ def test_support_sees_the_pages_of_its_job_only():
         ("", "letter-30"),
     ],
 )
-def test_the_first_sheet_is_of_the_paper_where_the_brand_is(zone, preset):
-    assert preset_for(zone) == preset
+def test_preset_of_the_first_sheet_follows_the_brands_time_zone(time_zone_name, preset):
+    assert preset_for(time_zone_name) == preset
     assert PRESETS[preset].sheet.per_page == 30
 
 
-def test_a_first_print_begins_with_the_brands_paper(db):
+def test_first_print_starts_with_the_paper_size_of_the_brands_time_zone(db):
     brand = factories.brand(time_zone="Europe/Berlin")
     batch = factories.batch(brand, quantity=2)
 

@@ -1,4 +1,4 @@
-"""Home: periods, and figures as plain counting has them."""
+"""Home: its periods, and figures that equal plain counting."""
 
 import random
 from collections import Counter
@@ -24,7 +24,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
 from loyalty.programme import rollups as programme_rollups
-from tests.authcodes.dashboard.dashboards import DAY, NOW, fill, home, local, opened
+from tests.authcodes.dashboard.dashboards import DAY, current_time, fill, home, local, open_home
 from tests.loyalty.programme import histories
 from tests.support import factories, portal
 
@@ -35,22 +35,20 @@ def tiles(page: Any) -> dict[str, str]:
     return {tile.title: tile.value for tile in page.tiles}
 
 
-def test_of_many_scans_who_made_them_is_counted_every_few_minutes(
-    brand: Brand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unique_scanners_of_many_scans_are_cached_for_minutes(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(brand, random.Random(5))
-    counted = home(brand).scans
+    uncached = home(brand).scans
     monkeypatch.setattr(home_figures, "MANY_SCANS", 1)
-    # So few scans are counted in milliseconds, and would be saved for a second.
+    # Without this, the quick answer for so few scans would be saved for one second only.
     monkeypatch.setattr(slow_answers, "TIMES", 1_000_000)
 
     first = home(brand).scans
     Scan.objects.filter(brand=brand).update(user=None)
-    again = home(brand).scans
+    cached = home(brand).scans
 
-    assert first == counted
-    assert counted.unique_scanners > 0
-    assert (again.unique_scanners, again.total) == (counted.unique_scanners, counted.total)
+    assert first == uncached
+    assert uncached.unique_scanners > 0
+    assert (cached.unique_scanners, cached.total) == (uncached.unique_scanners, uncached.total)
     assert home(brand, period="7").scans.unique_scanners == 0
 
 
@@ -58,22 +56,24 @@ def test_of_many_scans_who_made_them_is_counted_every_few_minutes(
 
 
 @pytest.mark.parametrize(("query", "days"), [({}, 30), ({"period": "today"}, 1), ({"period": "90"}, 90)])
-def test_a_period_ends_today_and_is_compared_with_one_as_long(brand: Brand, query: dict[str, str], days: int) -> None:
+def test_period_ends_today_and_is_compared_with_the_same_length_before(
+    brand: Brand, query: dict[str, str], days: int
+) -> None:
     chosen = home(brand, **query).chosen
 
-    today = local(NOW(), brand)
+    today = local(current_time(), brand)
     assert (chosen.period.first, chosen.period.last) == (today - (days - 1) * DAY, today)
     assert (chosen.period.before.last, chosen.period.before.days) == (chosen.period.first - DAY, days)
 
 
-def test_days_of_ones_own_go_before_a_length_and_are_in_the_links(brand: Brand) -> None:
+def test_custom_days_take_precedence_over_a_period_and_are_in_links(brand: Brand) -> None:
     page = home(brand, period="7", first_day="2026-03-01", last_day="2026-03-31")
 
     assert (page.chosen.name, page.chosen.period.days) == ("custom", 31)
     assert "scanned_at_from=2026-03-01" in page.tiles[0].link
 
 
-def test_the_switch_keeps_the_other_filters_and_drops_days_of_ones_own(brand: Brand) -> None:
+def test_period_choices_keep_other_filters_and_drop_custom_days(brand: Brand) -> None:
     page = home(brand, first_day="2026-03-01", last_day="2026-03-31", location="Pune")
 
     assert [choice.link for choice in page.period_choices][:2] == [
@@ -83,8 +83,8 @@ def test_the_switch_keeps_the_other_filters_and_drops_days_of_ones_own(brand: Br
 
 
 @pytest.mark.parametrize("query", [{"period": "x"}, {"first_day": "2020-01-01", "last_day": "2026-01-01"}])
-def test_what_is_no_period_is_answered_at_its_field_or_shows_the_usual_one(brand: Brand, query: Any) -> None:
-    response = opened(brand, **query)
+def test_invalid_period_shows_a_field_error_or_the_default_period(brand: Brand, query: Any) -> None:
+    response = open_home(brand, **query)
 
     assert response.status_code == 200
     if "first_day" in query:
@@ -95,66 +95,68 @@ def test_what_is_no_period_is_answered_at_its_field_or_shows_the_usual_one(brand
 
 
 @pytest.mark.parametrize("is_rolled_up", [False, True])
-def test_figures_are_what_plain_counting_finds(is_rolled_up: bool) -> None:
+def test_figures_equal_plain_counting(is_rolled_up: bool) -> None:
     brand = factories.brand(time_zone="Asia/Kolkata", currency="EUR")
     factories.level(brand)
     fill(brand, random.Random(3))
-    histories.fill(brand, random.Random(4), now=NOW(), entries=200, months=5)
+    histories.fill(brand, random.Random(4), now=current_time(), entries=200, months=5)
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.02")
     if is_rolled_up:
-        rollups.catch_up(brand=brand, at=NOW())
-        programme_rollups.catch_up(brand=brand, at=NOW())
-    first = local(NOW(), brand) - 6 * DAY
+        rollups.catch_up(brand=brand, at=current_time())
+        programme_rollups.catch_up(brand=brand, at=current_time())
+    first = local(current_time(), brand) - 6 * DAY
 
     page = home(brand, period="7")
 
     scans = [scan for scan in Scan.objects.filter(brand=brand) if local(scan.scanned_at, brand) >= first]
     accepted = sum(scan.outcome == "success" for scan in scans)
-    lines = LoyaltyTransaction.objects.filter(user_point__brand=brand)
-    moved = Counter[str]()
-    for line in lines:
-        if local(line.created_at, brand) >= first:
-            moved[histories.movement_of(line)] += line.amount
-    members = [each for each in UserPoints.objects.filter(brand=brand) if local(each.enrolled_at, brand) >= first]
+    entries = LoyaltyTransaction.objects.filter(user_point__brand=brand)
+    points_by_movement = Counter[str]()
+    for entry in entries:
+        if local(entry.created_at, brand) >= first:
+            points_by_movement[histories.movement_of(entry)] += entry.amount
+    members = [
+        account for account in UserPoints.objects.filter(brand=brand) if local(account.enrolled_at, brand) >= first
+    ]
     outstanding = sum(account.points for account in UserPoints.objects.filter(brand=brand))
-    shown = tiles(page)
-    assert number(shown["Scans"]) == len(scans)
-    assert shown["Genuine"] == f"{100 * accepted / len(scans):.1f} %"
-    assert number(shown["New customers"]) == len(members)
-    assert number(shown["Points earned"]) == moved["earned"] + moved["released"]
-    assert number(shown["Points spent"]) == moved["redeemed"] - moved["refunded"]
-    assert number(shown["Points outstanding"]) == outstanding
-    worth = next(tile.note for tile in page.tiles if tile.title == "Points outstanding")
-    assert number(worth.removeprefix("worth ").removesuffix(" EUR")) == round(outstanding * Decimal("0.02"), 2)
+    values = tiles(page)
+    assert number(values["Scans"]) == len(scans)
+    assert values["Genuine"] == f"{100 * accepted / len(scans):.1f} %"
+    assert number(values["New customers"]) == len(members)
+    assert number(values["Points earned"]) == points_by_movement["earned"] + points_by_movement["released"]
+    assert number(values["Points spent"]) == points_by_movement["redeemed"] - points_by_movement["refunded"]
+    assert number(values["Points outstanding"]) == outstanding
+    worth_note = next(tile.note for tile in page.tiles if tile.title == "Points outstanding")
+    assert number(worth_note.removeprefix("worth ").removesuffix(" EUR")) == round(outstanding * Decimal("0.02"), 2)
     hours = Counter((at.isoweekday(), at.hour) for scan in scans for at in [scan.scanned_at.astimezone(brand.zone)])
-    assert {(it.weekday, it.hour): it.scans for it in page.hour_counts} == hours
+    assert {(count.weekday, count.hour): count.scans for count in page.hour_counts} == hours
 
 
 def number(text: str) -> Decimal:
     return Decimal(text.replace(",", ""))
 
 
-def test_balances_of_months_end_in_what_is_outstanding_and_add_up() -> None:
+def test_monthly_balances_add_up_to_the_outstanding_points() -> None:
     brand = factories.brand()
-    histories.fill(brand, random.Random(9), now=NOW(), entries=150, months=4)
-    programme_rollups.catch_up(brand=brand, at=NOW())
+    histories.fill(brand, random.Random(9), now=current_time(), entries=150, months=4)
+    programme_rollups.catch_up(brand=brand, at=current_time())
 
     page = home(brand, period="90")
 
     programme = page.programme
-    today = local(NOW(), brand)
+    today = local(current_time(), brand)
     days = [today - number * DAY for number in range(30)]
     for day, balance in zip(days[::-1], programme.balances_after(days), strict=True):
-        later = sum(moved.balance for other, moved in programme.days.items() if other > day)
+        later = sum(movements.balance for other, movements in programme.days.items() if other > day)
         assert balance == programme.outstanding - later
-    assert sum(moved.balance for moved in programme.months.values()) == programme.outstanding
+    assert sum(movements.balance for movements in programme.months.values()) == programme.outstanding
     assert page.points_by_month.rows[0].cells[3] == tiles(page)["Points outstanding"]
 
 
-def test_a_change_is_against_the_period_before(brand: Brand) -> None:
+def test_change_of_a_figure_is_relative_to_the_previous_period(brand: Brand) -> None:
     code = factories.code(brand)
     for days_ago in (1, 2, 3, 8, 9):
-        portal.scan(code, scanned_at=NOW() - days_ago * DAY)
+        portal.scan(code, scanned_at=current_time() - days_ago * DAY)
 
     page = home(brand, period="7")
 
@@ -162,52 +164,52 @@ def test_a_change_is_against_the_period_before(brand: Brand) -> None:
     assert page.tiles[2].change is None
 
 
-def test_codes_are_printed_once_however_often_their_batch_was(brand: Brand) -> None:
+def test_codes_printed_several_times_are_counted_once(brand: Brand) -> None:
     batch = factories.batch(brand, quantity=100, prefix="PR-")
     codes = list(batch.codes.order_by("code").values_list("code", flat=True))
 
-    def printed(first: int, last: int, status: str) -> None:
+    def create_print_run(first: int, last: int, status: str) -> None:
         code_range = resolve_range(batch=batch, first=codes[first], last=codes[last])
         run = runs.start(selection=selection.of_range(code_range), print_request=PrintRequest(), by=None)
         Job.objects.filter(pk=run.job_id).update(status=status)
 
-    printed(0, 29, "done")
-    printed(10, 39, "done")
-    printed(15, 19, "done")
-    printed(90, 99, "done")
-    printed(50, 79, "failed")
+    create_print_run(0, 29, "done")
+    create_print_run(10, 39, "done")
+    create_print_run(15, 19, "done")
+    create_print_run(90, 99, "done")
+    create_print_run(50, 79, "failed")
 
     stages = {stage.title: stage.value for stage in home(brand).funnel[0]}
 
     assert (stages["Generated"], stages["Assigned"], stages["Printed"]) == ("100", "100", "50")
 
 
-def test_customers_of_the_funnel_are_those_of_closed_days(brand: Brand) -> None:
-    once, often = factories.customer(brand), factories.customer(brand)
+def test_customer_funnel_counts_customers_of_closed_days(brand: Brand) -> None:
+    single_scan_customer, returning_customer = factories.customer(brand), factories.customer(brand)
     code = factories.code(brand)
-    portal.scan(code, user=once, scanned_at=NOW() - 3 * DAY)
-    portal.scan(code, user=once, scanned_at=NOW() - 3 * DAY)
+    portal.scan(code, user=single_scan_customer, scanned_at=current_time() - 3 * DAY)
+    portal.scan(code, user=single_scan_customer, scanned_at=current_time() - 3 * DAY)
     for days_ago in (5, 2):
-        portal.scan(code, user=often, scanned_at=NOW() - days_ago * DAY)
-    factories.points(often, brand, 50)
-    factories.redemption(often, factories.reward(brand, cost=10), at=NOW() - DAY)
-    rollups.catch_up(brand=brand, at=NOW())
-    programme_rollups.catch_up(brand=brand, at=NOW())
+        portal.scan(code, user=returning_customer, scanned_at=current_time() - days_ago * DAY)
+    factories.points(returning_customer, brand, 50)
+    factories.redemption(returning_customer, factories.reward(brand, cost=10), at=current_time() - DAY)
+    rollups.catch_up(brand=brand, at=current_time())
+    programme_rollups.catch_up(brand=brand, at=current_time())
 
     stages = {stage.title: stage.value for stage in home(brand).funnel[1]}
 
     assert stages == {"Known customers": "2", "Came back": "1", "Took a reward": "1"}
 
 
-def test_another_brands_rows_are_in_no_figure(brand: Brand) -> None:
+def test_figures_have_no_rows_of_another_brand(brand: Brand) -> None:
     other = factories.brand()
     fill(other, random.Random(5))
-    histories.fill(other, random.Random(6), now=NOW(), entries=80, months=2)
+    histories.fill(other, random.Random(6), now=current_time(), entries=80, months=2)
     PointCost.objects.create(brand=other, valid_from="2020-01-01", cost="1")
     before = home(brand)
 
-    rollups.catch_up(brand=other, at=NOW())
-    programme_rollups.catch_up(brand=other, at=NOW())
+    rollups.catch_up(brand=other, at=current_time())
+    programme_rollups.catch_up(brand=other, at=current_time())
 
     for page in (before, home(brand)):
         assert {title: value for title, value in tiles(page).items() if value not in {"0", "-"}} == {}
@@ -215,44 +217,44 @@ def test_another_brands_rows_are_in_no_figure(brand: Brand) -> None:
         assert (page.map.rows, page.cohorts, page.levels, page.hour_counts) == ((), [], [], [])
 
 
-def test_several_brands_are_added_up_and_their_worth_stands_by_currency() -> None:
+def test_figures_of_several_brands_are_summed_and_their_worth_per_currency() -> None:
     euro, yen = factories.brand(currency="EUR"), factories.brand(currency="JPY")
     for brand, cost in ((euro, "0.5"), (yen, "2")):
         factories.points(factories.customer(brand), brand, 100)
         PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost=cost)
-    person = portal.staff(euro, yen)
+    user = portal.staff(euro, yen)
 
-    page = portal.browser(person).get(reverse("admin:index")).context["home"]
+    page = portal.browser(user).get(reverse("admin:index")).context["home"]
 
     tile = next(tile for tile in page.tiles if tile.title == "Points outstanding")
     assert (tile.value, tile.note) == ("200", "worth 50.00 EUR, 200 JPY")
 
 
-def test_points_are_those_of_the_brands_in_which_one_may_see_them() -> None:
-    own, helped = factories.brand(), factories.brand()
-    person = portal.staff(own)
-    StaffRole.objects.create(user=person, brand=helped, role="support")
-    for brand in (own, helped):
+def test_points_are_summed_only_for_brands_where_the_user_may_see_them() -> None:
+    owned_brand, supported_brand = factories.brand(), factories.brand()
+    user = portal.staff(owned_brand)
+    StaffRole.objects.create(user=user, brand=supported_brand, role="support")
+    for brand in (owned_brand, supported_brand):
         factories.points(factories.customer(brand), brand, 70)
 
-    page = portal.browser(person).get(reverse("admin:index")).context["home"]
+    page = portal.browser(user).get(reverse("admin:index")).context["home"]
 
     assert (tiles(page)["Points outstanding"], tiles(page)["New customers"]) == ("70", "2")
 
 
 @pytest.mark.parametrize("role", ["support", "printer"])
-def test_who_may_not_see_points_reads_nothing_of_them(brand: Brand, role: str) -> None:
+def test_roles_without_permission_for_points_see_no_points(brand: Brand, role: str) -> None:
     factories.points(factories.customer(brand), brand, 4321)
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="1")
 
-    shown = portal.text(opened(brand, role))
+    html = portal.text(open_home(brand, role))
 
-    assert "4,321" not in shown
-    assert "Points outstanding" not in shown
-    assert "Returning members" not in shown
+    assert "4,321" not in html
+    assert "Points outstanding" not in html
+    assert "Returning members" not in html
 
 
-def test_home_costs_at_most_25_queries_with_everything_on_it(brand: Brand) -> None:
+def test_home_needs_at_most_25_queries_with_all_its_parts(brand: Brand) -> None:
     brand, _rows = portal.brand_with_one_of_each("aardvark")
     client = portal.browser(portal.staff(brand))
     client.get(reverse("admin:index"))

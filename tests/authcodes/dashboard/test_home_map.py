@@ -1,4 +1,4 @@
-"""Home's map of scans: circles where the geocoder has places, and a press that narrows to one."""
+"""Home's map of scans: a circle for each place that the geocoder knows, which filters by that place."""
 
 import pytest
 from django.urls import reverse
@@ -11,7 +11,7 @@ from tests.support import factories, portal
 pytestmark = pytest.mark.django_db
 
 
-def test_the_map_has_a_circle_for_each_place_and_a_press_narrows_to_it(brand: Brand) -> None:
+def test_map_has_a_circle_for_each_known_place_that_links_to_its_scans(brand: Brand) -> None:
     code = factories.code(brand)
     for place in ("Berlin, State of Berlin", "Berlin, State of Berlin", "Hamburg, Hamburg", "Nowhere, At All"):
         portal.scan(code, location=place)
@@ -25,15 +25,15 @@ def test_the_map_has_a_circle_for_each_place_and_a_press_narrows_to_it(brand: Br
         ("Hamburg", 1, True),
         ("Nowhere, At All", 1, False),
     ]
-    narrowed = client.get(reverse("admin:index") + page.map.circles[0].link).context["home"]
-    assert (narrowed.scans.accepted, narrowed.is_narrowed) == (2, True)
+    filtered = client.get(reverse("admin:index") + page.map.circles[0].link).context["home"]
+    assert (filtered.scans.accepted, filtered.is_narrowed) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("label", "latitude", "longitude"),
     [("Pune, Maharashtra", 18.5, 73.9), ("Paris, Île-de-France", 48.9, 2.3), ("Springfield, Illinois", 39.8, -89.6)],
 )
-def test_a_place_is_where_the_geocoder_has_it(label: str, latitude: float, longitude: float) -> None:
+def test_position_of_a_place_comes_from_the_geocoder(label: str, latitude: float, longitude: float) -> None:
     position = position_of(label)
 
     assert position is not None
@@ -43,16 +43,16 @@ def test_a_place_is_where_the_geocoder_has_it(label: str, latitude: float, longi
 @pytest.mark.parametrize(
     "label", ["", ",", "Atlantis", "Berlin, Texas Panhandle", "\n", "Pune\nMaharashtra", "x" * 200]
 )
-def test_what_is_no_place_is_not_on_the_map(label: str) -> None:
+def test_unknown_place_has_no_position(label: str) -> None:
     assert position_of(label) is None
 
 
-@pytest.mark.parametrize("spots", [[], [(900.0, 300.0)], [(0.0, 0.0), (1800.0, 705.0)], [(5.0, 700.0)]])
-def test_the_part_of_the_map_lies_within_it_and_holds_every_circle(spots: list[tuple[float, float]]) -> None:
-    x, y, width, height = window(spots)
+@pytest.mark.parametrize("positions", [[], [(900.0, 300.0)], [(0.0, 0.0), (1800.0, 705.0)], [(5.0, 700.0)]])
+def test_window_lies_within_the_map_and_contains_every_circle(positions: list[tuple[float, float]]) -> None:
+    x, y, width, height = window(positions)
 
     assert x >= 0
     assert y >= 0
     assert x + width <= 1800.01
     assert y + height <= 705.01
-    assert all(x <= left <= x + width and y <= upper <= y + height for left, upper in spots)
+    assert all(x <= left <= x + width and y <= upper <= y + height for left, upper in positions)

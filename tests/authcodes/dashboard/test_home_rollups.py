@@ -1,4 +1,4 @@
-"""What Home reads of hours, enrolments and returning customers: check_rollups finds what is wrong with it."""
+"""Consistency checks of the rollups that Home reads: hours, enrolments and returning customers."""
 
 import random
 
@@ -30,32 +30,32 @@ def rolled_up() -> Brand:
     return brand
 
 
-def test_wrong_hours_and_customers_are_found(rolled_up: Brand) -> None:
+def test_wrong_hours_and_returning_customers_are_reported(rolled_up: Brand) -> None:
     HourRollup.objects.filter(brand=rolled_up).latest("pk").delete()
     RollupWatermark.objects.filter(brand=rolled_up).update(returned=99)
 
-    assert {each.check for each in consistency.differences()} == {
+    assert {difference.check for difference in consistency.differences()} == {
         "rollup by hour is not what its scans say",
         "customers who scanned and came back are not those of the closed days",
     }
 
 
-def test_wrong_enrolments_and_rewards_are_found(rolled_up: Brand) -> None:
+def test_wrong_enrolments_and_rewards_are_reported(rolled_up: Brand) -> None:
     EnrolmentRollup.objects.filter(brand=rolled_up).latest("pk").delete()
     ProgrammeWatermark.objects.filter(brand=rolled_up).update(rewarded=99)
 
-    assert {each.check for each in programme_consistency.differences()} == {
+    assert {difference.check for difference in programme_consistency.differences()} == {
         "members who enrolled on a day are not as many as the accounts say",
         "members with a reward are not as many as the redemptions say",
     }
 
 
-def test_customers_are_counted_again_when_one_was_erased(rolled_up: Brand) -> None:
+def test_customers_are_counted_again_after_an_erasure(rolled_up: Brand) -> None:
     rollups.reassign(user_id=1, brand_id=rolled_up.pk, to=2)
     assert RollupWatermark.objects.get(brand=rolled_up).counted_until is None
 
     rollups.catch_up(brand=rolled_up, at=timezone.now())
 
-    mark = RollupWatermark.objects.get(brand=rolled_up)
-    assert mark.counted_until == mark.until
+    watermark = RollupWatermark.objects.get(brand=rolled_up)
+    assert watermark.counted_until == watermark.until
     assert list(consistency.differences()) == []

@@ -1,4 +1,4 @@
-"""Rollups: derived from scans alone, the same however often they are made, and caught when they are not."""
+"""Rollups: derived from scans alone, repeatable, and checked for differences."""
 
 import random
 from datetime import date, datetime, timedelta
@@ -48,7 +48,7 @@ def rows(brand: Brand) -> list[Any]:
     return [
         sorted(
             [
-                {name: it for name, it in row.items() if name != "id"}
+                {name: value for name, value in row.items() if name != "id"}
                 for row in model.objects.filter(brand=brand).values()
             ],
             key=str,
@@ -65,39 +65,39 @@ def local(at: datetime) -> date:
     return at.astimezone(KOLKATA).date()
 
 
-def scanned(brand: Brand, at: datetime, **fields: Any) -> Scan:
+def create_scan(brand: Brand, at: datetime, **fields: Any) -> Scan:
     code = factories.code(brand)
     code.scan_count = 1
     code.save()
     return portal.scan(code, **{"user": factories.customer(brand), "scanned_at": at, "scan_count": 1, **fields})
 
 
-def test_rolling_up_again_changes_nothing(brand: Brand) -> None:
+def test_repeated_rollups_do_not_change_the_rows(brand: Brand) -> None:
     fill(brand, random.Random(4))
     rollups.catch_up(brand=brand, at=timezone.now())
-    once = rows(brand)
+    rows_before = rows(brand)
 
     rollups.roll_up(brand=brand, day=local(days_ago(2)))
     rollups.catch_up(brand=brand, at=timezone.now())
     rollups.rebuild(brand=brand, at=timezone.now())
 
-    assert rows(brand) == once
-    assert once[0]
+    assert rows(brand) == rows_before
+    assert rows_before[0]
 
 
-def test_a_day_ends_at_the_brands_midnight(brand: Brand) -> None:
+def test_day_ends_at_midnight_in_the_brands_time_zone(brand: Brand) -> None:
     midnight = days_ago(3).replace(hour=0, minute=0, second=0, microsecond=0)
-    scanned(brand, midnight - timedelta(microseconds=1))
-    scanned(brand, midnight)
+    create_scan(brand, midnight - timedelta(microseconds=1))
+    create_scan(brand, midnight)
 
     rollups.catch_up(brand=brand, at=timezone.now())
 
-    found = DayRollup.objects.order_by("day").values_list("day", "accepted")
-    assert list(found) == [(local(midnight) - timedelta(days=1), 1), (local(midnight), 1)]
+    days = DayRollup.objects.order_by("day").values_list("day", "accepted")
+    assert list(days) == [(local(midnight) - timedelta(days=1), 1), (local(midnight), 1)]
 
 
-def test_today_is_not_rolled_up_and_yet_counted(brand: Brand) -> None:
-    scanned(brand, timezone.now())
+def test_today_is_counted_without_a_rollup(brand: Brand) -> None:
+    create_scan(brand, timezone.now())
 
     roll_up_closed_days()
 
@@ -107,8 +107,8 @@ def test_today_is_not_rolled_up_and_yet_counted(brand: Brand) -> None:
         rollups.roll_up(brand=brand, day=local(timezone.now()))
 
 
-def test_the_task_rolls_up_what_has_closed(brand: Brand) -> None:
-    scanned(brand, days_ago(2))
+def test_task_rolls_up_closed_days(brand: Brand) -> None:
+    create_scan(brand, days_ago(2))
 
     roll_up_closed_days()
 
@@ -116,54 +116,56 @@ def test_the_task_rolls_up_what_has_closed(brand: Brand) -> None:
     assert DayRollup.objects.get().accepted == 1
 
 
-def test_a_rebuild_after_a_move_stops_with_the_call_and_the_next_ones_go_on(brand: Brand) -> None:
+def test_rebuild_after_a_time_zone_change_continues_over_several_calls(brand: Brand) -> None:
     for days in (100, 50, 2):
-        scanned(brand, days_ago(days))
+        create_scan(brand, days_ago(days))
     rollups.catch_up(brand=brand, at=timezone.now())
-    Brand.objects.filter(pk=brand.pk).update(time_zone="Asia/Colombo")  # the clock is the same, so the days are
-    reached = []
+    Brand.objects.filter(pk=brand.pk).update(time_zone="Asia/Colombo")  # the same offset, so the days stay the same
+    watermarks = []
 
-    while not reached or reached[-1] != local(days_ago(1)):
-        assert len(reached) < 10, reached
+    while not watermarks or watermarks[-1] != local(days_ago(1)):
+        assert len(watermarks) < 10, watermarks
         rollups.catch_up_all(at=timezone.now(), seconds=0)
-        reached.append(RollupWatermark.objects.get(brand=brand).until)
+        watermarks.append(RollupWatermark.objects.get(brand=brand).until)
 
-    assert reached[0] == local(days_ago(100)) + timedelta(days=30)
-    assert len(reached) == len(set(reached)) == 4
+    assert watermarks[0] == local(days_ago(100)) + timedelta(days=30)
+    assert len(watermarks) == len(set(watermarks)) == 4
     assert [DayRollup.objects.filter(accepted=1).count(), RollupWatermark.objects.get().counted_until] == [
         3,
-        reached[-1],
+        watermarks[-1],
     ]
 
 
-def test_a_brand_that_cannot_be_rolled_up_keeps_none_from_it(brand: Brand, caplog: pytest.LogCaptureFixture) -> None:
+def test_brand_that_cannot_be_rolled_up_does_not_stop_other_brands(
+    brand: Brand, caplog: pytest.LogCaptureFixture
+) -> None:
     Brand.objects.filter(pk=brand.pk).update(time_zone="Mars/Olympus")
-    later = factories.brand(time_zone="Asia/Kolkata")
-    scanned(later, days_ago(2))
+    other = factories.brand(time_zone="Asia/Kolkata")
+    create_scan(other, days_ago(2))
 
     roll_up_closed_days()
 
-    assert RollupWatermark.objects.get().brand == later
+    assert RollupWatermark.objects.get().brand == other
     assert f"the days of the brand {brand.slug} could not be rolled up" in caplog.text
 
 
-def test_points_and_places_that_settle_late_are_picked_up(brand: Brand) -> None:
-    late = scanned(brand, days_ago(20), points_status="pending")
-    recent = scanned(brand, days_ago(2), points_status="limited")
+def test_points_and_places_that_arrive_late_are_rolled_up_again(brand: Brand) -> None:
+    late = create_scan(brand, days_ago(20), points_status="pending")
+    recent = create_scan(brand, days_ago(2), points_status="limited")
     rollups.catch_up(brand=brand, at=timezone.now())
 
     Scan.objects.filter(pk=late.pk).update(points_status="awarded", points_awarded=7, location="Goa, Goa")
     Scan.objects.filter(pk=recent.pk).update(points_status="awarded", points_awarded=5)
     rollups.catch_up(brand=brand, at=timezone.now())
 
-    found = figures.scans(brands=[brand], filters=Filters())
-    assert (found.points, [place.name for place in found.places]) == (Decimal(12), ["Goa, Goa"])
+    total = figures.scans(brands=[brand], filters=Filters())
+    assert (total.points, [place.name for place in total.places]) == (Decimal(12), ["Goa, Goa"])
     assert list(consistency.differences()) == []
 
 
-def test_a_day_rolled_up_out_of_order_hides_none_before_it(brand: Brand) -> None:
-    scanned(brand, days_ago(9))
-    scanned(brand, days_ago(2))
+def test_day_rolled_up_out_of_order_does_not_hide_earlier_scans(brand: Brand) -> None:
+    create_scan(brand, days_ago(9))
+    create_scan(brand, days_ago(2))
 
     rollups.roll_up(brand=brand, day=local(days_ago(2)))
 
@@ -171,8 +173,8 @@ def test_a_day_rolled_up_out_of_order_hides_none_before_it(brand: Brand) -> None
     assert figures.scans(brands=[brand], filters=Filters()).accepted == 2
 
 
-def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuilt(brand: Brand) -> None:
-    scanned(brand, days_ago(5, hour=1))
+def test_scans_are_counted_live_after_a_time_zone_change_until_the_rebuild(brand: Brand) -> None:
+    create_scan(brand, days_ago(5, hour=1))
     rollups.catch_up(brand=brand, at=timezone.now())
     brand.time_zone = "America/Los_Angeles"
     brand.save()
@@ -185,86 +187,86 @@ def test_a_brand_that_moves_to_another_time_zone_is_read_live_until_it_is_rebuil
     assert RollupWatermark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
 
 
-def test_who_has_read_a_brand_before_its_move_deletes_nothing_afterwards(brand: Brand) -> None:
-    scanned(brand, days_ago(2, hour=1))
-    moved = Brand.objects.get(pk=brand.pk)
-    moved.time_zone = "America/Los_Angeles"
-    moved.save()
-    rollups.rebuild(brand=moved, at=timezone.now())
+def test_run_with_a_stale_time_zone_deletes_no_rollups(brand: Brand) -> None:
+    create_scan(brand, days_ago(2, hour=1))
+    changed_brand = Brand.objects.get(pk=brand.pk)
+    changed_brand.time_zone = "America/Los_Angeles"
+    changed_brand.save()
+    rollups.rebuild(brand=changed_brand, at=timezone.now())
 
     assert rollups.catch_up(brand=brand, at=timezone.now()) == 0
 
-    mark = RollupWatermark.objects.get(brand=brand)
-    assert (mark.time_zone, mark.until is not None) == ("America/Los_Angeles", True)
+    watermark = RollupWatermark.objects.get(brand=brand)
+    assert (watermark.time_zone, watermark.until is not None) == ("America/Los_Angeles", True)
 
 
-def move_while_an_older_run_goes_on(brand: Brand) -> dict[date, int]:
-    """The scans by day, once a rebuild after a move is over and so is a run that has read the brand before the move."""
-    scanned(brand, days_ago(2, hour=1))
+def change_time_zone_during_a_run(brand: Brand) -> dict[date, int]:
+    """Rebuilds after a change of time zone while a run with the old time zone waits. Returns the scans by day."""
+    create_scan(brand, days_ago(2, hour=1))
     rollups.catch_up(brand=brand, at=timezone.now())
-    moved = Brand.objects.get(pk=brand.pk)
-    moved.time_zone = "America/Los_Angeles"
-    moved.save()
+    changed_brand = Brand.objects.get(pk=brand.pk)
+    changed_brand.time_zone = "America/Los_Angeles"
+    changed_brand.save()
 
     while_uncommitted(
-        lambda: rollups.rebuild(brand=moved, at=timezone.now()),
+        lambda: rollups.rebuild(brand=changed_brand, at=timezone.now()),
         lambda: rollups.catch_up(brand=brand, at=timezone.now()),
     )
 
     return dict(DayRollup.objects.filter(accepted__gt=0).values_list("day", "accepted"))
 
 
-def test_a_run_from_before_a_move_writes_nothing_into_the_rebuilt_days(brand: Brand) -> None:
-    assert move_while_an_older_run_goes_on(brand) == {local(days_ago(3)): 1}
+def test_run_from_before_a_time_zone_change_does_not_change_rebuilt_days(brand: Brand) -> None:
+    assert change_time_zone_during_a_run(brand) == {local(days_ago(3)): 1}
     assert RollupWatermark.objects.get(brand=brand).time_zone == "America/Los_Angeles"
     assert list(consistency.differences()) == []
 
 
-def test_control_a_run_that_ignores_the_move_counts_a_scan_on_the_old_day(
+def test_control_run_that_ignores_the_time_zone_change_counts_on_the_old_day(
     brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hold = ClosedDays._hold
+    lock = ClosedDays._hold
 
-    def hold_as_if_nobody_had_moved(days: ClosedDays, brand: Brand) -> RollupWatermark:
-        mark: RollupWatermark = hold(days, brand)
-        mark.time_zone = brand.time_zone
-        return mark
+    def lock_with_old_time_zone(days: ClosedDays, brand: Brand) -> RollupWatermark:
+        watermark: RollupWatermark = lock(days, brand)
+        watermark.time_zone = brand.time_zone
+        return watermark
 
-    monkeypatch.setattr(ClosedDays, "_hold", hold_as_if_nobody_had_moved)
+    monkeypatch.setattr(ClosedDays, "_hold", lock_with_old_time_zone)
 
-    assert move_while_an_older_run_goes_on(brand) == {local(days_ago(2)): 1}
+    assert change_time_zone_during_a_run(brand) == {local(days_ago(2)): 1}
     assert list(consistency.differences()) != []
 
 
-def test_an_attempt_is_in_vain_until_somebody_scans_its_code(brand: Brand) -> None:
-    code, person = factories.code(brand), factories.customer(brand)
-    fields = {"user": person, "outcome": "error", "reason": "bad_tag", "scan_count": 0, "scanned_at": days_ago(4)}
+def test_attempts_on_an_unscanned_code_count_as_scanned_after_its_first_scan(brand: Brand) -> None:
+    code, customer = factories.code(brand), factories.customer(brand)
+    fields = {"user": customer, "outcome": "error", "reason": "bad_tag", "scan_count": 0, "scanned_at": days_ago(4)}
     portal.scan(code, **fields)
-    scanned(brand, days_ago(3))
+    create_scan(brand, days_ago(3))
     rollups.catch_up(brand=brand, at=timezone.now())
-    scanned_ones, unscanned_ones = Filters(status=Status.SCANNED), Filters(status=Status.UNSCANNED)
-    before = figures.scans(brands=[brand], filters=unscanned_ones)
+    scanned_filter, unscanned_filter = Filters(status=Status.SCANNED), Filters(status=Status.UNSCANNED)
+    before = figures.scans(brands=[brand], filters=unscanned_filter)
     code.scan_count, code.first_scan_at = 1, timezone.now()
     code.save()
     portal.scan(code, user=factories.customer(brand), scan_count=1, scanned_at=timezone.now())
 
-    for _when in ("before they are rolled up again", "after that"):
-        assert figures.scans(brands=[brand], filters=unscanned_ones) == figures.Scans()
-        found = figures.scans(brands=[brand], filters=scanned_ones)
-        assert (found.accepted, found.errors, found.unique_scanners) == (2, 1, 3)
+    for _stage in ("before they are rolled up again", "after that"):
+        assert figures.scans(brands=[brand], filters=unscanned_filter) == figures.Scans()
+        total = figures.scans(brands=[brand], filters=scanned_filter)
+        assert (total.accepted, total.errors, total.unique_scanners) == (2, 1, 3)
         assert list(consistency.differences()) == []
         rollups.catch_up(brand=brand, at=timezone.now())
 
     assert (before.errors, before.unique_scanners, UnscannedCodeAttempt.objects.count()) == (1, 1, 0)
 
 
-def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> None:
-    limited = scanned(brand, days_ago(20), points_status="limited")
+def test_points_claimed_again_after_weeks_are_rolled_up(brand: Brand) -> None:
+    limited = create_scan(brand, days_ago(20), points_status="limited")
     rollups.catch_up(brand=brand, at=timezone.now())
 
     context = ScanContext(at=timezone.now(), user_id=limited.user_id)
     scan.scan(scanned=limited.code, context=context)
-    rollups.catch_up(brand=brand, at=timezone.now())  # before they are there
+    rollups.catch_up(brand=brand, at=timezone.now())  # before the points are awarded
     worker.drain()
     rollups.catch_up(brand=brand, at=timezone.now())
 
@@ -273,7 +275,7 @@ def test_points_that_are_asked_for_again_after_weeks_are_found(brand: Brand) -> 
     assert list(consistency.differences()) == []
 
 
-def test_check_rollups_agrees_and_rebuild_makes_it_agree(brand: Brand) -> None:
+def test_check_rollups_reports_no_differences_after_a_rebuild(brand: Brand) -> None:
     fill(brand, random.Random(5))
     output = StringIO()
 
@@ -285,14 +287,14 @@ def test_check_rollups_agrees_and_rebuild_makes_it_agree(brand: Brand) -> None:
 
 
 @pytest.mark.parametrize("model", [DayRollup, PlaceRollup, BatchPlaceRollup])
-@pytest.mark.parametrize("planted", ["changed", "missing", "added"])
-def test_check_rollups_finds_a_planted_difference_in_counts(brand: Brand, model: Any, planted: str) -> None:
+@pytest.mark.parametrize("difference", ["changed", "missing", "added"])
+def test_check_rollups_reports_a_difference_in_counts(brand: Brand, model: Any, difference: str) -> None:
     fill(brand, random.Random(6))
     rollups.catch_up(brand=brand, at=timezone.now())
     row = model.objects.filter(brand=brand).latest("pk")
-    if planted == "changed":
+    if difference == "changed":
         model.objects.filter(pk=row.pk).update(points=row.points + 1)
-    elif planted == "missing":
+    elif difference == "missing":
         row.delete()
     else:
         row.pk, row.day = None, row.day - timedelta(days=400)
@@ -303,7 +305,7 @@ def test_check_rollups_finds_a_planted_difference_in_counts(brand: Brand, model:
 
 
 @pytest.mark.parametrize("model", [UniqueScannerRollup, UniqueScanner, UnscannedCodeAttempt])
-def test_check_rollups_finds_a_missing_scanner_or_attempt(brand: Brand, model: Any) -> None:
+def test_check_rollups_reports_a_missing_unique_scanner_or_attempt(brand: Brand, model: Any) -> None:
     fill(brand, random.Random(7))
     rollups.catch_up(brand=brand, at=timezone.now())
 
@@ -313,17 +315,17 @@ def test_check_rollups_finds_a_missing_scanner_or_attempt(brand: Brand, model: A
         call_command("check_rollups", stdout=StringIO())
 
 
-def test_check_rollups_finds_a_code_whose_first_scan_is_missing(brand: Brand) -> None:
+def test_check_rollups_reports_a_code_without_its_first_scan(brand: Brand) -> None:
     code = factories.code(brand)
     code.scan_count = 1
     code.save()
 
-    assert [each.subject for each in consistency.differences()] == [f"batch {code.batch_id}"]
+    assert [difference.subject for difference in consistency.differences()] == [f"batch {code.batch_id}"]
 
 
-def test_a_rollup_of_one_brand_leaves_others_alone(brand: Brand) -> None:
+def test_rebuild_of_one_brand_does_not_change_another(brand: Brand) -> None:
     other = factories.brand()
-    scanned(other, days_ago(3))
+    create_scan(other, days_ago(3))
     rollups.catch_up(brand=other, at=timezone.now())
     before = rows(other)
 

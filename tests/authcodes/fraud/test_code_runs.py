@@ -1,4 +1,4 @@
-"""Runs of neighbouring codes: guesses are found, what shops and customers do is not, and a look costs one statement."""
+"""Runs of neighbouring codes: guessed codes are detected with one statement, ordinary scans are not."""
 
 from datetime import timedelta
 
@@ -23,27 +23,27 @@ def codes(brand):
     return list(factories.batch(brand, quantity=60, prefix="cc-", range_name="Plain").codes.order_by("code"))
 
 
-def scanned(codes, *, users=(None,), every=MINUTE, ago=timedelta(hours=20)):
-    """Each code once, in turn by the users."""
-    begin = timezone.now() - ago
+def scan_codes(codes, *, users=(None,), every=MINUTE, ago=timedelta(hours=20)):
+    """Scans each code once, with the users taking turns."""
+    start = timezone.now() - ago
     for number, code in enumerate(codes):
-        scan(code, user=users[number % len(users)], scan_count=1, scanned_at=begin + number * every)
+        scan(code, user=users[number % len(users)], scan_count=1, scanned_at=start + number * every)
 
 
-def found(*brands):
+def runs_of(*brands):
     return [(run.first_code, run.last_code, run.codes) for run in code_runs.of([brand.pk for brand in brands])]
 
 
-def test_a_real_run_of_guesses_is_on_the_front_page_with_its_scans(client, brand, customer, codes):
-    for code in codes[19:35]:  # somebody counts up from the label they have
+def test_run_of_guessed_codes_gives_an_alert_with_a_link_to_its_scans(client, brand, customer, codes):
+    for code in codes[19:35]:  # the customer counts up from the code they have
         scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
-    assert found(brand) == [(codes[19].code, codes[34].code, 16)]
+    assert runs_of(brand) == [(codes[19].code, codes[34].code, 16)]
 
     page = browser(staff(brand)).get(reverse("admin:index"))
-    [shown] = [alert for alert in page.context["home"].alerts if "neighbouring" in alert.text]
+    [run_alert] = [alert for alert in page.context["home"].alerts if "neighbouring" in alert.text]
 
     assert "16 neighbouring codes of Plain" in text(page)
-    rows = browser(staff(brand)).get(shown.link).context["cl"].result_list
+    rows = browser(staff(brand)).get(run_alert.link).context["cl"].result_list
     assert {row.code for row in rows} == {code.code for code in codes[19:35]}
 
 
@@ -60,47 +60,47 @@ def test_a_real_run_of_guesses_is_on_the_front_page_with_its_scans(client, brand
         ("far apart", 4, 1, MINUTE, False),
     ],
 )
-def test_what_is_a_run(brand, codes, name, step, users, every, is_run):
-    people = [factories.customer(brand) for _ in range(users)] or [None]
+def test_runs_are_detected_by_step_users_and_interval(brand, codes, name, step, users, every, is_run):
+    customers = [factories.customer(brand) for _ in range(users)] or [None]
 
-    scanned(codes[::step][:12], users=people, every=every)
+    scan_codes(codes[::step][:12], users=customers, every=every)
 
-    assert bool(found(brand)) is is_run
+    assert bool(runs_of(brand)) is is_run
 
 
 @pytest.mark.parametrize("number", [code_runs.MIN_CODES - 1, code_runs.MIN_CODES])
-def test_a_small_carton_is_no_run(brand, customer, codes, number):
-    scanned(codes[:number], users=[customer])
+def test_run_needs_a_minimum_number_of_codes(brand, customer, codes, number):
+    scan_codes(codes[:number], users=[customer])
 
-    assert bool(found(brand)) is (number == code_runs.MIN_CODES)
+    assert bool(runs_of(brand)) is (number == code_runs.MIN_CODES)
 
 
-def test_codes_that_were_scanned_before_are_no_guesses(brand, customer, codes):
+def test_codes_scanned_before_are_not_a_run(brand, customer, codes):
     for code in codes[:20]:
         scan(code, user=customer, scan_count=2)
 
-    assert found(brand) == []
+    assert runs_of(brand) == []
 
 
-def test_protected_batches_and_other_brands_have_none(brand, customer):
+def test_codes_of_protected_batches_and_other_brands_are_not_a_run(brand, customer):
     signed = factories.batch(brand, quantity=20, prefix="sig-", signed=True)
     other = factories.brand()
-    scanned(signed.codes.order_by("code"), users=[customer])
-    scanned(factories.batch(other, quantity=20, prefix="oth-").codes.order_by("code"), users=[customer])
+    scan_codes(signed.codes.order_by("code"), users=[customer])
+    scan_codes(factories.batch(other, quantity=20, prefix="oth-").codes.order_by("code"), users=[customer])
 
-    assert found(brand) == []
-    assert len(found(other)) == 1
-    shown = text(browser(staff(brand)).get(reverse("admin:index")))
-    assert "oth-" not in shown
+    assert runs_of(brand) == []
+    assert len(runs_of(other)) == 1
+    html = text(browser(staff(brand)).get(reverse("admin:index")))
+    assert "oth-" not in html
 
 
-def test_a_look_costs_one_statement_and_reads_the_newest_scans_alone(brand, customer, codes, monkeypatch):
-    scanned(codes[:20], users=[customer])
+def test_detection_needs_one_statement_and_reads_only_the_newest_scans(brand, customer, codes, monkeypatch):
+    scan_codes(codes[:20], users=[customer])
     with CaptureQueriesContext(connection) as queries:
-        assert found(brand, factories.brand())
-    assert len([each for each in queries.captured_queries if "first_scans" in each["sql"]]) == 1
+        assert runs_of(brand, factories.brand())
+    assert len([query for query in queries.captured_queries if "first_scans" in query["sql"]]) == 1
     assert code_runs.of([]) == []
     assert code_runs.of(range(code_runs.MAX_BRANDS + 1)) == []
 
     monkeypatch.setattr(code_runs, "NEWEST", code_runs.MIN_CODES - 1)
-    assert found(brand) == []
+    assert runs_of(brand) == []

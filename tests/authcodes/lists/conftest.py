@@ -1,4 +1,4 @@
-"""The lists of codes and scans, as staff see them."""
+"""Helpers that open the lists of codes and scans in the portal."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +17,7 @@ def changelist(client: Client, label: str, **query: Any) -> Any:
         return client.get(address(label), query).context_data["cl"]  # type: ignore[attr-defined]
 
 
-def found(client: Client, label: str, **query: Any) -> list[Any]:
+def listed_rows(client: Client, label: str, **query: Any) -> list[Any]:
     return list(changelist(client, label, **query).result_list)
 
 

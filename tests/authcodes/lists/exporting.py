@@ -1,4 +1,4 @@
-"""Exports as staff start them, and what their files hold."""
+"""Helpers that run exports and read their files."""
 
 import csv
 import io
@@ -11,8 +11,8 @@ from tests.support import factories
 NOON = datetime(2026, 3, 1, 11, 0, tzinfo=UTC)
 
 
-def export(brand, by, kind="export-scans", query="", file_format="csv", **more):
-    parameters = {"query": query, "format": file_format, "time_zone": "UTC", **more}
+def export(brand, by, kind="export-scans", query="", file_format="csv", **options):
+    parameters = {"query": query, "format": file_format, "time_zone": "UTC", **options}
     job = queue.start(brand=brand, kind=kind, title="Export", parameters=parameters, by=by)
     runner.run(job.pk)
     job.refresh_from_db()
@@ -28,7 +28,7 @@ def rows(job):
     return list(csv.reader(io.StringIO(content(job).decode(), newline="")))
 
 
-def berlin():
+def berlin_brand():
     return factories.brand(time_zone="Europe/Berlin", slug="acme")
 
 

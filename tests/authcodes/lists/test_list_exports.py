@@ -1,4 +1,4 @@
-"""Exports of every list: what it shows, of one brand, to those who may see it and run jobs."""
+"""Exports of every list: the displayed rows of one brand, for roles that may view the list and run jobs."""
 
 import csv
 import io
@@ -34,19 +34,19 @@ LISTS = sorted({model._meta.label_lower for model, _ in REPORTS.values()})
 @pytest.fixture(autouse=True)
 def files(settings: Any, tmp_path: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
-    settings.FAIR_SHARES = False  # each job is run at once, though others of its brand wait
+    settings.FAIR_SHARES = False  # each job runs immediately, even if other jobs of the brand are queued
 
 
-def ran(job: Job) -> Job:
+def run(job: Job) -> Job:
     runner.run(job.pk)
     job.refresh_from_db()
     return job
 
 
-def exported(client: Client, brand: Brand, label: str, query: str = "", file_format: str = "csv") -> Job:
-    """The job that the export page of a list starts, run."""
+def run_export(client: Client, brand: Brand, label: str, query: str = "", file_format: str = "csv") -> Job:
+    """Starts an export on the page of a list and runs its job."""
     client.post(f"{address(label, 'export')}{query}", {"brand": brand.pk, "format": file_format})
-    return ran(Job.objects.latest("pk"))
+    return run(Job.objects.latest("pk"))
 
 
 def content(job: Job) -> str:
@@ -68,43 +68,43 @@ def pdf(job: Job) -> PdfReader:
         return PdfReader(io.BytesIO(file.read()))
 
 
-def test_a_pdf_shows_the_rows_to_people(brand: Brand) -> None:
+def test_pdf_has_titles_rows_and_pages_in_landscape(brand: Brand) -> None:
     owner = staff(brand)
     factories.product(brand, sku="TEA-1", title="شاي بالنعناع", retail_price=12)
     factories.product(brand, title="<img src='file:///etc/passwd'>")
     for number in range(59):
         factories.product(brand, title=f"Zebra tea {number}")
 
-    job = exported(browser(owner), brand, "authcodes.product", file_format="pdf")
+    job = run_export(browser(owner), brand, "authcodes.product", file_format="pdf")
 
     pages = pdf(job).pages
-    page_texts = ["".join(page.extract_text().split()) for page in pages]  # lines are broken as the page needs
+    page_texts = ["".join(page.extract_text().split()) for page in pages]  # without the line breaks of the page
     assert (job.done, job.result_name.endswith(".pdf")) == (61, True)
-    assert all("Pointsperscan" in text for text in page_texts)  # the columns' names on each page
+    assert all("Pointsperscan" in text for text in page_texts)  # column titles are repeated on each page
     for expected_text in (brand.name, "61 rows", "TEA-1", "Zebra tea 58", "<img src="):
         assert any("".join(expected_text.split()) in text for text in page_texts), expected_text
     assert len(pages) > 1
     assert pages[0].mediabox.width > pages[0].mediabox.height
 
 
-def test_a_pdf_of_no_rows_says_so(brand: Brand) -> None:
-    job = exported(browser(staff(brand)), brand, "authcodes.product", file_format="pdf")
+def test_pdf_without_rows_says_so(brand: Brand) -> None:
+    job = run_export(browser(staff(brand)), brand, "authcodes.product", file_format="pdf")
 
     assert "0 rows" in pdf(job).pages[0].extract_text()
 
 
-def test_a_pdf_of_too_many_rows_is_refused_with_a_way_out(brand: Brand, monkeypatch: Any) -> None:
+def test_pdf_of_too_many_rows_fails_with_alternatives(brand: Brand, monkeypatch: Any) -> None:
     monkeypatch.setattr(file_exports, "MAX_PDF_ROWS", 2)
-    for _number in range(3):
+    for _ in range(3):
         factories.product(brand)
 
-    job = exported(browser(staff(brand)), brand, "authcodes.product", file_format="pdf")
+    job = run_export(browser(staff(brand)), brand, "authcodes.product", file_format="pdf")
 
     assert (job.status, bool(job.result)) == ("failed", False)
     assert "This list has 3 rows, and a PDF holds at most 2. Choose CSV or Excel, or filter the list." in job.log
 
 
-def test_moments_are_read_without_seconds_and_text_by_its_own_direction() -> None:
+def test_pdf_cells_have_times_without_seconds_and_the_direction_of_their_text() -> None:
     assert report_pdf.cell(Column.MOMENT, "2026-03-14T09:26:53+01:00")["text"] == "2026-03-14 09:26"
     assert [report_pdf.cell(Column.TEXT, text)["is_rtl"] for text in ("شاي", "Tea", None)] == [True, False, False]
     assert report_pdf.cell(Column.NUMBER, "5")["is_number"] is True
@@ -118,25 +118,25 @@ def test_every_list_with_an_export_has_a_report() -> None:
 
 
 @pytest.mark.parametrize("file_format", ["csv", "xlsx"])
-def test_each_list_is_exported_as_it_is_shown_of_its_own_brand(file_format: str) -> None:
+def test_each_list_is_exported_with_only_the_rows_of_the_brand(file_format: str) -> None:
     (own, _), (foreign, _) = brand_with_one_of_each("aardvark"), brand_with_one_of_each(MARKER)
     client = browser(staff(own, foreign))
     for label in LISTS:
-        shown = page(label).model._base_manager.filter(**{page(label).brand_path: own}).count()
+        row_count = page(label).model._base_manager.filter(**{page(label).brand_path: own}).count()
 
-        job = exported(client, own, label, file_format=file_format)
+        job = run_export(client, own, label, file_format=file_format)
 
-        assert (job.status, job.done) == ("done", shown), (label, job.log)
-        assert shown, label
+        assert (job.status, job.done) == ("done", row_count), (label, job.log)
+        assert row_count, label
         assert MARKER not in content(job).lower(), label
         if file_format == "csv":
-            header, *found = rows(job)
+            header, *lines = rows(job)
             assert header == list(REPORTS[job.kind][1].columns)
-            assert any("aardvark" in cell for cell in itertools.chain(*found)), label
+            assert any("aardvark" in cell for cell in itertools.chain(*lines)), label
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
-def test_roles_take_away_what_they_see_if_they_run_jobs(brand: Brand, role: str) -> None:
+def test_export_needs_permission_to_view_the_list_and_to_run_jobs(brand: Brand, role: str) -> None:
     client = browser(staff(brand, role=role))
     for label in LISTS:
         allowed = may(role, VIEW, label) and may(role, ACT, "jobs.job")
@@ -147,100 +147,100 @@ def test_roles_take_away_what_they_see_if_they_run_jobs(brand: Brand, role: str)
 
 
 @pytest.mark.parametrize("label", LISTS)
-def test_a_job_of_somebody_who_may_not_any_more_writes_nothing(label: str, brand: Brand) -> None:
+def test_export_job_of_a_user_without_the_permission_fails(label: str, brand: Brand) -> None:
     kind = next(kind for kind, (model, _) in REPORTS.items() if model._meta.label_lower == label)
     parameters = {"query": "", "format": "csv", "time_zone": "UTC"}
     job = queue.start(brand=brand, kind=kind, title="Export", parameters=parameters, by=staff(brand, role="support"))
 
-    assert ran(job).status == "failed"
+    assert run(job).status == "failed"
     assert "no longer export" in job.log
 
 
-def test_jobs_are_shown_to_those_who_may_see_the_list(brand: Brand) -> None:
+def test_export_jobs_are_listed_only_for_roles_that_may_view_the_list(brand: Brand) -> None:
     for kind in REPORTS:
         Job.objects.create(brand=brand, kind=kind, title=f"{kind} job")
 
-    shown = text(browser(staff(brand, role="printer")).get(address("jobs.job")))
+    html = text(browser(staff(brand, role="printer")).get(address("jobs.job")))
 
     visible = {kind for kind, (model, _) in REPORTS.items() if may("printer", VIEW, model._meta.label_lower)}
-    assert {kind for kind in REPORTS if f"{kind} job" in shown} == visible
+    assert {kind for kind in REPORTS if f"{kind} job" in html} == visible
     assert "export-members" not in visible
 
 
 def codes_of(client: Client, brand: Brand, query: str) -> set[str]:
-    return {row[0] for row in rows(exported(client, brand, "authcodes.authcode", query))[1:]}
+    return {row[0] for row in rows(run_export(client, brand, "authcodes.authcode", query))[1:]}
 
 
-def test_codes_are_exported_as_their_filter_says(brand: Brand) -> None:
-    fresh, scanned = factories.code(brand), factories.code(brand)
+def test_export_of_codes_applies_the_status_filter(brand: Brand) -> None:
+    unscanned, scanned = factories.code(brand), factories.code(brand)
     AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
     client = browser(staff(brand))
 
     assert codes_of(client, brand, "?status=scanned") == {scanned.code}
-    assert codes_of(client, brand, "") == {fresh.code, scanned.code}
-    assert codes_of(client, brand, "?status=unscanned") == codes_of(client, brand, "?scan_count=0") == {fresh.code}
+    assert codes_of(client, brand, "") == {unscanned.code, scanned.code}
+    assert codes_of(client, brand, "?status=unscanned") == codes_of(client, brand, "?scan_count=0") == {unscanned.code}
 
 
-def test_unscanned_codes_are_one_click_away_with_their_own_columns(brand: Brand) -> None:
+def test_list_of_codes_links_to_an_export_of_unscanned_codes(brand: Brand) -> None:
     factories.code(brand)
     client = browser(staff(brand))
-    shown = text(client.get(address("authcodes.authcode"), {"q": "T"}))
-    where = address("authcodes.authcode", "export")
+    html = text(client.get(address("authcodes.authcode"), {"q": "T"}))
+    export_url = address("authcodes.authcode", "export")
 
-    assert f'href="{where}?q=T"' in shown
-    assert f'href="{where}?q=T&amp;status=unscanned"' in shown
+    assert f'href="{export_url}?q=T"' in html
+    assert f'href="{export_url}?q=T&amp;status=unscanned"' in html
     assert "Export unscanned codes" not in text(client.get(address("authcodes.authcode"), {"status": "scanned"}))
-    header, *_ = rows(exported(client, brand, "authcodes.authcode", "?status=unscanned"))
+    header, *_ = rows(run_export(client, brand, "authcodes.authcode", "?status=unscanned"))
     assert header == ["auth_code", "product", "created_date", "expiration_date", "status"]
-    header, *_ = rows(exported(client, brand, "authcodes.authcode"))
+    header, *_ = rows(run_export(client, brand, "authcodes.authcode"))
     assert header[:7] == ["auth_code", "product", "created_date", "expiration_date", "status", "batch", "scan_count"]
 
 
-def test_a_job_from_before_still_holds_unscanned_codes_only(brand: Brand) -> None:
-    fresh, scanned = factories.code(brand), factories.code(brand)
+def test_earlier_kind_of_job_still_exports_only_unscanned_codes(brand: Brand) -> None:
+    unscanned, scanned = factories.code(brand), factories.code(brand)
     AuthCode.objects.filter(pk=scanned.pk).update(scan_count=1)
     parameters = {"query": "", "format": "csv", "time_zone": "UTC"}
-    by = staff(brand)
-    job = queue.start(brand=brand, kind="export-unscanned", title="x", parameters=parameters, by=by)
+    user = staff(brand)
+    job = queue.start(brand=brand, kind="export-unscanned", title="x", parameters=parameters, by=user)
 
-    assert [row[0] for row in rows(ran(job))[1:]] == [fresh.code]
+    assert [row[0] for row in rows(run(job))[1:]] == [unscanned.code]
 
 
-def test_members_and_their_points_are_written_with_signs_and_without_formulas(brand: Brand) -> None:
+def test_exported_points_have_signs_and_names_are_not_formulas(brand: Brand) -> None:
     customer = factories.customer(brand, email="ann@example.com", first_name="=1+1", last_name="@x")
     account = factories.account(customer, brand)
     account.transactions.create(points_redeemed=3, reason="redeemed", reason_id="order:1", note="+1")
     client = browser(staff(brand))
 
-    (_, member) = rows(exported(client, brand, "loyalty.userpoints"))
-    (_, line) = rows(exported(client, brand, "loyalty.loyaltytransaction"))
+    (_, member) = rows(run_export(client, brand, "loyalty.userpoints"))
+    (_, entry) = rows(run_export(client, brand, "loyalty.loyaltytransaction"))
 
     assert member[:3] == ["ann@example.com", "'=1+1", "'@x"]
-    assert line[1:] == ["ann@example.com", "redeemed", "-3", "order:1", "'+1"]
+    assert entry[1:] == ["ann@example.com", "redeemed", "-3", "order:1", "'+1"]
 
 
-def test_a_lists_filters_hold_for_its_file(brand: Brand) -> None:
+def test_export_applies_the_filters_of_the_list(brand: Brand) -> None:
     blocked = factories.account(factories.customer(brand, email="bob@example.com"), brand)
     factories.account(factories.customer(brand), brand)
     type(blocked).objects.filter(pk=blocked.pk).update(status="blocked")
 
-    found = rows(exported(browser(staff(brand)), brand, "loyalty.userpoints", "?status__exact=blocked"))
+    exported_rows = rows(run_export(browser(staff(brand)), brand, "loyalty.userpoints", "?status__exact=blocked"))
 
-    assert [row[0] for row in found[1:]] == ["bob@example.com"]
+    assert [row[0] for row in exported_rows[1:]] == ["bob@example.com"]
 
 
-def test_an_erasure_takes_every_file_that_names_customers() -> None:
-    tells_of_customers = {Scan._meta.label_lower, AuditLogEntry._meta.label_lower, Referral._meta.label_lower}
+def test_every_report_with_customers_is_declared_for_erasure() -> None:
+    lists_with_customers = {Scan._meta.label_lower, AuditLogEntry._meta.label_lower, Referral._meta.label_lower}
     for kind, (model, report) in REPORTS.items():
-        names = "customer_email" in report.columns or model._meta.label_lower in tells_of_customers
-        assert kinds.declared()[kind].names_customers is names, kind
+        names_customers = "customer_email" in report.columns or model._meta.label_lower in lists_with_customers
+        assert kinds.declared()[kind].names_customers is names_customers, kind
 
 
-def test_no_file_holds_the_code_of_a_reward() -> None:
-    own, found = brand_with_one_of_each("aardvark")
-    redemption: Any = found["loyalty.redemption"]
+def test_export_of_redemptions_has_no_redemption_codes() -> None:
+    own, rows_by_label = brand_with_one_of_each("aardvark")
+    redemption: Any = rows_by_label["loyalty.redemption"]
 
-    job = exported(browser(staff(own)), own, "loyalty.redemption")
+    job = run_export(browser(staff(own)), own, "loyalty.redemption")
 
     assert "aardvark gift" in content(job)
     assert redemption.code not in content(job)

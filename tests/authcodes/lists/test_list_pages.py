@@ -1,4 +1,4 @@
-"""The lists of codes and scans: pages by key that lose no row, counts, and what they cost."""
+"""The lists of codes and scans: keyset pagination without lost rows, counts, query counts and indexes."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ from portal.base.tenant_admin import TenantAdmin
 from portal.lists import changelist as lists
 from portal.lists import keyset_changelist
 from portal.lists.changelist import plan_of
-from tests.authcodes.lists.conftest import CODES, NOON, SCANS, changelist, found
+from tests.authcodes.lists.conftest import CODES, NOON, SCANS, changelist, listed_rows
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -29,23 +29,23 @@ pytestmark = pytest.mark.django_db
 # --- Pages ------------------------------------------------------------------------------------------------------------
 
 
-def many(brand: Brand, count: int) -> list[Scan]:
-    """Scans of as many codes, several of each moment, which is told to the microsecond."""
+def create_scans(brand: Brand, count: int) -> list[Scan]:
+    """Creates scans of as many codes, in groups of four at the same microsecond."""
     codes = factories.batch(brand, quantity=count).codes.order_by("pk")
     return [scan(code, scanned_at=NOON + timedelta(microseconds=number // 4)) for number, code in enumerate(codes)]
 
 
-def walked(client: Client, label: str, way: str, start: str = "", **query: Any) -> list[list[Any]]:
-    """The pages from `start` on, following the links `way`."""
-    shown = changelist(client, label, p=start, **query)
-    pages = [list(shown.result_list)]
-    while link := getattr(shown.paginator, way):
-        shown = client.get(address(label) + link).context["cl"]
-        pages.append(list(shown.result_list))
+def follow_pages(client: Client, label: str, direction: str, start: str = "", **query: Any) -> list[list[Any]]:
+    """The pages from the cursor `start` on, following the links in `direction`."""
+    page = changelist(client, label, p=start, **query)
+    pages = [list(page.result_list)]
+    while link := getattr(page.paginator, direction):
+        page = client.get(address(label) + link).context["cl"]
+        pages.append(list(page.result_list))
     return pages
 
 
-def place_of(link: str) -> str:
+def cursor_in(link: str) -> str:
     return parse_qs(urlsplit(link).query)["p"][0]
 
 
@@ -54,25 +54,25 @@ def place_of(link: str) -> str:
     ("label", "query"),
     [(CODES, {}), (CODES, {"q": "T"}), (CODES, {"o": "1"}), (SCANS, {}), (SCANS, {"q": "T"}), (SCANS, {"o": "0"})],
 )
-def test_pages_show_every_row_once_forwards_and_backwards(
+def test_pages_list_every_row_once_forwards_and_backwards(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch, label: str, query: dict[str, str], sort: bool
 ) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 7)
     if not sort:
         monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
         monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
-    many(brand, 38)
+    create_scans(brand, 38)
     scan(factories.code(factories.brand()))
-    every = list(changelist(client, label, **query).queryset)
+    expected = list(changelist(client, label, **query).queryset)
 
-    forwards = walked(client, label, "next", **query)
+    forwards = follow_pages(client, label, "next", **query)
     last = changelist(client, label, **query).paginator.last
-    backwards = walked(client, label, "previous", start=place_of(last), **query)
+    backwards = follow_pages(client, label, "previous", start=cursor_in(last), **query)
 
-    assert [row for page in forwards for row in page] == every
+    assert [row for page in forwards for row in page] == expected
     assert [len(page) for page in forwards] == [7, 7, 7, 7, 7, 3]
-    assert [row for page in reversed(backwards[:-1]) for row in page] == every[3:]
-    assert backwards[-1] == every[:7]
+    assert [row for page in reversed(backwards[:-1]) for row in page] == expected[3:]
+    assert backwards[-1] == expected[:7]
 
 
 @pytest.mark.parametrize("superuser", [True, False])
@@ -83,49 +83,64 @@ def test_pages_merge_the_scans_of_several_brands(
     monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
     monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     other, third = factories.brand(), factories.brand()
-    shown = [*many(brand, 9), *many(other, 9), *(many(third, 3) if superuser else [])]
+    scans = [*create_scans(brand, 9), *create_scans(other, 9), *(create_scans(third, 3) if superuser else [])]
     if superuser:
-        lost = {"outcome": "error", "reason": "unknown", "points_status": "not_eligible"}
-        shown.append(Scan.objects.create(code="X", scanned_at=NOON, **lost))
-    every = sorted(shown, key=lambda it: (it.scanned_at, it.scan_id), reverse=True)
+        unknown_scan = {"outcome": "error", "reason": "unknown", "points_status": "not_eligible"}
+        scans.append(Scan.objects.create(code="X", scanned_at=NOON, **unknown_scan))
+    expected = sorted(scans, key=lambda row: (row.scanned_at, row.scan_id), reverse=True)
     client = browser(factories.user(is_staff=True, is_superuser=True) if superuser else staff(brand, other))
 
-    assert [row for page in walked(client, SCANS, "next") for row in page] == every
-    backwards = walked(client, SCANS, "previous", start=place_of(changelist(client, SCANS).paginator.last))
-    assert backwards[0] == every[-7:]
-    only = walked(client, SCANS, "next", brand__id__exact=other.pk)
-    assert [row for page in only for row in page] == [it for it in every if it.brand_id == other.pk]
+    assert [row for page in follow_pages(client, SCANS, "next") for row in page] == expected
+    backwards = follow_pages(client, SCANS, "previous", start=cursor_in(changelist(client, SCANS).paginator.last))
+    assert backwards[0] == expected[-7:]
+    filtered = follow_pages(client, SCANS, "next", brand__id__exact=other.pk)
+    assert [row for page in filtered for row in page] == [row for row in expected if row.brand_id == other.pk]
 
 
-@pytest.mark.parametrize("merged", [True, False])
+@pytest.mark.parametrize("is_merged", [True, False])
 @pytest.mark.parametrize("label", [CODES, SCANS])
-def test_pages_merge_what_is_recalled_of_several_batches(
-    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch, label: str, merged: bool
+def test_pages_merge_recalled_codes_and_scans_of_several_batches(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch, label: str, is_merged: bool
 ) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 4)
     monkeypatch.setattr(lists, "EXACT_UP_TO", 0)
     monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
-    monkeypatch.setattr(filters, "MAX_RECALLED_BATCHES", 2 if merged else 1)
-    whole, partial, others = many(brand, 7), many(brand, 7), many(factories.brand(), 3)
-    many(brand, 3)
+    monkeypatch.setattr(filters, "MAX_RECALLED_BATCHES", 2 if is_merged else 1)
+    fully_recalled, partly_recalled, other_brands_scans = (
+        create_scans(brand, 7),
+        create_scans(brand, 7),
+        create_scans(factories.brand(), 3),
+    )
+    create_scans(brand, 3)
     for scope in (
-        Scope((Part(whole[0].batch), Part(partial[0].batch, partial[2].code, partial[5].code))),
-        Scope((Part(others[0].batch),)),
+        Scope(
+            (
+                Part(fully_recalled[0].batch),
+                Part(partly_recalled[0].batch, partly_recalled[2].code, partly_recalled[5].code),
+            )
+        ),
+        Scope((Part(other_brands_scans[0].batch),)),
     ):
         recalls.recall(scope=scope, recall_id="R-1", contact="x", message="x", reason="x", at=NOON)
-    shown = sorted([*whole, *partial[2:6]], key=lambda it: (it.scanned_at, it.scan_id), reverse=True)
-    every = shown if label == SCANS else [it.auth_code for it in sorted(shown, key=lambda it: -it.auth_code_id)]
+    recalled_scans = sorted(
+        [*fully_recalled, *partly_recalled[2:6]], key=lambda row: (row.scanned_at, row.scan_id), reverse=True
+    )
+    expected = (
+        recalled_scans
+        if label == SCANS
+        else [row.auth_code for row in sorted(recalled_scans, key=lambda row: -row.auth_code_id)]
+    )
 
-    assert [row for page in walked(client, label, "next", status="recalled") for row in page] == every
+    assert [row for page in follow_pages(client, label, "next", status="recalled") for row in page] == expected
     last = changelist(client, label, status="recalled").paginator.last
-    assert walked(client, label, "previous", start=place_of(last), status="recalled")[0] == every[-4:]
+    assert follow_pages(client, label, "previous", start=cursor_in(last), status="recalled")[0] == expected[-4:]
 
 
-def test_neighbours_are_named_only_where_there_are_some(
+def test_first_and_last_pages_have_no_links_beyond_the_list(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 2)
-    many(brand, 4)
+    create_scans(brand, 4)
 
     first = changelist(client, SCANS)
     second = client.get(address(SCANS) + first.paginator.next).context["cl"]
@@ -139,31 +154,33 @@ def test_neighbours_are_named_only_where_there_are_some(
     assert f'{first.paginator.next.replace("&", "&amp;")}" rel="next"' in text(client.get(address(SCANS)))
 
 
-def test_a_place_in_one_list_is_none_in_another(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cursor_of_one_list_is_ignored_in_another(
+    client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 2)
-    many(brand, 6)
-    every = list(changelist(client, SCANS).queryset)
-    place = place_of(changelist(client, SCANS).paginator.next)
+    create_scans(brand, 6)
+    expected = list(changelist(client, SCANS).queryset)
+    cursor_text = cursor_in(changelist(client, SCANS).paginator.next)
 
-    assert found(client, SCANS, p=place) == every[2:4]
-    assert found(client, SCANS, p=place, outcome__exact="success") == every[:2]
+    assert listed_rows(client, SCANS, p=cursor_text) == expected[2:4]
+    assert listed_rows(client, SCANS, p=cursor_text, outcome__exact="success") == expected[:2]
 
 
-def test_rows_that_go_away_leave_no_empty_page(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleted_rows_leave_no_empty_page(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 2)
-    many(brand, 6)
-    every = list(changelist(client, SCANS).queryset)
+    create_scans(brand, 6)
+    expected = list(changelist(client, SCANS).queryset)
     first = changelist(client, SCANS).paginator.next
     third = client.get(address(SCANS) + first).context["cl"].paginator.next
 
-    Scan.objects.exclude(pk__in=[every[0].pk, every[1].pk]).delete()
+    Scan.objects.exclude(pk__in=[expected[0].pk, expected[1].pk]).delete()
 
-    assert list(client.get(address(SCANS) + third).context["cl"].result_list) == every[:2]
+    assert list(client.get(address(SCANS) + third).context["cl"].result_list) == expected[:2]
 
 
-def test_deep_pages_skip_no_rows(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deep_pages_need_no_offset(client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 5)
-    many(brand, 20)
+    create_scans(brand, 20)
     last = changelist(client, SCANS).paginator.last
 
     with CaptureQueriesContext(connection) as queries:
@@ -180,8 +197,8 @@ def counted_as(client: Client, **query: Any) -> str:
 
 
 @pytest.mark.parametrize("superuser", [False, True])
-def test_codes_are_counted_by_their_batches(brand: Brand, monkeypatch: pytest.MonkeyPatch, superuser: bool) -> None:
-    """Whatever the planner thinks of a table that was filled a moment ago."""
+def test_codes_are_counted_from_their_batches(brand: Brand, monkeypatch: pytest.MonkeyPatch, superuser: bool) -> None:
+    """The counts of batches are exact even if the planner's statistics are outdated."""
     monkeypatch.setattr(lists, "EXACT_UP_TO", 10)
     campaign, other = factories.campaign(brand), factories.brand()
     batch = factories.batch(brand, quantity=40, campaign=campaign)
@@ -197,7 +214,7 @@ def test_codes_are_counted_by_their_batches(brand: Brand, monkeypatch: pytest.Mo
     assert counted_as(client, status="unscanned") == counted_as(client, q=batch.prefix) == "more than 10"
 
 
-def test_batches_of_other_brands_count_for_nobody(client: Client, brand: Brand) -> None:
+def test_batches_of_other_brands_are_not_counted(client: Client, brand: Brand) -> None:
     factories.batch(brand, quantity=3)
     foreign_batch = factories.batch(factories.brand(), quantity=50)
 
@@ -206,7 +223,7 @@ def test_batches_of_other_brands_count_for_nobody(client: Client, brand: Brand) 
 
 
 @pytest.mark.parametrize("label", [CODES, SCANS])
-def test_lists_ask_as_many_questions_for_a_thousand_rows_as_for_ten(client: Client, brand: Brand, label: str) -> None:
+def test_lists_need_the_same_query_counts_for_10_and_1000_rows(client: Client, brand: Brand, label: str) -> None:
     queries = (
         {},
         {"q": "T"},
@@ -215,22 +232,22 @@ def test_lists_ask_as_many_questions_for_a_thousand_rows_as_for_ten(client: Clie
         {"batch__id__exact": factories.batch(brand).pk},
     )
 
-    def counts() -> list[int]:
-        found = []
+    def counts_of_queries() -> list[int]:
+        query_counts = []
         for query in queries:
             client.get(address(label), query)
             with CaptureQueriesContext(connection) as captured:
                 client.get(address(label), query)
-            found.append(len(captured))
-        return found
+            query_counts.append(len(captured))
+        return query_counts
 
-    many(brand, 10)
-    ten = counts()
+    create_scans(brand, 10)
+    baseline = counts_of_queries()
     for code in factories.batch(brand, quantity=1000, prefix="T-").codes.all():
         code.scans.create(brand=brand, code=code.code, outcome="success", reason="accepted", points_status="pending")
 
-    assert counts() == ten
-    assert max(ten) <= 15
+    assert counts_of_queries() == baseline
+    assert max(baseline) <= 15
 
 
 # --- Indexes ----------------------------------------------------------------------------------------------------------
@@ -243,13 +260,13 @@ def test_lists_ask_as_many_questions_for_a_thousand_rows_as_for_ten(client: Clie
         ("authcodes_scan", {"points_status", "points_awarded"}),
     ],
 )
-def test_no_index_holds_what_a_scan_or_its_points_update(table: str, updated: set[str]) -> None:
+def test_no_index_covers_columns_that_scans_or_points_update(table: str, updated: set[str]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT indexdef FROM pg_indexes WHERE tablename = %s", [table])
         definitions = [definition for (definition,) in cursor.fetchall()]
 
     assert len(definitions) >= 4
-    assert [found for found in definitions if any(name in found for name in updated)] == []
+    assert [definition for definition in definitions if any(name in definition for name in updated)] == []
 
 
 @pytest.mark.parametrize(
@@ -266,22 +283,22 @@ def test_no_index_holds_what_a_scan_or_its_points_update(table: str, updated: se
         (SCANS, {"campaign": True, "outcome__exact": "error"}, "scan_of_brand"),
     ],
 )
-def test_rows_are_found_in_an_index(
+def test_list_rows_are_read_from_an_index(
     client: Client, brand: Brand, label: str, query: dict[str, Any], index: str
 ) -> None:
-    factories.batch(factories.brand(), quantity=3_000)  # among whom this brand's codes are few
+    factories.batch(factories.brand(), quantity=3_000)  # so that this brand has only a few of the codes
     batch = factories.batch(brand)
-    for name, row in (("batch", batch), ("product", batch.product)):
+    for name, related in (("batch", batch), ("product", batch.product)):
         if query.pop(name, None):
-            query[f"{name}__id__exact"] = row.pk
+            query[f"{name}__id__exact"] = related.pk
     if query.pop("campaign", None):
         query["campaign__campaign_id__exact"] = factories.campaign(brand).pk
-    shown = changelist(client, label, **query)
-    key = keyset_changelist.Key(shown.model, shown.queryset.query.order_by)
-    page = shown.queryset.order_by(*key.ordering(back=False)).values_list("pk", flat=True)[:31]
+    change_list = changelist(client, label, **query)
+    key = keyset_changelist.Key(change_list.model, change_list.queryset.query.order_by)
+    page = change_list.queryset.order_by(*key.ordering(back=False)).values_list("pk", flat=True)[:31]
 
     with connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
-        cursor.execute("ANALYZE authcodes_authcode")  # else the plan follows what other tests have left
+        cursor.execute("ANALYZE authcodes_authcode")  # otherwise the plan depends on the statistics of earlier tests
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         plan = plan_of(page)
@@ -290,12 +307,14 @@ def test_rows_are_found_in_an_index(
 
 
 @pytest.mark.parametrize("label", [CODES, SCANS])
-def test_no_place_breaks_a_list(client: Client, brand: Brand, label: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_cursors_do_not_break_a_list(
+    client: Client, brand: Brand, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 1)
-    many(brand, 3)
-    shown = changelist(client, label)
-    key = keyset_changelist.Key(shown.model, shown.queryset.query.order_by)
-    wrong: list[tuple[Any, ...]] = [
+    create_scans(brand, 3)
+    change_list = changelist(client, label)
+    key = keyset_changelist.Key(change_list.model, change_list.queryset.query.order_by)
+    invalid_values: list[tuple[Any, ...]] = [
         (),
         (None,),
         ("x",),
@@ -309,15 +328,15 @@ def test_no_place_breaks_a_list(client: Client, brand: Brand, label: str, monkey
         ("10000-01-01", 1),
         (float("inf"), float("nan")),
     ]
-    for values in wrong:
+    for values in invalid_values:
         for back in (True, False):
-            place = key.write(keyset_changelist.Cursor(back, values), shown.list_digest)
-            assert client.get(address(label), {"p": place}).status_code == 200, values
+            cursor_text = key.write(keyset_changelist.Cursor(back, values), change_list.list_digest)
+            assert client.get(address(label), {"p": cursor_text}).status_code == 200, values
 
 
-def test_columns_without_an_index_are_not_sorted_by(client: Client, brand: Brand) -> None:
-    many(brand, 3)
-    every = list(AuthCode.objects.filter(brand=brand).order_by("-pk"))
+def test_lists_cannot_be_sorted_by_columns_without_an_index(client: Client, brand: Brand) -> None:
+    create_scans(brand, 3)
+    expected = list(AuthCode.objects.filter(brand=brand).order_by("-pk"))
 
-    assert [found(client, CODES, o=order) for order in ("5", "6.-7", "-2")] == [every] * 3
+    assert [listed_rows(client, CODES, o=order) for order in ("5", "6.-7", "-2")] == [expected] * 3
     assert "o=5" not in text(client.get(address(CODES)))

@@ -1,4 +1,4 @@
-"""A scan's page: who scanned, who scanned first, and what the outcome is called."""
+"""A scan's page: its customer, the first scan of its code, the explanation of its result, and recalls."""
 
 from datetime import timedelta
 
@@ -19,55 +19,55 @@ def page_of(brand, row, role="owner"):
     return text(browser(staff(brand, role=role)).get(address("authcodes.scan", "change", row.pk)))
 
 
-def account(brand, email):
+def account_with_email(brand, email):
     customer = factories.customer(brand)
     customer.email = email
     customer.save()
     return factories.account(customer, brand)
 
 
-def test_scan_leads_to_its_customer_and_to_whoever_scanned_first(brand):
-    first, second = account(brand, "first@example.com"), account(brand, "second@example.com")
+def test_scan_links_to_its_customer_and_to_the_first_scan(brand):
+    first, second = account_with_email(brand, "first@example.com"), account_with_email(brand, "second@example.com")
     code, now = factories.code(brand), timezone.now()
-    earlier = scan(code, user=first.user, scanned_at=now - timedelta(days=1))
-    later = scan(code, user=second.user, outcome="warning", reason="limit_reached", scanned_at=now)
+    first_scan = scan(code, user=first.user, scanned_at=now - timedelta(days=1))
+    second_scan = scan(code, user=second.user, outcome="warning", reason="limit_reached", scanned_at=now)
 
-    shown = page_of(brand, later, role="support")
+    html = page_of(brand, second_scan, role="support")
 
     assert {
         address("loyalty.userpoints", "change", first.pk),
         address("loyalty.userpoints", "change", second.pk),
-        address("authcodes.scan", "change", earlier.pk),
-    } <= links(shown)
-    assert "this scan" in page_of(brand, earlier)
+        address("authcodes.scan", "change", first_scan.pk),
+    } <= links(html)
+    assert "this scan" in page_of(brand, first_scan)
 
 
-def test_first_scanner_of_another_brand_stays_unnamed(brand):
-    stranger = account(factories.brand(), "stranger@example.com")
+def test_first_customer_of_another_brand_is_not_named(brand):
+    other_account = account_with_email(factories.brand(), "stranger@example.com")
     code, now = factories.code(brand), timezone.now()
-    scan(code, user=stranger.user, scanned_at=now - timedelta(days=1))
+    scan(code, user=other_account.user, scanned_at=now - timedelta(days=1))
 
-    shown = page_of(brand, scan(code, outcome="warning", reason="limit_reached", scanned_at=now))
+    html = page_of(brand, scan(code, outcome="warning", reason="limit_reached", scanned_at=now))
 
-    assert "stranger@example.com" not in shown
-    assert address("loyalty.userpoints", "change", stranger.pk) not in links(shown)
-    assert "another brand" in shown
+    assert "stranger@example.com" not in html
+    assert address("loyalty.userpoints", "change", other_account.pk) not in links(html)
+    assert "another brand" in html
 
 
-def test_first_scanner_may_be_a_guest(brand):
+def test_first_scan_may_be_by_a_guest(brand):
     code, now = factories.code(brand), timezone.now()
     scan(code, scanned_at=now - timedelta(days=1))
 
     assert "a guest," in page_of(brand, scan(code, outcome="warning", reason="limit_reached", scanned_at=now))
 
 
-def test_unknown_code_is_called_so(brand):
+def test_scan_of_an_unknown_code_has_its_own_badge(brand):
     row = scan(factories.code(brand), auth_code=None, batch=None, outcome="error", reason="unknown")
 
-    shown = "".join(page_of(brand, row).split())
+    html = "".join(page_of(brand, row).split())
 
-    assert ">Error<" not in shown
-    assert ">Unknowncode<" in shown
+    assert ">Error<" not in html
+    assert ">Unknowncode<" in html
 
 
 def test_each_result_is_explained():
@@ -92,27 +92,27 @@ def test_each_result_is_explained():
         ({"outcome": "error", "reason": "unknown", "auth_code": None, "batch": None}, "was not recognised"),
     ],
 )
-def test_page_says_what_the_result_means_and_what_the_scan_page_said(brand, fields, answer):
+def test_page_explains_the_result_and_the_answer_of_the_scan_page(brand, fields, answer):
     row = scan(factories.code(brand), **fields)
 
-    shown = text(browser(staff(brand)).get(address("authcodes.scan", "change", row.pk)))
+    html = text(browser(staff(brand)).get(address("authcodes.scan", "change", row.pk)))
 
-    assert str(MEANINGS[row.reason]) in shown
-    assert answer in shown
-    assert (address("authcodes.authcode", "change", row.auth_code_id) in links(shown)) is bool(row.auth_code_id)
+    assert str(MEANINGS[row.reason]) in html
+    assert answer in html
+    assert (address("authcodes.authcode", "change", row.auth_code_id) in links(html)) is bool(row.auth_code_id)
 
 
-def test_a_customer_who_asks_for_points_that_a_limit_held_back_was_warned_of_nothing(brand):
+def test_repeated_scan_for_limited_points_is_not_explained_as_a_warning(brand):
     row = scan(factories.code(brand), outcome="warning", reason="limit_reached", points_status="limited", scan_count=2)
 
-    shown = text(browser(staff(brand)).get(address("authcodes.scan", "change", row.pk)))
+    html = text(browser(staff(brand)).get(address("authcodes.scan", "change", row.pk)))
 
-    assert "a limit had held back its points" in shown
-    assert "had been checked before" in shown
-    assert "may be a copy" not in shown
+    assert "a limit had held back its points" in html
+    assert "had been checked before" in html
+    assert "may be a copy" not in html
 
 
-def test_scan_of_a_test_code_showed_that_it_is_one(brand):
+def test_scan_of_a_sandbox_brand_is_explained_as_a_test_code(brand):
     brand.is_sandbox = True
 
     assert "test code" in str(answer_of_page(Scan(brand=brand, outcome="success", reason="accepted")))
@@ -121,58 +121,60 @@ def test_scan_of_a_test_code_showed_that_it_is_one(brand):
 # --- Recalls ---------------------------------------------------------------------------------------------------------
 
 
-def recall(batch, **ago):
+def recall(batch, **age):
     fields = {"recall_id": "R-1", "contact": "x", "message": "x", "reason": "x"}
-    return recalls.recall_batch(batch=batch, at=timezone.now() - timedelta(**ago), **fields)
+    return recalls.recall_batch(batch=batch, at=timezone.now() - timedelta(**age), **fields)
 
 
 def recalled_scan(code, **fields):
     return scan(code, outcome="warning", reason="recalled", **fields)
 
 
-def recall_links(shown):
-    return {link for link in links(shown) if "recall/" in link and link.endswith("/change/")}
+def recall_links(html):
+    return {link for link in links(html) if "recall/" in link and link.endswith("/change/")}
 
 
-def test_scan_of_a_recalled_product_leads_to_the_recall(brand):
+def test_scan_of_a_recalled_code_links_to_the_recall(brand):
     code = factories.code(brand)
-    made = recall(code.batch, days=1)
+    recall_ = recall(code.batch, days=1)
 
-    shown = page_of(brand, recalled_scan(code), role="support")
+    html = page_of(brand, recalled_scan(code), role="support")
 
-    assert recall_links(shown) == {address("authcodes.recall", "change", made.pk)}
-    assert "Recall: <a" in shown
+    assert recall_links(html) == {address("authcodes.recall", "change", recall_.pk)}
+    assert "Recall: <a" in html
 
 
-def test_earlier_scan_says_that_its_code_was_recalled_since(brand):
+def test_earlier_scan_links_to_a_recall_that_began_since(brand):
     code = factories.code(brand)
     row = scan(code, scanned_at=timezone.now() - timedelta(days=2))
-    made = recall(code.batch, days=1)
+    recall_ = recall(code.batch, days=1)
 
-    shown = page_of(brand, row)
+    html = page_of(brand, row)
 
-    assert "Recalled since this scan: <a" in shown
-    assert recall_links(shown) == {address("authcodes.recall", "change", made.pk)}
+    assert "Recalled since this scan: <a" in html
+    assert recall_links(html) == {address("authcodes.recall", "change", recall_.pk)}
 
 
-def test_scan_leads_to_the_recall_that_was_withdrawn_since_and_to_the_next_one(brand):
+def test_scan_links_to_its_withdrawn_recall_and_to_the_next_one(brand):
     code, owner = factories.code(brand), staff(brand)
     row = recalled_scan(code, scanned_at=timezone.now() - timedelta(days=2))
-    first = recall(code.batch, days=3)
-    withdrawn = recalls.withdraw_recall(recall=first, reason="x", at=timezone.now() - timedelta(days=1), by=owner)
+    first_recall = recall(code.batch, days=3)
+    withdrawn = recalls.withdraw_recall(
+        recall=first_recall, reason="x", at=timezone.now() - timedelta(days=1), by=owner
+    )
     address_of_first = address("authcodes.withdrawnrecall", "change", withdrawn.pk)
 
-    shown = page_of(brand, row)
-    assert "Recall (now withdrawn): <a" in shown
-    assert recall_links(shown) == {address_of_first}
+    html = page_of(brand, row)
+    assert "Recall (now withdrawn): <a" in html
+    assert recall_links(html) == {address_of_first}
 
     code.batch.refresh_from_db()
-    second = recall(code.batch)
-    shown = page_of(brand, row)
-    assert recall_links(shown) == {address_of_first, address("authcodes.recall", "change", second.pk)}
+    second_recall = recall(code.batch)
+    html = page_of(brand, row)
+    assert recall_links(html) == {address_of_first, address("authcodes.recall", "change", second_recall.pk)}
 
 
-def test_scan_of_no_genuine_code_leads_to_no_recall(brand):
+def test_scan_with_an_invalid_tag_links_to_no_recall(brand):
     code = factories.code(brand)
     recall(code.batch, days=1)
 

@@ -1,4 +1,4 @@
-"""Places as pages show them."""
+"""Short names of places for display."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from authcodes.places import names
 
 
 @pytest.mark.parametrize(
-    ("label", "shown"),
+    ("label", "short_name"),
     [
         ("Berlin, State of Berlin", "Berlin"),
         ("Hamburg, Hamburg", "Hamburg"),
@@ -19,5 +19,5 @@ from authcodes.places import names
         ("", ""),
     ],
 )
-def test_a_region_that_repeats_its_city_is_left_out(label, shown):
-    assert names.short(label) == shown
+def test_region_that_repeats_its_city_is_omitted(label, short_name):
+    assert names.short(label) == short_name

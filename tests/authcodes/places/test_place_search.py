@@ -1,4 +1,4 @@
-"""Places are found by a part of their name, among those of the brand alone."""
+"""Search for places of one brand by a part of their name."""
 
 from datetime import timedelta
 from typing import Any
@@ -23,11 +23,11 @@ from tests.support.portal import address, scan, text
 pytestmark = pytest.mark.django_db
 CODES, SCANS = "authcodes.authcode", "authcodes.scan"
 BERLIN, PUNE, ZURICH = "Berlin, State of Berlin", "Pune, Maharashtra", "Zürich, Zurich"
-ODD = "100% Old_Town \\ Mile, Region"
+SPECIAL = "100% Old_Town \\ Mile, Region"
 
 
-def scanned(brand: Brand, *places: str, days_ago: int = 0) -> None:
-    """A first scan of a code in each."""
+def create_scans(brand: Brand, *places: str, days_ago: int = 0) -> None:
+    """Creates a first scan in each place."""
     at = timezone.now() - timedelta(days=days_ago)
     for place in places:
         code = factories.code(brand)
@@ -40,12 +40,12 @@ def places_of(client: Client, label: str, **query: str) -> list[str]:
     return sorted(getattr(row, "location" if isinstance(row, Scan) else "first_scan_location") for row in rows)
 
 
-def offered(client: Client, typed: str, **more: str) -> Any:
-    return client.get(reverse("admin:authcodes_authcode_places"), {"q": typed, **more})
+def request_suggestions(client: Client, search_text: str, **options: str) -> Any:
+    return client.get(reverse("admin:authcodes_authcode_places"), {"q": search_text, **options})
 
 
 @pytest.mark.parametrize(
-    ("typed", "found"),
+    ("search_text", "place"),
     [
         ("Berlin", BERLIN),
         ("berl", BERLIN),
@@ -55,96 +55,98 @@ def offered(client: Client, typed: str, **more: str) -> Any:
         ("Maharashtra", PUNE),
         ("zurich", ZURICH),
         ("ZÜRICH", ZURICH),
-        ("100%", ODD),
-        ("old_town", ODD),
-        ("\\", ODD),
+        ("100%", SPECIAL),
+        ("old_town", SPECIAL),
+        ("\\", SPECIAL),
     ],
 )
 @pytest.mark.parametrize(("label", "parameter"), [(SCANS, "location"), (CODES, "first_scan_location")])
-def test_a_part_of_a_place_finds_it(
-    client: Client, brand: Brand, label: str, parameter: str, typed: str, found: str
+def test_place_is_found_by_a_part_of_its_name(
+    client: Client, brand: Brand, label: str, parameter: str, search_text: str, place: str
 ) -> None:
-    scanned(brand, BERLIN, PUNE, ZURICH, ODD, "")
+    create_scans(brand, BERLIN, PUNE, ZURICH, SPECIAL, "")
 
-    assert places_of(client, label, **{parameter: typed}) == [found]
-
-
-@pytest.mark.parametrize("typed", ["%", "_", "Ber%", "B_rlin", "Atlantis", ","])
-def test_other_texts_find_nothing(client: Client, brand: Brand, typed: str) -> None:
-    scanned(brand, BERLIN, PUNE, "")
-
-    assert places_of(client, SCANS, location=typed) == []
+    assert places_of(client, label, **{parameter: search_text}) == [place]
 
 
-def test_the_whole_name_of_a_place_means_that_place_alone(client: Client, brand: Brand) -> None:
-    scanned(brand, "Goa", "Goa, Goa", "Old Goa, Goa")
+@pytest.mark.parametrize("search_text", ["%", "_", "Ber%", "B_rlin", "Atlantis", ","])
+def test_other_texts_match_no_place(client: Client, brand: Brand, search_text: str) -> None:
+    create_scans(brand, BERLIN, PUNE, "")
+
+    assert places_of(client, SCANS, location=search_text) == []
+
+
+def test_full_name_matches_only_that_place(client: Client, brand: Brand) -> None:
+    create_scans(brand, "Goa", "Goa, Goa", "Old Goa, Goa")
 
     assert places_of(client, SCANS, location="Goa") == ["Goa"]
     assert places_of(client, SCANS, location="goa") == ["Goa", "Goa, Goa", "Old Goa, Goa"]
 
 
-def test_places_of_rolled_up_days_are_known(client: Client, brand: Brand) -> None:
-    scanned(brand, BERLIN, PUNE, days_ago=40)
-    scanned(brand, ZURICH)
+def test_places_of_rolled_up_days_can_be_searched(client: Client, brand: Brand) -> None:
+    create_scans(brand, BERLIN, PUNE, days_ago=40)
+    create_scans(brand, ZURICH)
     rollups.catch_up(brand=brand, at=timezone.now())
 
     assert search.scanned_places([brand]) == [BERLIN, PUNE, ZURICH]
     assert places_of(client, SCANS, location="Berlin") == [BERLIN]
 
 
-def test_the_overview_finds_by_a_part(client: Client, brand: Brand) -> None:
-    scanned(brand, BERLIN, PUNE, days_ago=3)
+def test_home_filters_by_a_part_of_a_place(client: Client, brand: Brand) -> None:
+    create_scans(brand, BERLIN, PUNE, days_ago=3)
     rollups.catch_up(brand=brand, at=timezone.now())
-    scanned(brand, BERLIN)
+    create_scans(brand, BERLIN)
 
-    shown = client.get(reverse("admin:index"), {"location": "berlin"}).context["home"]
+    home = client.get(reverse("admin:index"), {"location": "berlin"}).context["home"]
 
-    assert (shown.scans.accepted, shown.tiles[0].value) == (2, "2")
-    assert [place.name for place in shown.scans.places] == [BERLIN]
-    assert client.get(shown.tiles[0].link).context["cl"].result_count == 2
+    assert (home.scans.accepted, home.tiles[0].value) == (2, "2")
+    assert [place.name for place in home.scans.places] == [BERLIN]
+    assert client.get(home.tiles[0].link).context["cl"].result_count == 2
 
 
-def test_codes_are_found_by_where_they_are_kept(client: Client, brand: Brand) -> None:
-    kept, other, empty = (factories.code(brand) for _ in range(3))
-    AuthCode.objects.filter(pk=kept.pk).update(inventory_location="Lager Köln 2", location="Hamburg")
+def test_codes_are_filtered_by_storage_location(client: Client, brand: Brand) -> None:
+    stored_code, other, code_without_location = (factories.code(brand) for _ in range(3))
+    AuthCode.objects.filter(pk=stored_code.pk).update(inventory_location="Lager Köln 2", location="Hamburg")
     AuthCode.objects.filter(pk=other.pk).update(inventory_location="Lager Bonn", location="Bremen")
-    codes = address(CODES)
+    codes_url = address(CODES)
 
-    def found(**query: str) -> list[AuthCode]:
-        return list(client.get(codes, query).context["cl"].result_list)
+    def list_codes(**query: str) -> list[AuthCode]:
+        return list(client.get(codes_url, query).context["cl"].result_list)
 
-    assert found(inventory_location="koln") == [kept]
-    assert found(inventory_location="lager") == [other, kept]
-    assert found(location="bremen") == [other]
-    assert found(q="lager köln") == [kept]
-    assert found(q="Hamburg") == [kept]
-    assert offered(client, "lag", of="inventory_location").json() == {"places": ["Lager Bonn", "Lager Köln 2"]}
-    assert empty not in found(inventory_location="a")
-
-
-def test_suggestions_begin_with_what_begins_so(client: Client, brand: Brand) -> None:
-    scanned(brand, "Neu Bern, Region", BERLIN, "Bern, Bern", PUNE)
-
-    assert offered(client, "ber").json() == {"places": [BERLIN, "Bern, Bern", "Neu Bern, Region"]}
-    assert offered(client, " ").json() == {"places": []}
+    assert list_codes(inventory_location="koln") == [stored_code]
+    assert list_codes(inventory_location="lager") == [other, stored_code]
+    assert list_codes(location="bremen") == [other]
+    assert list_codes(q="lager köln") == [stored_code]
+    assert list_codes(q="Hamburg") == [stored_code]
+    assert request_suggestions(client, "lag", of="inventory_location").json() == {
+        "places": ["Lager Bonn", "Lager Köln 2"]
+    }
+    assert code_without_location not in list_codes(inventory_location="a")
 
 
-def test_no_place_of_another_brand_is_offered_or_found(client: Client, brand: Brand) -> None:
+def test_suggestions_start_with_places_that_begin_with_the_text(client: Client, brand: Brand) -> None:
+    create_scans(brand, "Neu Bern, Region", BERLIN, "Bern, Bern", PUNE)
+
+    assert request_suggestions(client, "ber").json() == {"places": [BERLIN, "Bern, Bern", "Neu Bern, Region"]}
+    assert request_suggestions(client, " ").json() == {"places": []}
+
+
+def test_places_of_another_brand_are_neither_suggested_nor_matched(client: Client, brand: Brand) -> None:
     other = factories.brand()
-    scanned(other, BERLIN, days_ago=5)
-    scanned(other, "Bern, Bern")
+    create_scans(other, BERLIN, days_ago=5)
+    create_scans(other, "Bern, Bern")
     AuthCode.objects.filter(brand=other).update(inventory_location="Bergen", location="Bergamo")
     rollups.catch_up(brand=other, at=timezone.now())
 
-    for of in ("scanned", "inventory_location", "location"):
-        assert offered(client, "ber", of=of).json() == {"places": []}
+    for field in ("scanned", "inventory_location", "location"):
+        assert request_suggestions(client, "ber", of=field).json() == {"places": []}
     assert places_of(client, SCANS, location="ber") == []
     assert "Ber" not in text(client.get(reverse("admin:index"), {"location": "ber"})).replace('"ber"', "")
 
 
-def test_the_database_shows_no_place_of_another_brand(brand: Brand) -> None:
+def test_row_guard_hides_places_of_another_brand(brand: Brand) -> None:
     other = factories.brand()
-    scanned(other, BERLIN)
+    create_scans(other, BERLIN)
     AuthCode.objects.filter(brand=other).update(inventory_location="Bergen")
 
     with row_guard.within([brand.pk]):
@@ -152,16 +154,16 @@ def test_the_database_shows_no_place_of_another_brand(brand: Brand) -> None:
         assert search.places_of_codes([other], "inventory_location") == []
 
 
-@pytest.mark.parametrize("typed", ["x" * 201, "x" * 10_000, "Ber\0lin", "Ber\nlin"])
-def test_what_no_place_is_called_is_refused_in_words(client: Client, brand: Brand, typed: str) -> None:
-    scanned(brand, BERLIN)
+@pytest.mark.parametrize("search_text", ["x" * 201, "x" * 10_000, "Ber\0lin", "Ber\nlin"])
+def test_invalid_place_name_is_rejected_with_a_message(client: Client, brand: Brand, search_text: str) -> None:
+    create_scans(brand, BERLIN)
 
     with pytest.raises(Invalid):
-        search.find(typed, [BERLIN])
-    assert offered(client, typed).status_code == 400
-    answer = client.get(address(SCANS), {"location": typed}, follow=True)
-    home = client.get(reverse("admin:index"), {"location": typed})
-    if "\0" in typed:
+        search.find(search_text, [BERLIN])
+    assert request_suggestions(client, search_text).status_code == 400
+    answer = client.get(address(SCANS), {"location": search_text}, follow=True)
+    home = client.get(reverse("admin:index"), {"location": search_text})
+    if "\0" in search_text:
         assert (answer.status_code, home.status_code) == (400, 400)
     else:
         assert (answer.status_code, home.status_code) == (200, 200)
@@ -169,35 +171,35 @@ def test_what_no_place_is_called_is_refused_in_words(client: Client, brand: Bran
         assert home.context["form"].errors["location"]
 
 
-def test_too_many_places_are_refused_in_words() -> None:
-    known = [f"City {n}, Region" for n in range(search.MAX_MATCHES + 1)]
+def test_too_many_matching_places_are_rejected_with_a_message() -> None:
+    known_places = [f"City {n}, Region" for n in range(search.MAX_MATCHES + 1)]
 
     with pytest.raises(search.TooManyPlaces, match="Type more of the name"):
-        search.find("city", known)
-    assert search.find("city 77,", known)[0] == "City 77, Region"
-    assert len(search.suggested("city", known)) == search.MAX_SUGGESTED
+        search.find("city", known_places)
+    assert search.find("city 77,", known_places)[0] == "City 77, Region"
+    assert len(search.suggested("city", known_places)) == search.MAX_SUGGESTED
 
 
-@pytest.mark.parametrize("kind", ["", "nonsense", "notes", "location; DROP"])
-def test_unknown_kinds_of_places_are_refused(client: Client, kind: str) -> None:
-    assert offered(client, "ber", of=kind).status_code == 400
+@pytest.mark.parametrize("field", ["", "nonsense", "notes", "location; DROP"])
+def test_unknown_field_of_places_is_rejected(client: Client, field: str) -> None:
+    assert request_suggestions(client, "ber", of=field).status_code == 400
 
 
-def test_statements_do_not_grow_with_places_and_scans(client: Client, brand: Brand) -> None:
-    def statements() -> int:
+def test_statement_count_does_not_grow_with_places_and_scans(client: Client, brand: Brand) -> None:
+    def count_statements() -> int:
         with CaptureQueriesContext(connection) as queries:
             assert len(places_of(client, SCANS, location="city")) > 0
         return len(queries)
 
-    scanned(brand, "City 0, Region")
-    few = statements()
-    scanned(brand, *(f"City {n}, Region" for n in range(1, 25)))
+    create_scans(brand, "City 0, Region")
+    baseline = count_statements()
+    create_scans(brand, *(f"City {n}, Region" for n in range(1, 25)))
 
-    assert statements() == few
+    assert count_statements() == baseline
 
 
-def test_known_places_are_read_from_indexes(brand: Brand) -> None:
-    """Under the role that the portal reads with, whose policies keep LIKE away from indexes."""
+def test_known_places_are_read_from_an_index(brand: Brand) -> None:
+    """Under row-level security, which prevents the use of indexes for LIKE."""
     with row_guard.within([brand.pk]), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         for statement, index in [

@@ -1,4 +1,4 @@
-"""Positions become the city and region a person there would name."""
+"""The geocoder names the city and region of a position."""
 
 import gzip
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +29,7 @@ KNOWN_CITIES = {
 
 
 @pytest.mark.parametrize("label", KNOWN_CITIES)
-def test_known_position_gets_its_city(label):
+def test_known_position_has_the_label_of_its_city(label):
     latitude, longitude = KNOWN_CITIES[label]
 
     assert nearest(latitude=latitude, longitude=longitude).label == label
@@ -43,31 +43,31 @@ def test_known_position_gets_its_city(label):
         (-23.5477, -46.6315, "Se", "São Paulo"),
     ],
 )
-def test_city_wins_over_its_own_district(latitude, longitude, district, city):
-    assert plainly_nearest(latitude, longitude).city == district
+def test_city_takes_precedence_over_its_closer_district(latitude, longitude, district, city):
+    assert closest_place(latitude, longitude).city == district
     assert nearest(latitude=latitude, longitude=longitude).city == city
 
 
 @pytest.mark.parametrize(
-    ("latitude", "longitude", "town"),
+    ("latitude", "longitude", "label"),
     [
         (40.7440, -74.0324, "Hoboken, New Jersey"),
         (39.9440, -75.1190, "Camden, New Jersey"),
         (42.3001, -83.0165, "Windsor, Ontario"),
     ],
 )
-def test_big_city_does_not_pull_across_a_regional_border(latitude, longitude, town):
-    assert nearest(latitude=latitude, longitude=longitude).label == town
+def test_large_city_does_not_take_precedence_across_a_regional_border(latitude, longitude, label):
+    assert nearest(latitude=latitude, longitude=longitude).label == label
 
 
-def test_suburb_beyond_the_pull_keeps_its_name():
+def test_suburb_beyond_the_pull_of_the_city_has_its_own_name():
     assert nearest(latitude=48.8049, longitude=2.1204).label == "Versailles, Île-de-France"
 
 
 def test_named_place_has_the_lowest_score_of_its_region():
     atlas, random = geocoder.loaded_atlas(), Random(50)
 
-    for latitude, longitude in [near_a_place(atlas, random) for _ in range(50)]:
+    for latitude, longitude in [random_position_near_a_place(atlas, random) for _ in range(50)]:
         closest = atlas.closest(latitude, longitude)
         named = atlas.pulled(latitude, longitude, closest)
         scores = scores_of_region(atlas, latitude, longitude, atlas.region_ids[closest[1]])
@@ -75,7 +75,7 @@ def test_named_place_has_the_lowest_score_of_its_region():
         assert scores[named] == min(scores.values())
 
 
-def test_pull_grows_with_the_square_root_of_population_and_stops():
+def test_pull_grows_with_the_square_root_of_population_up_to_a_maximum():
     assert geocoder.pull_km(0) == 0
     assert geocoder.pull_km(250_000) == 4
     assert geocoder.pull_km(1_000_000) == geocoder.pull_km(30_000_000) == geocoder.MAX_PULL_KM
@@ -88,7 +88,7 @@ def test_open_ocean_has_no_place(position):
     assert nearest(latitude=latitude, longitude=longitude) is None
 
 
-def test_place_counts_up_to_100_km(tmp_path):
+def test_places_more_than_100_km_away_are_ignored(tmp_path):
     atlas = small_atlas(tmp_path, [(0, 0)])
 
     assert atlas.closest(0.899, 0) == (pytest.approx(99.96, abs=0.01), 0)
@@ -118,7 +118,7 @@ def test_pole_has_no_place(latitude, longitude):
 
 
 @pytest.mark.parametrize("position", [(90.1, 0), (-90.1, 0), (0, 180.1), (0, -180.1), (nan, 0), (0, nan), (inf, 0)])
-def test_position_off_the_earth_is_refused(position):
+def test_position_off_the_earth_is_rejected(position):
     latitude, longitude = position
 
     with pytest.raises(ValueError, match="Not a position"):
@@ -128,7 +128,7 @@ def test_position_off_the_earth_is_refused(position):
 def test_search_agrees_with_brute_force_on_200_points():
     atlas, random = geocoder.loaded_atlas(), Random(200)
     anywhere = [(random.uniform(-60, 80), random.uniform(-180, 180)) for _ in range(100)]
-    inhabited = [near_a_place(atlas, random) for _ in range(100)]
+    inhabited = [random_position_near_a_place(atlas, random) for _ in range(100)]
 
     for position in anywhere + inhabited:
         assert_nearest_of_all(atlas, position)
@@ -139,18 +139,18 @@ def test_search_agrees_with_brute_force_on_200_points():
     [(87, 90, -180, 180), (-90, -87, -180, 180), (-2, 2, 178, 182), (50, 53, -182, -178)],
     ids=["north pole", "south pole", "antimeridian", "antimeridian from the west"],
 )
-def test_search_agrees_with_brute_force_where_the_map_ends(tmp_path, south, north, west, east):
+def test_search_agrees_with_brute_force_at_poles_and_antimeridian(tmp_path, south, north, west, east):
     random = Random(90)
-    scatter = [(random.uniform(south, north), wrapped(random.uniform(west, east))) for _ in range(700)]
+    scattered = [(random.uniform(south, north), wrapped(random.uniform(west, east))) for _ in range(700)]
     edges = [(latitude, longitude) for latitude in (south, north) for longitude in (-180, 180)]
-    atlas = small_atlas(tmp_path, scatter[:100])
+    atlas = small_atlas(tmp_path, scattered[:100])
 
-    for position in scatter[100:] + edges:
+    for position in scattered[100:] + edges:
         assert_nearest_of_all(atlas, position)
 
 
 def test_circle_that_touches_the_pole_is_searched(tmp_path):
-    """Where rounding alone decides whether the pole lies inside, and with it every meridian."""
+    """Only rounding decides whether the pole, and so every meridian, lies inside the circle."""
     atlas = small_atlas(tmp_path, [(89.95, 80.0)])
     touching = 90 - degrees(100 / geocoder.EARTH_RADIUS_KM)
 
@@ -158,25 +158,27 @@ def test_circle_that_touches_the_pole_is_searched(tmp_path):
         assert_nearest_of_all(atlas, (touching + step * 1e-14, 0.0))
 
 
-def test_threads_load_one_atlas_and_agree():
+def test_threads_share_one_atlas_and_agree():
     geocoder.read_atlas.cache_clear()
 
-    answers = at_once(8, lambda: [nearest(latitude=lat, longitude=lon).label for lat, lon in KNOWN_CITIES.values()])
+    answers = run_concurrently(
+        8, lambda: [nearest(latitude=lat, longitude=lon).label for lat, lon in KNOWN_CITIES.values()]
+    )
 
     assert answers == [list(KNOWN_CITIES)] * 8
     assert geocoder.read_atlas.cache_info().misses == 1
 
 
-def test_control_threads_without_the_lock_load_an_atlas_each():
-    """The control: without it the test above could pass with no lock at all."""
+def test_control_without_the_lock_each_thread_loads_an_atlas():
+    """Without this control, the test above could pass even if there were no lock."""
     geocoder.read_atlas.cache_clear()
 
-    at_once(2, lambda: geocoder.read_atlas(geocoder.PLACES_FILE))
+    run_concurrently(2, lambda: geocoder.read_atlas(geocoder.PLACES_FILE))
 
     assert geocoder.read_atlas.cache_info().misses == 2
 
 
-def at_once(count, action):
+def run_concurrently(count, action):
     barrier = Barrier(count)
     with ThreadPoolExecutor(count) as pool:
         futures = [pool.submit(lambda: (barrier.wait(), action())[1]) for _ in range(count)]
@@ -190,7 +192,7 @@ def small_atlas(folder, positions):
     return geocoder.read_atlas(file)
 
 
-def near_a_place(atlas, random):
+def random_position_near_a_place(atlas, random):
     index = random.randrange(len(atlas.latitudes))
     return atlas.latitudes[index] + random.gauss(0, 0.1), wrapped(atlas.longitudes[index] + random.gauss(0, 0.1))
 
@@ -199,7 +201,7 @@ def wrapped(longitude):
     return (longitude + 180) % 360 - 180
 
 
-def plainly_nearest(latitude, longitude):
+def closest_place(latitude, longitude):
     atlas = geocoder.loaded_atlas()
     _, index = atlas.closest(latitude, longitude)
     return atlas.place(index)
@@ -216,11 +218,11 @@ def scores_of_region(atlas, latitude, longitude, region_id):
 
 def assert_nearest_of_all(atlas, position):
     expected = brute_force(atlas, *position)
-    found = atlas.closest(*position)
+    closest = atlas.closest(*position)
     if expected > 100:
-        assert found is None
+        assert closest is None
     else:
-        assert found[0] == pytest.approx(expected, abs=1e-5)
+        assert closest[0] == pytest.approx(expected, abs=1e-5)
 
 
 def brute_force(atlas, latitude, longitude):
@@ -241,7 +243,7 @@ def unit_vector(latitude, longitude):
     return parallel * cos(radians(longitude)), parallel * sin(radians(longitude)), sin(radians(latitude))
 
 
-def test_a_worker_loads_the_places_before_it_forks():
+def test_worker_loads_the_places_before_it_forks():
     geocoder.read_atlas.cache_clear()
 
     tasks.load_places()

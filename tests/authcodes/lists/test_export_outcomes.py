@@ -1,4 +1,4 @@
-"""Exports of affected customers, and exports that are cancelled, crash or take long: whole or not at all."""
+"""Exports of affected customers, and exports that are cancelled, crash or take long, which leave no partial file."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from authcodes.recalls import affected
 from core.spreadsheets.report import Format
 from jobs import file_exports, queue, runner
 from jobs.models import Job
-from tests.authcodes.lists.exporting import NOON, berlin, export, recall, rows
+from tests.authcodes.lists.exporting import NOON, berlin_brand, export, recall, rows
 from tests.support import factories
 from tests.support.portal import scan, staff
 
@@ -17,35 +17,45 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 
 def test_affected_customers_are_listed_once_per_code():
-    brand = berlin()
-    ann, bob = factories.customer(brand, email="ann@example.com"), factories.customer(brand, email="bob@example.com")
+    brand = berlin_brand()
+    first_customer, second_customer = (
+        factories.customer(brand, email="ann@example.com"),
+        factories.customer(brand, email="bob@example.com"),
+    )
     batch = factories.batch(brand, quantity=2)
-    one, two = batch.codes.order_by("pk")
-    scan(one, user=ann, scanned_at=NOON, location="Bonn")
-    scan(one, user=ann, scanned_at=NOON + timedelta(days=1), location="Köln", outcome="warning", reason="recalled")
-    scan(two, user=ann, scanned_at=NOON)
-    scan(two, user=bob, scanned_at=NOON)
-    scan(two, scanned_at=NOON)
-    scan(factories.code(brand), user=bob)
-    scan(one, user=factories.customer(factories.brand()), outcome="error", reason="other_brand")
+    first_code, second_code = batch.codes.order_by("pk")
+    scan(first_code, user=first_customer, scanned_at=NOON, location="Bonn")
+    scan(
+        first_code,
+        user=first_customer,
+        scanned_at=NOON + timedelta(days=1),
+        location="Köln",
+        outcome="warning",
+        reason="recalled",
+    )
+    scan(second_code, user=first_customer, scanned_at=NOON)
+    scan(second_code, user=second_customer, scanned_at=NOON)
+    scan(second_code, scanned_at=NOON)
+    scan(factories.code(brand), user=second_customer)
+    scan(first_code, user=factories.customer(factories.brand()), outcome="error", reason="other_brand")
     job = affected.start_affected(recall=recall(batch), file_format=Format.CSV, by=staff(brand))
     runner.run(job.pk)
 
     job.refresh_from_db()
-    moment = "2026-03-01T12:00:00+01:00"
+    scan_date = "2026-03-01T12:00:00+01:00"
     assert rows(job) == [
         ["customer_email", "auth_code", "product", "scan_date", "location"],
-        ["ann@example.com", one.code, batch.product.title, moment, "Bonn"],
-        ["ann@example.com", two.code, batch.product.title, moment, ""],
-        ["bob@example.com", two.code, batch.product.title, moment, ""],
+        ["ann@example.com", first_code.code, batch.product.title, scan_date, "Bonn"],
+        ["ann@example.com", second_code.code, batch.product.title, scan_date, ""],
+        ["bob@example.com", second_code.code, batch.product.title, scan_date, ""],
     ]
 
 
 @pytest.mark.parametrize("file_format", list(Format))
-def test_cancelled_half_way_leaves_no_file_on_offer(file_format, monkeypatch, files):
+def test_cancelled_export_leaves_no_file(file_format, monkeypatch, files):
     monkeypatch.setattr(file_exports, "PROGRESS_SECONDS", 0)
     monkeypatch.setattr(file_exports, "ASK_EVERY", 2)
-    brand = berlin()
+    brand = berlin_brand()
     for _ in range(6):
         scan(factories.code(brand))
     original_progress = runner.Run.progress
@@ -64,8 +74,8 @@ def test_cancelled_half_way_leaves_no_file_on_offer(file_format, monkeypatch, fi
     assert connection_count() == 1
 
 
-def test_a_crash_half_way_leaves_no_file_on_offer(monkeypatch, files):
-    brand = berlin()
+def test_crashed_export_leaves_no_file(monkeypatch, files):
+    brand = berlin_brand()
     scan(factories.code(brand))
 
     def crash(*_):
@@ -79,16 +89,16 @@ def test_a_crash_half_way_leaves_no_file_on_offer(monkeypatch, files):
     assert not [path for path in files.rglob("*") if path.is_file()]
 
 
-def test_long_exports_outlast_the_statement_timeout():
-    brand = berlin()
+def test_exports_run_without_a_statement_timeout():
+    brand = berlin_brand()
 
-    with file_exports.separate_connection(brand) as own:
-        assert own.execute("SHOW statement_timeout").fetchone() == ("0",)
-        assert own.execute("SHOW TimeZone").fetchone() == ("Europe/Berlin",)
+    with file_exports.separate_connection(brand) as separate_connection:
+        assert separate_connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+        assert separate_connection.execute("SHOW TimeZone").fetchone() == ("Europe/Berlin",)
 
 
-def test_job_of_a_recall_that_is_gone_fails_with_words():
-    brand = berlin()
+def test_job_of_a_withdrawn_recall_fails_with_a_message():
+    brand = berlin_brand()
     job = Job.objects.create(brand=brand, kind="export-affected", title="x", parameters={"recall": 0, "format": "csv"})
 
     runner.run(job.pk)

@@ -1,4 +1,4 @@
-"""What scans earn is set by managers and owners: at every endpoint."""
+"""Only managers and owners can set what scans earn, at every endpoint."""
 
 import pytest
 from django.core.files.base import ContentFile
@@ -26,11 +26,11 @@ pytestmark = pytest.mark.django_db
 
 
 RANGES = "product_sku,auth_code_start,auth_code_end,location,points_per_scan\n"
-MONEY = {"points_per_scan": 99, "scan_limit": 50, "expiration_date": "2040-01-01"}
+RESTRICTED_SETTINGS = {"points_per_scan": 99, "scan_limit": 50, "expiration_date": "2040-01-01"}
 
 
 @pytest.fixture(autouse=True)
-def portal(settings, tmp_path):
+def media_folder(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
 
 
@@ -39,65 +39,67 @@ def printer(brand):
     return staff(brand, role="printer")
 
 
-def test_printer_makes_no_batch_worth_anything(brand, printer):
-    """The attack: a batch of 99,999,999 points a scan, unlimited."""
+def test_printer_cannot_set_points_limits_or_campaign_of_a_new_batch(brand, printer):
+    """The attack is an unlimited batch with 99,999,999 points per scan."""
     factories.batch(brand, prefix="AUT-", starting_number=900)
     campaign = factories.campaign(brand)
-    sent = new_batch(brand, points_per_scan=99_999_999, scan_limit="", campaign=campaign.pk)
+    form_data = new_batch(brand, points_per_scan=99_999_999, scan_limit="", campaign=campaign.pk)
 
-    browser(printer).post(address("authcodes.batchrange", "add"), sent)
+    browser(printer).post(address("authcodes.batchrange", "add"), form_data)
 
-    made = BatchRange.objects.get(range_name="Autumn")
-    assert (made.points_per_scan, made.scan_limit, made.campaign, made.expiration_date) == (None, 1, None, None)
+    batch = BatchRange.objects.get(range_name="Autumn")
+    assert (batch.points_per_scan, batch.scan_limit, batch.campaign, batch.expiration_date) == (None, 1, None, None)
 
 
-def test_printer_changes_no_batchs_worth(brand, printer):
+def test_printer_cannot_change_points_limits_or_campaign_of_a_batch(brand, printer):
     batch = factories.batch(brand)
-    its, client = address("authcodes.batchrange", "change", batch.pk), browser(printer)
+    url, client = address("authcodes.batchrange", "change", batch.pk), browser(printer)
     campaign = factories.campaign(brand)
 
-    client.post(its, {**form_of(client.get(its)), **MONEY, "campaign": campaign.pk, "range_name": "Renamed"})
+    client.post(
+        url, {**form_of(client.get(url)), **RESTRICTED_SETTINGS, "campaign": campaign.pk, "range_name": "Renamed"}
+    )
 
     batch.refresh_from_db()
     assert (batch.range_name, batch.points_per_scan, batch.scan_limit) == ("Renamed", None, 1)
     assert (batch.campaign, batch.expiration_date) == (None, None)
 
 
-@pytest.mark.parametrize(("field", "value"), MONEY.items())
-def test_manager_elsewhere_is_a_printer_here(brand, field, value):
+@pytest.mark.parametrize(("field", "value"), RESTRICTED_SETTINGS.items())
+def test_manager_of_another_brand_has_only_the_printers_permissions(brand, field, value):
     factories.batch(brand, prefix="AUT-", starting_number=900)
-    person = staff(factories.brand(), role="manager")
-    StaffRole.objects.create(user=person, brand=brand, role="printer")
+    user = staff(factories.brand(), role="manager")
+    StaffRole.objects.create(user=user, brand=brand, role="printer")
 
-    refused = browser(person).post(address("authcodes.batchrange", "add"), new_batch(brand, **{field: value}))
+    response = browser(user).post(address("authcodes.batchrange", "add"), new_batch(brand, **{field: value}))
 
-    assert errors(refused) == {field: ["Only managers and owners can set this."]}
+    assert errors(response) == {field: ["Only managers and owners can set this."]}
 
 
-def test_printer_assigns_codes_without_points_of_their_own(brand, printer):
+def test_printer_cannot_set_points_by_assigning_codes(brand, printer):
     batch, product = factories.batch(brand, assigned=False, quantity=3), factories.product(brand)
-    given = {"product": product.pk, "points_per_scan": 99, "first": batch.first_code, "last": batch.last_code}
+    fields = {"product": product.pk, "points_per_scan": 99, "first": batch.first_code, "last": batch.last_code}
     client = browser(printer)
 
-    client.post(address("authcodes.batchrange", "assign", batch.pk), {**given, "confirm": "1"})
-    typed = {"codes": batch.first_code, "product": product.pk, "points_per_scan": 99, "confirm": "1"}
-    client.post(address("authcodes.authcode", "assign"), typed)
+    client.post(address("authcodes.batchrange", "assign", batch.pk), {**fields, "confirm": "1"})
+    entered = {"codes": batch.first_code, "product": product.pk, "points_per_scan": 99, "confirm": "1"}
+    client.post(address("authcodes.authcode", "assign"), entered)
 
     assert set(AuthCode.objects.values_list("product", "points_per_scan")) == {(product.pk, None)}
 
 
-def test_no_change_of_codes_by_a_printer_sets_points(brand, printer):
+def test_code_change_with_points_by_a_printer_is_rejected(brand, printer):
     batch, product = factories.batch(brand, assigned=False, quantity=3), factories.product(brand)
-    order = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=product, points_per_scan=1))
+    request = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=product, points_per_scan=1))
     now = timezone.now()
 
     with pytest.raises(BatchRejected, match="Only managers and owners"):
-        bulk_changes.change(codes=full_range(batch), requested=order, by=printer, at=now)
+        bulk_changes.change(codes=full_range(batch), requested=request, by=printer, at=now)
     with pytest.raises(BatchRejected, match="Only managers and owners"):
-        bulk_changes.change_codes(codes=batch.codes.all(), requested=order, by=printer, at=now)
+        bulk_changes.change_codes(codes=batch.codes.all(), requested=request, by=printer, at=now)
 
 
-def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
+def test_unassigning_by_a_printer_does_not_clear_points(brand, printer, owner):
     batch = factories.batch(brand, quantity=2)
     AuthCode.objects.update(points_per_scan=3)
     undo = CodeChangeRequest(CodeChange.Kind.UNASSIGNED, "wrong")
@@ -109,8 +111,8 @@ def test_printer_who_unassigns_codes_leaves_their_points(brand, printer, owner):
 
 
 @pytest.fixture
-def dear(brand, owner):
-    """A product whose value a second person approved."""
+def expensive_product(brand, owner):
+    """A product whose points above the ceiling were approved by another user."""
     product = factories.product(brand, sku="DEAR")
     approval = approvals.request_approval(
         row=product, brand=brand, values={"redeem_point_value": 5000}, max_total=None, by=owner, at=timezone.now()
@@ -120,25 +122,27 @@ def dear(brand, owner):
     return product
 
 
-def test_printer_makes_no_batch_of_a_product_above_the_ceiling(brand, printer, owner, dear):
-    """The attack: a million codes of the one product that is worth 5,000 points."""
+def test_printer_cannot_create_a_batch_of_a_product_above_the_ceiling(brand, printer, owner, expensive_product):
+    """The attack is a million codes of a product that earns 5,000 points per scan."""
     factories.batch(brand, prefix="AUT-", starting_number=900)
-    sent = new_batch(brand, product=dear.pk)
+    form_data = new_batch(brand, product=expensive_product.pk)
 
-    refused = browser(printer).post(address("authcodes.batchrange", "add"), sent)
+    response = browser(printer).post(address("authcodes.batchrange", "add"), form_data)
 
     message = "Scans of this product earn more than 1,000 points. Only managers and owners can generate codes for it."
-    assert errors(refused) == {"product": [message]}
-    batch_settings = BatchSettings(range_name="Mint", quantity=1, prefix="AUT-", product=dear, signed=False)
+    assert errors(response) == {"product": [message]}
+    batch_settings = BatchSettings(
+        range_name="Mint", quantity=1, prefix="AUT-", product=expensive_product, signed=False
+    )
     with pytest.raises(BatchRejected, match="Only managers and owners can generate codes for it"):
         batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=printer)
     assert BatchRange.objects.count() == 1
 
-    browser(owner).post(address("authcodes.batchrange", "add"), sent)
-    assert BatchRange.objects.get(range_name="Autumn").product == dear
+    browser(owner).post(address("authcodes.batchrange", "add"), form_data)
+    assert BatchRange.objects.get(range_name="Autumn").product == expensive_product
 
 
-def test_printer_makes_batches_of_a_product_at_the_ceiling(brand, printer):
+def test_printer_can_create_batches_of_a_product_at_the_ceiling(brand, printer):
     factories.batch(brand, prefix="AUT-", starting_number=900)
     product = factories.product(brand, redeem_point_value=1000)
 
@@ -147,36 +151,41 @@ def test_printer_makes_batches_of_a_product_at_the_ceiling(brand, printer):
     assert BatchRange.objects.get(range_name="Autumn").product == product
 
 
-def test_printer_assigns_no_codes_to_a_product_above_the_ceiling(brand, printer, owner, dear):
+def test_printer_cannot_assign_codes_to_a_product_above_the_ceiling(brand, printer, owner, expensive_product):
     batch = factories.batch(brand, assigned=False, quantity=3)
-    order, now = CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=dear)), timezone.now()
+    request, now = (
+        CodeChangeRequest(CodeChange.Kind.ASSIGNED, assignment=Assignment(product=expensive_product)),
+        timezone.now(),
+    )
 
     with pytest.raises(BatchRejected, match="Only managers and owners"):
-        bulk_changes.change(codes=full_range(batch), requested=order, by=printer, at=now)
+        bulk_changes.change(codes=full_range(batch), requested=request, by=printer, at=now)
     with pytest.raises(BatchRejected, match="Only managers and owners"):
-        bulk_changes.change_codes(codes=batch.codes.all(), requested=order, by=printer, at=now)
+        bulk_changes.change_codes(codes=batch.codes.all(), requested=request, by=printer, at=now)
 
-    assert bulk_changes.change(codes=full_range(batch), requested=order, by=owner, at=now) == 3
+    assert bulk_changes.change(codes=full_range(batch), requested=request, by=owner, at=now) == 3
 
 
 @pytest.mark.parametrize(("role", "column"), [("printer", "product_sku"), ("manager", "")])
-def test_printer_imports_no_codes_of_a_product_above_the_ceiling(brand, dear, role, column):
-    checked(brand, staff(brand, role=role), "", product=dear)
+def test_printer_cannot_import_code_ranges_of_a_product_above_the_ceiling(brand, expensive_product, role, column):
+    checked_import(brand, staff(brand, role=role), "", product=expensive_product)
 
     assert ImportRow.objects.get().error_column == column
 
 
-def test_printer_imports_no_list_of_codes_of_a_product_above_the_ceiling(brand, printer, dear):
+def test_printer_cannot_import_a_code_list_of_a_product_above_the_ceiling(brand, printer, expensive_product):
     batch = factories.batch(brand, assigned=False, quantity=2)
     content = f"{','.join(COLUMNS['list'])}\n{batch.first_code},,\n".encode()
 
-    uploads.upload(brand=brand, kind="list", product=dear, file=ContentFile(content), name="codes.csv", by=printer)
+    uploads.upload(
+        brand=brand, kind="list", product=expensive_product, file=ContentFile(content), name="codes.csv", by=printer
+    )
     run_jobs()
 
     assert "Only managers and owners" in ImportRow.objects.get().error
 
 
-def checked(brand, by, points, product=None):
+def checked_import(brand, by, points, product=None):
     batch, product = factories.batch(brand, assigned=False, quantity=2), product or factories.product(brand)
     content = f"{RANGES}{product.sku},{batch.first_code},{batch.last_code},,{points}\n".encode()
     upload = uploads.upload(
@@ -198,18 +207,18 @@ def checked(brand, by, points, product=None):
         ("owner", 2_000_000_000, "At most 1,000 points per scan."),
     ],
 )
-def test_import_sets_only_points_that_its_uploader_may(brand, role, points, error):
-    upload = checked(brand, staff(brand, role=role), points)
+def test_import_sets_only_points_that_its_uploader_may_set(brand, role, points, error):
+    upload = checked_import(brand, staff(brand, role=role), points)
 
     row = ImportRow.objects.get(upload=upload)
     assert row.problem.startswith(error) if error else row.error == ""
 
 
-@pytest.mark.parametrize("meanwhile", ["the ceiling falls", "the role ends"])
-def test_import_is_looked_at_again_when_it_is_committed(brand, owner, meanwhile):
-    upload = checked(brand, owner, 500)
+@pytest.mark.parametrize("change", ["the ceiling falls", "the role ends"])
+def test_import_is_checked_again_when_it_is_committed(brand, owner, change):
+    upload = checked_import(brand, owner, 500)
     commit.commit(upload=upload, skip_bad=False, by=owner)
-    if meanwhile == "the ceiling falls":
+    if change == "the ceiling falls":
         Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=100)
     else:
         StaffRole.objects.filter(user=owner).update(role="printer")
@@ -225,7 +234,7 @@ def test_import_is_looked_at_again_when_it_is_committed(brand, owner, meanwhile)
     "label", ["authcodes.product", "loyalty.brandlevel", "campaigns.earningrule", "campaigns.campaign"]
 )
 @pytest.mark.parametrize("role", ["printer", "support"])
-def test_neither_printers_nor_support_write_what_earns(brand, label, role):
+def test_printers_and_support_cannot_change_rows_that_earn_points(brand, label, role):
     rows = {
         "authcodes.product": factories.product(brand),
         "loyalty.brandlevel": factories.level(brand, "Gold", 500),

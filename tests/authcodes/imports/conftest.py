@@ -1,4 +1,4 @@
-"""A product, its codes and files of them, as the tests of imports upload and commit them."""
+"""A product, its codes and helpers that upload, check and commit files of codes."""
 
 import pytest
 from django.core.files.base import ContentFile
@@ -13,7 +13,7 @@ from tests.support import factories
 
 LIST = "auth_code,inventory_location,notes"
 RANGES = "product_sku,auth_code_start,auth_code_end,location,points_per_scan"
-HELD = ("code", "product_id", "inventory_location", "location", "notes", "points_per_scan")
+STORED_FIELDS = ("code", "product_id", "inventory_location", "location", "notes", "points_per_scan")
 
 
 @pytest.fixture
@@ -23,19 +23,19 @@ def product(brand):
 
 @pytest.fixture
 def codes(brand):
-    """A0001 to A0020, of no product."""
+    """A0001 to A0020, not assigned to a product."""
     factories.batch(brand, assigned=False, quantity=20, prefix="A")
     return AuthCode.objects.filter(brand=brand)
 
 
-def member(brand, role="owner"):
-    person = factories.user(is_staff=True)
-    StaffRole.objects.create(user=person, brand=brand, role=role)
-    return person
+def staff_member(brand, role="owner"):
+    user = factories.user(is_staff=True)
+    StaffRole.objects.create(user=user, brand=brand, role=role)
+    return user
 
 
-def unchecked(brand, product, content, by=None):
-    """An import whose check is yet to run; with a product it is a list."""
+def unchecked_import(brand, product, content, by=None):
+    """An import that has not been checked yet. With a product it is a list, without one it is a file of ranges."""
     content = content.encode() if isinstance(content, str) else content
     return uploads.upload(
         brand=brand,
@@ -43,23 +43,23 @@ def unchecked(brand, product, content, by=None):
         product=product,
         file=ContentFile(content),
         name="codes.csv",
-        by=by or member(brand),
+        by=by or staff_member(brand),
     )
 
 
-def uploaded(brand, product, content, by=None):
-    """An import whose check has run."""
-    made = unchecked(brand, product, content, by)
-    runner.run(Job.objects.get(kind="check-import", parameters__import_id=made.pk).pk)
-    made.refresh_from_db()
-    return made
+def checked_import(brand, product, content, by=None):
+    """An import that has been checked."""
+    upload = unchecked_import(brand, product, content, by)
+    runner.run(Job.objects.get(kind="check-import", parameters__import_id=upload.pk).pk)
+    upload.refresh_from_db()
+    return upload
 
 
 def csv_of(header, *lines):
     return "\n".join([header, *lines]) + "\n"
 
 
-def committed(upload, *, skip_bad=False):
+def run_commit(upload, *, skip_bad=False):
     job = commit.commit(upload=upload, skip_bad=skip_bad, by=upload.uploaded_by)
     runner.run(job.pk)
     upload.refresh_from_db()
@@ -67,10 +67,10 @@ def committed(upload, *, skip_bad=False):
     return job
 
 
-def errors(upload):
+def row_errors(upload):
     rows = ImportRow.objects.filter(upload=upload).exclude(error="")
     return {row.line: (row.error_column, row.problem) for row in rows}
 
 
-def held(codes):
-    return list(codes.order_by("code").values_list(*HELD))
+def stored_values(codes):
+    return list(codes.order_by("code").values_list(*STORED_FIELDS))

@@ -1,4 +1,4 @@
-"""The pages of imports, as staff go through them."""
+"""Helpers for the pages of imports, as staff use them."""
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -12,20 +12,20 @@ from tests.support.portal import browser, text
 LIST = "auth_code,inventory_location,notes\n"
 
 
-def address(what, *args):
-    return reverse(f"admin:authcodes_import_{what}", args=args)
+def import_url(page, *args):
+    return reverse(f"admin:authcodes_import_{page}", args=args)
 
 
-def send(person, brand, content, **fields):
+def post_upload(user, brand, content, **fields):
     file = SimpleUploadedFile("codes.csv", content.encode(), content_type="text/csv")
-    return browser(person).post(address("add"), {"brand": brand.pk, "file": file, **fields})
+    return browser(user).post(import_url("add"), {"brand": brand.pk, "file": file, **fields})
 
 
-def uploaded(person, brand, product, content):
-    """An import that was sent through the page, and whose check has run."""
-    answer = send(person, brand, LIST + content, product=product.pk)
+def upload_and_check(user, brand, product, content):
+    """An import that was uploaded through the page and has been checked."""
+    answer = post_upload(user, brand, LIST + content, product=product.pk)
     upload = Import.objects.latest("pk")
-    assert (answer.status_code, answer["Location"]) == (302, address("change", upload.pk))
+    assert (answer.status_code, answer["Location"]) == (302, import_url("change", upload.pk))
     run_jobs()
     upload.refresh_from_db()
     return upload
@@ -36,5 +36,5 @@ def run_jobs():
         runner.run(job.pk)
 
 
-def shown(person, upload):
-    return text(browser(person).get(address("change", upload.pk)))
+def page_text(user, upload):
+    return text(browser(user).get(import_url("change", upload.pk)))

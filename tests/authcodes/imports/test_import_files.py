@@ -1,4 +1,4 @@
-"""Files of an import: what is wrong is said by name, and what a spreadsheet did to codes is repaired."""
+"""Files of an import: problems are reported precisely, and codes that a spreadsheet damaged are repaired."""
 
 import csv
 import io
@@ -10,7 +10,16 @@ from authcodes.errors import ImportRejected
 from authcodes.imports import checks, commit, files
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportRow
-from tests.authcodes.imports.conftest import LIST, RANGES, committed, csv_of, errors, held, unchecked, uploaded
+from tests.authcodes.imports.conftest import (
+    LIST,
+    RANGES,
+    checked_import,
+    csv_of,
+    row_errors,
+    run_commit,
+    stored_values,
+    unchecked_import,
+)
 from tests.support import factories
 
 pytestmark = pytest.mark.usefixtures("media")
@@ -19,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("media")
 FORMAT = "Invalid CSV format"
 
 
-REFUSED = {
+UNREADABLE = {
     "empty lines only": (b"\n\r\n,,\n", "the file is empty"),
     "header only": (f"{LIST}\n".encode(), "the file has no rows below the header"),
     "latin-1": (f"{LIST}\nA0001,Café,\n".encode("latin-1"), "line 2 (byte 45) is not UTF-8 text"),
@@ -40,36 +49,36 @@ REFUSED = {
 }
 
 
-def test_a_list_uploaded_as_ranges_names_the_kind_to_choose(brand, product, codes):
-    upload = uploaded(brand, None, csv_of(f"{LIST},error", "A0001,,,"))
+def test_error_of_a_list_uploaded_as_ranges_names_the_kind_to_choose(brand, product, codes):
+    upload = checked_import(brand, None, csv_of(f"{LIST},error", "A0001,,,"))
 
     assert upload.status == "refused"
     assert 'Choose the kind "List of codes (auth_code,' in upload.problem
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_an_unreadable_file_is_refused_by_name_and_writes_nothing(brand, product, codes, name):
-    content, message = REFUSED[name]
-    before = held(codes)
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_unreadable_file_is_rejected_with_its_problem_and_writes_nothing(brand, product, codes, name):
+    content, message = UNREADABLE[name]
+    before = stored_values(codes)
 
-    upload = uploaded(brand, product, content)
+    upload = checked_import(brand, product, content)
 
     assert upload.status == "refused"
     assert upload.problem.startswith(FORMAT)
     assert message in upload.problem
-    assert (held(codes), ImportRow.objects.count()) == (before, 0)
+    assert (stored_values(codes), ImportRow.objects.count()) == (before, 0)
     with pytest.raises(ImportRejected):
         commit.commit(upload=upload, skip_bad=True, by=upload.uploaded_by)
 
 
-def test_an_empty_file_is_refused_at_once(brand, product):
+def test_an_empty_file_is_rejected_on_upload(brand, product):
     with pytest.raises(ImportRejected, match="the file is empty"):
-        uploaded(brand, product, b"")
+        checked_import(brand, product, b"")
 
     assert Import.objects.count() == 0
 
 
-WRITTEN = {
+SPREADSHEET_FORMATS = {
     "BOM": f"\ufeff{LIST}\nA0001,é,n\n".encode(),
     "UTF-16": f"{LIST}\nA0001,é,n\n".encode("utf-16"),
     "semicolons": f"{LIST}\nA0001,é,n\n".replace(",", ";").encode(),
@@ -81,11 +90,11 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-def test_a_file_as_spreadsheets_write_it_is_understood(brand, product, codes, name):
-    committed(uploaded(brand, product, WRITTEN[name]))
+@pytest.mark.parametrize("name", SPREADSHEET_FORMATS)
+def test_formats_that_spreadsheets_write_are_accepted(brand, product, codes, name):
+    run_commit(checked_import(brand, product, SPREADSHEET_FORMATS[name]))
 
-    assert held(codes.exclude(product=None)) == [("A0001", product.pk, "é", "", "n", None)]
+    assert stored_values(codes.exclude(product=None)) == [("A0001", product.pk, "é", "", "n", None)]
 
 
 LIST_ERRORS = {
@@ -113,15 +122,15 @@ def test_a_bad_row_of_a_list_is_reported_and_nothing_is_written(brand, product, 
     line, error = LIST_ERRORS[name]
     codes.filter(code="A0019").update(product=factories.product(brand))
     factories.batch(factories.brand(), prefix="Z", assigned=False)
-    before = held(codes)
+    before = stored_values(codes)
 
-    upload = uploaded(brand, product, csv_of(LIST, "A0020,,", line))
+    upload = checked_import(brand, product, csv_of(LIST, "A0020,,", line))
 
     assert (upload.status, upload.rows, upload.bad_rows) == ("checked", 2, 1)
-    assert errors(upload) == {3: error}
+    assert row_errors(upload) == {3: error}
     with pytest.raises(ImportRejected, match="1 row has errors"):
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
-    assert held(codes) == before
+    assert stored_values(codes) == before
 
 
 RANGE_ERRORS = {
@@ -159,107 +168,109 @@ RANGE_ERRORS = {
 @pytest.mark.parametrize("name", RANGE_ERRORS)
 def test_a_bad_range_is_reported_and_nothing_is_written(brand, product, codes, name):
     line, error = RANGE_ERRORS[name]
-    stranger = factories.brand()
-    factories.product(stranger, sku="SKU-Z")
+    other_brand = factories.brand()
+    factories.product(other_brand, sku="SKU-Z")
     factories.product(brand, sku="SKU-OLD", is_active=False)
-    factories.batch(stranger, prefix="Z", assigned=False)
+    factories.batch(other_brand, prefix="Z", assigned=False)
     factories.batch(brand, prefix="C", assigned=False, number_width=5)
     factories.batch(brand, prefix="D", assigned=False)
     codes.filter(code="A0019").update(product=factories.product(brand))
-    before = held(codes)
+    before = stored_values(codes)
 
-    upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0020,A0020,,", line))
+    upload = checked_import(brand, None, csv_of(RANGES, "SKU-A,A0020,A0020,,", line))
 
-    assert (upload.bad_rows, errors(upload)) == (1, {3: error})
+    assert (upload.bad_rows, row_errors(upload)) == (1, {3: error})
     with pytest.raises(ImportRejected):
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
-    assert held(codes) == before
+    assert stored_values(codes) == before
 
 
-def test_list_for_a_product_no_longer_sold_is_refused(brand, codes):
+def test_list_for_a_product_no_longer_sold_is_rejected(brand, codes):
     old = factories.product(brand, is_active=False)
 
     with pytest.raises(ImportRejected, match="no longer sold"):
-        unchecked(brand, old, csv_of(LIST, "A0001,,"))
+        unchecked_import(brand, old, csv_of(LIST, "A0001,,"))
 
 
 def test_ranges_that_overlap_inside_the_file_are_reported(brand, product, codes):
-    upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0001,A0010,,", "SKU-A,A0011,A0020,,", "SKU-A,A0003,A0004,,"))
+    upload = checked_import(
+        brand, None, csv_of(RANGES, "SKU-A,A0001,A0010,,", "SKU-A,A0011,A0020,,", "SKU-A,A0003,A0004,,")
+    )
 
-    assert errors(upload) == {4: ("auth_code_start", "This range overlaps with the one on line 2.")}
+    assert row_errors(upload) == {4: ("auth_code_start", "This range overlaps with the one on line 2.")}
 
 
 @pytest.fixture
 def numbers(brand):
-    """000001 to 000020, and 123450000000 alone of its neighbourhood."""
+    """000001 to 000020, and 123450000000 without neighbouring codes."""
     factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=6)
     factories.batch(brand, assigned=False, quantity=1, prefix="", number_width=12, starting_number=123450000000)
     return AuthCode.objects.filter(brand=brand)
 
 
-def test_eaten_zeros_and_shortened_numbers_are_repaired_where_one_code_fits(brand, product, numbers):
-    upload = uploaded(brand, product, csv_of(LIST, "7,,", '"1,2345e11",,'))
+def test_lost_zeros_and_shortened_numbers_are_repaired_if_exactly_one_code_fits(brand, product, numbers):
+    upload = checked_import(brand, product, csv_of(LIST, "7,,", '"1,2345e11",,'))
 
-    committed(upload)
+    run_commit(upload)
 
     assert (upload.repaired_rows, upload.bad_rows) == (2, 0)
     assert sorted(numbers.filter(product=product).values_list("code", flat=True)) == ["000007", "123450000000"]
 
 
-def test_the_ends_of_a_range_are_repaired_too(brand, product, numbers):
-    committed(uploaded(brand, None, csv_of(RANGES, "SKU-A,3,12,,")))
+def test_start_and_end_of_a_range_are_repaired(brand, product, numbers):
+    run_commit(checked_import(brand, None, csv_of(RANGES, "SKU-A,3,12,,")))
 
     assert numbers.filter(product=product, code__range=("000003", "000012")).count() == 10
 
 
-def test_eaten_zeros_are_reported_where_two_codes_fit(brand, product, numbers):
+def test_lost_zeros_are_reported_if_two_codes_fit(brand, product, numbers):
     factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=8)
 
-    upload = uploaded(brand, product, csv_of(LIST, "7,,"))
+    upload = checked_import(brand, product, csv_of(LIST, "7,,"))
 
-    assert errors(upload) == {2: ("auth_code", checks.AMBIGUOUS)}
+    assert row_errors(upload) == {2: ("auth_code", checks.AMBIGUOUS)}
 
 
-def test_a_code_as_written_is_not_trusted_where_a_longer_one_may_have_lost_its_zeros(brand, product, numbers):
+def test_exact_match_is_ambiguous_if_a_longer_code_may_have_lost_its_zeros(brand, product, numbers):
     factories.batch(brand, assigned=False, quantity=1, prefix="", number_width=2, starting_number=10)
 
-    doubtful = uploaded(brand, product, csv_of(LIST, "10,,"))
-    with_zeros = uploaded(brand, product, csv_of(LIST, "10,,", "000011,,"))
+    ambiguous = checked_import(brand, product, csv_of(LIST, "10,,"))
+    with_zeros = checked_import(brand, product, csv_of(LIST, "10,,", "000011,,"))
 
-    assert errors(doubtful) == {2: ("auth_code", checks.AMBIGUOUS)}
-    assert (errors(with_zeros), with_zeros.repaired_rows) == ({}, 0)
-
-
-def test_a_repaired_code_may_not_be_in_the_file_twice(brand, product, numbers):
-    upload = uploaded(brand, product, csv_of(LIST, "000007,,", "7,,"))
-
-    assert errors(upload) == {3: ("auth_code", "This code is already on line 2.")}
+    assert row_errors(ambiguous) == {2: ("auth_code", checks.AMBIGUOUS)}
+    assert (row_errors(with_zeros), with_zeros.repaired_rows) == ({}, 0)
 
 
-def test_a_shortened_number_is_never_guessed(brand, product):
+def test_a_repaired_code_that_repeats_another_line_is_reported(brand, product, numbers):
+    upload = checked_import(brand, product, csv_of(LIST, "000007,,", "7,,"))
+
+    assert row_errors(upload) == {3: ("auth_code", "This code is already on line 2.")}
+
+
+def test_shortened_number_is_reported_if_several_codes_fit(brand, product):
     factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=12, starting_number=123450000000)
 
-    upload = uploaded(brand, product, csv_of(LIST, "1.2345E+11,,"))
+    upload = checked_import(brand, product, csv_of(LIST, "1.2345E+11,,"))
 
-    assert errors(upload) == {2: ("auth_code", checks.SHORTENED)}
+    assert row_errors(upload) == {2: ("auth_code", checks.SHORTENED)}
 
 
-def test_a_number_whose_end_was_rounded_off_is_reported_unless_others_kept_theirs(brand, product):
+def test_rounded_number_is_reported_unless_the_file_has_an_unrounded_one(brand, product):
     factories.batch(brand, assigned=False, quantity=20, prefix="", number_width=17, starting_number=12345678901234500)
 
-    doubtful = uploaded(brand, product, csv_of(LIST, "12345678901234500,,"))
-    with_others = uploaded(brand, product, csv_of(LIST, "12345678901234500,,", "12345678901234519,,"))
+    rounded = checked_import(brand, product, csv_of(LIST, "12345678901234500,,"))
+    with_exact_number = checked_import(brand, product, csv_of(LIST, "12345678901234500,,", "12345678901234519,,"))
 
-    assert errors(doubtful) == {2: ("auth_code", checks.ROUNDED_OFF)}
-    assert errors(with_others) == {}
+    assert row_errors(rounded) == {2: ("auth_code", checks.ROUNDED_OFF)}
+    assert row_errors(with_exact_number) == {}
 
 
 def error_rows(upload):
     return list(csv.reader(io.StringIO("".join(files.error_csv(upload)))))
 
 
-def test_the_error_file_is_the_original_with_an_error_column_and_comes_back_when_corrected(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,=1+1,+note", "B0001,Shelf,", "A0003,x,y,z"))
+def test_error_file_adds_an_error_column_and_can_be_uploaded_when_corrected(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,=1+1,+note", "B0001,Shelf,", "A0003,x,y,z"))
     rows = error_rows(upload)
 
     assert rows == [
@@ -270,24 +281,24 @@ def test_the_error_file_is_the_original_with_an_error_column_and_comes_back_when
     ]
 
     rows[2][0], rows[3] = "A0002", rows[3][:4]
-    committed(uploaded(brand, product, "\n".join(",".join(row) for row in rows)))
-    assert held(codes.exclude(product=None)) == [
+    run_commit(checked_import(brand, product, "\n".join(",".join(row) for row in rows)))
+    assert stored_values(codes.exclude(product=None)) == [
         ("A0001", product.pk, "=1+1", "", "+note", None),
         ("A0002", product.pk, "Shelf", "", "", None),
         ("A0003", product.pk, "x", "", "y", None),
     ]
 
 
-def test_cells_with_quotes_backslashes_and_line_ends_are_stored_as_they_are(brand, product, codes):
+def test_cells_with_quotes_backslashes_and_line_breaks_are_stored_unchanged(brand, product, codes):
     note = 'a "quoted" \\ back\\slash {brace}, NULL\nand a line'
     content = io.StringIO()
     csv.writer(content).writerows([LIST.split(","), ["A0001", "\\N", note]])
 
-    upload = uploaded(brand, product, content.getvalue())
-    committed(upload)
+    upload = checked_import(brand, product, content.getvalue())
+    run_commit(upload)
 
     assert ImportRow.objects.get(upload=upload).values == ["A0001", "\\N", note]
-    assert held(codes.exclude(product=None)) == [("A0001", product.pk, "\\N", "", note, None)]
+    assert stored_values(codes.exclude(product=None)) == [("A0001", product.pk, "\\N", "", note, None)]
 
 
 @pytest.mark.parametrize("kind", ["list", "ranges"])
@@ -298,14 +309,14 @@ def test_a_template_is_a_header_and_two_sample_rows(kind):
     assert [len(row) for row in rows] == [len(rows[0])] * 3
 
 
-def test_errors_are_stored_in_english_as_the_specification_says_them(brand, product, codes):
+def test_errors_are_stored_in_the_specified_english_wording(brand, product, codes):
     codes.filter(code="A0019").update(product=factories.product(brand))
     with override("de"):
-        upload = uploaded(brand, product, csv_of(LIST, ",Shelf,", "A0019,,", "A0001,,", "A0001,,"))
+        upload = checked_import(brand, product, csv_of(LIST, ",Shelf,", "A0019,,", "A0001,,", "A0001,,"))
 
     assert list(upload.lines.exclude(error="").values_list("line", "error", "error_values")) == [
         (2, "The code is missing.", {}),
         (3, "Auth code range already assigned", {}),
         (5, "This code is already on line %(line)d.", {"line": 4}),
     ]
-    assert errors(upload)[5] == ("auth_code", "This code is already on line 4.")
+    assert row_errors(upload)[5] == ("auth_code", "This code is already on line 4.")

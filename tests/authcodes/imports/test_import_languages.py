@@ -1,4 +1,4 @@
-"""What is wrong with a file of codes is said to whoever looks, in their language; of its job to whoever started it."""
+"""Errors of a file are in the reader's language; those of its job are in the language of the user who started it."""
 
 from html import unescape
 from typing import Any
@@ -33,12 +33,12 @@ def media(settings: Any, tmp_path: Any) -> None:
 
 
 @pytest.fixture
-def german(brand: Brand) -> User:
+def german_user(brand: Brand) -> User:
     return staff(brand, email="greta@example.com", portal_language="de")
 
 
 @pytest.fixture
-def arab(brand: Brand) -> User:
+def arabic_user(brand: Brand) -> User:
     return staff(brand, email="amal@example.com", portal_language="ar")
 
 
@@ -48,13 +48,13 @@ def product(brand: Brand) -> Product:
     return factories.product(brand, sku="SKU-A")
 
 
-def address(what: str, *args: Any) -> str:
-    return reverse(f"admin:authcodes_import_{what}", args=args)
+def import_url(page: str, *args: Any) -> str:
+    return reverse(f"admin:authcodes_import_{page}", args=args)
 
 
-def sent(person: User, brand: Brand, content: str, **fields: Any) -> Import:
+def upload_and_check(user: User, brand: Brand, content: str, **fields: Any) -> Import:
     file = SimpleUploadedFile("codes.csv", content.encode(), content_type="text/csv")
-    answer = browser(person).post(address("add"), {"brand": brand.pk, "file": file, **fields})
+    answer = browser(user).post(import_url("add"), {"brand": brand.pk, "file": file, **fields})
     assert answer.status_code == 302, text(answer)
     run_jobs()
     return Import.objects.latest("pk")
@@ -65,12 +65,12 @@ def run_jobs() -> None:
         runner.run(job.pk)
 
 
-def shown(person: User, upload: Import) -> str:
-    return unescape(text(browser(person).get(address("change", upload.pk))))
+def page_text(user: User, upload: Import) -> str:
+    return unescape(text(browser(user).get(import_url("change", upload.pk))))
 
 
-def error_file(person: User, upload: Import) -> str:
-    answer = browser(person).get(address("errors", upload.pk))
+def error_file(user: User, upload: Import) -> str:
+    answer = browser(user).get(import_url("errors", upload.pk))
     return b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined] # it streams
 
 
@@ -98,8 +98,8 @@ GERMAN = {
 }
 
 
-def faulty(kind: str, brand: Brand, product: Product, by: User) -> Import:
-    """An import of this kind with each error of GERMAN."""
+def faulty_import(kind: str, brand: Brand, product: Product, by: User) -> Import:
+    """An import of this kind that has each error of GERMAN."""
     factories.batch(brand, assigned=False, prefix="C", number_width=5)
     AuthCode.objects.filter(brand=brand, code="A0019").update(product=factories.product(brand, sku="OTHER"))
     factories.batch(factories.brand(), prefix="Z", assigned=False)
@@ -107,22 +107,24 @@ def faulty(kind: str, brand: Brand, product: Product, by: User) -> Import:
     brand.save()
     if kind == "list":
         rows = ["A0001,,", "A0001,,", "B0001,,", ",,x", f"A0002,{'x' * 121},", "A0003,", "A0019,,"]
-        return sent(by, brand, LIST + "\n".join(rows), product=product.pk)
+        return upload_and_check(by, brand, LIST + "\n".join(rows), product=product.pk)
     if kind == "ranges":
         rows = ["A0001,A0005,,", "A0004,A0006,,", "A0010,C00001,,", "A0011,A0011,,x", "A0012,A0012,,101"]
-        return sent(by, brand, RANGES + "\n".join(["SKU-A," + row for row in rows] + ["SKU-B,A0001,A0002,,"]))
+        return upload_and_check(
+            by, brand, RANGES + "\n".join(["SKU-A," + row for row in rows] + ["SKU-B,A0001,A0002,,"])
+        )
     rows = ["K1,https://old.example/1,,", "K2,https://old.example/1,,", "Z0001,,,", f"{'x' * 65},,,"]
-    return sent(by, brand, PRINTED + "\n".join(rows), product=product.pk, range_name="Old labels")
+    return upload_and_check(by, brand, PRINTED + "\n".join(rows), product=product.pk, range_name="Old labels")
 
 
 @pytest.mark.parametrize("kind", GERMAN)
-def test_errors_are_in_the_language_of_whoever_looks(
-    brand: Brand, german: User, arab: User, product: Product, kind: str
+def test_errors_are_displayed_in_the_language_of_the_reader(
+    brand: Brand, german_user: User, arabic_user: User, product: Product, kind: str
 ) -> None:
-    upload = faulty(kind, brand, product, arab)
-    english = staff(brand, portal_language="en")
+    upload = faulty_import(kind, brand, product, arabic_user)
+    english_user = staff(brand, portal_language="en")
 
-    page, file = shown(german, upload), error_file(german, upload)
+    page, file = page_text(german_user, upload), error_file(german_user, upload)
 
     assert (upload.status, upload.bad_rows > 1) == ("checked", True)
     for error in GERMAN[kind]:
@@ -131,18 +133,20 @@ def test_errors_are_in_the_language_of_whoever_looks(
     assert file.splitlines()[0].endswith('"error"')
     with translation.override("ar"):
         arabic = [row.problem for row in upload.lines.exclude(error="")]
-    assert all(each in shown(arab, upload) for each in arabic)
-    assert not any(each in shown(english, upload) for each in [*GERMAN[kind], *arabic])
-    assert all(row.problem in shown(english, upload) for row in upload.lines.exclude(error=""))
+    assert all(each in page_text(arabic_user, upload) for each in arabic)
+    assert not any(each in page_text(english_user, upload) for each in [*GERMAN[kind], *arabic])
+    assert all(row.problem in page_text(english_user, upload) for row in upload.lines.exclude(error=""))
     assert all(row.error.isascii() for row in upload.lines.all())
 
 
-def test_a_corrected_german_file_is_taken_as_it_is(brand: Brand, german: User, product: Product) -> None:
-    upload = sent(german, brand, LIST + "A0001,,\nB0001,,\n", product=product.pk)
+def test_corrected_german_error_file_is_accepted_unchanged(brand: Brand, german_user: User, product: Product) -> None:
+    upload = upload_and_check(german_user, brand, LIST + "A0001,,\nB0001,,\n", product=product.pk)
 
-    again = sent(german, brand, error_file(german, upload).replace("B0001", "A0002"), product=product.pk)
+    corrected = upload_and_check(
+        german_user, brand, error_file(german_user, upload).replace("B0001", "A0002"), product=product.pk
+    )
 
-    assert (again.status, again.rows, again.bad_rows) == ("checked", 2, 0)
+    assert (corrected.status, corrected.rows, corrected.bad_rows) == ("checked", 2, 0)
 
 
 @pytest.mark.parametrize(
@@ -153,49 +157,51 @@ def test_a_corrected_german_file_is_taken_as_it_is(brand: Brand, german: User, p
         (LIST + 'A0001,"x,\n', "Ungültiges CSV-Format: in der Zeile, die in Zeile 2 der Datei beginnt"),
     ],
 )
-def test_a_rejected_file_says_why_in_the_language_of_who_uploaded_it(
-    brand: Brand, german: User, product: Product, content: str, problem: str
+def test_rejected_file_gives_the_reason_in_the_language_of_its_uploader(
+    brand: Brand, german_user: User, product: Product, content: str, problem: str
 ) -> None:
-    upload = sent(german, brand, content, product=product.pk)
+    upload = upload_and_check(german_user, brand, content, product=product.pk)
 
     job = Job.objects.latest("pk")
     assert upload.status == "refused"
     assert upload.problem.startswith(problem)
-    assert problem in shown(german, upload)
+    assert problem in page_text(german_user, upload)
     assert (job.status, job.language) == ("failed", "de")
-    assert problem in text(browser(german).get(reverse("admin:jobs_job_change", args=[job.pk])))
+    assert problem in text(browser(german_user).get(reverse("admin:jobs_job_change", args=[job.pk])))
 
 
-def test_a_commit_that_fails_says_why_in_the_language_of_who_committed(
-    brand: Brand, german: User, arab: User, product: Product
+def test_failed_commit_gives_the_reason_in_the_language_of_its_committer(
+    brand: Brand, german_user: User, arabic_user: User, product: Product
 ) -> None:
-    """And finds the errors again that the check wrote for somebody else."""
-    upload = sent(arab, brand, LIST + "A0001,,\nA0002,,\n", product=product.pk)
+    """The commit also recognises the errors that the check stored for a user of another language."""
+    upload = upload_and_check(arabic_user, brand, LIST + "A0001,,\nA0002,,\n", product=product.pk)
     AuthCode.objects.filter(brand=brand, code="A0002").update(product=factories.product(brand, sku="OTHER"))
 
-    browser(german).post(address("commit", upload.pk))
+    browser(german_user).post(import_url("commit", upload.pk))
     run_jobs()
 
     reason = "Es wurde nichts importiert: 1 Code wurde inzwischen einem anderen Produkt zugeordnet."
     assert reason in Job.objects.latest("pk").log
-    page = shown(german, upload)
+    page = page_text(german_user, upload)
     assert reason in page
     assert "Codebereich bereits zugeordnet" in page
-    assert "OTHER" in page  # the hint beside the error
+    assert "OTHER" in page  # the hint next to the error
     assert not AuditLogEntry.objects.exclude(action__regex=r"^[ -~]*$").exists()
 
 
-def test_codes_that_cannot_be_used_are_counted_in_every_language(
-    brand: Brand, german: User, arab: User, product: Product, monkeypatch: pytest.MonkeyPatch
+def test_unusable_codes_are_counted_whatever_the_language_of_their_errors(
+    brand: Brand, german_user: User, arabic_user: User, product: Product, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit protects other brands' codes, whatever language was read when they were found."""
+    """The limit that protects other brands' codes does not depend on the language of the user who checks or commits."""
     factories.batch(factories.brand(), prefix="Z", assigned=False)
-    upload = sent(arab, brand, PRINTED + "K1,,,\nK2,,,\nK0,,,\nZ0001,,,\n", product=product.pk, range_name="Old labels")
+    upload = upload_and_check(
+        arabic_user, brand, PRINTED + "K1,,,\nK2,,,\nK0,,,\nZ0001,,,\n", product=product.pk, range_name="Old labels"
+    )
     assert (upload.status, upload.bad_rows) == ("checked", 1)
     monkeypatch.setattr("authcodes.imports.printed_elsewhere.MAX_NOT_USABLE", 2)
     factories.batch(factories.brand(), prefix="K", number_width=1, assigned=False, quantity=2)
 
-    browser(german).post(address("commit", upload.pk), {"skip_bad": "1"})
+    browser(german_user).post(import_url("commit", upload.pk), {"skip_bad": "1"})
     run_jobs()
     upload.refresh_from_db()
 
@@ -203,7 +209,7 @@ def test_codes_that_cannot_be_used_are_counted_in_every_language(
 
 
 @pytest.mark.django_db
-def test_pasted_codes_say_what_is_wrong_in_the_readers_language(brand: Brand, product: Product) -> None:
+def test_errors_of_pasted_codes_are_in_the_language_of_the_reader(brand: Brand, product: Product) -> None:
     with translation.override("de"):
         lines = pasted_codes.parse_pasted(text="A0001\nA0001\nB1", product=product)
 
@@ -213,7 +219,7 @@ def test_pasted_codes_say_what_is_wrong_in_the_readers_language(brand: Brand, pr
 
 @pytest.mark.parametrize("language", ["de", "ar"])
 def test_every_error_of_a_row_is_translated(language: str) -> None:
-    known = [*OUR_ERRORS.values(), checks.CELLS, checks.NO_SKU, checks.NO_CELL, checks.ALREADY_ASSIGNED]
+    errors = [*OUR_ERRORS.values(), checks.CELLS, checks.NO_SKU, checks.NO_CELL, checks.ALREADY_ASSIGNED]
 
     with translation.override(language):
-        assert [each for each in known if translation.gettext(each) == each] == []
+        assert [each for each in errors if translation.gettext(each) == each] == []

@@ -1,4 +1,4 @@
-"""Imports: every file is answered, nothing is half done, no brand sees another's codes, and all happens once."""
+"""Imports: every file gets a result, commits are complete or absent, brands are separate, and nothing runs twice."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -15,7 +15,17 @@ from authcodes.models.imports import Import, ImportChange, ImportRow
 from core.errors import Forbidden
 from jobs import queue, runner
 from jobs.models import Job
-from tests.authcodes.imports.conftest import LIST, RANGES, committed, csv_of, errors, held, member, unchecked, uploaded
+from tests.authcodes.imports.conftest import (
+    LIST,
+    RANGES,
+    checked_import,
+    csv_of,
+    row_errors,
+    run_commit,
+    staff_member,
+    stored_values,
+    unchecked_import,
+)
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.live_stack import wait_until
@@ -23,99 +33,99 @@ from tests.support.live_stack import wait_until
 pytestmark = pytest.mark.usefixtures("media")
 
 
-def test_a_list_gives_its_codes_product_place_and_notes(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,Shelf 1,first", "A0002,,"))
+def test_committed_list_sets_product_location_and_notes_of_its_codes(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,Shelf 1,first", "A0002,,"))
 
-    job = committed(upload)
+    job = run_commit(upload)
 
     assert (upload.rows, upload.bad_rows, upload.codes, upload.status) == (2, 0, 2, "committed")
     assert (job.status, "2 codes assigned" in job.log) == ("done", True)
-    assert held(codes.exclude(product=None)) == [
+    assert stored_values(codes.exclude(product=None)) == [
         ("A0001", product.pk, "Shelf 1", "", "first", None),
         ("A0002", product.pk, "", "", "", None),
     ]
 
 
-def test_ranges_give_their_codes_product_place_and_points(brand, product, codes):
-    upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0001,A0010,Pune,7", "SKU-A,A0011,A0012,,"))
+def test_committed_ranges_set_product_location_and_points_of_their_codes(brand, product, codes):
+    upload = checked_import(brand, None, csv_of(RANGES, "SKU-A,A0001,A0010,Pune,7", "SKU-A,A0011,A0012,,"))
 
-    committed(upload)
+    run_commit(upload)
 
     assert (upload.rows, upload.codes, upload.status) == (2, 12, "committed")
     assert codes.filter(product=product, location="Pune", points_per_scan=7).count() == 10
     assert codes.filter(product=product, location="", points_per_scan=None).count() == 2
 
 
-def test_a_range_touches_no_code_of_another_length_between_its_ends(brand, product, codes):
+def test_a_range_excludes_codes_of_another_length_between_its_ends(brand, product, codes):
     factories.batch(brand, assigned=False, quantity=9, prefix="A", number_width=5, starting_number=11)
 
-    committed(uploaded(brand, None, csv_of(RANGES, "SKU-A,A0001,A0002,,")))
+    run_commit(checked_import(brand, None, csv_of(RANGES, "SKU-A,A0001,A0002,,")))
 
     assert sorted(codes.filter(product=product).values_list("code", flat=True)) == ["A0001", "A0002"]
 
 
-def test_bad_rows_are_skipped_on_demand(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,", "B0001,,"))
+def test_bad_rows_are_skipped_on_request(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,", "B0001,,"))
 
-    committed(upload, skip_bad=True)
+    run_commit(upload, skip_bad=True)
 
     assert list(codes.filter(product=product).values_list("code", flat=True)) == ["A0001"]
 
 
-def test_only_bad_rows_cannot_be_committed(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "B0001,,"))
+def test_file_with_only_bad_rows_cannot_be_committed(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "B0001,,"))
 
     with pytest.raises(ImportRejected, match="every row has errors"):
-        committed(upload, skip_bad=True)
+        run_commit(upload, skip_bad=True)
 
 
-def test_codes_assigned_meanwhile_fail_the_commit_and_show_in_the_preview(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,", "A0002,,"))
+def test_commit_fails_and_reports_codes_assigned_since_the_check(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,", "A0002,,"))
     codes.filter(code="A0002").update(product=factories.product(brand))
-    before = held(codes)
+    before = stored_values(codes)
 
-    job = committed(upload)
+    job = run_commit(upload)
 
     assert (job.status, "1 code has been assigned to another product" in job.log) == ("failed", True)
-    assert (held(codes), ImportChange.objects.count()) == (before, 0)
-    assert (upload.status, errors(upload)) == ("checked", {3: ("auth_code", "Auth code range already assigned")})
+    assert (stored_values(codes), ImportChange.objects.count()) == (before, 0)
+    assert (upload.status, row_errors(upload)) == ("checked", {3: ("auth_code", "Auth code range already assigned")})
 
 
-def test_ranges_assigned_meanwhile_fail_the_commit(brand, product, codes):
-    upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0001,A0009,,", "SKU-A,A0010,A0020,,"))
+def test_commit_fails_if_codes_of_a_range_were_assigned_since_the_check(brand, product, codes):
+    upload = checked_import(brand, None, csv_of(RANGES, "SKU-A,A0001,A0009,,", "SKU-A,A0010,A0020,,"))
     codes.filter(code="A0015").update(product=factories.product(brand))
-    before = held(codes)
+    before = stored_values(codes)
 
-    job = committed(upload)
+    job = run_commit(upload)
 
-    assert (job.status, held(codes), upload.bad_rows, upload.status) == ("failed", before, 1, "checked")
+    assert (job.status, stored_values(codes), upload.bad_rows, upload.status) == ("failed", before, 1, "checked")
 
 
-def test_the_same_file_is_not_committed_twice(brand, product, codes):
-    first, second = (uploaded(brand, product, csv_of(LIST, "A0001,,")) for _ in range(2))
-    committed(first)
+def test_the_same_file_cannot_be_committed_twice(brand, product, codes):
+    first, second = (checked_import(brand, product, csv_of(LIST, "A0001,,")) for _ in range(2))
+    run_commit(first)
 
-    job = committed(second)
-    third = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+    job = run_commit(second)
+    third = checked_import(brand, product, csv_of(LIST, "A0001,,"))
 
     assert (job.status, second.status) == ("failed", "checked")
     assert f"committed as import {first.pk}" in job.log
     assert (third.status, f"committed as import {first.pk}" in third.problem) == ("refused", True)
 
 
-def test_a_commit_that_is_run_again_does_nothing_more(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
-    committed(upload)
-    again = queue.start(brand=brand, kind="commit-import", title="", parameters={"import_id": upload.pk}, by=None)
+def test_running_a_commit_again_changes_nothing(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
+    run_commit(upload)
+    second_job = queue.start(brand=brand, kind="commit-import", title="", parameters={"import_id": upload.pk}, by=None)
 
-    runner.run(again.pk)
+    runner.run(second_job.pk)
 
-    again.refresh_from_db()
-    assert (again.status, "already been committed" in again.log) == ("done", True)
+    second_job.refresh_from_db()
+    assert (second_job.status, "already been committed" in second_job.log) == ("done", True)
 
 
-def test_a_check_that_is_run_again_begins_anew(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+def test_running_a_check_again_replaces_its_rows(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
     Import.objects.update(status="checking")
     Job.objects.update(status="queued")
 
@@ -125,18 +135,20 @@ def test_a_check_that_is_run_again_begins_anew(brand, product, codes):
     assert (upload.status, upload.rows, ImportRow.objects.count()) == ("checked", 1, 1)
 
 
-def refused_locks():
+def waiting_locks():
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
         return cursor.fetchone()[0]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_check_whose_job_is_taken_over_while_it_goes_on_is_neither_repeated_nor_lost():
-    """A worker that gave no sign for long, though it lives: the other one waits for it, and finds its work done."""
+def test_check_taken_over_by_a_second_worker_stores_its_rows_once():
+    """The first worker still runs, though its heartbeat is old: the second waits for it and finds the work done."""
     brand = factories.brand()
     factories.batch(brand, assigned=False, quantity=20, prefix="A")
-    upload = unchecked(brand, factories.product(brand), csv_of(LIST, *[f"A{number:04d},," for number in range(1, 21)]))
+    upload = unchecked_import(
+        brand, factories.product(brand), csv_of(LIST, *[f"A{number:04d},," for number in range(1, 21)])
+    )
     stored = []
 
     def attempt(number):
@@ -149,10 +161,10 @@ def test_a_check_whose_job_is_taken_over_while_it_goes_on_is_neither_repeated_no
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE authcodes_authcode")  # what the check has to read
             first = workers.submit(attempt, 1)
-            wait_until(lambda: refused_locks() == 1)
+            wait_until(lambda: waiting_locks() == 1)
             stored += ImportRow.objects.values_list("pk", flat=True)
             second = workers.submit(attempt, 2)
-            wait_until(lambda: refused_locks() == 2)
+            wait_until(lambda: waiting_locks() == 2)
         first.result()
         second.result()
 
@@ -162,24 +174,24 @@ def test_a_check_whose_job_is_taken_over_while_it_goes_on_is_neither_repeated_no
     assert set(ImportRow.objects.values_list("pk", flat=True)) == set(stored)
 
 
-def test_a_check_that_was_taken_over_stores_no_more_rows(brand, product, codes):
-    upload = unchecked(brand, product, csv_of(LIST, "A0001,,"))
+def test_a_superseded_check_stores_no_rows(brand, product, codes):
+    upload = unchecked_import(brand, product, csv_of(LIST, "A0001,,"))
     Job.objects.update(status="running", attempts=1)
-    older = runner.Run(Job.objects.get())
+    superseded = runner.Run(Job.objects.get())
     Job.objects.update(attempts=2)
 
     with pytest.raises(runner.JobSupersededError):
-        uploads.run_check(older)
+        uploads.run_check(superseded)
 
     upload.refresh_from_db()
     assert (upload.status, ImportRow.objects.count()) == ("checking", 0)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_commit_confirmed_by_many_at_once_happens_once(brand):
-    product, owner = factories.product(brand), member(brand)
+def test_concurrent_commits_of_one_import_start_one_job(brand):
+    product, owner = factories.product(brand), staff_member(brand)
     factories.batch(brand, assigned=False, quantity=20, prefix="A")
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"), by=owner)
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"), by=owner)
 
     def confirm(_):
         return commit.commit(upload=Import.objects.get(pk=upload.pk), skip_bad=False, by=owner)
@@ -192,61 +204,65 @@ def test_a_commit_confirmed_by_many_at_once_happens_once(brand):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_imports_that_want_the_same_codes_for_two_products_cannot_both_have_them(brand):
-    owner = member(brand)
+def test_concurrent_commits_cannot_assign_the_same_codes_to_two_products(brand):
+    owner = staff_member(brand)
     factories.batch(brand, assigned=False, quantity=20, prefix="A")
     lines = [f"A{number:04},," for number in range(1, 21)]
-    both = [uploaded(brand, factories.product(brand), csv_of(LIST, *lines), by=owner) for _ in range(2)]
-    ready = [commit.commit(upload=upload, skip_bad=False, by=owner) for upload in both]
+    uploads_of_both = [
+        checked_import(brand, factories.product(brand), csv_of(LIST, *lines), by=owner) for _ in range(2)
+    ]
+    jobs = [commit.commit(upload=upload, skip_bad=False, by=owner) for upload in uploads_of_both]
 
-    at_once(lambda job: runner.run(job.pk), ready, threads=2)
+    at_once(lambda job: runner.run(job.pk), jobs, threads=2)
 
     assert sorted(Job.objects.filter(kind="commit-import").values_list("status", flat=True)) == ["done", "failed"]
     winner = Import.objects.get(status="committed")
     assert AuthCode.objects.filter(product=winner.product).count() == 20
 
 
-@pytest.mark.parametrize(("role", "may"), [("owner", True), ("manager", True), ("printer", False), ("support", False)])
-def test_only_owners_and_managers_commit_what_somebody_else_uploaded(brand, product, codes, role, may):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"), by=member(brand, "printer"))
-    other = member(brand, role)
+@pytest.mark.parametrize(
+    ("role", "allowed"), [("owner", True), ("manager", True), ("printer", False), ("support", False)]
+)
+def test_only_owners_and_managers_change_imports_of_other_staff(brand, product, codes, role, allowed):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"), by=staff_member(brand, "printer"))
+    colleague = staff_member(brand, role)
 
-    if may:
-        assert commit.commit(upload=upload, skip_bad=False, by=other)
+    if allowed:
+        assert commit.commit(upload=upload, skip_bad=False, by=colleague)
     else:
-        for act in (
-            lambda: commit.commit(upload=upload, skip_bad=False, by=other),
-            lambda: commit.undo(upload=upload, by=other, at=timezone.now()),
-            lambda: retention.discard(upload=upload, by=other),
+        for action in (
+            lambda: commit.commit(upload=upload, skip_bad=False, by=colleague),
+            lambda: commit.undo(upload=upload, by=colleague, at=timezone.now()),
+            lambda: retention.discard(upload=upload, by=colleague),
         ):
             with pytest.raises(Forbidden):
-                act()
+                action()
 
 
 def test_an_owner_of_another_brand_may_not_commit(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
 
     with pytest.raises(Forbidden):
-        commit.commit(upload=upload, skip_bad=False, by=member(factories.brand()))
+        commit.commit(upload=upload, skip_bad=False, by=staff_member(factories.brand()))
 
 
 def test_a_list_needs_a_product_of_its_brand(brand):
     for product in (None, factories.product(factories.brand())):
         with pytest.raises(ImportRejected, match="Choose the product"):
             uploads.upload(
-                brand=brand, kind="list", product=product, file=ContentFile(b"x"), name="x", by=member(brand)
+                brand=brand, kind="list", product=product, file=ContentFile(b"x"), name="x", by=staff_member(brand)
             )
 
 
 @pytest.mark.parametrize("lines", [2, 200])
-def test_checking_and_committing_a_list_take_as_many_statements_for_any_number_of_rows(
+def test_query_count_of_check_and_commit_does_not_grow_with_the_rows(
     brand, product, django_assert_max_num_queries, lines
 ):
     factories.batch(brand, assigned=False, quantity=lines, prefix="A")
     content = csv_of(LIST, *(f"A{number:04},," for number in range(1, lines + 1)))
 
-    with django_assert_max_num_queries(104):  # 8 ask the quotas, 9 webhooks of the upload and its two jobs
-        committed(uploaded(brand, product, content))
+    with django_assert_max_num_queries(104):  # 8 for the quotas, 9 for webhooks of the upload and its two jobs
+        run_commit(checked_import(brand, product, content))
 
     assert connection.in_atomic_block
     assert AuthCode.objects.filter(product=product).count() == lines

@@ -1,4 +1,4 @@
-"""Codes as people type them: what each line means, and why some mean nothing."""
+"""Codes that staff paste: what each line means, and the errors of lines that name no usable code."""
 
 import pytest
 
@@ -15,19 +15,21 @@ def product(brand):
     return factories.product(brand)
 
 
-def results(product, *lines):
-    return [(it.line, it.code, it.error) for it in pasted_codes.parse_pasted(text="\n".join(lines), product=product)]
+def parsed_rows(product, *lines):
+    return [
+        (row.line, row.code, row.error) for row in pasted_codes.parse_pasted(text="\n".join(lines), product=product)
+    ]
 
 
-def test_lines_are_codes_scanned_addresses_or_printed_tags(brand, product):
+def test_codes_are_read_from_plain_scanned_and_signed_lines(brand, product):
     factories.batch(brand, prefix="AB-", quantity=3, assigned=False)
 
-    found = results(product, "AB-0001", "", "  https://x.example.com/s/AB-0002  ", "AB-0003.0123456789A")
+    rows = parsed_rows(product, "AB-0001", "", "  https://x.example.com/s/AB-0002  ", "AB-0003.0123456789A")
 
-    assert found == [(1, "AB-0001", ""), (3, "AB-0002", ""), (4, "AB-0003", "")]
+    assert rows == [(1, "AB-0001", ""), (3, "AB-0002", ""), (4, "AB-0003", "")]
 
 
-def test_leading_zeros_that_a_spreadsheet_ate_come_back(brand, product):
+def test_leading_zeros_lost_in_a_spreadsheet_are_restored(brand, product):
     factories.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
 
     [line] = pasted_codes.parse_pasted(text="7", product=product)
@@ -35,7 +37,7 @@ def test_leading_zeros_that_a_spreadsheet_ate_come_back(brand, product):
     assert (line.text, line.code, line.error, line.is_repaired) == ("7", "0000000007", "", True)
 
 
-def test_zeros_that_could_belong_to_two_codes_are_reported(brand, product):
+def test_lost_zeros_are_reported_if_two_codes_fit(brand, product):
     factories.batch(brand, prefix="", number_width=10, quantity=9, assigned=False)
     factories.batch(brand, prefix="", number_width=8, quantity=9, assigned=False)
 
@@ -44,14 +46,14 @@ def test_zeros_that_could_belong_to_two_codes_are_reported(brand, product):
     assert "more than one code fits" in line.error
 
 
-def test_what_names_no_code_or_a_taken_one_says_so(brand, product):
+def test_unknown_repeated_and_assigned_codes_are_reported(brand, product):
     factories.batch(brand, prefix="AB-", quantity=2, assigned=False)
     factories.batch(brand, prefix="CD-")
     factories.batch(factories.brand(), prefix="EF-")
 
-    found = results(product, "AB-0001", "AB-0001", "CD-0001", "EF-0001", "NO-1", "1.23E+11", "x" * 70)
+    rows = parsed_rows(product, "AB-0001", "AB-0001", "CD-0001", "EF-0001", "NO-1", "1.23E+11", "x" * 70)
 
-    assert [error for _line, _code, error in found] == [
+    assert [error for _line, _code, error in rows] == [
         "",
         "This code is already on line 1.",
         "Auth code range already assigned",
@@ -62,21 +64,21 @@ def test_what_names_no_code_or_a_taken_one_says_so(brand, product):
     ]
 
 
-def test_codes_that_have_this_product_already_are_good(brand):
+def test_codes_already_assigned_to_this_product_are_accepted(brand):
     batch = factories.batch(brand, prefix="AB-")
 
-    assert results(batch.product, "AB-0001") == [(1, "AB-0001", "")]
+    assert parsed_rows(batch.product, "AB-0001") == [(1, "AB-0001", "")]
 
 
 @pytest.mark.parametrize("text", ["", " \n\n\t", "\n".join(["AB-1"] * 1001)])
-def test_no_line_and_too_many_lines_are_refused(product, text):
-    with pytest.raises(BatchRejected) as refused:
+def test_empty_input_and_too_many_lines_are_rejected(product, text):
+    with pytest.raises(BatchRejected) as rejected:
         pasted_codes.parse_pasted(text=text, product=product)
 
-    assert refused.value.details == {"field": "codes"}
+    assert rejected.value.details == {"field": "codes"}
 
 
-def test_looking_stores_nothing(brand, product):
+def test_parsing_stores_nothing(brand, product):
     factories.batch(brand, prefix="AB-")
 
     pasted_codes.parse_pasted(text="AB-0001\nAB-0002", product=product)

@@ -1,4 +1,4 @@
-"""Files of codes that another company printed, as staff upload and commit them."""
+"""Helpers that upload, check and commit files of codes that another company printed."""
 
 import pytest
 from django.core.files.base import ContentFile
@@ -20,33 +20,33 @@ def product(brand):
 
 
 @pytest.fixture
-def other(db):
+def other_brand(db):
     return factories.brand()
 
 
-def member(brand, role="owner"):
-    person = factories.user(is_staff=True)
-    StaffRole.objects.create(user=person, brand=brand, role=role)
-    return person
+def staff_member(brand, role="owner"):
+    user = factories.user(is_staff=True)
+    StaffRole.objects.create(user=user, brand=brand, role=role)
+    return user
 
 
-def uploaded(brand, *lines, by=None, name="Old labels", content=None, **settings):
-    """An import whose check has run."""
+def checked_import(brand, *lines, by=None, name="Old labels", content=None, **settings):
+    """An import that has been checked."""
     product = settings.pop("product", None) or factories.product(brand)
-    made = uploads.upload(
+    upload = uploads.upload(
         brand=brand,
         kind="printed",
         product=product,
         file=ContentFile(content if content is not None else "\n".join([HEADER, *lines, ""]).encode()),
         name="codes.csv",
-        by=by or member(brand),
+        by=by or staff_member(brand),
         batch_settings=BatchSettings(name, 1, signed=False, **settings),
     )
-    run("check-import", made)
-    return made
+    run_job("check-import", upload)
+    return upload
 
 
-def run(kind, upload):
+def run_job(kind, upload):
     job = Job.objects.filter(kind=kind, parameters__import_id=upload.pk).latest("pk")
     runner.run(job.pk)
     job.refresh_from_db()
@@ -54,15 +54,15 @@ def run(kind, upload):
     return job
 
 
-def committed(upload, *, skip_bad=False):
+def run_commit(upload, *, skip_bad=False):
     commit.commit(upload=upload, skip_bad=skip_bad, by=upload.uploaded_by)
-    return run("commit-import", upload)
+    return run_job("commit-import", upload)
 
 
-def errors(upload):
+def row_errors(upload):
     return {
         row.line: (row.error_column, row.problem) for row in ImportRow.objects.filter(upload=upload).exclude(error="")
     }
 
 
-OLD = "https://old.example/p/K7F3"
+OLD_URL = "https://old.example/p/K7F3"

@@ -1,4 +1,4 @@
-"""Codes printed elsewhere: rows that cannot be are named, and files that cannot be read write nothing."""
+"""Codes printed elsewhere: invalid rows are reported, and unreadable files write nothing."""
 
 import pytest
 from django.utils import timezone
@@ -10,7 +10,7 @@ from authcodes.imports import commit
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.imports import ImportRow
-from tests.authcodes.imports.printed_elsewhere.conftest import HEADER, OLD, committed, errors, uploaded
+from tests.authcodes.imports.printed_elsewhere.conftest import HEADER, OLD_URL, checked_import, row_errors, run_commit
 from tests.support import factories
 
 pytestmark = pytest.mark.usefixtures("media")
@@ -34,30 +34,30 @@ ROWS = {
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_row_that_cannot_be_is_named(brand, name):
+def test_invalid_row_is_reported_and_can_be_skipped(brand, name):
     line, (column, message) = ROWS[name]
 
-    upload = uploaded(brand, "GOOD1,,,", line)
+    upload = checked_import(brand, "GOOD1,,,", line)
 
-    found = errors(upload)
-    assert list(found) == [3]
-    assert found[3][0] == column
-    assert found[3][1].startswith(message)
+    errors_by_line = row_errors(upload)
+    assert list(errors_by_line) == [3]
+    assert errors_by_line[3][0] == column
+    assert errors_by_line[3][1].startswith(message)
     with pytest.raises(ImportRejected):
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
-    committed(upload, skip_bad=True)
+    run_commit(upload, skip_bad=True)
     assert list(AuthCode.objects.values_list("code", flat=True)) == ["GOOD1"]
 
 
-def test_repeats_in_a_file_name_the_line_that_has_it(brand):
-    upload = uploaded(brand, "A1,p1,,", "A1,p2,,", "A2,p1,,", "A3,A2,,", "A4,https://old.example/s/A1,,")
+def test_repeated_codes_and_payloads_name_the_earlier_line(brand):
+    upload = checked_import(brand, "A1,p1,,", "A1,p2,,", "A2,p1,,", "A3,A2,,", "A4,https://old.example/s/A1,,")
 
-    twice = "This payload is already on line {}, or contains the code of that line."
-    assert errors(upload) == {
+    repeated_payload = "This payload is already on line {}, or contains the code of that line."
+    assert row_errors(upload) == {
         3: ("auth_code", "This code is already on line 2."),
-        4: ("payload", twice.format(2)),
-        5: ("payload", twice.format(4)),
-        6: ("payload", twice.format(2)),
+        4: ("payload", repeated_payload.format(2)),
+        5: ("payload", repeated_payload.format(4)),
+        6: ("payload", repeated_payload.format(2)),
     }
 
 
@@ -72,18 +72,20 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_an_unreadable_file_writes_nothing(brand, name):
-    assert uploaded(brand, content=UNREADABLE[name]).status == "refused"
+    assert checked_import(brand, content=UNREADABLE[name]).status == "refused"
     assert (ImportRow.objects.count(), BatchRange.objects.count()) == (0, 0)
 
 
-def test_own_codes_payloads_and_codes_about_to_be_generated_are_told(brand):
+def test_the_brands_own_codes_payloads_and_pending_codes_are_reported(brand):
     factories.batch(brand, quantity=2, prefix="A", number_width=4)
     pending = BatchSettings("Pending", 5, prefix="B", number_width=4, signed=False)
     batches.create_batch(brand=brand, batch_settings=pending, at=timezone.now())
-    committed(uploaded(brand, f"K7F3,{OLD},,"))
+    run_commit(checked_import(brand, f"K7F3,{OLD_URL},,"))
 
-    upload = uploaded(
-        brand, "A0001,,,", "B0003,,,", f"N1,{OLD},,", "N2,A0002,,", "N3,https://x.example/s/A0002,,", name="More"
+    upload = checked_import(
+        brand, "A0001,,,", "B0003,,,", f"N1,{OLD_URL},,", "N2,A0002,,", "N3,https://x.example/s/A0002,,", name="More"
     )
 
-    assert errors(upload) == dict.fromkeys(range(2, 7), ("auth_code", "The brand already has this code or payload."))
+    assert row_errors(upload) == dict.fromkeys(
+        range(2, 7), ("auth_code", "The brand already has this code or payload.")
+    )

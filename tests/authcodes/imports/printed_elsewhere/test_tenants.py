@@ -1,4 +1,4 @@
-"""Codes printed elsewhere: no brand takes another's, and learns little of what others have."""
+"""Codes printed elsewhere: brands cannot take each other's codes, and learn little about them."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,22 +14,29 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.imports import Import, ImportRow
 from brands.models.audit import AuditLogEntry
 from brands.models.tenants import BrandHostname
-from tests.authcodes.imports.printed_elsewhere.conftest import OLD, committed, errors, member, run, uploaded
+from tests.authcodes.imports.printed_elsewhere.conftest import (
+    OLD_URL,
+    checked_import,
+    row_errors,
+    run_commit,
+    run_job,
+    staff_member,
+)
 from tests.support import factories
 
 pytestmark = pytest.mark.usefixtures("media")
 
 
-CANNOT = "This code or its payload cannot be used."
+NOT_USABLE = "This code or its payload cannot be used."
 
 
 @pytest.fixture
-def taken(other):
-    """What another brand has: codes, a prefix without any, a hostname, and codes printed elsewhere."""
-    factories.batch(other, quantity=1, prefix="ALP", number_width=4)
-    prefixes.reserve(brand=other, prefix="ZED-", at=timezone.now())
-    BrandHostname.objects.create(brand=other, hostname="shop.other.example")
-    committed(uploaded(other, "Q9ZD-X,https://elsewhere.example/p/1,,"))
+def other_brands_codes(other_brand):
+    """Another brand's codes, a prefix without codes, a hostname and codes printed elsewhere."""
+    factories.batch(other_brand, quantity=1, prefix="ALP", number_width=4)
+    prefixes.reserve(brand=other_brand, prefix="ZED-", at=timezone.now())
+    BrandHostname.objects.create(brand=other_brand, hostname="shop.other.example")
+    run_commit(checked_import(other_brand, "Q9ZD-X,https://elsewhere.example/p/1,,"))
 
 
 TAKEN = {
@@ -50,68 +57,72 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_another_brand_has_or_may_have_gets_one_answer(brand, taken, name):
-    upload = uploaded(brand, "GOOD1,https://old.example/s/GOOD1,,", TAKEN[name])
+def test_codes_of_another_brand_existing_or_reserved_get_the_same_error(brand, other_brands_codes, name):
+    upload = checked_import(brand, "GOOD1,https://old.example/s/GOOD1,,", TAKEN[name])
 
-    assert errors(upload) == {3: ("auth_code", CANNOT)}
-
-
-def test_the_other_brand_itself_may_use_its_hostname_and_prefix(other, taken):
-    assert errors(uploaded(other, "ZED-1,https://shop.other.example/p/1,,", name="More")) == {}
+    assert row_errors(upload) == {3: ("auth_code", NOT_USABLE)}
 
 
-def test_a_file_names_only_a_few_codes_of_others_and_each_such_file_is_a_try(brand, other, settings):
-    factories.batch(other, quantity=30, prefix="ALP", number_width=4)
+def test_the_other_brand_itself_may_use_its_hostname_and_prefix(other_brand, other_brands_codes):
+    assert row_errors(checked_import(other_brand, "ZED-1,https://shop.other.example/p/1,,", name="More")) == {}
+
+
+def test_probing_for_codes_of_other_brands_is_limited_per_file_and_per_hour(brand, other_brand, settings):
+    factories.batch(other_brand, quantity=30, prefix="ALP", number_width=4)
     many = [f"ALP{number:04d},,," for number in range(1, 22)]
 
-    upload = uploaded(brand, *many)
+    upload = checked_import(brand, *many)
 
     assert upload.status == "refused"
     assert "More than 20 of these codes" in upload.problem
     assert ImportRow.objects.filter(upload=upload).count() == 0
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "prefix": "2/hour"}
-    by = member(brand)
-    found = [uploaded(brand, f"ALP{number:04d},,,", by=by, name=str(number)) for number in range(1, 4)]
-    assert [each.status for each in found] == ["checked", "checked", "refused"]
-    assert "Too many files" in found[-1].problem
-    tried = AuditLogEntry.objects.filter(brand=brand, action="Requested codes that are already in use")
-    assert tried.count() == 4
+    by = staff_member(brand)
+    uploads = [checked_import(brand, f"ALP{number:04d},,,", by=by, name=str(number)) for number in range(1, 4)]
+    assert [each.status for each in uploads] == ["checked", "checked", "refused"]
+    assert "Too many files" in uploads[-1].problem
+    attempts = AuditLogEntry.objects.filter(brand=brand, action="Requested codes that are already in use")
+    assert attempts.count() == 4
 
 
-def test_another_brand_generates_no_codes_that_were_brought_in(brand, other):
-    committed(uploaded(brand, "XYZ0005,XYZ0007,,"))
+def test_another_brand_cannot_generate_imported_codes(brand, other_brand):
+    run_commit(checked_import(brand, "XYZ0005,XYZ0007,,"))
 
     for start in (1, 7):
         batch_settings = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, starting_number=start, signed=False)
         with pytest.raises(BatchRejected, match="Some of these codes are taken"):
-            batches.create_batch(brand=other, batch_settings=batch_settings, at=timezone.now())
+            batches.create_batch(brand=other_brand, batch_settings=batch_settings, at=timezone.now())
     batch_settings = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, starting_number=12, signed=False)
-    batches.create_batch(brand=other, batch_settings=batch_settings, at=timezone.now())
+    batches.create_batch(brand=other_brand, batch_settings=batch_settings, at=timezone.now())
 
 
-def test_the_brand_itself_generates_none_of_them_either(brand):
-    committed(uploaded(brand, "XYZ0005,,,"))
+def test_the_brand_itself_cannot_generate_imported_codes(brand):
+    run_commit(checked_import(brand, "XYZ0005,,,"))
 
     batch_settings = BatchSettings("Mine", 5, prefix="XYZ", number_width=4, signed=False)
     with pytest.raises(BatchRejected, match="XYZ0005 was printed elsewhere"):
         batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
-def test_a_prefix_that_another_brand_reserved_after_the_check_stops_the_commit(brand, other):
-    upload = uploaded(brand, "XYZ5,,,", "GOOD-A,,,")
-    prefixes.reserve(brand=other, prefix="XYZ", at=timezone.now())
+def test_commit_fails_if_another_brand_reserved_the_prefix_since_the_check(brand, other_brand):
+    upload = checked_import(brand, "XYZ5,,,", "GOOD-A,,,")
+    prefixes.reserve(brand=other_brand, prefix="XYZ", at=timezone.now())
 
-    committed(upload)
+    run_commit(upload)
 
-    assert (upload.status, AuthCode.objects.count(), errors(upload)) == ("checked", 0, {2: ("auth_code", CANNOT)})
+    assert (upload.status, AuthCode.objects.count(), row_errors(upload)) == (
+        "checked",
+        0,
+        {2: ("auth_code", NOT_USABLE)},
+    )
 
 
-def test_a_commit_tells_no_more_of_what_others_took_than_a_check(brand, other):
+def test_commit_reveals_no_more_about_codes_of_other_brands_than_a_check(brand, other_brand):
     many = [f"XYZ{number},,," for number in range(30)]
-    upload = uploaded(brand, *many, "GOOD-A,,,")
-    prefixes.reserve(brand=other, prefix="XYZ", at=timezone.now())
+    upload = checked_import(brand, *many, "GOOD-A,,,")
+    prefixes.reserve(brand=other_brand, prefix="XYZ", at=timezone.now())
 
-    job = committed(upload)
+    job = run_commit(upload)
 
     assert (job.status, upload.status, AuthCode.objects.count()) == ("failed", "refused", 0)
     assert "More than 20 of these codes" in upload.problem
@@ -120,19 +131,19 @@ def test_a_commit_tells_no_more_of_what_others_took_than_a_check(brand, other):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_brands_that_bring_in_the_same_codes_at_once_one_wins(brand, other):
-    imports = [uploaded(each, "K7F3,,,", "M2XW,,,") for each in (brand, other)]
+def test_concurrent_imports_of_the_same_codes_by_two_brands_commit_once(brand, other_brand):
+    imports = [checked_import(each, "K7F3,,,", "M2XW,,,") for each in (brand, other_brand)]
     for each in imports:
         commit.commit(upload=each, skip_bad=False, by=each.uploaded_by)
 
-    def work(upload):
+    def commit_import(upload):
         try:
-            run("commit-import", Import.objects.get(pk=upload.pk))
+            run_job("commit-import", Import.objects.get(pk=upload.pk))
         finally:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(work, imports))
+        list(pool.map(commit_import, imports))
 
     for each in imports:
         each.refresh_from_db()
@@ -140,23 +151,27 @@ def test_of_two_brands_that_bring_in_the_same_codes_at_once_one_wins(brand, othe
     winner = next(each for each in imports if each.status == "committed")
     assert set(AuthCode.objects.values_list("brand", flat=True)) == {winner.brand_id}
     loser = next(each for each in imports if each.status == "checked")
-    assert errors(loser) == {2: ("auth_code", CANNOT), 3: ("auth_code", CANNOT)}
-    # The control: what decides is the database, where the look before finds nothing.
+    assert row_errors(loser) == {2: ("auth_code", NOT_USABLE), 3: ("auth_code", NOT_USABLE)}
+    # The control: without the check before, the database still rejects the codes.
     with pytest.raises(IntegrityError):
         printed_elsewhere.INSERT_PRINTED_CODES.run(
-            upload=_unmarked(loser).pk, brand=loser.brand_id, batch=winner.batch_id, product=None, at=timezone.now()
+            upload=_without_errors(loser).pk,
+            brand=loser.brand_id,
+            batch=winner.batch_id,
+            product=None,
+            at=timezone.now(),
         )
 
 
-def _unmarked(upload):
+def _without_errors(upload):
     ImportRow.objects.filter(upload=upload).update(error="")
     return upload
 
 
-def test_another_brands_app_gets_nothing_of_a_payload(api, brand, other, customer):
-    committed(uploaded(other, f"K7F3,{OLD},,"))
+def test_payload_is_unknown_to_another_brands_app(api, brand, other_brand, customer):
+    run_commit(checked_import(other_brand, f"K7F3,{OLD_URL},,"))
 
-    answer = api.as_customer(customer).verify(OLD)
+    answer = api.as_customer(customer).verify(OLD_URL)
 
     assert answer.json()["status"] != "success"
     assert AuthCode.objects.get().scan_count == 0

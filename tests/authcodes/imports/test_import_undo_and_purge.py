@@ -1,4 +1,4 @@
-"""How an import ends: undone exactly as it was, discarded, let go with its job, forgotten after a while."""
+"""The ends of an import: undone exactly, discarded, released when its job is cancelled, purged after a while."""
 
 from datetime import timedelta
 
@@ -14,12 +14,12 @@ from authcodes.tasks import purge_files
 from core.db.advisory_locks import LOCK_PAIR, LockOfRow
 from jobs import queue, runner
 from jobs.models import Job
-from tests.authcodes.imports.conftest import LIST, RANGES, committed, csv_of, held, uploaded
+from tests.authcodes.imports.conftest import LIST, RANGES, checked_import, csv_of, run_commit, stored_values
 
 pytestmark = pytest.mark.usefixtures("media")
 
 
-def undone(upload):
+def run_undo(upload):
     job = commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
     runner.run(job.pk)
     upload.refresh_from_db()
@@ -27,111 +27,111 @@ def undone(upload):
     return job
 
 
-def test_undo_restores_exactly_what_was(brand, product, codes):
+def test_undo_restores_the_previous_values_exactly(brand, product, codes):
     codes.filter(code="A0001").update(product=product, inventory_location="Old", notes="old note", points_per_scan=3)
     codes.filter(code="A0002").update(inventory_location="Kept")
-    before = held(codes)
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,", "A0003,New,new"))
-    committed(upload)
+    before = stored_values(codes)
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,", "A0003,New,new"))
+    run_commit(upload)
 
-    job = undone(upload)
+    job = run_undo(upload)
 
     assert (job.status, "3 codes restored." in job.log) == ("done", True)
-    assert (job.done, upload.status, held(codes)) == (3, "undone", before)
+    assert (job.done, upload.status, stored_values(codes)) == (3, "undone", before)
 
 
 def test_undo_restores_ranges(brand, product, codes):
     codes.filter(code="A0005").update(product=product, location="Old", points_per_scan=3)
-    before = held(codes)
-    upload = uploaded(brand, None, csv_of(RANGES, "SKU-A,A0001,A0012,Pune,7"))
-    committed(upload)
+    before = stored_values(codes)
+    upload = checked_import(brand, None, csv_of(RANGES, "SKU-A,A0001,A0012,Pune,7"))
+    run_commit(upload)
 
-    assert held(codes) != before
-    assert "12 codes" in undone(upload).log
-    assert held(codes) == before
+    assert stored_values(codes) != before
+    assert "12 codes" in run_undo(upload).log
+    assert stored_values(codes) == before
 
 
-def test_undo_a_day_later_is_refused_and_changes_nothing(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,"))
-    committed(upload)
-    before = held(codes)
+def test_undo_after_a_day_is_rejected_and_changes_nothing(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,"))
+    run_commit(upload)
+    before = stored_values(codes)
 
     with pytest.raises(ImportRejected, match="within 24 hours"):
         commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now() + timedelta(hours=25))
 
     upload.refresh_from_db()
-    assert (held(codes), upload.status) == (before, "committed")
+    assert (stored_values(codes), upload.status) == (before, "committed")
 
 
-SINCE = {
+CHANGES_BEFORE_UNDO = {
     "after a scan": (lambda codes: codes.filter(code="A0002").update(scan_count=1), "have been scanned"),
     "after an edit": (lambda codes: codes.filter(code="A0001").update(notes="by hand"), "have been changed"),
 }
 
 
-@pytest.mark.parametrize("name", SINCE)
-def test_undo_fails_and_changes_nothing(brand, product, codes, name):
-    meanwhile, message = SINCE[name]
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,"))
-    committed(upload)
-    meanwhile(codes)
-    before = held(codes)
+@pytest.mark.parametrize("name", CHANGES_BEFORE_UNDO)
+def test_undo_after_a_scan_or_an_edit_fails_and_changes_nothing(brand, product, codes, name):
+    change, message = CHANGES_BEFORE_UNDO[name]
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,New,new", "A0002,,"))
+    run_commit(upload)
+    change(codes)
+    before = stored_values(codes)
 
-    job = undone(upload)
+    job = run_undo(upload)
 
     assert (job.status, message in job.log) == ("failed", True)
-    assert (held(codes), upload.status) == (before, "committed")
+    assert (stored_values(codes), upload.status) == (before, "committed")
 
 
-def test_an_undo_whose_job_was_cancelled_is_let_go(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
-    committed(upload)
+def test_import_stays_committed_when_its_undo_job_is_cancelled(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
+    run_commit(upload)
     queue.cancel(job=commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now()))
 
     uploads.revive(upload)
 
     assert upload.status == "committed"
-    assert undone(upload).status == "done"
+    assert run_undo(upload).status == "done"
 
 
-def test_a_wish_to_cancel_what_is_committed_already_comes_too_late(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+def test_cancel_request_during_the_final_write_has_no_effect(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
 
-    def cancelling(execute, sql, params, *rest):
+    def request_cancel(execute, sql, params, *args):
         if (sql, params) == (LOCK_PAIR, [LockOfRow.CODE_CHANGES.value, brand.pk]):
             Job.objects.update(cancel_requested=True)
-        return execute(sql, params, *rest)
+        return execute(sql, params, *args)
 
-    with connection.execute_wrapper(cancelling):
-        ended = [committed(upload), undone(upload)]
+    with connection.execute_wrapper(request_cancel):
+        ended = [run_commit(upload), run_undo(upload)]
 
     assert [(job.status, job.cancel_requested, job.done) for job in ended] == [("done", True, 1)] * 2
 
 
-def test_an_undo_that_is_run_again_changes_nothing_more(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
-    committed(upload)
-    job = undone(upload)
+def test_running_an_undo_again_changes_nothing(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
+    run_commit(upload)
+    job = run_undo(upload)
     Job.objects.filter(pk=job.pk).update(status="queued")
-    before = held(codes)
+    before = stored_values(codes)
 
     runner.run(job.pk)
 
     assert "already been undone" in Job.objects.get(pk=job.pk).log
-    assert held(codes) == before
+    assert stored_values(codes) == before
 
 
-def test_undo_happens_once(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
-    committed(upload)
-    undone(upload)
+def test_an_import_cannot_be_undone_twice(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
+    run_commit(upload)
+    run_undo(upload)
 
     with pytest.raises(ImportRejected):
         commit.undo(upload=upload, by=upload.uploaded_by, at=timezone.now())
 
 
 def test_a_discarded_import_leaves_no_rows_and_cannot_be_committed(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
 
     retention.discard(upload=upload, by=upload.uploaded_by)
 
@@ -140,8 +140,8 @@ def test_a_discarded_import_leaves_no_rows_and_cannot_be_committed(brand, produc
         commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
 
 
-def test_an_import_whose_job_was_cancelled_is_let_go(brand, product, codes):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+def test_import_can_be_committed_again_after_its_commit_job_is_cancelled(brand, product, codes):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
     job = commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
     queue.cancel(job=job)
 
@@ -151,27 +151,27 @@ def test_an_import_whose_job_was_cancelled_is_let_go(brand, product, codes):
     assert commit.commit(upload=upload, skip_bad=False, by=upload.uploaded_by)
 
 
-def test_what_an_import_was_made_of_is_kept_for_a_while_and_then_goes(brand, product, codes, settings, tmp_path):
+def test_files_and_rows_of_imports_are_purged_after_the_retention_period(brand, product, codes, settings, tmp_path):
     settings.IMPORT_DAYS = 30
     codes.filter(code="A0001").update(notes="old")
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,Shelf,new"))
-    committed(upload)
-    before, now = held(codes), timezone.now()
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,Shelf,new"))
+    run_commit(upload)
+    before, now = stored_values(codes), timezone.now()
 
-    kept = retention.purge_old(at=now + timedelta(days=29))
-    assert (kept, ImportRow.objects.count(), ImportChange.objects.count()) == (0, 1, 1)
+    purged_early = retention.purge_old(at=now + timedelta(days=29))
+    assert (purged_early, ImportRow.objects.count(), ImportChange.objects.count()) == (0, 1, 1)
 
     with TestCase.captureOnCommitCallbacks(execute=True):
-        gone = retention.purge_old(at=now + timedelta(days=31))
+        purged_later = retention.purge_old(at=now + timedelta(days=31))
     upload.refresh_from_db()
-    assert (gone, retention.purge_old(at=now + timedelta(days=31))) == (1, 0)
+    assert (purged_later, retention.purge_old(at=now + timedelta(days=31))) == (1, 0)
     assert (ImportRow.objects.count(), ImportChange.objects.count()) == (0, 0)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-    assert (upload.status, upload.codes, held(codes)) == ("committed", 1, before)
+    assert (upload.status, upload.codes, stored_values(codes)) == ("committed", 1, before)
 
 
-def test_an_old_file_that_cannot_be_deleted_is_tried_again(brand, product, codes, tmp_path):
-    upload = uploaded(brand, product, csv_of(LIST, "A0001,,"))
+def test_file_that_could_not_be_deleted_is_deleted_by_the_next_purge(brand, product, codes, tmp_path):
+    upload = checked_import(brand, product, csv_of(LIST, "A0001,,"))
     [path] = [path for path in tmp_path.rglob("*") if path.is_file()]
     path.unlink()
     (path / "in the way").mkdir(parents=True)
@@ -189,8 +189,8 @@ def test_an_old_file_that_cannot_be_deleted_is_tried_again(brand, product, codes
     assert (bool(upload.file), path.exists()) == (False, False)
 
 
-def test_an_import_that_waited_too_long_is_discarded_and_one_that_goes_on_stays(brand, product, codes):
-    waiting, running = (uploaded(brand, product, csv_of(LIST, f"A000{n},,")) for n in (1, 2))
+def test_purge_discards_waiting_imports_but_not_those_being_committed(brand, product, codes):
+    waiting, running = (checked_import(brand, product, csv_of(LIST, f"A000{n},,")) for n in (1, 2))
     commit.commit(upload=running, skip_bad=False, by=running.uploaded_by)
 
     assert [retention.purge_old(at=timezone.now() + timedelta(days=31)) for _ in range(2)] == [1, 0]
@@ -200,8 +200,8 @@ def test_an_import_that_waited_too_long_is_discarded_and_one_that_goes_on_stays(
     assert list(ImportRow.objects.values_list("upload_id", flat=True)) == [running.pk]
 
 
-def test_workers_forget_old_imports_by_themselves(brand, product, codes):
-    uploaded(brand, product, csv_of(LIST, "A0001,,"))
+def test_periodic_task_purges_old_imports(brand, product, codes):
+    checked_import(brand, product, csv_of(LIST, "A0001,,"))
     Import.objects.update(uploaded_at=timezone.now() - timedelta(days=31))
 
     purge_files()

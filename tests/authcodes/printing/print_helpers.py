@@ -1,4 +1,4 @@
-"""What a PDF of labels holds: its coordinates in millimetres, and its pages as a printer would see them."""
+"""Reads PDFs of labels: coordinates in millimetres, pages as images, and the codes and texts on them."""
 
 import re
 import subprocess
@@ -22,26 +22,26 @@ Matrix = tuple[float, float, float, float, float, float]
 
 
 @dataclass
-class Drawn:
+class DrawnPage:
     """Boxes are left, top, right, bottom in millimetres from the page's top left corner."""
 
     width: float
     height: float
-    places: list[Point] = field(default_factory=list)  # lower left corners that labels move to
+    positions: list[Point] = field(default_factory=list)  # lower left corners that labels move to
     codes: list[tuple[Box, float]] = field(default_factory=list)  # the dark modules' box, and a module's width
     lines: list[Box] = field(default_factory=list)
     images: list[Box] = field(default_factory=list)
 
 
-def pages(file: Path) -> list[Drawn]:
+def pages(file: Path) -> list[DrawnPage]:
     reader = PdfReader(file)
-    return [drawn(page, reader) for page in reader.pages]
+    return [drawn_page(page, reader) for page in reader.pages]
 
 
-def drawn(page: PageObject, reader: PdfReader) -> Drawn:  # noqa: C901 - one operator after the other
-    """Follows the matrices of a page's content stream."""
+def drawn_page(page: PageObject, reader: PdfReader) -> DrawnPage:  # noqa: C901 - one operator after the other
+    """Interprets the content stream of a page, following its matrices."""
     width, height = float(page.mediabox.width), float(page.mediabox.height)
-    found = Drawn(width * MM, height * MM)
+    page_content = DrawnPage(width * MM, height * MM)
     matrix: Matrix = IDENTITY
     saved: list[Matrix] = []
     boxes: list[Box] = []
@@ -58,32 +58,32 @@ def drawn(page: PageObject, reader: PdfReader) -> Drawn:  # noqa: C901 - one ope
         elif operator == b"Q":
             matrix = saved.pop()
         elif operator == b"cm":
-            matrix = times(values, matrix)
+            matrix = multiplied(values, matrix)
             if values[:4] == [1, 0, 0, 1] and len(saved) == 2:
-                found.places.append(at(0, 0))
+                page_content.positions.append(at(0, 0))
         elif operator == b"re":
             x, y, w, h = values
             boxes.append((*at(x, y), *at(x + w, y + h)))
         elif operator == b"f":
-            found.codes.append((around(boxes), abs(matrix[0]) * MM))
+            page_content.codes.append((enclosing_box(boxes), abs(matrix[0]) * MM))
             boxes = []
         elif operator == b"m":
             start = at(*values)
         elif operator == b"l":
-            found.lines.append((*start, *at(*values)))
+            page_content.lines.append((*start, *at(*values)))
         elif operator == b"Do":
-            found.images.append(around([(*at(0, 0), *at(1, 1))]))
+            page_content.images.append(enclosing_box([(*at(0, 0), *at(1, 1))]))
     assert saved == []
-    return found
+    return page_content
 
 
-def times(one: Sequence[float], other: Matrix) -> Matrix:
-    a, b, c, d, e, f = one
-    g, h, i, j, k, m = other
+def multiplied(first: Sequence[float], second: Matrix) -> Matrix:
+    a, b, c, d, e, f = first
+    g, h, i, j, k, m = second
     return (a * g + b * i, a * h + b * j, c * g + d * i, c * h + d * j, e * g + f * i + k, e * h + f * j + m)
 
 
-def around(boxes: Sequence[Box]) -> Box:
+def enclosing_box(boxes: Sequence[Box]) -> Box:
     return (
         min(min(box[0], box[2]) for box in boxes),
         min(min(box[1], box[3]) for box in boxes),
@@ -100,25 +100,25 @@ def rasterised(file: Path, *, dpi: int, first: int = 1, last: int = 1) -> list[I
     return [Image.open(it) for it in sorted(target.parent.glob(f"{target.name}-*.pgm"))]
 
 
-def read(image: Image.Image, box: Box, *, dpi: int, worn: bool = False) -> list[str]:
-    """What the one code in a box of a page says; `worn`: turned a little and out of focus."""
+def read_codes(image: Image.Image, box: Box, *, dpi: int, worn: bool = False) -> list[str]:
+    """The contents of the codes in a box of a page; `worn`: turned a little and out of focus."""
     left, top, right, bottom = (round(edge / 25.4 * dpi) for edge in box)
     part = image.crop((left, top, right, bottom))
     if worn:
         part = part.rotate(4, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
         part = part.filter(ImageFilter.GaussianBlur(0.9))
-    found = zxingcpp.read_barcodes(part, formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode))
-    return [it.bytes.decode() for it in found]
+    symbols = zxingcpp.read_barcodes(part, formats=zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode))
+    return [it.bytes.decode() for it in symbols]
 
 
-def words_with_boxes(file: Path) -> list[tuple[int, Box, str]]:
-    """Each word of a PDF with its page, counted from 0, and its box."""
+def text_boxes(file: Path) -> list[tuple[int, Box, str]]:
+    """Each word of a PDF with its page number, counted from 0, and its box."""
     output = subprocess.run(["pdftotext", "-bbox", str(file), "-"], check=True, capture_output=True, text=True).stdout
-    found = []
+    boxes = []
     for number, page in enumerate(output.split("<page ")[1:]):
-        for *edges, word in re.findall(
+        for *edges, text in re.findall(
             r'<word xMin="([^"]+)" yMin="([^"]+)" xMax="([^"]+)" yMax="([^"]+)">([^<]*)</word>', page
         ):
             left, top, right, bottom = (float(edge) * MM for edge in edges)
-            found.append((number, (left, top, right, bottom), word))
-    return found
+            boxes.append((number, (left, top, right, bottom), text))
+    return boxes

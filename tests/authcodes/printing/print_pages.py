@@ -1,10 +1,10 @@
-"""The form that prints a batch, filled in."""
+"""Valid data for the form that prints a batch, and helpers that send it."""
 
 import base64
 
 from tests.support.portal import address
 
-GOOD = {
+VALID = {
     "output": "labels",
     "payload": "address",
     "level": "M",
@@ -29,23 +29,23 @@ SHEET = {
 }
 
 
-def where(batch, what="batch"):
-    return address("authcodes.printrun", what, batch.pk)
+def print_url(batch, page="batch"):
+    return address("authcodes.printrun", page, batch.pk)
 
 
-def send(client, batch, *buttons, **fields):
-    sent = {**GOOD, "first": batch.first_code, "last": batch.last_code, **fields}
-    return client.post(where(batch), {**sent, **dict.fromkeys(buttons, "1")})
+def post_form(client, batch, *buttons, **fields):
+    data = {**VALID, "first": batch.first_code, "last": batch.last_code, **fields}
+    return client.post(print_url(batch), {**data, **dict.fromkeys(buttons, "1")})
 
 
-def errors(answer):
+def form_errors(answer):
     return dict(answer.context["form"].errors)
 
 
-def picture(answer):
+def preview_image(answer):
     return base64.b64decode(answer.context["picture"].partition("base64,")[2])
 
 
-def live(client, batch, **fields):
-    sent = {**GOOD, "first": batch.first_code, "last": batch.last_code, **fields}
-    return client.get(where(batch, "preview"), sent)
+def get_preview(client, batch, **fields):
+    data = {**VALID, "first": batch.first_code, "last": batch.last_code, **fields}
+    return client.get(print_url(batch, "preview"), data)

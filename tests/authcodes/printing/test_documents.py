@@ -1,4 +1,4 @@
-"""Designed documents: they say what they should in any script, and whatever is written in them fetches nothing."""
+"""Designed documents: their texts are complete in any script, and no text makes the renderer fetch a resource."""
 
 import io
 import socket
@@ -20,7 +20,7 @@ from brands.tenants import hostnames
 from core import languages
 from tests.support import factories
 from tests.support.portal import address, browser, printed, staff
-from tests.support.portal import text as content_of
+from tests.support.portal import text as body_of
 from tests.support.print_jobs import content, finished
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -41,26 +41,26 @@ FETCHING = [
 
 
 @pytest.fixture
-def no_socket(monkeypatch):
-    """Whoever opens a connection, or looks a name up, is found out."""
-    opened = []
+def connections(monkeypatch):
+    """The attempts to open a connection or to resolve a name, each of which fails."""
+    attempts = []
 
-    def refuse(*where, **_more):
-        opened.append(where)
+    def fail_connection(*args, **_kwargs):
+        attempts.append(args)
         raise OSError("no network here")
 
     for name in ("connect", "connect_ex", "sendto"):
-        monkeypatch.setattr(socket.socket, name, refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    return opened
+        monkeypatch.setattr(socket.socket, name, fail_connection)
+    monkeypatch.setattr(socket, "getaddrinfo", fail_connection)
+    return attempts
 
 
-def terms_of(data):
+def pdf_text(data):
     return " ".join("\n".join(page.extract_text() for page in PdfReader(io.BytesIO(data)).pages).split())
 
 
-def packed(text):
-    """Without white space, where lines are broken as the page needs."""
+def without_spaces(text):
+    """The text without white space, because line breaks depend on the page."""
     return "".join(text.split())
 
 
@@ -87,37 +87,37 @@ def poster_of(recall, language="en"):
     return posters.as_pdf(posters.of_recall(recall), language)
 
 
-def test_cover_sheet_says_what_was_printed(brand):
-    terms = terms_of(documents.cover_sheet(run_of(brand)))
+def test_cover_sheet_describes_the_print_run(brand):
+    document_text = pdf_text(documents.cover_sheet(run_of(brand)))
 
     for expected_text in ("Spring", "First code AB-0001", "Last code AB-0003", "Codes 3", "ann@example.com", "21.5 mm"):
-        assert expected_text in terms
-    assert "ab" * 32 in packed(terms)
-    assert "1 / 1" in terms
+        assert expected_text in document_text
+    assert "ab" * 32 in without_spaces(document_text)
+    assert "1 / 1" in document_text
 
 
 @pytest.mark.parametrize("payload", ["address", "code", "gs1"])
-def test_specimen_is_no_code_and_has_as_many_modules(brand, payload):
+def test_specimen_is_as_long_as_a_payload_but_not_a_real_code(brand, payload):
     run = run_of(brand, product=factories.product(brand, gtin="4006381333931"))
     print_request = PrintRequest(payload=payload)
 
     text = documents.specimen(run, print_request)
 
-    real = selection.payload_of(run.batch.codes.first(), print_request, hostnames.hostname_of(brand.pk))
-    assert len(text) == len(real)
+    payload_of_code = selection.payload_of(run.batch.codes.first(), print_request, hostnames.hostname_of(brand.pk))
+    assert len(text) == len(payload_of_code)
     assert read(text).code == "SPECIME"
 
 
-def test_a_poster_tells_customers_and_not_the_reason(brand):
-    terms = terms_of(poster_of(recall_of(brand)))
+def test_poster_has_the_message_for_customers_but_not_the_reason(brand):
+    document_text = pdf_text(poster_of(recall_of(brand)))
 
     for expected_text in ("R-77", "call 0800", "Do not drink it.", "Tea", "RC-0001", brand.support_email):
-        assert expected_text in terms
-    assert "mould" not in terms
+        assert expected_text in document_text
+    assert "mould" not in document_text
 
 
 @pytest.mark.parametrize("title", ["Čaj žlutý", "Зелёный чай", "Πράσινο τσάι", "شاي أخضر", "תה ירוק"])
-def test_other_scripts_are_drawn_with_the_projects_font(brand, title):
+def test_other_scripts_are_rendered_with_the_projects_fonts(brand, title):
     reader = PdfReader(io.BytesIO(poster_of(recall_of(brand, title=title, message=title))))
 
     fonts = {str(font["/BaseFont"]) for page in reader.pages for font in map(dict, fonts_of(page))}
@@ -135,25 +135,25 @@ def fonts_of(page):
 
 
 @pytest.mark.parametrize(
-    ("text", "way"), [("Tea", "ltr"), ("شاي", "rtl"), ("12 תה tea", "rtl"), ("", "ltr"), ("12", "ltr")]
+    ("text", "direction"), [("Tea", "ltr"), ("شاي", "rtl"), ("12 תה tea", "rtl"), ("", "ltr"), ("12", "ltr")]
 )
-def test_direction_is_that_of_the_first_letter_with_one(text, way):
-    assert documents.direction(text) == way
+def test_text_direction_follows_the_first_letter_that_has_one(text, direction):
+    assert documents.direction(text) == direction
 
 
 @pytest.mark.parametrize("text", FETCHING)
-def test_nothing_that_is_written_in_a_document_is_fetched(brand, text, no_socket):
+def test_urls_in_texts_of_documents_are_not_fetched(brand, text, connections):
     poster = poster_of(recall_of(brand, title=text, message=text, contact=text))
     cover = documents.cover_sheet(run_of(brand, product=factories.product(brand, title=text)))
 
-    assert packed(text) in packed(terms_of(poster))
-    assert packed(text) in packed(terms_of(cover))
-    assert "root:" not in terms_of(poster) + terms_of(cover)
+    assert without_spaces(text) in without_spaces(pdf_text(poster))
+    assert without_spaces(text) in without_spaces(pdf_text(cover))
+    assert "root:" not in pdf_text(poster) + pdf_text(cover)
     assert not PdfReader(io.BytesIO(poster)).attachments
-    assert no_socket == []
+    assert connections == []
 
 
-def test_labels_fetch_nothing_either(brand, no_socket):
+def test_urls_in_texts_of_labels_are_not_fetched(brand, connections):
     product = factories.product(brand)
     for number, text in enumerate(FETCHING):
         product.title, product.sku = text, text[:64]
@@ -163,7 +163,7 @@ def test_labels_fetch_nothing_either(brand, no_socket):
         assert run.job.status == "done"
         assert b"root:" not in content(run.job)
 
-    assert no_socket == []
+    assert connections == []
 
 
 @pytest.mark.parametrize(
@@ -177,16 +177,16 @@ def test_labels_fetch_nothing_either(brand, no_socket):
         "FTP://a",
     ],
 )
-def test_fetcher_answers_with_the_documents_own_files_only(address, no_socket):
+def test_fetcher_returns_only_files_of_the_document(address, connections):
     fetcher = documents._fetcher_class()({"a.png": b"bytes"})
 
     assert fetcher("files:a.png").read() == b"bytes"
     with pytest.raises(ValueError, match="may fetch nothing"):
         fetcher(address)
-    assert no_socket == []
+    assert connections == []
 
 
-def test_server_without_the_libraries_says_what_to_install(brand, monkeypatch):
+def test_error_about_missing_libraries_names_what_to_install(brand, monkeypatch):
     recall = recall_of(brand)
     monkeypatch.setitem(sys.modules, "weasyprint", None)
 
@@ -194,52 +194,54 @@ def test_server_without_the_libraries_says_what_to_install(brand, monkeypatch):
         poster_of(recall)
 
 
-# --- A poster keeps a processor busy, which all brands share
+# --- Limits on drawing posters, which takes processor time that all brands share
 
 
-def test_a_message_of_many_lines_is_on_few_pages_with_all_its_words(brand):
+def test_message_of_many_lines_is_complete_on_few_pages(brand):
     lines = [f"line{number}" for number in range(600)]
     recall = recall_of(brand, message="\n\n\n".join(lines))
 
-    made = poster_of(recall)
+    poster = poster_of(recall)
 
-    assert len(PdfReader(io.BytesIO(made)).pages) <= 4
-    assert not set(lines) - set(terms_of(made).split())
+    assert len(PdfReader(io.BytesIO(poster)).pages) <= 4
+    assert not set(lines) - set(pdf_text(poster).split())
 
 
-def test_a_poster_is_drawn_once_for_as_long_as_it_says_the_same(brand, monkeypatch):
+def test_poster_is_drawn_again_only_when_its_content_changes(brand, monkeypatch):
     posters.cached_pdf.cache_clear()
-    calls, real = [], posters.drawn
-    monkeypatch.setattr(posters, "drawn", lambda text: calls.append(text) or real(text))
+    calls, real_drawn = [], posters.drawn
+    monkeypatch.setattr(posters, "drawn", lambda text: calls.append(text) or real_drawn(text))
     recall, client = recall_of(brand), browser(staff(brand))
-    where = address("authcodes.printrun", "poster", recall.pk)
+    url = address("authcodes.printrun", "poster", recall.pk)
 
-    files = {content_of(client.get(where)) for _time in range(3)}
+    files = {body_of(client.get(url)) for _time in range(3)}
     assert (len(files), len(calls)) == (1, 1)
-    content_of(client.get(f"{where}?language=de"))
+    body_of(client.get(f"{url}?language=de"))
     recall.contact = "call 0900"
     recall.save()
-    assert "call 0900" in content_of(client.get(where))
+    assert "call 0900" in body_of(client.get(url))
     assert len(calls) == 3
 
 
-def test_a_brand_that_has_too_many_posters_drawn_waits_and_no_other_does(brand, settings):
+def test_rate_limit_for_drawing_posters_applies_per_brand(brand, settings):
     posters.cached_pdf.cache_clear()
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "document": "1/hour"}
-    recall, foreign = recall_of(brand), recall_of(factories.brand(), prefix="XY-")
+    recall, other_recall = recall_of(brand), recall_of(factories.brand(), prefix="XY-")
 
-    def answer(of, language):
-        return browser(staff(of.brand)).get(f"{address('authcodes.printrun', 'poster', of.pk)}?language={language}")
+    def get_poster(of_recall, language):
+        return browser(staff(of_recall.brand)).get(
+            f"{address('authcodes.printrun', 'poster', of_recall.pk)}?language={language}"
+        )
 
-    assert [answer(recall, language)["Content-Type"] for language in ("de", "de")] == ["application/pdf"] * 2
-    refused = answer(recall, "en")
-    assert refused["Location"] == address("authcodes.recall", "change", recall.pk)
-    assert "Too many requests" in str(next(iter(get_messages(refused.wsgi_request))))
-    assert answer(foreign, "en")["Content-Type"] == "application/pdf"
+    assert [get_poster(recall, language)["Content-Type"] for language in ("de", "de")] == ["application/pdf"] * 2
+    rate_limited = get_poster(recall, "en")
+    assert rate_limited["Location"] == address("authcodes.recall", "change", recall.pk)
+    assert "Too many requests" in str(next(iter(get_messages(rate_limited.wsgi_request))))
+    assert get_poster(other_recall, "en")["Content-Type"] == "application/pdf"
 
 
 @pytest.mark.parametrize("name", ["poster", "draft", "cover"])
-def test_why_no_document_is_made_is_said_in_the_language_of_whoever_asks(brand, monkeypatch, name):
+def test_missing_libraries_are_reported_in_the_language_of_the_user(brand, monkeypatch, name):
     def missing():
         raise LibrariesMissing
 
@@ -252,8 +254,8 @@ def test_why_no_document_is_made_is_said_in_the_language_of_whoever_asks(brand, 
     elif name == "cover":
         answer = client.get(address("authcodes.printrun", "cover", run_of(brand).pk))
     else:
-        where = f"{address('authcodes.recall', 'poster')}?batches={factories.batch(brand).pk}"
-        answer = client.post(where, {"recall_id": "R-1", "contact": "x", "message": "y", "poster": "ar"})
+        url = f"{address('authcodes.recall', 'poster')}?batches={factories.batch(brand).pk}"
+        answer = client.post(url, {"recall_id": "R-1", "contact": "x", "message": "y", "poster": "ar"})
 
     with translation.override("de"):
         expected = str(LibrariesMissing.default_message)

@@ -1,4 +1,4 @@
-"""Printing as somebody with bad intent would try it: told or not found, never a broken page, never half a file."""
+"""Printing with malicious input: it gives an error or 404, never a server error or a partial file."""
 
 import io
 
@@ -22,7 +22,7 @@ LENGTHS = (
     *("size_amount", "page_width", "page_height", "left", "top"),
     *("label_width", "label_height", "pitch_x", "pitch_y", "columns", "rows", "start"),
 )
-NO_NUMBERS = ["NaN", "sNaN", "-Infinity", "1e400", "1e9999999999", "1e-400", "9" * 5000, "0x10", "1;2", "<b>"]
+INVALID_NUMBERS = ["NaN", "sNaN", "-Infinity", "1e400", "1e9999999999", "1e-400", "9" * 5000, "0x10", "1;2", "<b>"]
 
 
 @pytest.fixture
@@ -30,33 +30,33 @@ def batch(brand):
     return factories.batch(brand, prefix="AB-", quantity=4)
 
 
-def where(batch, what="batch"):
-    return address("authcodes.printrun", what, batch.pk)
+def print_url(batch, page="batch"):
+    return address("authcodes.printrun", page, batch.pk)
 
 
 def form_data(batch, **fields):
-    usual = {"output": "labels", "payload": "address", "sheet": "letter-30", "start": "1"}
-    return {**usual, "first": batch.first_code, "last": batch.last_code, **fields}
+    defaults = {"output": "labels", "payload": "address", "sheet": "letter-30", "start": "1"}
+    return {**defaults, "first": batch.first_code, "last": batch.last_code, **fields}
 
 
-def nothing_was_made():
+def nothing_was_started():
     return not PrintRun.objects.exists() and not Job.objects.filter(kind__startswith="print").exists()
 
 
-# --- What the form and the addresses of its previews are sent --------------------------------------------------------
+# --- Data sent to the form and to its previews -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", NO_NUMBERS)
-def test_what_is_no_number_is_told_at_each_field(client, batch, number):
-    sent = form_data(batch, sheet="custom", size="custom", **dict.fromkeys(LENGTHS, number))
+@pytest.mark.parametrize("number", INVALID_NUMBERS)
+def test_invalid_numbers_are_reported_at_every_field(client, batch, number):
+    data = form_data(batch, sheet="custom", size="custom", **dict.fromkeys(LENGTHS, number))
 
-    answer = client.post(where(batch), {**sent, "confirm": "1"})
-    live = client.get(where(batch, "preview"), sent)
+    answer = client.post(print_url(batch), {**data, "confirm": "1"})
+    preview = client.get(print_url(batch, "preview"), data)
 
     assert set(LENGTHS) <= set(answer.context["form"].errors)
-    assert (live.status_code, live.context.get("picture")) == (200, None)
-    assert client.get(address("authcodes.printrun", "calibration"), sent).status_code == 404
-    assert nothing_was_made()
+    assert (preview.status_code, preview.context.get("picture")) == (200, None)
+    assert client.get(address("authcodes.printrun", "calibration"), data).status_code == 404
+    assert nothing_was_started()
 
 
 @pytest.mark.parametrize(
@@ -76,48 +76,48 @@ def test_what_is_no_number_is_told_at_each_field(client, batch, number):
         {"logo": "on"},
     ],
 )
-def test_tampered_addresses_of_previews_show_nothing(client, batch, tampered):
-    sent = form_data(batch, **tampered)
+def test_tampered_preview_data_gives_an_error_and_no_picture(client, batch, tampered):
+    data = form_data(batch, **tampered)
 
-    live = client.get(where(batch, "preview"), sent)
+    preview = client.get(print_url(batch, "preview"), data)
 
-    assert client.post(where(batch), {**sent, "test": "1"})["Content-Type"].startswith("text/html")
-    assert (live.status_code, live.context.get("picture")) == (200, None)
-    assert 'role="alert"' in text(live)
+    assert client.post(print_url(batch), {**data, "test": "1"})["Content-Type"].startswith("text/html")
+    assert (preview.status_code, preview.context.get("picture")) == (200, None)
+    assert 'role="alert"' in text(preview)
 
 
 @pytest.mark.parametrize("listed", ["batch__id__exact=9e9", "product__id__exact=x", "q=a%00b", "status=%00"])
-def test_tampered_lists_show_nothing(client, brand, batch, listed):
-    sent = {**form_data(batch), "brand": brand.pk, "list": listed}
+def test_tampered_list_filters_give_an_error_and_no_picture(client, brand, batch, listed):
+    data = {**form_data(batch), "brand": brand.pk, "list": listed}
 
-    live = client.get(address("authcodes.printrun", "codes_preview"), sent)
+    preview = client.get(address("authcodes.printrun", "codes_preview"), data)
 
-    assert (live.status_code, live.context.get("picture")) == (200, None)
-    assert 'role="alert"' in text(live)
+    assert (preview.status_code, preview.context.get("picture")) == (200, None)
+    assert 'role="alert"' in text(preview)
 
 
 @pytest.mark.parametrize("listed", ["brand__name__startswith=a", "batch__recall__reason__startswith=a"])
-def test_lists_do_not_ask_what_no_filter_asks(client, brand, batch, listed):
-    sent = {**form_data(batch), "brand": brand.pk}
+def test_lookups_that_are_not_list_filters_are_rejected(client, brand, batch, listed):
+    data = {**form_data(batch), "brand": brand.pk}
 
-    preview = client.get(address("authcodes.printrun", "codes_preview"), {**sent, "list": listed})
+    preview = client.get(address("authcodes.printrun", "codes_preview"), {**data, "list": listed})
     assert preview.status_code == 200
     assert preview.context.get("picture") is None
     assert (
-        client.post(f"{address('authcodes.printrun', 'codes')}?{listed}", {**sent, "confirm": "1"}).status_code == 400
+        client.post(f"{address('authcodes.printrun', 'codes')}?{listed}", {**data, "confirm": "1"}).status_code == 400
     )
-    assert nothing_was_made()
+    assert nothing_was_started()
 
 
-def test_null_characters_in_an_address_are_refused(client, batch):
-    assert client.get(where(batch, "preview"), form_data(batch, note="a\0b")).status_code == 400
+def test_null_characters_in_a_query_are_rejected(client, batch):
+    assert client.get(print_url(batch, "preview"), form_data(batch, note="a\0b")).status_code == 400
 
 
 @pytest.mark.parametrize("again", ["x", "-1", "9" * 50, ""])
-def test_yes_to_a_question_nobody_asked_starts_nothing(client, batch, again):
+def test_invalid_reprint_confirmation_starts_nothing(client, batch, again):
     printed(batch)
 
-    answer = client.post(where(batch), {**form_data(batch), "confirm": "1", "again": again})
+    answer = client.post(print_url(batch), {**form_data(batch), "confirm": "1", "again": again})
 
     assert "printed before" in text(answer)
     assert PrintRun.objects.count() == 1
@@ -127,24 +127,24 @@ def test_yes_to_a_question_nobody_asked_starts_nothing(client, batch, again):
 
 
 @pytest.mark.parametrize("prefix", ["x" * 300, "a/b", "../../etc/", "a\\b", "a b", "a.b", "<b>", "é", "\u202e"])
-def test_prefix_that_no_file_and_no_address_could_have_makes_no_batch(client, brand, prefix):
-    sent = {"brand": brand.pk, "range_name": "Bad", "prefix": prefix, "quantity": 3, "starting_number": 1}
-    sent |= {"number_width": 4, "error_correction": "M", "status": "active", "scan_limit": 1}
+def test_prefix_unusable_in_file_names_or_urls_is_rejected(client, brand, prefix):
+    data = {"brand": brand.pk, "range_name": "Bad", "prefix": prefix, "quantity": 3, "starting_number": 1}
+    data |= {"number_width": 4, "error_correction": "M", "status": "active", "scan_limit": 1}
 
-    answer = client.post(address("authcodes.batchrange", "add"), sent)
+    answer = client.post(address("authcodes.batchrange", "add"), data)
 
     assert "prefix" in errors(answer)
     assert not BatchRange.objects.exists()
 
 
 @pytest.mark.parametrize("prefix", ["x" * 300, "a/b", "../"])
-def test_prefix_is_checked_wherever_batches_are_made(brand, prefix):
+def test_invalid_prefix_is_rejected_outside_the_form_too(brand, prefix):
     with pytest.raises(BatchRejected):
         factories.batch(brand, prefix=prefix)
 
 
 @pytest.mark.parametrize("prefix", ["CON", "aux-", "-", "_" * 32, "con", "__"])
-def test_odd_prefixes_become_files_that_every_system_takes(brand, prefix):
+def test_unusual_prefixes_give_portable_file_names(brand, prefix):
     batch = factories.batch(brand, prefix=prefix, quantity=2)
 
     run = finished(printed(batch, output="png"))
@@ -159,26 +159,26 @@ def test_odd_prefixes_become_files_that_every_system_takes(brand, prefix):
 # --- Logos -----------------------------------------------------------------------------------------------------------
 
 
-def drawn(size, colour="navy", mode="RGB", kind="PNG", **more):
+def image_bytes(size, colour="navy", mode="RGB", kind="PNG", **options):
     file = io.BytesIO()
-    Image.new(mode, size, colour).save(file, kind, **more)
+    Image.new(mode, size, colour).save(file, kind, **options)
     return file.getvalue()
 
 
 LOGOS = {
-    "one pixel": drawn((1, 1)),
-    "very tall": drawn((1, 9000)),
-    "very wide": drawn((9000, 1)),
-    "nothing to be seen": drawn((50, 50), (0, 0, 0, 0), "RGBA"),
-    "four colours of ink": drawn((50, 50), (9, 9, 9, 9), "CMYK", "JPEG"),
-    "sixteen bits": drawn((50, 50), 9000, "I;16"),
-    "also a script and an archive": drawn((9, 9)) + b"<script>alert(1)</script>PK\x03\x04",
+    "one pixel": image_bytes((1, 1)),
+    "very tall": image_bytes((1, 9000)),
+    "very wide": image_bytes((9000, 1)),
+    "nothing to be seen": image_bytes((50, 50), (0, 0, 0, 0), "RGBA"),
+    "four colours of ink": image_bytes((50, 50), (9, 9, 9, 9), "CMYK", "JPEG"),
+    "sixteen bits": image_bytes((50, 50), 9000, "I;16"),
+    "also a script and an archive": image_bytes((9, 9)) + b"<script>alert(1)</script>PK\x03\x04",
 }
 
 
 @pytest.mark.parametrize("preset", ["letter-30", "grid-20"])
 @pytest.mark.parametrize("logo", LOGOS)
-def test_whatever_can_be_a_logo_is_one_still_picture_on_labels_that_scan(brand, batch, logo, preset):
+def test_unusual_logos_are_printed_as_one_image_on_readable_labels(brand, batch, logo, preset):
     picture = pictures.store(brand=brand, drawn=pictures.logo(LOGOS[logo]))
     Brand.objects.filter(pk=brand.pk).update(logo=picture)
 
@@ -194,7 +194,7 @@ def test_whatever_can_be_a_logo_is_one_still_picture_on_labels_that_scan(brand, 
 # --- Files -----------------------------------------------------------------------------------------------------------
 
 
-def test_files_are_for_the_brands_people_who_print(client, brand, batch):
+def test_print_files_are_only_for_the_brands_staff_who_may_print(client, brand, batch):
     run = finished(printed(batch, output="png"))
     file = address("jobs.job", "download", run.job_id)
 

@@ -1,4 +1,4 @@
-"""What is checked before codes are printed: recalls, links, modules, sizes, and earlier runs."""
+"""Checks before codes are printed: recalls, links, modules, sizes and earlier runs."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -42,11 +42,11 @@ def selection_of(batch):
 
 def list_of(brand):
     codes = AuthCode.objects.filter(brand=brand)
-    found = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
-    return selection.Selection(brand, codes, **found)
+    bounds = codes.aggregate(first=Min("code"), last=Max("code"), count=Count("pk"))
+    return selection.Selection(brand, codes, **bounds)
 
 
-# --- What is refused, and what is told -------------------------------------------------------------------------------
+# --- Errors and warnings ---------------------------------------------------------------------------------------------
 
 
 def test_recalled_batch_is_not_printed(brand):
@@ -60,7 +60,7 @@ def test_recalled_batch_is_not_printed(brand):
     assert not Job.objects.filter(kind="print-batch").exists()
 
 
-def test_recall_before_the_worker_comes_stops_it(brand):
+def test_recall_before_the_job_runs_stops_the_print(brand):
     batch = factories.batch(brand)
     run = start(batch, output="png")
     recall(batch)
@@ -71,7 +71,7 @@ def test_recall_before_the_worker_comes_stops_it(brand):
     assert "Recalled codes" in run.job.log
 
 
-def test_deactivated_codes_are_told_of(brand):
+def test_deactivated_codes_give_a_warning(brand):
     batch = factories.batch(brand, quantity=3)
     factories.deactivate(codes=[batch.codes.first()], at=timezone.now())
 
@@ -88,13 +88,13 @@ def test_deactivated_codes_are_told_of(brand):
         (GTIN, "SEVENTEEN-LETTERS", "at most 20 characters"),
     ],
 )
-def test_digital_links_need_a_real_gtin_and_a_short_serial(brand, gtin, prefix, message):
+def test_digital_links_need_a_valid_gtin_and_a_short_serial(brand, gtin, prefix, message):
     batch = factories.batch(brand, prefix=prefix, product=factories.product(brand, gtin=gtin))
 
-    with pytest.raises(Invalid, match=message) as refused:
+    with pytest.raises(Invalid, match=message) as rejected:
         start(batch, payload="gs1")
 
-    assert refused.value.details == {"field": "payload"}
+    assert rejected.value.details == {"field": "payload"}
 
 
 def test_brand_without_a_hostname_prints_bare_codes_only(brand):
@@ -107,7 +107,7 @@ def test_brand_without_a_hostname_prints_bare_codes_only(brand):
     assert start(batch, payload="code").codes == 1
 
 
-def test_modules_that_may_not_scan_are_told_of(brand):
+def test_modules_too_small_to_scan_give_a_warning(brand):
     batch = factories.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-")
     small = PrintRequest(output="png", level="H", size_mm=Decimal(20))
 
@@ -118,7 +118,7 @@ def test_modules_that_may_not_scan_are_told_of(brand):
 
 
 @pytest.mark.parametrize("output", ["png", "labels"])
-def test_densest_symbol_of_a_list_is_the_one_that_is_told_of(brand, output):
+def test_warning_of_a_list_is_about_its_densest_symbol(brand, output):
     factories.batch(brand, prefix="A-")
     dense = factories.batch(brand, prefix="A-LONG-PREFIX-THAT-NEEDS-ROOM-", error_correction="H")
     factories.batch(brand, prefix="B-")
@@ -143,7 +143,9 @@ def test_every_batch_of_a_list_must_fit_a_digital_link(brand):
 
 
 @pytest.mark.parametrize("batches_listed", [1, 30])
-def test_looking_at_every_batch_costs_no_more_queries(brand, batches_listed, django_assert_num_queries):
+def test_query_count_for_the_densest_symbol_does_not_grow_with_batches(
+    brand, batches_listed, django_assert_num_queries
+):
     for _ in range(batches_listed):
         factories.batch(brand)
     listed = list_of(brand)
@@ -152,7 +154,7 @@ def test_looking_at_every_batch_costs_no_more_queries(brand, batches_listed, dja
         checks.densest_of(listed, PrintRequest())
 
 
-def test_size_wins_over_the_number_of_labels(brand):
+def test_requested_size_overrides_the_number_of_labels(brand):
     print_request = PrintRequest(size_mm=Decimal("50.8"))
 
     (warning,) = checks.warnings(selection_of(factories.batch(brand)), print_request)
@@ -166,7 +168,7 @@ def test_sheet_has_as_many_labels_as_the_size_allows(size, preset):
     assert PrintRequest(size_mm=Decimal(size)).fitting_preset.name == preset
 
 
-def test_settings_are_stored_as_they_were():
+def test_settings_are_the_same_after_storing_and_reading():
     sheet = Sheet(*(Decimal(number) for number in ("210", "297", "5.5", "5", "60", "60", "60", "60")), 3, 4)
     print_request = PrintRequest(
         output="labels", size_mm=Decimal("33.3"), sheet=sheet, start=4, offset_x=Decimal("-0.5")
@@ -175,17 +177,17 @@ def test_settings_are_stored_as_they_were():
     assert PrintRequest.from_json(print_request.to_json()) == print_request
 
 
-# --- What was printed before -----------------------------------------------------------------------------------------
+# --- Earlier runs ----------------------------------------------------------------------------------------------------
 
 
-def test_earlier_runs_are_those_that_share_a_code(brand):
-    batch, other = factories.batch(brand, quantity=9), factories.batch(brand, quantity=9)
+def test_earlier_runs_are_active_runs_that_share_a_code(brand):
+    batch, other_batch = factories.batch(brand, quantity=9), factories.batch(brand, quantity=9)
     runs = {
         "before": start(batch, first="1", last="3"),
         "within": start(batch, first="5", last="5"),
         "cancelled": start(batch, first="4", last="6"),
         "failed": start(batch, first="4", last="6"),
-        "other": start(other),
+        "other": start(other_batch),
     }
     Job.objects.filter(print_run=runs["cancelled"]).update(status="cancelled")
     Job.objects.filter(print_run=runs["failed"]).update(status="failed")

@@ -1,4 +1,4 @@
-"""Printing the codes of a list: counted, bounded, and of the brand alone."""
+"""Printing the codes of a list: counted within limits, and only codes of the brand."""
 
 import re
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from authcodes.admin.printing import preview, studio
 from authcodes.models.prints import PrintRun
-from tests.authcodes.printing.print_pages import GOOD, errors, send, where
+from tests.authcodes.printing.print_pages import VALID, form_errors, post_form, print_url
 from tests.support import factories
 from tests.support.portal import address, links, staff, text
 from tests.support.print_jobs import content, decode_image, finished, manifest
@@ -27,60 +27,62 @@ def batch(brand):
     return factories.batch(brand, prefix="AB-", quantity=10, range_name="Spring")
 
 
-def test_codes_of_another_brand_are_not_in_a_list_to_print(client, brand):
-    foreign = factories.batch(factories.brand(), prefix="ZZ-")
+def test_codes_of_another_brand_cannot_be_printed(client, brand):
+    other_batch = factories.batch(factories.brand(), prefix="ZZ-")
 
-    chosen = client.post(address("authcodes.printrun", "codes"), {**GOOD, "brand": foreign.brand_id, "confirm": "1"})
-    listed = client.post(
-        address("authcodes.printrun", "codes") + f"?batch__id__exact={foreign.pk}",
-        {**GOOD, "brand": brand.pk, "confirm": "1"},
+    chosen_brand = client.post(
+        address("authcodes.printrun", "codes"), {**VALID, "brand": other_batch.brand_id, "confirm": "1"}
+    )
+    filtered_list = client.post(
+        address("authcodes.printrun", "codes") + f"?batch__id__exact={other_batch.pk}",
+        {**VALID, "brand": brand.pk, "confirm": "1"},
     )
 
-    assert "brand" in errors(chosen)
-    assert (listed.status_code, listed["Location"]) == (302, address("authcodes.authcode") + "?e=1")
+    assert "brand" in form_errors(chosen_brand)
+    assert (filtered_list.status_code, filtered_list["Location"]) == (302, address("authcodes.authcode") + "?e=1")
     assert not PrintRun.objects.exists()
 
 
 def test_codes_of_a_filtered_list_are_printed(client, brand, batch):
-    other = factories.batch(brand, prefix="CD-", quantity=2, product=batch.product)
-    factories.deactivate(codes=list(other.codes.all()), at=timezone.now())
+    deactivated = factories.batch(brand, prefix="CD-", quantity=2, product=batch.product)
+    factories.deactivate(codes=list(deactivated.codes.all()), at=timezone.now())
     factories.batch(brand, prefix="EF-", quantity=2)
-    listed = address("authcodes.printrun", "codes") + f"?product__id__exact={batch.product_id}&status=deactivated"
+    list_url = address("authcodes.printrun", "codes") + f"?product__id__exact={batch.product_id}&status=deactivated"
 
-    page = client.post(listed, {**GOOD, "brand": brand.pk, "edit": "1", "output": "png"})
-    trial = client.post(listed, {**GOOD, "brand": brand.pk, "test": "1", "output": "png"})
-    client.post(listed, {**GOOD, "brand": brand.pk, "confirm": "1", "output": "png"})
+    page = client.post(list_url, {**VALID, "brand": brand.pk, "edit": "1", "output": "png"})
+    test_print = client.post(list_url, {**VALID, "brand": brand.pk, "test": "1", "output": "png"})
+    client.post(list_url, {**VALID, "brand": brand.pk, "confirm": "1", "output": "png"})
 
     assert "Status: Deactivated" in text(page)
     assert "2 of these codes are deactivated" in text(page)
-    assert decode_image(trial.content).endswith("/s/CD-0001")
+    assert decode_image(test_print.content).endswith("/s/CD-0001")
     run = finished(PrintRun.objects.get())
     assert (run.batch, run.first_code, run.last_code, run.codes) == (None, "CD-0001", "CD-0002", 2)
     assert [row["code"] for row in manifest(content(run.job))] == ["CD-0001", "CD-0002"]
 
 
-def send_and_capture(client, where, **fields):
-    """The answer, and the statements about codes that it took."""
+def send_and_capture(client, url, **fields):
+    """The response and the SQL statements about codes that it took."""
     with CaptureQueriesContext(connection) as queries:
-        answer = client.post(where, {**GOOD, **fields}) if fields else client.get(where)
+        answer = client.post(url, {**VALID, **fields}) if fields else client.get(url)
     return answer, [query["sql"] for query in queries if "authcodes_authcode" in query["sql"]]
 
 
 def is_bounded(statement):
-    """Whether it ends after some rows, or has those of one page of the list, named by their ids."""
+    """Whether the statement has a limit, or selects the rows of one page of the list by their ids."""
     return " LIMIT " in statement or re.search(r'"id" IN \(\d+[,)]', statement)
 
 
 @pytest.fixture
-def few(monkeypatch):
-    """As if no more than three codes could be counted while a page is shown."""
+def low_count_limit(monkeypatch):
+    """At most three codes are counted to display a page."""
     for module in (preview, studio):
         monkeypatch.setattr(module, "MAX_COUNTED", 3)
 
 
-def test_long_list_is_counted_once_print_is_pressed_and_printed_by_the_second_press(client, brand, batch, few):
+def test_long_list_is_counted_by_the_first_press_and_printed_by_the_second(client, brand, batch, low_count_limit):
     factories.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
-    where, common = address("authcodes.printrun", "codes"), {"brand": brand.pk, "payload": "code"}
+    url, common = address("authcodes.printrun", "codes"), {"brand": brand.pk, "payload": "code"}
 
     for fields in (
         {},
@@ -88,73 +90,73 @@ def test_long_list_is_counted_once_print_is_pressed_and_printed_by_the_second_pr
         {**common, "test": "1"},
         {**common, "save": "1", "layout_name": "Jars"},
     ):
-        answer, statements = send_and_capture(client, where, **fields)
+        answer, statements = send_and_capture(client, url, **fields)
         assert answer.status_code == 200
         assert [statement for statement in statements if not is_bounded(statement)] == []
         if "test" not in fields:
-            shown = text(answer)
-            assert "More than 3 codes. They are counted when you press Print." in shown
+            page = text(answer)
+            assert "More than 3 codes. They are counted when you press Print." in page
             assert "deactivated" not in answer.context.get("code_warnings", [])
-            assert 'name="previewed" value=""' in shown
-    first = client.post(where, {**GOOD, **common, "confirm": "1"})
+            assert 'name="previewed" value=""' in page
+    first_press = client.post(url, {**VALID, **common, "confirm": "1"})
 
-    assert "10 labels, 1 page" in " ".join(text(first).split())
-    assert "Print 10" in text(first)
-    assert "Nothing has been printed yet. Check the number" in text(first)
-    assert first.context["code_warnings"] == [
+    assert "10 labels, 1 page" in " ".join(text(first_press).split())
+    assert "Print 10" in text(first_press)
+    assert "Nothing has been printed yet. Check the number" in text(first_press)
+    assert first_press.context["code_warnings"] == [
         "2 of these codes are deactivated. They will be printed but scan as not valid."
     ]
     assert not PrintRun.objects.exists()
-    second = {
-        **GOOD,
+    second_press = {
+        **VALID,
         **common,
         "confirm": "1",
-        "previewed": first.context["previewed"],
-        "page_token": first.context["page_token"],
+        "previewed": first_press.context["previewed"],
+        "page_token": first_press.context["page_token"],
     }
-    assert client.post(where, second).status_code == client.post(where, second).status_code == 302
+    assert client.post(url, second_press).status_code == client.post(url, second_press).status_code == 302
     assert PrintRun.objects.get().codes == 10
 
 
-def test_list_that_grew_since_its_number_was_shown_is_shown_again(client, brand, batch, few):
-    where, sent = address("authcodes.printrun", "codes"), {**GOOD, "brand": brand.pk, "confirm": "1"}
-    shown = client.post(where, sent).context["previewed"]
+def test_list_that_grew_since_the_first_press_must_be_confirmed_again(client, brand, batch, low_count_limit):
+    url, data = address("authcodes.printrun", "codes"), {**VALID, "brand": brand.pk, "confirm": "1"}
+    previewed = client.post(url, data).context["previewed"]
     factories.batch(brand, prefix="CD-", quantity=2)
 
-    answer = client.post(where, {**sent, "previewed": shown})
+    answer = client.post(url, {**data, "previewed": previewed})
 
     assert "Print 12" in text(answer)
     assert not PrintRun.objects.exists()
-    assert client.post(where, {**sent, "previewed": answer.context["previewed"]}).status_code == 302
+    assert client.post(url, {**data, "previewed": answer.context["previewed"]}).status_code == 302
 
 
-def test_what_is_to_say_of_a_large_batch_is_said_before_it_is_printed(client, batch, few):
-    assert "number" in client.get(where(batch)).context
+def test_large_batch_with_warnings_must_be_confirmed(client, batch, low_count_limit):
+    assert "number" in client.get(print_url(batch)).context
     factories.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
 
-    first = send(client, batch, "confirm")
+    first_press = post_form(client, batch, "confirm")
 
-    assert "2 of these codes are deactivated" in text(first)
+    assert "2 of these codes are deactivated" in text(first_press)
     assert not PrintRun.objects.exists()
-    assert send(client, batch, "confirm", previewed=first.context["previewed"]).status_code == 302
+    assert post_form(client, batch, "confirm", previewed=first_press.context["previewed"]).status_code == 302
 
 
-def test_large_batch_of_which_there_is_nothing_to_say_is_printed_at_once(client, batch, few):
-    assert "Print 10" in text(client.get(where(batch)))
-    assert send(client, batch, "confirm").status_code == 302
+def test_large_batch_without_warnings_is_printed_by_the_first_press(client, batch, low_count_limit):
+    assert "Print 10" in text(client.get(print_url(batch)))
+    assert post_form(client, batch, "confirm").status_code == 302
 
 
-@pytest.mark.parametrize("shown", ["x", ":", "-1:", "9" * 400, "10:x"])
-def test_what_no_page_of_ours_has_shown_prints_no_long_list(client, brand, batch, few, shown):
+@pytest.mark.parametrize("previewed", ["x", ":", "-1:", "9" * 400, "10:x"])
+def test_forged_confirmation_does_not_print_a_long_list(client, brand, batch, low_count_limit, previewed):
     factories.deactivate(codes=list(batch.codes.all()[:2]), at=timezone.now())
-    sent = {**GOOD, "brand": brand.pk, "confirm": "1", "previewed": shown}
+    data = {**VALID, "brand": brand.pk, "confirm": "1", "previewed": previewed}
 
-    assert client.post(address("authcodes.printrun", "codes"), sent).status_code == 200
+    assert client.post(address("authcodes.printrun", "codes"), data).status_code == 200
     assert not PrintRun.objects.exists()
 
 
-def test_who_lost_the_role_meanwhile_gets_no_codes(client, owner, brand, batch):
-    client.post(address("authcodes.printrun", "codes"), {**GOOD, "brand": brand.pk, "confirm": "1"})
+def test_print_job_fails_if_its_user_has_lost_the_role(client, owner, brand, batch):
+    client.post(address("authcodes.printrun", "codes"), {**VALID, "brand": brand.pk, "confirm": "1"})
     owner.staff_roles.update(role="support")
 
     run = finished(PrintRun.objects.get())
@@ -162,7 +164,7 @@ def test_who_lost_the_role_meanwhile_gets_no_codes(client, owner, brand, batch):
     assert (run.job.status, run.job.result.name) == ("failed", "")
 
 
-def test_product_and_list_lead_to_printing_their_codes(client, batch):
+def test_product_and_code_list_link_to_printing_their_codes(client, batch):
     product = text(client.get(address("authcodes.product", "change", batch.product_id)))
     (action,) = {link for link in links(product) if link.endswith("/print/")}
     codes = text(client.get(address("authcodes.authcode"), {"status": "unscanned"}))
@@ -173,7 +175,7 @@ def test_product_and_list_lead_to_printing_their_codes(client, batch):
     assert f'href="{address("authcodes.printrun", "codes")}?status=unscanned"' in codes
 
 
-def test_list_that_cannot_be_can_be_undone(client):
+def test_invalid_list_filter_redirects_to_the_code_list(client):
     answer = client.get(address("authcodes.printrun", "codes") + "?product__id__exact=x")
 
     assert answer["Location"] == address("authcodes.authcode") + "?e=1"

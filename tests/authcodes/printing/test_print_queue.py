@@ -1,4 +1,4 @@
-"""The print queue: who asked for what until when, what is late, and what is on paper."""
+"""The print queue: orders with their users and due dates, late prints, and prints marked as done."""
 
 from datetime import timedelta
 
@@ -33,32 +33,34 @@ def batch(brand):
     return factories.batch(brand, prefix="AB-", quantity=3, range_name="Spring")
 
 
-def ordered(client, batch, **fields):
-    usual = {"output": "labels", "payload": "address", "level": "M", "sheet": "letter-30", "start": "1"}
+def order_print(client, batch, **fields):
+    defaults = {"output": "labels", "payload": "address", "level": "M", "sheet": "letter-30", "start": "1"}
     codes = {"first": batch.first_code, "last": batch.last_code}
-    return client.post(address("authcodes.printrun", "batch", batch.pk), {**usual, **codes, **fields, "confirm": "1"})
+    return client.post(
+        address("authcodes.printrun", "batch", batch.pk), {**defaults, **codes, **fields, "confirm": "1"}
+    )
 
 
-def row(client, query=""):
+def queue_page(client, query=""):
     return text(client.get(LIST + query))
 
 
-def test_order_says_until_when_and_what_the_print_shop_should_know(brand, client, batch):
-    owner = browser(staff(brand, email="ann@example.com"))
+def test_order_shows_its_due_date_and_note_to_the_print_shop(brand, client, batch):
+    owner_browser = browser(staff(brand, email="ann@example.com"))
 
-    ordered(owner, batch, due_on=in_days(3), order_note="Matt paper <b>")
+    order_print(owner_browser, batch, due_on=in_days(3), order_note="Matt paper <b>")
 
     run = PrintRun.objects.get()
     assert (run.due_on.isoformat(), run.order_note) == (in_days(3), "Matt paper <b>")
-    listed = row(client)
-    assert "Matt paper &lt;b&gt;" in listed
-    assert "ann@example.com" in listed
-    assert "Late" not in listed
+    page = queue_page(client)
+    assert "Matt paper &lt;b&gt;" in page
+    assert "ann@example.com" in page
+    assert "Late" not in page
     finished(run)
-    choose = text(client.get(CHOOSE))
-    assert "Matt paper" in choose
+    choose_page = text(client.get(CHOOSE))
+    assert "Matt paper" in choose_page
     assert {address("jobs.job", "download", run.job_id), address("authcodes.printrun", "change", run.pk)} <= links(
-        choose
+        choose_page
     )
 
 
@@ -71,14 +73,14 @@ def test_order_says_until_when_and_what_the_print_shop_should_know(brand, client
         ({"order_note": "x" * 201}, "order_note"),
     ],
 )
-def test_order_that_cannot_be_is_told_at_its_field(client, batch, wrong, field):
-    answer = ordered(client, batch, **wrong)
+def test_invalid_order_is_reported_at_its_field(client, batch, wrong, field):
+    answer = order_print(client, batch, **wrong)
 
     assert list(answer.context["form"].errors) == [field]
     assert not PrintRun.objects.exists()
 
 
-def test_job_leads_to_the_batch_that_it_prints(client, printer, batch):
+def test_job_links_to_the_batch_that_it_prints(client, printer, batch):
     run = finished(printed(batch))
     Job.objects.filter(pk=run.job_id).update(created_by=printer, finished_at=timezone.now())
 
@@ -89,30 +91,30 @@ def test_job_leads_to_the_batch_that_it_prints(client, printer, batch):
     assert "Batch: <a" in bell
 
 
-def test_states_of_the_queue(client, batch):
+def test_queue_shows_the_state_of_a_run(client, batch):
     run = printed(batch)
 
-    assert "Queued" in row(client)
+    assert "Queued" in queue_page(client)
     finished(run)
-    assert "To print" in row(client)
-    assert address("authcodes.printrun", "done", run.pk) in row(client)
+    assert "To print" in queue_page(client)
+    assert address("authcodes.printrun", "done", run.pk) in queue_page(client)
     client.post(address("authcodes.printrun", "done", run.pk))
-    assert "Printed" in row(client)
-    assert address("authcodes.printrun", "done", run.pk) not in row(client)
+    assert "Printed" in queue_page(client)
+    assert address("authcodes.printrun", "done", run.pk) not in queue_page(client)
 
 
-def test_late_is_what_should_be_on_paper_and_is_not(client, batch):
+def test_overdue_run_is_late_until_it_is_marked_as_done(client, batch):
     run = finished(printed(batch))
     PrintRun.objects.filter(pk=run.pk).update(due_on=timezone.now().date() - timedelta(days=2))
 
-    assert "Late" in row(client)
+    assert "Late" in queue_page(client)
     client.post(address("authcodes.printrun", "done", run.pk))
-    assert "Late" not in row(client)
+    assert "Late" not in queue_page(client)
 
 
-def test_marking_as_done_is_noted_once_and_can_be_taken_back(client, printer, batch):
+def test_marking_as_done_is_recorded_once_and_can_be_undone(client, printer, batch):
     run = finished(printed(batch))
-    done, undone = (address("authcodes.printrun", what, run.pk) for what in ("done", "open"))
+    done, undone = (address("authcodes.printrun", action, run.pk) for action in ("done", "open"))
 
     for _press in range(2):
         assert client.post(done, headers={"Referer": "http://testserver" + LIST + "?state=todo"})["Location"] == (
@@ -125,12 +127,12 @@ def test_marking_as_done_is_noted_once_and_can_be_taken_back(client, printer, ba
     assert client.post(undone)["Location"] == address("authcodes.printrun", "change", run.pk)
     run.refresh_from_db()
     assert (run.done_at, run.done_by) == (None, None)
-    acts = AuditLogEntry.objects.filter(kind="authcodes.printrun").order_by("id").values_list("action", flat=True)
-    assert list(acts) == ["Marked as done", "Marked as not done"]
+    actions = AuditLogEntry.objects.filter(kind="authcodes.printrun").order_by("id").values_list("action", flat=True)
+    assert list(actions) == ["Marked as done", "Marked as not done"]
 
 
 @pytest.mark.parametrize("referer", ["https://evil.example/admin/authcodes/printrun/?x=1", "/admin/", "http://[", ""])
-def test_marking_leads_nowhere_else(client, batch, referer):
+def test_marking_as_done_does_not_redirect_to_foreign_referers(client, batch, referer):
     run = finished(printed(batch))
 
     answer = client.post(address("authcodes.printrun", "done", run.pk), headers={"Referer": referer})
@@ -138,7 +140,7 @@ def test_marking_leads_nowhere_else(client, batch, referer):
     assert answer["Location"] == address("authcodes.printrun", "change", run.pk)
 
 
-def test_address_alone_marks_nothing(client, batch):
+def test_get_request_does_not_mark_a_run_as_done(client, batch):
     run = finished(printed(batch))
 
     client.get(address("authcodes.printrun", "done", run.pk))
@@ -147,7 +149,7 @@ def test_address_alone_marks_nothing(client, batch):
     assert run.done_at is None
 
 
-def test_what_has_no_file_cannot_be_on_paper(client, printer, batch):
+def test_run_without_a_file_cannot_be_marked_as_done(client, printer, batch):
     run = printed(batch)
 
     answer = client.post(address("authcodes.printrun", "done", run.pk), follow=True)
@@ -166,33 +168,33 @@ def test_queue_is_filtered_by_state(client, batch):
     failed.job.status = "failed"
     failed.job.save()
 
-    def listed(state):
+    def run_ids(state):
         return [each.pk for each in client.get(LIST, {"state": state}).context["cl"].result_list]
 
-    assert (listed("todo"), listed("done"), listed("making")) == ([todo.pk], [done.pk], [waiting.pk])
-    assert listed("failed") == [failed.pk]
+    assert (run_ids("todo"), run_ids("done"), run_ids("making")) == ([todo.pk], [done.pk], [waiting.pk])
+    assert run_ids("failed") == [failed.pk]
     assert client.get(LIST, {"state": "nonsense"})["Location"].endswith("?e=1")
 
 
-def test_most_urgent_print_comes_first_and_those_without_a_day_last(client, batch):
-    found = [finished(start(batch)) for _ in range(3)]
-    for run, days in zip(found, (None, 9, 2), strict=True):
+def test_prints_are_sorted_by_due_date_with_undated_ones_last(client, batch):
+    runs_to_print = [finished(start(batch)) for _ in range(3)]
+    for run, days in zip(runs_to_print, (None, 9, 2), strict=True):
         PrintRun.objects.filter(pk=run.pk).update(due_on=in_days(days) if days else None)
 
     lines = client.get(CHOOSE).context["prints"]
 
-    assert [line["run"].pk for line in lines] == [found[2].pk, found[1].pk, found[0].pk]
+    assert [line["run"].pk for line in lines] == [runs_to_print[2].pk, runs_to_print[1].pk, runs_to_print[0].pk]
 
 
-def test_queue_shows_the_brands_own_alone(client):
-    foreign = finished(printed(factories.batch(factories.brand(), prefix="ZZ-", quantity=1)))
+def test_queue_has_only_runs_of_the_brand(client):
+    other_run = finished(printed(factories.batch(factories.brand(), prefix="ZZ-", quantity=1)))
 
     assert client.get(CHOOSE).context["prints"] == []
-    for what in ("done", "open"):
-        assert client.post(address("authcodes.printrun", what, foreign.pk)).status_code == 404
+    for action in ("done", "open"):
+        assert client.post(address("authcodes.printrun", action, other_run.pk)).status_code == 404
 
 
-def test_support_marks_nothing(brand, batch):
+def test_support_staff_cannot_mark_runs_as_done(brand, batch):
     run = finished(printed(batch))
 
     assert browser(staff(brand, role="support")).post(address("authcodes.printrun", "done", run.pk)).status_code == 404

@@ -1,4 +1,4 @@
-"""The print studio: own labels printed and refused, the test page, and one press that prints once."""
+"""The print studio: hand-placed labels that are printed or rejected, and one press that prints once."""
 
 import io
 
@@ -10,7 +10,7 @@ from authcodes.printing.request import PrintRequest
 from brands.tenants import pictures
 from jobs.models import Job
 from tests.authcodes.printing.labels.test_label_parts import PARTS, part
-from tests.authcodes.printing.studio import SHOWN, errors_of, form_data, lengths, send, where
+from tests.authcodes.printing.studio import VISIBLE, errors_of, form_data, part_fields, post_form, print_url
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, printed, text
@@ -33,12 +33,12 @@ def batch(brand):
 # --- Own layouts -----------------------------------------------------------------------------------------------------
 
 
-def test_labels_are_printed_as_they_were_placed_and_read_back(client, batch, tmp_path):
-    send(client, batch, "confirm")
+def test_labels_with_hand_placed_parts_are_printed_and_read_back(client, batch, tmp_path):
+    post_form(client, batch, "confirm")
     run = finished(PrintRun.objects.get())
 
     print_request = PrintRequest.from_json(run.settings)
-    assert print_request.parts == {name: PARTS[name] for name in SHOWN}
+    assert print_request.parts == {name: PARTS[name] for name in VISIBLE}
     assert (run.job.status, run.read_back, run.pages_read) == ("done", 10, 1)
     expected = [f"{SCHEME}://{batch.brand.hostnames.get()}/s/AB-{number:04d}" for number in range(1, 11)]
     assert decode_pages(content(run.job), tmp_path) == [expected]
@@ -46,18 +46,18 @@ def test_labels_are_printed_as_they_were_placed_and_read_back(client, batch, tmp
     assert "Placed by hand" in page
 
 
-def test_the_label_and_page_1_are_shown_with_the_parts_where_they_are(client, batch):
-    answer = client.get(where(batch, "preview"), form_data(batch))
+def test_preview_shows_the_label_and_page_1_with_the_placed_parts(client, batch):
+    answer = client.get(print_url(batch, "preview"), form_data(batch))
 
     boxes = {box["name"]: box for box in answer.context["boxes"]}
-    assert set(boxes) == set(SHOWN)
+    assert set(boxes) == set(VISIBLE)
     assert boxes["qr"] == {
         "name": "qr", "left": "44", "top": "1", "width": "24", "height": "24",
     }  # fmt: skip
-    shown = text(answer)
-    assert 'width="70mm" height="29.7mm"' in shown
-    assert ">Scan me<" in shown
-    assert "data:image/svg+xml" in shown
+    preview = text(answer)
+    assert 'width="70mm" height="29.7mm"' in preview
+    assert ">Scan me<" in preview
+    assert "data:image/svg+xml" in preview
 
 
 LOGO = {"logo_left": "25", "logo_top": "19", "logo_width": "15", "logo_height": "6"}
@@ -65,7 +65,7 @@ NO_SIZE = {
     "sheet": "custom", "page_width": "210", "page_height": "297", "left": "10", "top": "10", "label_width": "70",
     "label_height": "30", "pitch_x": "70", "pitch_y": "30", "columns": "2", "rows": "5",
 }  # fmt: skip
-WRONG = [
+INVALID = [
     ({"qr_left": "60"}, "qr_left", "beyond the label"),
     ({"qr_width": "19"}, "qr_width", "At least 20 mm"),
     ({"qr_width": "21", "level": "H", "first": "1"}, "qr_width", "lower error correction"),
@@ -88,19 +88,17 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "field", "message"), WRONG)
+@pytest.mark.parametrize(("wrong", "field", "message"), INVALID)
 @pytest.mark.parametrize("button", ["edit", "test", "save", "confirm", "live"])
-def test_what_is_wrong_with_a_part_is_told_there_and_nothing_typed_is_lost(
-    client, batch, wrong, field, message, button
-):
+def test_invalid_part_is_reported_at_its_field_and_the_input_is_retained(client, batch, wrong, field, message, button):
     if "lower error correction" in message:
         batch.brand.hostnames.update(hostname="a-rather-long-name-for-codes.example.com")
         batch = factories.batch(batch.brand, prefix="LONGER-PREFIX-OF-CODES-", quantity=3, product=batch.product)
         wrong = {**wrong, "first": batch.first_code}
     if button == "live":
-        answer = client.get(where(batch, "preview"), form_data(batch, **wrong))
+        answer = client.get(print_url(batch, "preview"), form_data(batch, **wrong))
     else:
-        answer = send(client, batch, button, layout_name="Jars", **wrong)
+        answer = post_form(client, batch, button, layout_name="Jars", **wrong)
 
     assert answer.status_code == 200
     assert message in " ".join(errors_of(answer)[field]), errors_of(answer)
@@ -112,36 +110,36 @@ def test_what_is_wrong_with_a_part_is_told_there_and_nothing_typed_is_lost(
     assert not LabelLayout.objects.exists()
 
 
-def test_what_is_typed_for_parts_that_are_not_printed_does_not_matter(client, batch):
-    answer = send(client, batch, "confirm", sku=None, sku_left="abc", logo_left="-9")
+def test_input_for_parts_that_are_not_printed_is_ignored(client, batch):
+    answer = post_form(client, batch, "confirm", sku=None, sku_left="abc", logo_left="-9")
 
     assert answer.status_code == 302
     assert "sku" not in PrintRequest.from_json(PrintRun.objects.get().settings).parts
 
 
-def test_logo_is_printed_in_its_box_and_not_on_the_code(client, batch, tmp_path):
-    drawn = io.BytesIO()
-    Image.new("RGBA", (300, 100), (0, 0, 120, 255)).save(drawn, "PNG")
-    picture = pictures.store(brand=batch.brand, drawn=pictures.logo(drawn.getvalue()))
+def test_logo_is_printed_in_its_box_and_cannot_cover_the_code(client, batch, tmp_path):
+    image_file = io.BytesIO()
+    Image.new("RGBA", (300, 100), (0, 0, 120, 255)).save(image_file, "PNG")
+    picture = pictures.store(brand=batch.brand, drawn=pictures.logo(image_file.getvalue()))
     type(batch.brand).objects.filter(pk=batch.brand_id).update(logo=picture)
 
-    covered = send(client, batch, "confirm", logo="on", **lengths({"logo": part("45", "5", "9", "9")}))
-    send(client, batch, "confirm", logo="on", **lengths({"logo": PARTS["logo"]}))
+    covering = post_form(client, batch, "confirm", logo="on", **part_fields({"logo": part("45", "5", "9", "9")}))
+    post_form(client, batch, "confirm", logo="on", **part_fields({"logo": PARTS["logo"]}))
     run = finished(PrintRun.objects.get())
 
-    assert "covers the QR code" in str(errors_of(covered)["logo_left"])
+    assert "covers the QR code" in str(errors_of(covering)["logo_left"])
     assert len(decode_pages(content(run.job), tmp_path)[0]) == 10
 
 
 # --- One press prints once -------------------------------------------------------------------------------------------
 
-PRESS = "0e2f4b8c-7d1a-4f3e-9a55-3c1f7be10a11"
+PAGE_TOKEN = "0e2f4b8c-7d1a-4f3e-9a55-3c1f7be10a11"
 
 
-def test_second_press_leads_to_what_the_first_one_started(client, batch):
-    first = send(client, batch, "confirm", page_token=PRESS)
+def test_second_press_redirects_to_the_run_of_the_first(client, batch):
+    first = post_form(client, batch, "confirm", page_token=PAGE_TOKEN)
 
-    second = client.post(where(batch), {**form_data(batch, page_token=PRESS), "confirm": "1"}, follow=True)
+    second = client.post(print_url(batch), {**form_data(batch, page_token=PAGE_TOKEN), "confirm": "1"}, follow=True)
 
     assert PrintRun.objects.count() == Job.objects.filter(kind="print-batch").count() == 1
     assert second.redirect_chain == [(first["Location"], 302)]
@@ -149,41 +147,43 @@ def test_second_press_leads_to_what_the_first_one_started(client, batch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_presses_at_the_same_moment_print_once(owner, batch):
-    before = printed(batch)
+def test_concurrent_presses_print_once(owner, batch):
+    earlier_run = printed(batch)
 
-    def press(window):
-        return send(window, batch, "confirm", page_token=PRESS, again=before.pk)["Location"]
+    def press(browser_window):
+        return post_form(browser_window, batch, "confirm", page_token=PAGE_TOKEN, again=earlier_run.pk)["Location"]
 
     assert len(set(at_once(press, [browser(owner) for _ in range(4)]))) == 1
     assert PrintRun.objects.count() == 2
 
 
-def test_other_settings_on_the_same_page_are_another_print_which_asks(client, batch):
-    send(client, batch, "confirm", page_token=PRESS)
+def test_changed_settings_on_the_same_page_must_be_confirmed(client, batch):
+    post_form(client, batch, "confirm", page_token=PAGE_TOKEN)
 
-    answer = send(client, batch, "confirm", page_token=PRESS, note="Keep dry")
+    answer = post_form(client, batch, "confirm", page_token=PAGE_TOKEN, note="Keep dry")
 
     assert answer.status_code == 200
     assert "Nothing has been printed yet." in text(answer)
     assert (
-        send(client, batch, "confirm", page_token=PRESS, note="Keep dry", again=PrintRun.objects.get().pk).status_code
+        post_form(
+            client, batch, "confirm", page_token=PAGE_TOKEN, note="Keep dry", again=PrintRun.objects.get().pk
+        ).status_code
         == 302
     )
     assert PrintRun.objects.count() == 2
 
 
-@pytest.mark.parametrize("press", ["", "x", "9" * 500, "'; --"])
-def test_press_of_no_page_of_ours_prints_and_asks_as_ever(client, batch, press):
-    assert send(client, batch, "confirm", page_token=press).status_code == 302
-    assert send(client, batch, "confirm", page_token=press).status_code == 200
+@pytest.mark.parametrize("page_token", ["", "x", "9" * 500, "'; --"])
+def test_press_with_an_unknown_page_token_prints_and_asks_as_usual(client, batch, page_token):
+    assert post_form(client, batch, "confirm", page_token=page_token).status_code == 302
+    assert post_form(client, batch, "confirm", page_token=page_token).status_code == 200
     assert PrintRun.objects.count() == 1
 
 
-def test_what_was_printed_before_is_said_before_anything_is_pressed(client, batch):
+def test_opened_page_warns_about_codes_printed_before(client, batch):
     run = printed(batch)
 
-    answer = client.get(where(batch))
+    answer = client.get(print_url(batch))
 
     assert "have been printed before" in text(answer)
     assert f'name="again" id="id_again" value="{run.pk}"' in text(answer)

@@ -1,4 +1,4 @@
-"""Print runs: what comes out of a job says what the API accepts, and is offered whole or not at all."""
+"""Print runs: printed codes are those the API accepts, and a file is offered only when it is complete."""
 
 import hashlib
 import io
@@ -34,10 +34,10 @@ def brand(db):
     return factories.brand(hostname="tea.example.com")
 
 
-# --- What comes out --------------------------------------------------------------------------------------------------
+# --- Files -----------------------------------------------------------------------------------------------------------
 
 
-def test_images_of_a_batch_say_its_addresses(brand):
+def test_images_of_a_batch_contain_the_urls_of_its_codes(brand):
     batch = factories.batch(brand, prefix="AB-", quantity=7)
 
     run = finished(start(batch, output="png", by=staff(brand)))
@@ -75,12 +75,12 @@ def test_images_of_a_batch_say_its_addresses(brand):
         ),
     ],
 )
-def test_the_outcome_is_right_for_one_label_too(language, count, message):
+def test_outcome_message_uses_the_right_plural_forms(language, count, message):
     with translation.override(language):
         assert prints.outcome_message(dict.fromkeys(["codes", "pages", "read_back", "pages_read"], count)) == message
 
 
-def test_lines_instead_of_pixels(brand):
+def test_svg_images_contain_the_codes(brand):
     batch = factories.batch(brand, prefix="AB-", quantity=3)
 
     data = content(finished(start(batch, output="svg", payload="code")).job)
@@ -93,7 +93,7 @@ def test_lines_instead_of_pixels(brand):
     ]
 
 
-def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
+def test_label_sheets_contain_every_code_page_by_page(brand, tmp_path):
     batch = factories.batch(brand, prefix="AB-", quantity=40, product=factories.product(brand, title="Green tea"))
 
     run = finished(start(batch, start=6, expiry=True, sku=True))
@@ -105,7 +105,7 @@ def test_sheets_of_labels_say_every_code_page_by_page(brand, tmp_path):
     assert run.job.result_name == "labels-AB-0001-AB-0040.pdf"
 
 
-def test_range_of_a_batch_is_printed_alone(brand):
+def test_only_the_requested_range_of_a_batch_is_printed(brand):
     batch = factories.batch(brand, prefix="AB-", quantity=9)
 
     run = finished(start(batch, output="png", first="3", last="5"))
@@ -116,7 +116,7 @@ def test_range_of_a_batch_is_printed_alone(brand):
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("payload", ["address", "code", "gs1"])
-def test_whatever_is_printed_is_what_the_api_reads(brand, payload, signed, settings):
+def test_printed_payloads_are_read_back_as_their_codes(brand, payload, signed, settings):
     settings.CODE_TAG_SECRETS = {1: "s" * 32}
     batch = factories.batch(brand, prefix="A", quantity=2, signed=signed, product=factories.product(brand, gtin=GTIN))
 
@@ -124,9 +124,9 @@ def test_whatever_is_printed_is_what_the_api_reads(brand, payload, signed, setti
 
     archive = zipfile.ZipFile(io.BytesIO(data))
     for row in manifest(data):
-        found = read(decode_image(archive.read(row["file"])))
-        assert found.code == row["code"]
-        assert len(found.tag) == (11 if signed else 0)
+        parsed = read(decode_image(archive.read(row["file"])))
+        assert parsed.code == row["code"]
+        assert len(parsed.tag) == (11 if signed else 0)
 
 
 def test_digital_link_has_the_gtin_in_fourteen_digits(brand):
@@ -137,30 +137,35 @@ def test_digital_link_has_the_gtin_in_fourteen_digits(brand):
     assert row["payload"] == f"{SCHEME}://tea.example.com/01/04006381333931/21/A0001"
 
 
-def test_label_has_what_was_asked_for(brand):
+def test_label_has_the_requested_details(brand):
     product = factories.product(brand, title="Green tea", sku="GT-1")
     code = factories.code(brand, product=product, expiration_date=date(2099, 12, 31))
 
-    bare = selection.label_of(code, PrintRequest(title=False), "h")
-    full = selection.label_of(code, PrintRequest(sku=True, expiry=True), "h")
+    label_without_details = selection.label_of(code, PrintRequest(title=False), "h")
+    label_with_details = selection.label_of(code, PrintRequest(sku=True, expiry=True), "h")
 
-    assert bare.details == []
-    assert (full.text, *full.details) == (code.code, "Green tea", "GT-1", "Expires 31 Dec 2099")
+    assert label_without_details.details == []
+    assert (label_with_details.text, *label_with_details.details) == (
+        code.code,
+        "Green tea",
+        "GT-1",
+        "Expires 31 Dec 2099",
+    )
 
 
 # --- The logo --------------------------------------------------------------------------------------------------------
 
 
-def give_logo(brand, colour):
-    drawn = io.BytesIO()
-    Image.new("RGB", (60, 20), colour).save(drawn, "PNG")
-    picture = pictures.store(brand=brand, drawn=pictures.logo(drawn.getvalue()))
+def set_logo(brand, colour):
+    image_file = io.BytesIO()
+    Image.new("RGB", (60, 20), colour).save(image_file, "PNG")
+    picture = pictures.store(brand=brand, drawn=pictures.logo(image_file.getvalue()))
     Brand.objects.filter(pk=brand.pk).update(logo=picture)
     return hashlib.sha256(picture.content).hexdigest()
 
 
-def test_run_tells_which_logo_it_prints(brand):
-    sha256 = give_logo(brand, "navy")
+def test_run_records_which_logo_it_prints(brand):
+    sha256 = set_logo(brand, "navy")
 
     run = finished(start(factories.batch(brand, quantity=2), logo=True))
 
@@ -169,10 +174,10 @@ def test_run_tells_which_logo_it_prints(brand):
     assert ("Logo", f"Yes, SHA-256 {sha256[:12]}…") in settings_of(run)
 
 
-def test_another_logo_than_was_looked_at_is_not_printed(brand):
-    give_logo(brand, "navy")
+def test_print_fails_if_the_logo_changed_after_the_request(brand):
+    set_logo(brand, "navy")
     run = start(factories.batch(brand, quantity=2), logo=True)
-    give_logo(brand, "red")
+    set_logo(brand, "red")
 
     run = finished(run)
 
@@ -187,30 +192,30 @@ def test_codes_are_read_in_portions(brand, django_assert_num_queries):
     batch = factories.batch(brand, quantity=5)
 
     with django_assert_num_queries(4):
-        found = [(it.code, it.batch, it.product) for it in selection.streamed(batch.codes.all(), portion=2)]
+        codes_read = [(it.code, it.batch, it.product) for it in selection.streamed(batch.codes.all(), portion=2)]
 
-    assert [code for code, _, _ in found] == sorted(batch.codes.values_list("code", flat=True))
-
-
-class Killed(BaseException):
-    """As the kernel ends a process: nothing else is done."""
+    assert [code for code, _, _ in codes_read] == sorted(batch.codes.values_list("code", flat=True))
 
 
-class Dying(runner.Run):
-    """A worker that is killed when everything is made and nothing is recorded."""
+class ProcessKilled(BaseException):
+    """Stands for a process that the kernel kills: no handler of ours runs."""
+
+
+class KilledRun(runner.Run):
+    """A run whose process is killed when all codes are drawn and nothing is recorded."""
 
     def progress(self, done, total):
         if done == total:
-            raise Killed
+            raise ProcessKilled
         super().progress(done, total)
 
 
-def test_killed_job_offers_no_file_and_prints_when_it_is_taken_up_again(brand):
+def test_killed_job_offers_no_file_and_prints_at_its_next_attempt(brand):
     run = start(factories.batch(brand, quantity=5), output="png")
     job = runner._take(run.job_id)
 
-    with pytest.raises(Killed):
-        prints.run_batch(Dying(job))
+    with pytest.raises(ProcessKilled):
+        prints.run_batch(KilledRun(job))
 
     job.refresh_from_db()
     run.refresh_from_db()
@@ -230,19 +235,19 @@ def test_cancelled_job_leaves_no_file(brand):
     assert (run.job.status, run.job.result.name, run.sha256) == ("cancelled", "", "")
 
 
-def test_last_of_many_labels_is_read_again_too(monkeypatch):
+def test_verification_of_a_sample_includes_the_last_label(monkeypatch):
     monkeypatch.setattr(archive, "ALL_VERIFIED", 3)
     monkeypatch.setattr(archive, "VERIFIED_EVERY", 10)
-    proof = prints.VerificationProgress()
+    progress = prints.VerificationProgress()
 
     texts = [f"CODE-{number:03d}" for number in range(25)]
-    labels = list(proof.of(design.Label(text, text) for text in texts))
+    labels = list(progress.of(design.Label(text, text) for text in texts))
 
     assert [label.payload for label in labels] == texts
-    assert (proof.drawn, proof.read) == (25, 6)  # 0, 1, 2, 10, 20 and 24
+    assert (progress.drawn, progress.read) == (25, 6)  # 0, 1, 2, 10, 20 and 24
 
 
-def test_longest_code_is_a_good_file_name(brand):
+def test_longest_code_gives_a_valid_file_name(brand):
     batch = factories.batch(brand, prefix="P" * 32, number_width=18)
 
     run = finished(start(batch, output="png"))

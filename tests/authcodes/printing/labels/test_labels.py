@@ -1,4 +1,4 @@
-"""Sheets of labels: where bought ones have theirs, and which geometry no printer could print."""
+"""Sheets of labels: the geometry of sheets that are sold, and geometry that cannot be printed."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -27,7 +27,7 @@ def test_the_default_has_thirty_labels_a_page():
         ("grid-20", LETTER, 20, ("4.35", "2.2"), ("159.75", "222.2"), ("51.8", "55")),
     ],
 )
-def test_a_preset_is_the_sheet_that_one_buys(name, page, per_page, first, last, label):
+def test_presets_match_the_sheets_that_are_sold(name, page, per_page, first, last, label):
     sheet = PRESETS[name].sheet
 
     places = list(sheet.places())
@@ -43,20 +43,20 @@ def test_a_preset_can_be_printed_with_its_code_size(preset):
     design.Design(sheet=preset.sheet, qr_mm=preset.qr_mm).check()
 
 
-def test_the_grids_have_the_code_sizes_that_they_are_named_for():
+def test_grid_presets_have_qr_codes_of_one_and_a_half_and_two_inches():
     assert (PRESETS["grid-30"].qr_mm, PRESETS["grid-20"].qr_mm) == (INCH * 3 / 2, INCH * 2)
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
-def test_no_two_labels_of_a_preset_overlap_and_none_leaves_the_page(preset):
+def test_labels_of_a_preset_do_not_overlap_or_leave_the_page(preset):
     sheet = preset.sheet
     boxes = [(x, y, x + sheet.label_width, y + sheet.label_height) for x, y in sheet.places()]
 
     assert all(x >= 0 and y >= 0 for x, y, _, _ in boxes)
     assert all(x <= sheet.page_width and y <= sheet.page_height for _, _, x, y in boxes)
-    for number, one in enumerate(boxes):
-        for other in boxes[:number]:
-            assert one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3] or other[1] >= one[3]
+    for number, box in enumerate(boxes):
+        for other_box in boxes[:number]:
+            assert box[0] >= other_box[2] or other_box[0] >= box[2] or box[1] >= other_box[3] or other_box[1] >= box[3]
 
 
 def test_labels_run_by_row_or_by_column():
@@ -71,7 +71,7 @@ def test_labels_run_by_row_or_by_column():
 @pytest.mark.parametrize(
     ("quantity", "start", "pages"), [(1, 1, 1), (21, 1, 1), (22, 1, 2), (1, 21, 1), (2, 21, 2), (21, 2, 2), (0, 1, 0)]
 )
-def test_pages_count_the_used_labels_of_the_first(quantity, start, pages):
+def test_page_count_includes_the_used_labels_of_the_first_page(quantity, start, pages):
     assert SHEET.pages(quantity, start=start) == pages
 
 
@@ -97,16 +97,16 @@ def test_pages_count_the_used_labels_of_the_first(quantity, start, pages):
         ({"page_height": Decimal(281)}, "rows"),
     ],
 )
-def test_impossible_geometry_is_refused_by_name(change, field):
-    with pytest.raises(Invalid) as refused:
+def test_impossible_geometry_is_rejected_with_its_field(change, field):
+    with pytest.raises(Invalid) as rejected:
         replace(SHEET, **change).check()
 
-    assert refused.value.details == {"field": field}
+    assert rejected.value.details == {"field": field}
 
 
 @pytest.mark.parametrize("name", ["page_width", "left", "label_height", "pitch_x"])
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
-def test_what_is_no_length_is_refused(name, value):
+def test_lengths_that_are_not_finite_are_rejected(name, value):
     with pytest.raises(Invalid):
         replace(SHEET, **{name: Decimal(value)}).check()
 
@@ -119,6 +119,6 @@ def test_one_label_a_page_needs_no_pitch():
     Sheet(*map(Decimal, (100, 60, 5, 5, 90, 50, 0, 0)), columns=1, rows=1).check()
 
 
-def test_how_much_labels_leave_the_page_is_told():
+def test_error_says_how_far_labels_extend_beyond_the_page():
     with pytest.raises(Invalid, match=r"4\.08 mm beyond the page's right edge"):
         replace(SHEET, left=Decimal("18.5")).check()

@@ -1,4 +1,4 @@
-"""Sheets of labels as PDF: every label where it belongs, every code read from the page."""
+"""Sheets of labels as PDF: every label has its position, and every code can be read from the page."""
 
 import io
 import tracemalloc
@@ -15,34 +15,34 @@ from authcodes.printing.qr.encoder import Level, symbol
 from authcodes.printing.qr.images import modules_across
 from core.errors import Invalid
 from tests.authcodes.printing import print_helpers
-from tests.authcodes.printing.labels.conftest import DESIGNS, URL, label_box, labels, picture, place_of
+from tests.authcodes.printing.labels.conftest import DESIGNS, URL, label_box, labels, logo_image, lower_left_of
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_pages_and_labels_are_exact(name, pdf):
+def test_pages_and_labels_have_exact_sizes_and_positions(name, pdf):
     design = DESIGNS[name]
     sheet = design.sheet
 
-    found = print_helpers.pages(pdf(labels(sheet.per_page + 1), design))
+    drawn_pages = print_helpers.pages(pdf(labels(sheet.per_page + 1), design))
 
-    assert [len(page.places) for page in found] == [sheet.per_page, 1]
-    for page in found:
+    assert [len(page.positions) for page in drawn_pages] == [sheet.per_page, 1]
+    for page in drawn_pages:
         assert (page.width, page.height) == pytest.approx((float(sheet.page_width), float(sheet.page_height)), abs=0.01)
-        for index, place in enumerate(page.places):
-            assert place == pytest.approx(place_of(design, index), abs=0.01)
+        for index, position in enumerate(page.positions):
+            assert position == pytest.approx(lower_left_of(design, index), abs=0.01)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_codes_have_their_size_and_lie_with_their_quiet_zone_inside_their_labels(name, pdf):
+def test_codes_have_the_requested_size_and_fit_with_their_quiet_zone(name, pdf):
     design = DESIGNS[name]
-    across = modules_across(symbol(f"{URL}ABC0000000"))
+    modules = modules_across(symbol(f"{URL}ABC0000000"))
 
-    found = print_helpers.pages(pdf(labels(design.sheet.per_page), design))[0]
+    page = print_helpers.pages(pdf(labels(design.sheet.per_page), design))[0]
 
-    for index, (box, module) in enumerate(found.codes):
-        assert module * across == pytest.approx(float(design.qr_mm), abs=0.01)
+    for index, (box, module) in enumerate(page.codes):
+        assert module * modules == pytest.approx(float(design.qr_mm), abs=0.01)
         assert box[2] - box[0] == pytest.approx(box[3] - box[1], abs=0.01)
-        assert box[2] - box[0] == pytest.approx(module * (across - 8), abs=0.01)
+        assert box[2] - box[0] == pytest.approx(module * (modules - 8), abs=0.01)
         left, top, right, bottom = label_box(design, index)
         quiet = 4 * module - 0.01
         assert left <= box[0] - quiet
@@ -53,45 +53,50 @@ def test_codes_have_their_size_and_lie_with_their_quiet_zone_inside_their_labels
 
 @pytest.mark.parametrize(("dpi", "worn"), [(300, False), (200, True)])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_every_code_of_a_page_is_read(name, dpi, worn, pdf):
+def test_every_code_of_a_page_can_be_read(name, dpi, worn, pdf):
     design = replace(DESIGNS[name], cut_marks=True)
-    some = labels(design.sheet.per_page, title="Olive oil, extra virgin", sku="OIL-500", note="Best before 2027-01-31")
+    labels_to_print = labels(
+        design.sheet.per_page, title="Olive oil, extra virgin", sku="OIL-500", note="Best before 2027-01-31"
+    )
 
-    [page] = print_helpers.rasterised(pdf(some, design), dpi=dpi)
+    [page] = print_helpers.rasterised(pdf(labels_to_print, design), dpi=dpi)
 
-    read = [print_helpers.read(page, label_box(design, index), dpi=dpi, worn=worn) for index in range(len(some))]
-    assert read == [[label.payload] for label in some]
+    codes = [
+        print_helpers.read_codes(page, label_box(design, index), dpi=dpi, worn=worn)
+        for index in range(len(labels_to_print))
+    ]
+    assert codes == [[label.payload] for label in labels_to_print]
 
 
 @pytest.mark.parametrize("level", Level)
-def test_every_level_is_read(level, pdf):
+def test_codes_of_every_level_can_be_read(level, pdf):
     design = DESIGNS["letter-30"]
-    some = [Label(f"{URL}ABC{number:010d}.8K2MZ0Q9X1T", f"ABC{number}", level=level) for number in range(30)]
+    labels_to_print = [Label(f"{URL}ABC{number:010d}.8K2MZ0Q9X1T", f"ABC{number}", level=level) for number in range(30)]
 
-    [page] = print_helpers.rasterised(pdf(some, design), dpi=300)
+    [page] = print_helpers.rasterised(pdf(labels_to_print, design), dpi=300)
 
-    assert [print_helpers.read(page, label_box(design, index), dpi=300) for index in range(30)] == [
-        [it.payload] for it in some
+    assert [print_helpers.read_codes(page, label_box(design, index), dpi=300) for index in range(30)] == [
+        [it.payload] for it in labels_to_print
     ]
 
 
-def test_a_part_sheet_is_used_up_from_the_label_that_is_given(pdf):
+def test_first_sheet_begins_at_the_requested_label(pdf):
     design = replace(DESIGNS["letter-30"], start=29)
 
-    found = print_helpers.pages(pdf(labels(4), design))
+    drawn_pages = print_helpers.pages(pdf(labels(4), design))
 
-    assert [len(page.places) for page in found] == [2, 2]
-    assert found[0].places[0] == pytest.approx(place_of(design, 28), abs=0.01)
-    assert found[1].places[0] == pytest.approx(place_of(design, 0), abs=0.01)
+    assert [len(page.positions) for page in drawn_pages] == [2, 2]
+    assert drawn_pages[0].positions[0] == pytest.approx(lower_left_of(design, 28), abs=0.01)
+    assert drawn_pages[1].positions[0] == pytest.approx(lower_left_of(design, 0), abs=0.01)
 
 
-def test_labels_run_down_the_columns_if_wanted(pdf):
+def test_labels_can_run_down_the_columns(pdf):
     design = replace(DESIGNS["letter-30"], by_column=True, start=3)
 
     [page] = print_helpers.pages(pdf(labels(28), design))
 
-    assert page.places[7][1] == pytest.approx(12.7 + 10 * 25.4, abs=0.01)
-    assert page.places[8] == pytest.approx((4.7625 + 69.85, 12.7 + 25.4), abs=0.01)
+    assert page.positions[7][1] == pytest.approx(12.7 + 10 * 25.4, abs=0.01)
+    assert page.positions[8] == pytest.approx((4.7625 + 69.85, 12.7 + 25.4), abs=0.01)
 
 
 @pytest.mark.parametrize(("x", "y"), [("1.5", "-2.3"), ("-20", "20")])
@@ -100,45 +105,45 @@ def test_offsets_move_everything_to_the_right_and_down(x, y, pdf):
 
     [page] = print_helpers.pages(pdf(labels(21), design))
 
-    for index, place in enumerate(page.places):
-        left, bottom = place_of(design, index)
-        assert place == pytest.approx((left + float(x), bottom + float(y)), abs=0.01)
+    for index, position in enumerate(page.positions):
+        left, bottom = lower_left_of(design, index)
+        assert position == pytest.approx((left + float(x), bottom + float(y)), abs=0.01)
 
 
 @pytest.mark.parametrize("scale", ["0.9", "1.003", "1.1"])
-def test_the_scale_works_from_the_top_left_corner(scale, pdf):
+def test_scale_applies_from_the_top_left_corner(scale, pdf):
     design = replace(DESIGNS["a4-21"], scale=Decimal(scale), offset_x=Decimal(1))
 
     [page] = print_helpers.pages(pdf(labels(21), design))
 
-    for index, place in enumerate(page.places):
-        left, bottom = place_of(design, index)
-        assert place == pytest.approx((left * float(scale) + 1, bottom * float(scale)), abs=0.02)
+    for index, position in enumerate(page.positions):
+        left, bottom = lower_left_of(design, index)
+        assert position == pytest.approx((left * float(scale) + 1, bottom * float(scale)), abs=0.02)
 
 
-def test_cut_marks_stand_in_the_margins_in_line_with_the_labels(pdf):
+def test_cut_marks_are_in_the_margins_in_line_with_the_labels(pdf):
     design = replace(DESIGNS["letter-30"], cut_marks=True)
     boxes = [label_box(design, index) for index in range(30)]
 
     [page] = print_helpers.pages(pdf(labels(1), design))
 
-    upright = {round(x, 1) for x, _, to_x, _ in page.lines if abs(x - to_x) < 0.001}
-    level = {round(y, 1) for _, y, _, to_y in page.lines if abs(y - to_y) < 0.001}
-    assert upright == {round(box[side], 1) for box in boxes for side in (0, 2)}
-    assert level == {round(box[side], 1) for box in boxes for side in (1, 3)}
+    vertical = {round(x, 1) for x, _, to_x, _ in page.lines if abs(x - to_x) < 0.001}
+    horizontal = {round(y, 1) for _, y, _, to_y in page.lines if abs(y - to_y) < 0.001}
+    assert vertical == {round(box[side], 1) for box in boxes for side in (0, 2)}
+    assert horizontal == {round(box[side], 1) for box in boxes for side in (1, 3)}
     for line in page.lines:
         assert all(line[2] <= box[0] or line[0] >= box[2] or line[3] <= box[1] or line[1] >= box[3] for box in boxes)
 
 
-def test_the_same_labels_are_always_the_same_file():
-    one, other = io.BytesIO(), io.BytesIO()
-    for file in (one, other):
-        sheet_pdf.write(file, labels(40, title="سلام"), replace(DESIGNS["letter-30"], logo=picture()))
+def test_the_same_labels_give_the_same_file():
+    first_file, second_file = io.BytesIO(), io.BytesIO()
+    for file in (first_file, second_file):
+        sheet_pdf.write(file, labels(40, title="سلام"), replace(DESIGNS["letter-30"], logo=logo_image()))
 
-    assert one.getvalue() == other.getvalue()
+    assert first_file.getvalue() == second_file.getvalue()
 
 
-def test_progress_is_told_by_page_and_may_stop_it():
+def test_progress_is_reported_by_page_and_can_stop_the_writing():
     labels_written = []
     sheet_pdf.write(io.BytesIO(), iter(labels(65)), DESIGNS["letter-30"], progress=labels_written.append)
 
@@ -153,18 +158,20 @@ def test_memory_does_not_grow_with_the_pages():
             return len(data)
 
     def peak(pages):
-        some = (Label(f"{URL}ABC{number:07d}", f"ABC{number:07d}", title="Oil") for number in range(30 * pages))
+        labels_to_print = (
+            Label(f"{URL}ABC{number:07d}", f"ABC{number:07d}", title="Oil") for number in range(30 * pages)
+        )
         tracemalloc.start()
-        assert sheet_pdf.write(Sink(), some, DESIGNS["letter-30"]) == pages
-        used = tracemalloc.get_traced_memory()[1]
+        assert sheet_pdf.write(Sink(), labels_to_print, DESIGNS["letter-30"]) == pages
+        peak_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return used
+        return peak_bytes
 
-    def least(pages):
-        """What tables and fonts of earlier documents still hold differs from turn to turn."""
+    def min_peak(pages):
+        """The lowest of three peaks, because memory still used by earlier documents varies."""
         return min(peak(pages) for _ in range(3))
 
-    assert least(60) < least(6) + 200_000
+    assert min_peak(60) < min_peak(6) + 200_000
 
 
 @pytest.mark.parametrize(
@@ -187,18 +194,18 @@ def test_memory_does_not_grow_with_the_pages():
         ({"sheet": replace(PRESETS["letter-30"].sheet, columns=4)}, "columns"),
     ],
 )
-def test_a_design_that_cannot_be_printed_is_refused_by_name(change, field):
+def test_unprintable_design_is_rejected_with_its_field(change, field):
     design = replace(DESIGNS["letter-30"], **change)
     file = io.BytesIO()
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(Invalid) as rejected:
         sheet_pdf.write(file, labels(1), design)
 
-    assert refused.value.details == {"field": field}
+    assert rejected.value.details == {"field": field}
     assert file.getvalue() == b""
 
 
-def test_nothing_to_print_is_refused():
+def test_a_sheet_without_labels_is_rejected():
     with pytest.raises(Invalid):
         sheet_pdf.write(io.BytesIO(), [], DESIGNS["letter-30"])
 
@@ -211,29 +218,33 @@ def test_the_calibration_page_has_a_cross_on_each_corner_and_rulers_of_100_mm(na
 
     [page] = print_helpers.pages(path)
 
-    across = {(round((x + to_x) / 2, 2), round(y, 2)) for x, y, to_x, to_y in page.lines if is_cross(x, to_x, y, to_y)}
-    upright = {(round(x, 2), round((y + to_y) / 2, 2)) for x, y, to_x, to_y in page.lines if is_cross(y, to_y, x, to_x)}
+    horizontal = {
+        (round((x + to_x) / 2, 2), round(y, 2)) for x, y, to_x, to_y in page.lines if is_cross(x, to_x, y, to_y)
+    }
+    vertical = {
+        (round(x, 2), round((y + to_y) / 2, 2)) for x, y, to_x, to_y in page.lines if is_cross(y, to_y, x, to_x)
+    }
     for index in range(design.sheet.per_page):
         left, top, right, bottom = label_box(design, index)
         for corner in ((left + 1.2, top), (right + 1.2, top), (left + 1.2, bottom), (right + 1.2, bottom)):
-            assert any(near(corner, it) for it in across)
-            assert any(near(corner, it) for it in upright)
+            assert any(near(corner, it) for it in horizontal)
+            assert any(near(corner, it) for it in vertical)
     rulers = sorted(max(abs(to_x - x), abs(to_y - y)) for x, y, to_x, to_y in page.lines)[-2:]
     expected = [80, 100] if name == "custom" else [100, 100]
     assert rulers == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_the_words_of_the_calibration_page_are_clear_of_its_rulers(name, tmp_path):
+def test_texts_of_the_calibration_page_do_not_touch_its_rulers(name, tmp_path):
     path = tmp_path / "calibration.pdf"
     path.write_bytes(sheet_pdf.calibration(DESIGNS[name]))
 
     [page] = print_helpers.pages(path)
 
     rulers = [line for line in page.lines if max(abs(line[2] - line[0]), abs(line[3] - line[1])) > 50]
-    sentences = [box for _, box, word in print_helpers.words_with_boxes(path) if not word.isdigit()]
-    assert (len(rulers), len(sentences) > 20) == (2, True)
-    for left, top, right, bottom in sentences:
+    text_areas = [box for _, box, word in print_helpers.text_boxes(path) if not word.isdigit()]
+    assert (len(rulers), len(text_areas) > 20) == (2, True)
+    for left, top, right, bottom in text_areas:
         assert 0 < left < right < page.width
         for x, y, to_x, to_y in rulers:
             assert right < min(x, to_x) or left > max(x, to_x) or bottom < min(y, to_y) or top > max(y, to_y)
@@ -243,8 +254,8 @@ def is_cross(begin, end, side, other_side):
     return abs(abs(end - begin) - 1) < 0.01 and abs(side - other_side) < 0.001
 
 
-def near(one, other):
-    return abs(one[0] - other[0]) < 0.05 and abs(one[1] - other[1]) < 0.05
+def near(first, second):
+    return abs(first[0] - second[0]) < 0.05 and abs(first[1] - second[1]) < 0.05
 
 
 def test_rulers_have_a_tick_each_millimetre(tmp_path):
@@ -258,7 +269,7 @@ def test_rulers_have_a_tick_each_millimetre(tmp_path):
     assert [later - earlier for earlier, later in pairwise(ticks)] == pytest.approx([1] * 100, abs=0.01)
 
 
-def test_small_modules_are_warned_of():
+def test_small_modules_give_a_warning():
     design = DESIGNS["letter-30"]
 
     assert module_warnings(design, Label(f"{URL}ABC0000001", "")) == []

@@ -1,4 +1,4 @@
-"""Text of any script: cleaned, joined, put in the order of sight and fitted into a width."""
+"""Text of any script: cleaned, joined, put in visual order and fitted into a width."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from authcodes.printing.labels.text_layout import clean, cut, in_order_of_sight,
         ("<b>&amp;", "<b>&amp;"),
     ],
 )
-def test_text_becomes_one_clean_line(text, expected):
+def test_text_is_cleaned_and_put_on_one_line(text, expected):
     assert clean(text) == expected
 
 
@@ -37,7 +37,7 @@ def test_text_becomes_one_clean_line(text, expected):
         ("\u05e9\u05de\u05df", "\u05e9\u05de\u05df"),
     ],
 )
-def test_arabic_letters_join_their_neighbours(text, expected):
+def test_arabic_letters_are_joined_with_their_neighbours(text, expected):
     assert shaped(text) == expected
 
 
@@ -51,24 +51,24 @@ def test_arabic_letters_join_their_neighbours(text, expected):
         ("א\u05b8ב", "בא\u05b8"),
     ],
 )
-def test_lines_are_put_in_the_order_of_sight(line, expected):
+def test_lines_are_put_in_visual_order(line, expected):
     assert in_order_of_sight(line, right_to_left=right_to_left(line)) == expected
 
 
-def test_hebrew_in_an_english_line_stays_in_its_place():
+def test_hebrew_in_an_english_line_keeps_its_position():
     assert in_order_of_sight("oil שמן 500", right_to_left=False) == "oil 500 ןמש"
     assert in_order_of_sight("oil שמן pure", right_to_left=False) == "oil ןמש pure"
 
 
 @pytest.mark.parametrize(
-    ("text", "found"), [("abc", False), ("1 א", True), ("a א", False), ("سلام", True), ("", False)]
+    ("text", "is_rtl"), [("abc", False), ("1 א", True), ("a א", False), ("سلام", True), ("", False)]
 )
-def test_the_first_strong_letter_gives_the_direction(text, found):
-    assert right_to_left(text) is found
+def test_the_first_strong_letter_gives_the_direction(text, is_rtl):
+    assert right_to_left(text) is is_rtl
 
 
 @pytest.mark.parametrize(
-    ("text", "width", "most", "expected"),
+    ("text", "width", "max_lines", "expected"),
     [
         ("one two three", 20, 3, ["one two three"]),
         ("one two three", 7, 3, ["one two", "three"]),
@@ -80,21 +80,21 @@ def test_the_first_strong_letter_gives_the_direction(text, found):
         ("", 10, 3, []),
     ],
 )
-def test_lines_break_at_spaces_and_the_last_is_cut(text, width, most, expected):
-    assert wrapped(text, width=width, most_lines=most, measure=len) == expected
+def test_lines_break_at_spaces_and_the_last_is_cut(text, width, max_lines, expected):
+    assert wrapped(text, width=width, most_lines=max_lines, measure=len) == expected
 
 
 @pytest.mark.parametrize(("width", "expected"), [(5, "abcde"), (4, "abc…"), (2, "a…"), (1, ""), (0, ""), (-3, "")])
-def test_what_does_not_fit_is_cut(width, expected):
+def test_text_that_does_not_fit_is_cut(width, expected):
     assert cut("abcde", width=width, measure=len) == expected
 
 
-def test_joiners_say_which_letters_join():
+def test_joiner_characters_control_which_letters_join():
     assert shaped("\u0628\u200c\u0628") == "\ufe8f\u200c\ufe8f"
     assert shaped("\u0628\u200d") == "\ufe91\u200d"
     assert clean("می\u200cخواهم") == "می\u200cخواهم"
 
 
-def test_letters_keep_their_marks_when_text_is_cut():
+def test_letters_retain_their_marks_when_text_is_cut():
     assert cut("a\u0323\u0302bcd", width=4, measure=len) == "a\u0323\u0302…"
     assert cut("a\u0323\u0302bcd", width=3, measure=len) == ""

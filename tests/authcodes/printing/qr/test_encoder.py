@@ -1,4 +1,4 @@
-"""QR symbols from tables are, module for module, what the qrcode library draws."""
+"""QR symbols made from tables are equal, module for module, to those of the qrcode library."""
 
 import random
 import string
@@ -16,7 +16,7 @@ URL = "https://scan.example.com/s/"
 ALPHANUMERIC = string.ascii_uppercase + string.digits + " $%*+-./:"
 
 
-def by_library(text, level, *, version, mask):
+def rows_by_library(text, level, *, version, mask):
     mode = util.MODE_ALPHA_NUM if set(text) <= set(ALPHANUMERIC) else util.MODE_8BIT_BYTE
     code = qrcode.QRCode(version=version, error_correction=level.value, mask_pattern=mask, border=0)
     code.add_data(util.QRData(text.encode(), mode=mode))
@@ -29,13 +29,13 @@ def encoder_of(text, level):
 
 
 def texts(alphabet, length, count=12, *, prefix="", seed=0):
-    chosen = random.Random(seed)
-    return [prefix + "".join(chosen.choices(alphabet, k=length)) for _ in range(count)]
+    generator = random.Random(seed)
+    return [prefix + "".join(generator.choices(alphabet, k=length)) for _ in range(count)]
 
 
 @pytest.mark.parametrize("level", Level)
 @pytest.mark.parametrize(
-    "of_a_kind",
+    "similar_texts",
     [
         texts(ALPHANUMERIC, 1),
         texts(string.digits, 13),
@@ -49,16 +49,16 @@ def texts(alphabet, length, count=12, *, prefix="", seed=0):
     ],
     ids=lambda kind: f"{len(kind[0])}-{kind[0][:4]!a}",
 )
-def test_each_symbol_is_the_librarys(of_a_kind, level):
-    for text in of_a_kind:
-        drawn = symbol(text, level)
+def test_symbols_equal_those_of_the_library(similar_texts, level):
+    for text in similar_texts:
+        result = symbol(text, level)
         encoder = encoder_of(text, level)
 
-        assert list(drawn.rows()) == by_library(text, level, version=encoder.version, mask=encoder.mask)
+        assert list(result.rows()) == rows_by_library(text, level, version=encoder.version, mask=encoder.mask)
 
 
 @pytest.mark.parametrize("level", Level)
-def test_a_symbol_is_the_smallest_that_holds_its_text(level):
+def test_a_symbol_has_the_smallest_possible_version(level):
     code = qrcode.QRCode(error_correction=level.value)
     code.add_data(f"{URL}0123456789ab", optimize=0)
     code.make()
@@ -66,7 +66,7 @@ def test_a_symbol_is_the_smallest_that_holds_its_text(level):
     assert symbol(f"{URL}0123456789ab", level).side == code.modules_count
 
 
-def test_the_first_of_a_kind_chooses_the_mask_as_the_library_does(monkeypatch):
+def test_mask_is_chosen_as_the_library_does_for_the_first_text(monkeypatch):
     monkeypatch.setattr(encoder, "encoders", {})
     code = qrcode.QRCode(error_correction=Level.M.value, border=0)
     code.add_data(f"{URL}first", optimize=0)
@@ -81,34 +81,34 @@ def test_higher_levels_need_larger_symbols():
     assert sides == [33, 33, 37, 41]
 
 
-def test_more_than_any_symbol_holds_is_refused():
+def test_text_too_long_for_any_symbol_is_rejected():
     with pytest.raises(TooLong):
         symbol("x" * 3000)
 
 
 @pytest.fixture
-def threads_take_turns_often():
-    usual = sys.getswitchinterval()
+def frequent_thread_switches():
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
-    sys.setswitchinterval(usual)
+    sys.setswitchinterval(interval)
 
 
-@pytest.mark.usefixtures("threads_take_turns_often")
-def test_threads_that_fill_the_same_tables_draw_the_same_symbols_as_one_alone(monkeypatch):
-    first, *others = texts(ALPHANUMERIC, 8, 12, prefix=URL)
+@pytest.mark.usefixtures("frequent_thread_switches")
+def test_concurrent_threads_give_the_same_symbols_as_one_thread(monkeypatch):
+    first, *other_texts = texts(ALPHANUMERIC, 8, 12, prefix=URL)
     monkeypatch.setattr(encoder, "encoders", {})
     symbol(first)
-    alone = [symbol(text) for text in others]
+    expected = [symbol(text) for text in other_texts]
     monkeypatch.setattr(encoder, "encoders", {})
     symbol(first)
 
-    together = at_once(lambda _: [symbol(text) for text in others], range(2))
+    results = at_once(lambda _: [symbol(text) for text in other_texts], range(2))
 
-    assert together == [alone, alone]
+    assert results == [expected, expected]
 
 
-def test_encoders_do_not_pile_up(monkeypatch):
+def test_number_of_cached_encoders_is_limited(monkeypatch):
     monkeypatch.setattr(encoder, "encoders", {})
     monkeypatch.setattr(encoder, "MAX_ENCODERS", 3)
 

@@ -1,4 +1,4 @@
-"""What is typed into the print page: shown at once, told at its field, and never fetched or run."""
+"""Input of the print page: previewed at once, errors at their fields, and never fetched or executed."""
 
 import base64
 import io
@@ -15,7 +15,15 @@ from pypdf import PdfReader
 
 from authcodes.models.prints import Printer, PrintRun
 from brands.tenants import pictures
-from tests.authcodes.printing.print_pages import GOOD, SHEET, errors, live, picture, send, where
+from tests.authcodes.printing.print_pages import (
+    SHEET,
+    VALID,
+    form_errors,
+    get_preview,
+    post_form,
+    preview_image,
+    print_url,
+)
 from tests.support import factories
 from tests.support.portal import address, staff, text
 from tests.support.print_jobs import content, finished
@@ -33,53 +41,53 @@ def batch(brand):
     return factories.batch(brand, prefix="AB-", quantity=10, range_name="Spring")
 
 
-def test_page_1_is_shown_while_the_form_is_filled_in(client, batch):
-    page = client.get(where(batch))
-    shown = text(live(client, batch, start="4", sheet="grid-20"))
+def test_preview_shows_page_1_before_the_form_is_submitted(client, batch):
+    page = client.get(print_url(batch))
+    preview = text(get_preview(client, batch, start="4", sheet="grid-20"))
 
-    assert f'data-live="{where(batch, "preview")}"' in text(page)
+    assert f'data-live="{print_url(batch, "preview")}"' in text(page)
     assert "authcodes/print_studio.js" in text(page)
-    drawn = base64.b64decode(re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', shown)[1])
-    assert drawn.count(b">AB-00") == 10
-    assert "Page 1, 215.9 x 279.4 mm" in shown
-    assert "calibration/?" in shown
+    svg = base64.b64decode(re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', preview)[1])
+    assert svg.count(b">AB-00") == 10
+    assert "Page 1, 215.9 x 279.4 mm" in preview
+    assert "calibration/?" in preview
     assert not PrintRun.objects.exists()
 
 
-def test_what_is_wrong_is_told_while_one_types(client, batch):
-    shown = text(live(client, batch, start="31", note="x" * 81))
+def test_preview_shows_errors_before_the_form_is_submitted(client, batch):
+    preview = text(get_preview(client, batch, start="31", note="x" * 81))
 
-    assert "Label text" in shown
-    assert "data:image" not in shown
-
-
-def test_images_are_shown_while_one_types_too(client, batch):
-    assert "data:image/png;base64," in text(live(client, batch, output="png", payload="code"))
+    assert "Label text" in preview
+    assert "data:image" not in preview
 
 
-def test_list_is_previewed_without_counting_it(client, batch):
-    fields = {**GOOD, "brand": batch.brand_id, "list": f"batch__id__exact={batch.pk}"}
-
-    shown = text(client.get(address("authcodes.printrun", "codes_preview"), fields))
-
-    assert "data:image/svg" in shown
+def test_preview_of_images_shows_an_image(client, batch):
+    assert "data:image/png;base64," in text(get_preview(client, batch, output="png", payload="code"))
 
 
-def test_letters_that_will_not_print_are_told_of_before(client, brand):
+def test_list_of_codes_has_a_preview(client, batch):
+    fields = {**VALID, "brand": batch.brand_id, "list": f"batch__id__exact={batch.pk}"}
+
+    preview = text(client.get(address("authcodes.printrun", "codes_preview"), fields))
+
+    assert "data:image/svg" in preview
+
+
+def test_unprintable_characters_give_a_warning_before_printing(client, brand):
     batch = factories.batch(brand, product=factories.product(brand, title="茶 tea"))
 
-    assert "茶" in " ".join(send(client, batch, "edit", title="on").context["warnings"])
-    assert "茶" in text(live(client, batch, title="on"))
-    assert "cannot show" not in text(live(client, batch))
+    assert "茶" in " ".join(post_form(client, batch, "edit", title="on").context["warnings"])
+    assert "茶" in text(get_preview(client, batch, title="on"))
+    assert "cannot show" not in text(get_preview(client, batch))
 
 
 def test_note_and_logo_are_printed(client, batch):
-    drawn = io.BytesIO()
-    Image.new("RGBA", (300, 100), (0, 0, 120, 255)).save(drawn, "PNG")
-    picture = pictures.store(brand=batch.brand, drawn=pictures.logo(drawn.getvalue()))
+    image_file = io.BytesIO()
+    Image.new("RGBA", (300, 100), (0, 0, 120, 255)).save(image_file, "PNG")
+    picture = pictures.store(brand=batch.brand, drawn=pictures.logo(image_file.getvalue()))
     type(batch.brand).objects.filter(pk=batch.brand_id).update(logo=picture)
 
-    send(client, batch, "confirm", logo="on", note="Keep dry <b>&amp;")
+    post_form(client, batch, "confirm", logo="on", note="Keep dry <b>&amp;")
     run = finished(PrintRun.objects.get())
 
     [page] = PdfReader(io.BytesIO(content(run.job))).pages
@@ -88,26 +96,26 @@ def test_note_and_logo_are_printed(client, batch):
     assert run.pages_read == 1
 
 
-def test_printers_corrections_are_checked_and_their_names_are_the_brands_own(client, batch):
+def test_printer_corrections_are_validated_and_printer_names_are_unique(client, batch):
     adding = address("authcodes.printer", "add")
-    good = {"brand": batch.brand_id, "name": "Left", "offset_x": "0.5", "offset_y": "0", "scale": "1.01"}
+    valid = {"brand": batch.brand_id, "name": "Left", "offset_x": "0.5", "offset_y": "0", "scale": "1.01"}
 
     for wrong in ({"offset_x": "21"}, {"offset_y": "NaN"}, {"scale": "2"}, {"scale": "0"}, {"name": ""}):
-        answer = client.post(adding, {**good, **wrong})
+        answer = client.post(adding, {**valid, **wrong})
         assert list(answer.context["adminform"].form.errors) == list(wrong)
-    assert client.post(adding, good).status_code == 302
-    assert client.post(adding, good).status_code == 200
+    assert client.post(adding, valid).status_code == 302
+    assert client.post(adding, valid).status_code == 200
     assert [str(it) for it in Printer.objects.all()] == ["Left"]
     page = client.get(address("authcodes.printrun", "calibration"), {"printer": Printer.objects.get().pk})
     assert page["Content-Type"] == "application/pdf"
 
 
-def test_another_brands_printer_is_none(client, batch):
-    foreign = Printer.objects.create(brand=factories.brand(), name="Theirs")
+def test_another_brands_printer_is_not_available(client, batch):
+    other_printer = Printer.objects.create(brand=factories.brand(), name="Theirs")
 
-    assert "printer" in errors(send(client, batch, "confirm", printer=foreign.pk))
-    assert "Theirs" not in text(client.get(where(batch)))
-    assert client.get(address("authcodes.printrun", "calibration"), {"printer": foreign.pk}).status_code == 404
+    assert "printer" in form_errors(post_form(client, batch, "confirm", printer=other_printer.pk))
+    assert "Theirs" not in text(client.get(print_url(batch)))
+    assert client.get(address("authcodes.printrun", "calibration"), {"printer": other_printer.pk}).status_code == 404
 
 
 SSRF = [
@@ -127,43 +135,49 @@ SSRF = [
 
 
 @pytest.mark.parametrize("hostile_text", SSRF)
-def test_titles_and_notes_open_no_socket_and_read_no_file(client, brand, settings, hostile_text):
+def test_hostile_titles_and_notes_open_no_sockets_or_files(client, brand, settings, hostile_text):
     batch = factories.batch(brand, product=factories.product(brand, title=hostile_text), range_name=hostile_text[:100])
-    send(client, batch, "confirm", title="on", note=hostile_text[:80])
+    post_form(client, batch, "confirm", title="on", note=hostile_text[:80])
     run = PrintRun.objects.get()
-    opened = []
+    accessed = []
 
-    with watched(opened):
-        shown = text(live(client, batch, title="on", note=hostile_text[:80]))
+    with recording_access(accessed):
+        preview = text(get_preview(client, batch, title="on", note=hostile_text[:80]))
         run = finished(run)
         cover = client.get(address("authcodes.printrun", "cover", run.pk))
 
-    ours = [str(Path(__file__).parents[3]), sys.prefix, sys.base_prefix, tempfile.gettempdir(), *mimetypes.knownfiles]
-    ours += [str(settings.MEDIA_ROOT), "/usr/share", "/usr/lib", "/dev", "/proc"]
-    assert [where for where in opened if not str(where).startswith(tuple(ours))] == []
+    allowed = [
+        str(Path(__file__).parents[3]),
+        sys.prefix,
+        sys.base_prefix,
+        tempfile.gettempdir(),
+        *mimetypes.knownfiles,
+    ]
+    allowed += [str(settings.MEDIA_ROOT), "/usr/share", "/usr/lib", "/dev", "/proc"]
+    assert [resource for resource in accessed if not str(resource).startswith(tuple(allowed))] == []
     assert run.job.status == "done"
-    assert hostile_text not in shown or "<" not in hostile_text
+    assert hostile_text not in preview or "<" not in hostile_text
     assert "root:x:0" not in text(cover)
 
 
 @contextmanager
-def watched(opened):
-    """Notes addresses that are connected to, but for the database's and Redis' own sockets, and files that are read."""
-    watching = True
+def recording_access(accessed):
+    """Records network addresses that are connected to, except Unix sockets, and files that are opened."""
+    recording = True
 
-    def hook(event, arguments):
-        if not watching:
+    def record_access(event, arguments):
+        if not recording:
             return
         if event == "socket.connect" and not isinstance(arguments[1], str):
-            opened.append(f"socket {arguments[1]}")
+            accessed.append(f"socket {arguments[1]}")
         elif event == "open" and isinstance(arguments[0], str) and not arguments[0].startswith("<"):
-            opened.append(arguments[0])
+            accessed.append(arguments[0])
 
-    sys.addaudithook(hook)  # it stays, and hears no more
+    sys.addaudithook(record_access)  # it cannot be removed, so it is switched off
     try:
         yield
     finally:
-        watching = False
+        recording = False
 
 
 @pytest.mark.parametrize(
@@ -211,18 +225,18 @@ def watched(opened):
     ],
 )
 @pytest.mark.parametrize("button", ["edit", "test", "save", "confirm"])
-def test_bad_input_is_told_at_its_field_and_nothing_is_printed(client, batch, wrong, field, button):
-    factories.product(batch.brand, gtin="4006381333931")  # so that links to one are offered
+def test_invalid_input_is_reported_at_its_field_and_nothing_is_printed(client, batch, wrong, field, button):
+    factories.product(batch.brand, gtin="4006381333931")  # so that digital links are offered
 
-    answer = send(client, batch, button, **wrong)
+    answer = post_form(client, batch, button, **wrong)
 
-    assert field in errors(answer)
+    assert field in form_errors(answer)
     assert not PrintRun.objects.exists()
 
 
-def test_links_to_gtins_are_offered_where_there_are_some(client, batch):
+def test_digital_links_are_offered_if_a_product_has_a_gtin(client, batch):
     def offered():
-        return [value for value, _ in client.get(where(batch)).context["form"].fields["payload"].choices]
+        return [value for value, _ in client.get(print_url(batch)).context["form"].fields["payload"].choices]
 
     without = offered()
     factories.product(batch.brand, gtin="4006381333931")
@@ -230,12 +244,12 @@ def test_links_to_gtins_are_offered_where_there_are_some(client, batch):
     assert (without, offered()) == (["address", "code"], ["address", "code", "gs1"])
 
 
-def test_markup_in_a_title_is_text(client, brand):
+def test_markup_in_a_title_is_escaped(client, brand):
     product = factories.product(brand, title="<script>alert(1)</script>" + "x" * 175)
     batch = factories.batch(brand, product=product)
 
-    answer = send(client, batch, "preview", title="on")
+    answer = post_form(client, batch, "preview", title="on")
 
     assert "<script>alert" not in text(answer)
-    assert b"&lt;script&gt;alert(1)" in picture(answer)
-    assert b"<script" not in picture(answer)
+    assert b"&lt;script&gt;alert(1)" in preview_image(answer)
+    assert b"<script" not in preview_image(answer)

@@ -1,4 +1,4 @@
-"""The mailbox that takes what a recall says to customers, and the workers that send it."""
+"""The mailbox that receives a recall's notifications, and helpers that scan, recall and notify."""
 
 import pytest
 from django.utils import timezone
@@ -20,12 +20,12 @@ def batch(brand):
     return factories.batch(brand, quantity=5, scan_limit=None)
 
 
-def scanned(batch, *customers):
+def scan_codes(batch, *customers):
     for number, customer in enumerate(customers):
         scan(batch.codes.all()[number % 5], user=customer)
 
 
-def recall_it(batch):
+def recall_and_notify(batch):
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     send_notifications(recall)
     return recall
@@ -39,5 +39,5 @@ def send_notifications(recall):
 
 
 def figures(recall):
-    found = notifications.progress_of(recall).figures
-    return found.notified, found.delivered, found.failed, found.acknowledged
+    progress = notifications.progress_of(recall).figures
+    return progress.notified, progress.delivered, progress.failed, progress.acknowledged

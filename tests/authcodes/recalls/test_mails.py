@@ -1,4 +1,4 @@
-"""What a recall says to customers: seen and tried before it goes, in their language, and whole."""
+"""Mails of a recall: previewed and tested before they are sent, in the customer's language, and complete."""
 
 import html
 import re
@@ -15,7 +15,7 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.models.notifications import Language
 from loyalty.notifications import catalogue
-from tests.authcodes.recalls.conftest import TEXTS, scanned, send_notifications
+from tests.authcodes.recalls.conftest import TEXTS, scan_codes, send_notifications
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -23,75 +23,75 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def form(brand, batch):
-    """Sends the form of a new recall, or a recall's page of telling, with what a page shows hidden in it."""
+def post_form(brand, batch):
+    """Posts the form of a new recall, or of a recall's notifications; returns the answer and its form."""
     client = browser(staff(brand))
 
-    def send(its, **data):
-        answer = client.post(its, data)
+    def post(url, **data):
+        answer = client.post(url, data)
         context = answer.context or {}
         return answer, context.get("form")
 
-    return send
+    return post
 
 
-def test_nothing_is_sent_before_somebody_has_seen_the_mail_and_typed_the_number(brand, batch, form, box, work):
+def test_mail_must_be_previewed_and_the_number_confirmed_before_sending(brand, batch, post_form, box, work):
     customers = [factories.customer(brand, first_name="Ben") for _ in range(3)]
-    scanned(batch, *customers)
+    scan_codes(batch, *customers)
     scan(batch.codes.first())  # a guest
-    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    url = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     form_data = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
 
-    first, shown = form(its, **form_data)
-    wrong, _form = form(its, **form_data, previewed=shown.data["previewed"], confirmation="2")
+    preview_answer, page_form = post_form(url, **form_data)
+    wrong_answer, _form = post_form(url, **form_data, previewed=page_form.data["previewed"], confirmation="2")
     assert not Recall.objects.exists()
-    assert "Subject" in text(first)
-    assert "Stop using it." in text(first)
-    assert re.search(r"Customers</dt><dd>3<.*By E-mail</dt><dd>3<", text(first), re.DOTALL)
-    assert "Enter 3 to send" in text(wrong)
+    assert "Subject" in text(preview_answer)
+    assert "Stop using it." in text(preview_answer)
+    assert re.search(r"Customers</dt><dd>3<.*By E-mail</dt><dd>3<", text(preview_answer), re.DOTALL)
+    assert "Enter 3 to send" in text(wrong_answer)
 
-    right, _form = form(its, **form_data, previewed=shown.data["previewed"], confirmation="3")
+    answer, _form = post_form(url, **form_data, previewed=page_form.data["previewed"], confirmation="3")
 
     recall = Recall.objects.get()
-    assert right["Location"] == address("authcodes.recall", "change", recall.pk)
+    assert answer["Location"] == address("authcodes.recall", "change", recall.pk)
     runner.run(Job.objects.get(kind="notify-recall").pk)
     work()
     assert sorted(box.recipients) == sorted(customer.email for customer in customers)
 
 
-def test_words_that_changed_after_the_look_are_shown_again(brand, customer, batch, form):
-    scanned(batch, customer)
-    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+def test_texts_changed_after_the_preview_are_previewed_again(brand, customer, batch, post_form):
+    scan_codes(batch, customer)
+    url = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     form_data = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
-    _answer, shown = form(its, **form_data)
+    _answer, page_form = post_form(url, **form_data)
 
-    again, _form = form(
-        its, **{**form_data, "message": "Burn it."}, previewed=shown.data["previewed"], confirmation="1"
+    second_answer, _form = post_form(
+        url, **{**form_data, "message": "Burn it."}, previewed=page_form.data["previewed"], confirmation="1"
     )
 
     assert not Recall.objects.exists()
-    assert "Burn it." in text(again)
+    assert "Burn it." in text(second_answer)
 
 
-def test_a_recall_that_tells_nobody_asks_for_no_number(brand, customer, batch, form):
-    scanned(batch, customer)
+def test_recall_without_notifications_needs_no_confirmation(brand, customer, batch, post_form):
+    scan_codes(batch, customer)
 
-    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **TEXTS)
+    post_form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **TEXTS)
 
     assert Recall.objects.exists()
 
 
-def test_telling_later_is_confirmed_too_and_leads_to_the_recall(brand, customer, batch, form):
-    scanned(batch, customer)
+def test_notifying_later_is_confirmed_and_redirects_to_the_recall(brand, customer, batch, post_form):
+    scan_codes(batch, customer)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
-    its = address("authcodes.recall", "notify", recall.pk)
-    first, shown = form(its)
+    url = address("authcodes.recall", "notify", recall.pk)
+    preview_answer, page_form = post_form(url)
     assert not Job.objects.exists()
 
-    right, _form = form(its, previewed=shown.initial["previewed"], confirmation="1")
+    answer, _form = post_form(url, previewed=page_form.initial["previewed"], confirmation="1")
 
-    assert "Stop using it." in text(first)
-    assert right["Location"] == address("authcodes.recall", "change", recall.pk)
+    assert "Stop using it." in text(preview_answer)
+    assert answer["Location"] == address("authcodes.recall", "change", recall.pk)
     assert Job.objects.filter(kind="notify-recall").count() == 1
 
 
@@ -109,12 +109,12 @@ def test_telling_later_is_confirmed_too_and_leads_to_the_recall(brand, customer,
         ("1 " * 5000, "tel:111111111111111"),
     ],
 )
-def test_the_contact_is_a_link(contact, link):
+def test_contact_becomes_a_link(contact, link):
     assert contacts.link(contact) == link
 
 
-def test_the_mails_contact_is_a_link(brand, customer, batch, box, work):
-    scanned(batch, customer)
+def test_contact_in_the_mail_is_a_link(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
     send_notifications(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "contact": "+41 800 000 000"}))
     work()
 
@@ -123,33 +123,33 @@ def test_the_mails_contact_is_a_link(brand, customer, batch, box, work):
     assert 'href="tel:+41800000000"' in html
 
 
-def test_an_english_mail_goes_on_with_a_capital_letter():
+def test_english_mails_continue_with_a_capital_letter_after_the_greeting():
     for template, channels in catalogue.language_file("en").items():
         body = channels.get("email", {}).get("body", "") if template.startswith("NOTIFY") else ""
         assert not body or body.removeprefix("{greeting}\n\n")[0].isupper(), template
 
 
-def test_the_preview_shows_what_each_customer_reads_in_their_language(brand, customer, batch, form):
-    scanned(batch, customer)
-    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+def test_preview_shows_the_mail_in_every_language(brand, customer, batch, post_form):
+    scan_codes(batch, customer)
+    url = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
 
-    answer, shown = form(its, batch=batch.pk, **TEXTS, notify_customers="on")
+    answer, page_form = post_form(url, batch=batch.pk, **TEXTS, notify_customers="on")
 
-    subjects = {each.language: each.mail.subject for each in shown.preview.languages}
+    subjects = {each.language: each.mail.subject for each in page_form.preview.languages}
     assert subjects["en"] == f"Product recall: {batch.product.title}"
     assert len(set(subjects.values())) == 3
     assert all(subject in html.unescape(text(answer)) for subject in subjects.values())
-    assert [each.direction for each in shown.preview.languages] == ["ltr", "ltr", "rtl"]
+    assert [each.direction for each in page_form.preview.languages] == ["ltr", "ltr", "rtl"]
 
 
-def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, customer, batch, form, box, work):
-    scanned(batch, customer)
-    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+def test_test_mail_is_sent_to_its_author_and_recalls_nothing(brand, customer, batch, post_form, box, work):
+    scan_codes(batch, customer)
+    url = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     form_data = {"batch": batch.pk, **TEXTS, "notify_customers": "on"}
-    _first, shown = form(its, **form_data)
+    _first, page_form = post_form(url, **form_data)
 
-    sure = {"previewed": shown.data["previewed"], "confirmation": "1"}
-    answer, _form = form(its, **form_data, **sure, send_test="de")
+    confirmation = {"previewed": page_form.data["previewed"], "confirmation": "1"}
+    answer, _form = post_form(url, **form_data, **confirmation, send_test="de")
 
     work()
     [mail] = box.mails
@@ -160,8 +160,8 @@ def test_a_test_goes_to_whoever_writes_the_recall_and_recalls_nothing(brand, cus
     assert (Recall.objects.count(), Job.objects.count()) == (0, 0)
 
 
-def test_a_test_of_a_recall_that_nobody_hears_of_goes_to_its_writer_and_recalls_nothing(batch, form, box, work):
-    form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **TEXTS, send_test="en")
+def test_test_mail_can_be_sent_for_a_recall_without_notifications(batch, post_form, box, work):
+    post_form(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", batch=batch.pk, **TEXTS, send_test="en")
 
     work()
     [mail] = box.mails
@@ -169,13 +169,13 @@ def test_a_test_of_a_recall_that_nobody_hears_of_goes_to_its_writer_and_recalls_
     assert (Recall.objects.count(), Job.objects.count()) == (0, 0)
 
 
-def test_somebody_who_tries_too_often_must_wait(customer, batch, form, settings):
+def test_test_mails_are_rate_limited(customer, batch, post_form, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "test_message": "1/hour"}
-    scanned(batch, customer)
-    its = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    scan_codes(batch, customer)
+    url = f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     form_data = {"batch": batch.pk, **TEXTS, "notify_customers": "on", "send_test": "en"}
 
-    answers = [text(form(its, **form_data)[0]) for _time in range(2)]
+    answers = [text(post_form(url, **form_data)[0]) for _time in range(2)]
 
     assert ["Test sent to" in answer for answer in answers] == [True, False]
 
@@ -183,9 +183,9 @@ def test_somebody_who_tries_too_often_must_wait(customer, batch, form, settings)
 LONG = " ".join(f"word{number}" for number in range(700))[:4999] + "."
 
 
-def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
+def test_mail_contains_a_long_message_in_full(brand, customer, batch, box, work):
     assert len(LONG) == 5000
-    scanned(batch, customer)
+    scan_codes(batch, customer)
     send_notifications(recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "message": LONG}))
     work()
 
@@ -196,16 +196,16 @@ def test_a_mail_has_all_of_a_long_message(brand, customer, batch, box, work):
 
 @pytest.mark.parametrize("language", Language.values)
 @pytest.mark.parametrize("channel", ["sms", "push"])
-def test_shorter_messages_end_after_a_word_and_lead_to_the_rest(brand, batch, channel, language):
+def test_short_messages_are_cut_after_a_word_and_link_to_the_full_text(brand, batch, channel, language):
     recall = Recall(brand=brand, **{**TEXTS, "message": LONG})
     scope = scopes.of_batches([batch])
 
     text = recall_preview.composed(brand, channel, language, notifications.notification_of(recall, scope).values).text
 
-    [cut] = re.findall(r"word0 .*\bword\d+\u2026", text)
-    assert cut.removesuffix("\u2026").split()[-1] in LONG.split()
+    [shortened] = re.findall(r"word0 .*\bword\d+\u2026", text)
+    assert shortened.removesuffix("\u2026").split()[-1] in LONG.split()
     assert text.count("/notices/acknowledge/") == 1
     assert len(text) < 800
-    short = Recall(brand=brand, **TEXTS)
-    values = notifications.notification_of(short, scope).values
+    short_recall = Recall(brand=brand, **TEXTS)
+    values = notifications.notification_of(short_recall, scope).values
     assert "\u2026" not in recall_preview.composed(brand, channel, language, values).text

@@ -1,4 +1,4 @@
-"""A recall reaches everybody who scanned the batch: once, by e-mail at least, and the page says who knows."""
+"""Notifications of a recall: once to every customer who scanned the batch, by e-mail at least, with figures."""
 
 import re
 
@@ -15,20 +15,20 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.models.notifications import Notification, NotificationDelivery, NotificationSettings
 from loyalty.notifications import batching, preferences
-from tests.authcodes.recalls.conftest import TEXTS, figures, recall_it, scanned, send_notifications
+from tests.authcodes.recalls.conftest import TEXTS, figures, recall_and_notify, scan_codes, send_notifications
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_everybody_who_scanned_is_told_once(brand, batch, box, work):
+def test_every_customer_who_scanned_is_notified_once(brand, batch, box, work):
     customers = [factories.customer(brand) for _ in range(3)]
-    scanned(batch, *customers, *customers)
+    scan_codes(batch, *customers, *customers)
     scan(factories.code(brand), user=factories.customer(brand))
     scan(batch.codes.first())  # a guest
 
-    recall_it(batch)
+    recall_and_notify(batch)
     work()
 
     assert sorted(box.recipients) == sorted(customer.email for customer in customers)
@@ -41,41 +41,41 @@ def test_everybody_who_scanned_is_told_once(brand, batch, box, work):
     )
 
 
-def test_a_customer_of_another_brand_is_theirs_to_tell(brand, batch, box, work):
+def test_customers_of_another_brand_are_not_notified(brand, batch, box, work):
     scan(batch.codes.first(), user=factories.customer(factories.brand()), outcome="error", reason="other_brand")
 
-    recall_it(batch)
+    recall_and_notify(batch)
     work()
 
     assert not Notification.objects.exists()
 
 
-def test_no_opt_out_and_no_switch_keeps_a_recall_back(brand, customer, batch, box, work):
+def test_recall_is_sent_despite_opt_out_and_disabled_notifications(brand, customer, batch, box, work):
     NotificationSettings.objects.create(brand=brand, is_active=False, email_on=False)
     topics = ["points", "offers", "safety"]
     preferences.opt_out(customer.pk, brand.pk, channel="email", topics=topics, at=timezone.now())
-    scanned(batch, customer)
+    scan_codes(batch, customer)
 
-    recall_it(batch)
+    recall_and_notify(batch)
     work()
 
     assert box.recipients == [customer.email]
 
 
-def test_an_address_that_takes_nothing_is_counted_as_not_reached(brand, customer, batch, box, work):
+def test_rejected_mail_is_counted_as_failed(brand, customer, batch, box, work):
     box.refusals[customer.email] = "550 no"
-    scanned(batch, customer, factories.customer(brand))
+    scan_codes(batch, customer, factories.customer(brand))
 
-    recall = recall_it(batch)
+    recall = recall_and_notify(batch)
     assert figures(recall) == (2, 0, 0, 0)
     work()
 
     assert figures(recall) == (2, 1, 1, 0)
 
 
-def test_who_confirms_is_counted(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
+def test_confirmation_by_a_customer_is_counted_after_post(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
 
     link = re.search(r"http://[^/]+(/notices/acknowledge/\S+)", box.mails[0].get_body(("plain",)).get_content())
@@ -86,25 +86,25 @@ def test_who_confirms_is_counted(brand, customer, batch, box, work):
     assert figures(recall) == (1, 1, 0, 1)
 
 
-def test_telling_again_reaches_only_who_was_not_told(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
-    late = factories.customer(brand)
-    scanned(batch, late)
+def test_notifying_again_reaches_only_customers_not_yet_notified(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
+    late_customer = factories.customer(brand)
+    scan_codes(batch, late_customer)
 
     job = send_notifications(recall)
     work()
 
-    assert sorted(box.recipients) == sorted([customer.email, late.email])
+    assert sorted(box.recipients) == sorted([customer.email, late_customer.email])
     assert "1 customer notified; 1 had been notified before." in job.log
 
 
-def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypatch):
+def test_job_continues_after_the_portion_sent_before_it_was_killed(brand, batch, box, work, monkeypatch):
     customers = [factories.customer(brand) for _ in range(7)]
-    scanned(batch, *customers)
+    scan_codes(batch, *customers)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
     monkeypatch.setattr(notifications, "AT_ONCE", 3)
-    batching.notify_many(  # what a worker did before it was killed
+    batching.notify_many(  # the portion that a worker sent before it was killed
         brand_id=brand.pk,
         user_ids=sorted(customer.pk for customer in customers)[:3],
         notification=notifications.notification_of(recall, scopes.of_recall(recall)),
@@ -118,26 +118,26 @@ def test_a_job_that_died_goes_on_where_it_was(brand, batch, box, work, monkeypat
     assert Event.objects.filter(detail_type="send-notice").count() == 7
 
 
-def test_a_job_that_is_cancelled_when_all_are_told_is_done(brand, customer, batch, box, work):
-    scanned(batch, customer)
+def test_cancel_request_after_the_last_notification_has_no_effect(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
 
-    def cancelling(execute, sql, *rest):
+    def request_cancel(execute, sql, *args):
         if "INSERT" in sql:
             Job.objects.exclude(cancel_requested=True).update(cancel_requested=True)
-        return execute(sql, *rest)
+        return execute(sql, *args)
 
     job = notifications.start(recall=recall, by=None)
-    with connection.execute_wrapper(cancelling):
+    with connection.execute_wrapper(request_cancel):
         runner.run(job.pk)
 
     job.refresh_from_db()
     assert (job.status, job.cancel_requested, job.done) == ("done", True, 1)
 
 
-def test_a_lifted_recall_is_told_to_nobody_more(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
+def test_withdrawn_recall_sends_no_more_notifications(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
 
     recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(brand))
     work()
@@ -147,10 +147,10 @@ def test_a_lifted_recall_is_told_to_nobody_more(brand, customer, batch, box, wor
     assert "withdrawn" in job.log
 
 
-def test_a_mail_that_waits_for_another_try_is_not_sent_after_the_withdrawal(brand, customer, batch, box, work):
+def test_mail_waiting_for_a_retry_is_not_sent_after_the_withdrawal(brand, customer, batch, box, work):
     box.refusals[customer.email] = "450 later"
-    scanned(batch, customer)
-    recall = recall_it(batch)
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
     assert NotificationDelivery.objects.get().status == "queued"
 
@@ -162,18 +162,18 @@ def test_a_mail_that_waits_for_another_try_is_not_sent_after_the_withdrawal(bran
     assert box.mails == []
 
 
-def test_the_form_tells_customers_unless_told_not_to(brand, customer, batch):
-    client, its = browser(staff(brand)), f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
-    assert 'name="notify_customers"' in text(client.get(its))
+def test_form_offers_and_starts_the_notification_of_customers(brand, customer, batch):
+    client, url = browser(staff(brand)), f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
+    assert 'name="notify_customers"' in text(client.get(url))
 
-    client.post(its, {"batch": batch.pk, **TEXTS, "notify_customers": "on"})
+    client.post(url, {"batch": batch.pk, **TEXTS, "notify_customers": "on"})
 
     assert Job.objects.get(kind="notify-recall").parameters == {"recall": Recall.objects.get().pk}
 
 
-def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
+def test_page_of_a_recall_shows_the_number_of_delivered_mails(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
     client = browser(staff(brand))
 
@@ -184,41 +184,41 @@ def test_the_recalls_page_shows_how_many_know(brand, customer, batch, box, work)
     assert [row.user for row in log.context["cl"].result_list] == [customer]
 
 
-def test_only_who_may_recall_may_tell(brand, customer, batch):
+def test_notifying_requires_permission_to_recall(brand, customer, batch):
     recall = recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
-    its = f"/admin/authcodes/recall/{recall.pk}/notify/"
+    url = f"/admin/authcodes/recall/{recall.pk}/notify/"
 
-    assert browser(staff(brand, role="support")).post(its).status_code == 403
-    assert browser(staff(factories.brand())).post(its).status_code == 404
-    assert browser(staff(brand)).get(its).status_code == 200
-    assert browser(staff(brand)).post(its).status_code == 302
+    assert browser(staff(brand, role="support")).post(url).status_code == 403
+    assert browser(staff(factories.brand())).post(url).status_code == 404
+    assert browser(staff(brand)).get(url).status_code == 200
+    assert browser(staff(brand)).post(url).status_code == 302
     assert Job.objects.filter(kind="notify-recall").count() == 1
 
 
-def test_a_hundred_customers_cost_as_many_statements_as_one(brand):
+def test_query_count_does_not_grow_with_the_customers(brand):
     def statements(number):
         customers = [factories.customer(brand) for _ in range(number)]
-        news = batching.NotificationRequest("NOTIFY_RECALL", f"recall:{number}", {})
+        notification = batching.NotificationRequest("NOTIFY_RECALL", f"recall:{number}", {})
         with CaptureQueriesContext(connection) as queries:
             ids = [customer.pk for customer in customers]
-            batching.notify_many(brand_id=brand.pk, user_ids=ids, notification=news, at=timezone.now())
+            batching.notify_many(brand_id=brand.pk, user_ids=ids, notification=notification, at=timezone.now())
         return len(queries)
 
     assert statements(1) == statements(100)
 
 
-def test_the_page_counts_on_until_everybody_is_reached(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
+def test_page_refreshes_its_figures_until_every_mail_is_delivered(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     client = browser(staff(brand))
     page = address("authcodes.recall", "change", recall.pk)
 
-    def counted():
+    def notified_column():
         [row] = client.get(f"{address('authcodes.recall')}live/?id={recall.pk}&column=notified").json()["rows"]
         return row["columns"]["notified"]
 
     assert "data-live-row" in text(client.get(page))
-    assert "data-live-row" in counted()
+    assert "data-live-row" in notified_column()
     work()
-    assert "data-live-row" not in counted()
+    assert "data-live-row" not in notified_column()
     assert "data-live-row" not in text(client.get(page))

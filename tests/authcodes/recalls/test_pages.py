@@ -1,4 +1,4 @@
-"""Calling a batch back in the portal: first what it changes, then once, and back by an owner only."""
+"""Recalling a batch in the portal: the summary first, one recall per batch, and withdrawal by owners only."""
 
 import pytest
 from django.contrib.messages import get_messages
@@ -40,73 +40,73 @@ def recall(batch):
     return recalls.recall_batch(batch=batch, at=timezone.now(), **TEXTS)
 
 
-def reason_now(code):
-    """The true reason of the answer to a guest who scans it now."""
+def reason_of_new_scan(code):
+    """The stored reason of a new guest scan of the code."""
     scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now()))
     return Scan.objects.latest("scanned_at").reason
 
 
-def facts(answer):
-    found = answer.context["summary"]
-    [batch] = found.scope.batches
-    return batch, found.codes, found.scanned, found.customers
+def summary_of(answer):
+    summary = answer.context["summary"]
+    [batch] = summary.scope.batches
+    return batch, summary.codes, summary.scanned, summary.customers
 
 
 def withdraw(client, recall, reason="Wrong batch"):
     return client.post(address("authcodes.recall", "withdraw", recall.pk), {"reason": reason})
 
 
-def test_batch_leads_to_the_page_that_says_what_a_recall_changes(client, brand, batch):
+def test_batch_links_to_a_summary_of_what_a_recall_affects(client, brand, batch):
     ann, bob = factories.customer(brand), factories.customer(brand)
     one, two, _ = batch.codes.order_by("pk")
     for code, user, count in ((one, ann, 1), (one, bob, 2), (two, ann, 1)):
         scan(code, user=user, scan_count=count)
     scan(factories.code(brand), user=factories.customer(brand))
-    its = address("authcodes.batchrange", "recall", batch.pk)
+    url = address("authcodes.batchrange", "recall", batch.pk)
 
-    assert its in text(client.get(address("authcodes.batchrange", "change", batch.pk)))
-    page = client.get(its, follow=True)
+    assert url in text(client.get(address("authcodes.batchrange", "change", batch.pk)))
+    page = client.get(url, follow=True)
 
-    assert facts(page) == (batch, 3, 2, 2)
+    assert summary_of(page) == (batch, 3, 2, 2)
     assert "Every scan of these 3 codes will show" in text(page)
     assert "This includes customers who opted out of notifications." in text(page)
     assert not Recall.objects.exists()
 
 
-def test_a_new_recall_asks_first_what_is_recalled(client):
-    shown = text(client.get(address("authcodes.recall", "add")))
+def test_new_recall_begins_with_the_choice_of_its_scope(client):
+    page = text(client.get(address("authcodes.recall", "add")))
 
-    assert "All batches of a product" in shown
-    assert 'name="message"' not in shown
-
-
-def test_batch_that_is_recalled_already_is_not_asked_about_again(client, batch, recall):
-    shown = text(client.get(address("authcodes.recall", "add"), {"batch": batch.pk}))
-
-    assert "Already recalled: Spring (R-1)." in shown
-    assert 'name="message"' not in shown
+    assert "All batches of a product" in page
+    assert 'name="message"' not in page
 
 
-@pytest.mark.parametrize("nonsense", ["x", "-1", "9" * 40, "²", "10"])
-def test_batch_that_cannot_be_is_asked_for_anew(client, nonsense):
-    answer = client.get(address("authcodes.recall", "add"), {"batch": nonsense})
+def test_batch_that_is_already_recalled_cannot_be_recalled_again(client, batch, recall):
+    page = text(client.get(address("authcodes.recall", "add"), {"batch": batch.pk}))
+
+    assert "Already recalled: Spring (R-1)." in page
+    assert 'name="message"' not in page
+
+
+@pytest.mark.parametrize("invalid", ["x", "-1", "9" * 40, "²", "10"])
+def test_invalid_batch_is_reported_at_its_field(client, invalid):
+    answer = client.get(address("authcodes.recall", "add"), {"batch": invalid})
 
     assert list(answer.context["form"].errors) == ["batch"]
     assert 'name="message"' not in text(answer)
 
 
-def test_recall_takes_hold_and_is_noted_in_the_batchs_history(client, owner, batch):
+def test_recall_takes_effect_and_is_recorded_in_the_history_of_the_batch(client, owner, batch):
     answer = client.post(address("authcodes.recall", "add") + f"?batch={batch.pk}", {**TEXTS, "batch": batch.pk})
 
     recall = Recall.objects.get()
     assert answer.status_code == 302
     assert {name: getattr(recall, name) for name in TEXTS} == TEXTS
     assert (recall.batches.get(), recall.recalled_by) == (batch, owner)
-    assert reason_now(batch.codes.first()) == "recalled"
+    assert reason_of_new_scan(batch.codes.first()) == "recalled"
     assert "Recalled: R-1" in text(client.get(address("authcodes.batchrange", "history", batch.pk)))
 
 
-def test_texts_without_what_they_are_about_recall_nothing(client):
+def test_texts_without_a_scope_recall_nothing(client):
     answer = client.post(address("authcodes.recall", "add"), TEXTS)
 
     assert [str(message) for message in answer.context["messages"]] == [
@@ -116,10 +116,10 @@ def test_texts_without_what_they_are_about_recall_nothing(client):
 
 
 @pytest.mark.parametrize("missing", list(TEXTS))
-def test_recall_needs_all_its_texts(client, batch, missing):
-    its = address("authcodes.recall", "add") + f"?batch={batch.pk}"
+def test_recall_requires_all_its_texts(client, batch, missing):
+    url = address("authcodes.recall", "add") + f"?batch={batch.pk}"
 
-    answer = client.post(its, {**TEXTS, "batch": batch.pk, missing: ""})
+    answer = client.post(url, {**TEXTS, "batch": batch.pk, missing: ""})
 
     assert list(answer.context["form"].errors) == [missing]
     assert not Recall.objects.exists()
@@ -132,45 +132,49 @@ def test_recalled_batch_offers_no_second_recall(client, batch, recall):
     assert client.get(address("authcodes.batchrange", "recall", batch.pk)).status_code == 403
 
 
-def test_recall_page_counts_scans_since_and_links_to_them(client, batch, recall):
-    reason_now(batch.codes.first())
+def test_recall_page_counts_later_scans_and_links_to_them(client, batch, recall):
+    reason_of_new_scan(batch.codes.first())
 
     page = client.get(address("authcodes.recall", "change", recall.pk))
 
-    where = page.context["scans_address"]
+    scans_url = page.context["scans_address"]
     assert page.context["recalled_scans"] == 1
-    assert [row.reason for row in client.get(where).context["cl"].result_list] == ["recalled"]
+    assert [row.reason for row in client.get(scans_url).context["cl"].result_list] == ["recalled"]
 
 
-def test_owner_withdraws_a_recall_and_what_was_said_is_kept(client, owner, batch, recall):
+def test_withdrawn_recall_retains_its_texts_and_batches(client, owner, batch, recall):
     page = client.get(address("authcodes.recall", "withdraw", recall.pk))
     withdraw(client, recall)
 
-    kept = WithdrawnRecall.objects.get()
-    assert facts(page)[0] == batch
+    withdrawn = WithdrawnRecall.objects.get()
+    assert summary_of(page)[0] == batch
     assert not Recall.objects.exists()
-    assert {name: getattr(kept, name) for name in TEXTS} == TEXTS
-    assert (kept.batches.get().batch, kept.withdrawn_by, kept.withdrawal_reason) == (batch, owner, "Wrong batch")
-    assert kept.recalled_at == recall.recalled_at
-    assert reason_now(batch.codes.first()) == "accepted"
+    assert {name: getattr(withdrawn, name) for name in TEXTS} == TEXTS
+    assert (withdrawn.batches.get().batch, withdrawn.withdrawn_by, withdrawn.withdrawal_reason) == (
+        batch,
+        owner,
+        "Wrong batch",
+    )
+    assert withdrawn.recalled_at == recall.recalled_at
+    assert reason_of_new_scan(batch.codes.first()) == "accepted"
     assert "Recall withdrawn: R-1" in text(client.get(address("authcodes.batchrange", "history", batch.pk)))
 
 
 def test_batch_whose_recall_was_withdrawn_can_be_recalled_again(client, batch, recall):
     withdraw(client, recall)
 
-    again = recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "recall_id": "R-2"})
+    second_recall = recalls.recall_batch(batch=batch, at=timezone.now(), **{**TEXTS, "recall_id": "R-2"})
 
-    assert (again.recall_id, WithdrawnRecall.objects.count()) == ("R-2", 1)
+    assert (second_recall.recall_id, WithdrawnRecall.objects.count()) == ("R-2", 1)
 
 
 @pytest.mark.parametrize("reason", ["", "  "])
-def test_withdrawing_needs_a_reason(client, recall, reason):
+def test_withdrawing_requires_a_reason(client, recall, reason):
     assert list(withdraw(client, recall, reason).context["form"].errors) == ["reason"]
     assert Recall.objects.exists()
 
 
-def test_recall_that_somebody_else_just_withdrew_is_withdrawn_once(owner, recall):
+def test_a_withdrawn_recall_cannot_be_withdrawn_again(owner, recall):
     recalls.withdraw_recall(recall=recall, reason="first", at=timezone.now(), by=owner)
 
     with pytest.raises(errors.BatchRejected, match="already been withdrawn"):
@@ -180,7 +184,7 @@ def test_recall_that_somebody_else_just_withdrew_is_withdrawn_once(owner, recall
 
 
 @pytest.mark.parametrize("role", ["manager", "printer", "support"])
-def test_only_an_owner_withdraws(brand, recall, role):
+def test_only_owners_can_withdraw_a_recall(brand, recall, role):
     client = browser(staff(brand, role=role))
 
     page = client.get(address("authcodes.recall", "change", recall.pk))
@@ -190,52 +194,52 @@ def test_only_an_owner_withdraws(brand, recall, role):
     assert Recall.objects.exists()
 
 
-def test_owner_elsewhere_does_not_withdraw_here(recall, brand):
-    person = staff(factories.brand())
-    StaffRole.objects.create(user=person, brand=brand, role="manager")
+def test_owner_of_another_brand_cannot_withdraw_as_a_manager(recall, brand):
+    user = staff(factories.brand())
+    StaffRole.objects.create(user=user, brand=brand, role="manager")
 
-    assert withdraw(browser(person), recall).status_code == 403
+    assert withdraw(browser(user), recall).status_code == 403
 
 
-def test_another_brands_recall_and_batch_do_not_exist(client):
-    zebra = factories.batch(factories.brand(), range_name="zebra")
-    recall = recalls.recall_batch(batch=zebra, at=timezone.now(), **TEXTS)
-    free = factories.batch(zebra.brand, range_name="zebra too")
+def test_recalls_and_batches_of_another_brand_are_not_available(client):
+    other_batch = factories.batch(factories.brand(), range_name="zebra")
+    recall = recalls.recall_batch(batch=other_batch, at=timezone.now(), **TEXTS)
+    free_batch = factories.batch(other_batch.brand, range_name="zebra too")
 
-    posted = [address("authcodes.recall", what, recall.pk) for what in ("withdraw", "affected")]
+    urls = [address("authcodes.recall", action, recall.pk) for action in ("withdraw", "affected")]
 
-    assert [client.post(where, {"reason": "x"}).status_code for where in posted] == [404, 404]
-    assert "zebra" not in text(client.get(address("authcodes.recall", "add") + f"?batch={free.pk}"))
-    assert client.get(address("authcodes.batchrange", "recall", free.pk)).status_code in {403, 404}
+    assert [client.post(url, {"reason": "x"}).status_code for url in urls] == [404, 404]
+    assert "zebra" not in text(client.get(address("authcodes.recall", "add") + f"?batch={free_batch.pk}"))
+    assert client.get(address("authcodes.batchrange", "recall", free_batch.pk)).status_code in {403, 404}
     assert Recall.objects.exists()
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 302), ("manager", 302), ("support", 403), ("printer", 403)])
-def test_affected_customers_are_exported_by_those_who_may(brand, recall, role, status):
-    person = staff(brand, role=role)
+def test_roles_have_the_documented_permission_to_export_affected_customers(brand, recall, role, status):
+    user = staff(brand, role=role)
 
-    answer = browser(person).post(address("authcodes.recall", "affected", recall.pk), {"format": "xlsx"})
+    answer = browser(user).post(address("authcodes.recall", "affected", recall.pk), {"format": "xlsx"})
 
     assert answer.status_code == status
     assert Job.objects.count() == (status == 302)
     if status == 302:
         job = Job.objects.get()
-        assert (job.kind, job.parameters["format"], job.created_by) == ("export-affected", "xlsx", person)
+        assert (job.kind, job.parameters["format"], job.created_by) == ("export-affected", "xlsx", user)
 
 
-def test_looking_at_the_export_of_affected_customers_starts_none(client, recall):
+def test_get_request_does_not_export_affected_customers(client, recall):
     assert client.get(address("authcodes.recall", "affected", recall.pk)).status_code == 405
     assert not Job.objects.exists()
 
 
-def test_refusal_is_shown_when_somebody_was_faster(client, owner, recall, monkeypatch):
-    check = recalls.withdraw_recall
+def test_error_is_displayed_if_the_recall_was_withdrawn_concurrently(client, owner, recall, monkeypatch):
+    real_withdraw = recalls.withdraw_recall
 
-    def lose(**texts):
-        check(**{**texts, "reason": "faster"})
-        return check(**texts)
+    def withdraw_twice(**texts):
+        real_withdraw(**{**texts, "reason": "faster"})
+        return real_withdraw(**texts)
 
-    monkeypatch.setattr(recalls, "withdraw_recall", lose)
+    monkeypatch.setattr(recalls, "withdraw_recall", withdraw_twice)
 
     answer = withdraw(client, recall)
 
@@ -244,20 +248,20 @@ def test_refusal_is_shown_when_somebody_was_faster(client, owner, recall, monkey
     ]
 
 
-def test_withdrawn_recalls_are_listed_with_what_was_said(client, owner, batch, recall):
+def test_withdrawn_recalls_are_listed_with_their_texts(client, owner, batch, recall):
     withdraw(client, recall)
-    kept = WithdrawnRecall.objects.get()
+    withdrawn = WithdrawnRecall.objects.get()
 
-    [shown] = client.get(address("authcodes.withdrawnrecall")).context["cl"].result_list
-    page = text(client.get(address("authcodes.withdrawnrecall", "change", kept.pk)))
+    [listed] = client.get(address("authcodes.withdrawnrecall")).context["cl"].result_list
+    page = text(client.get(address("authcodes.withdrawnrecall", "change", withdrawn.pk)))
 
-    assert shown == kept
+    assert listed == withdrawn
     assert all(expected_text in page for expected_text in (*TEXTS.values(), "Wrong batch", owner.email))
 
 
-def test_withdrawn_recalls_are_for_reading(client, recall):
+def test_withdrawn_recalls_are_read_only(client, recall):
     withdraw(client, recall)
-    kept = WithdrawnRecall.objects.get()
+    withdrawn = WithdrawnRecall.objects.get()
 
     assert client.get(address("authcodes.withdrawnrecall", "add")).status_code == 403
-    assert client.post(address("authcodes.withdrawnrecall", "delete", kept.pk), {"post": "yes"}).status_code == 403
+    assert client.post(address("authcodes.withdrawnrecall", "delete", withdrawn.pk), {"post": "yes"}).status_code == 403

@@ -1,4 +1,4 @@
-"""Reminders of a recall: to whom it did not reach or who has not confirmed, and a list of whom to call."""
+"""Reminders of a recall to customers who have not confirmed it, and the list of customers to call."""
 
 import re
 from datetime import timedelta
@@ -12,7 +12,7 @@ from jobs import runner
 from jobs.models import Job
 from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.notifications import batching, preferences
-from tests.authcodes.recalls.conftest import figures, recall_it, scanned
+from tests.authcodes.recalls.conftest import figures, recall_and_notify, scan_codes
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
@@ -24,28 +24,28 @@ def acknowledge(mail):
     Client().post(link[1])
 
 
-def test_a_reminder_goes_to_who_has_not_confirmed_and_confirming_it_confirms_the_recall(brand, batch, box, work):
-    read, unread = factories.customer(brand), factories.customer(brand)
-    scanned(batch, read, unread)
-    recall = recall_it(batch)
+def test_reminder_is_sent_to_unconfirmed_customers_and_can_confirm_the_recall(brand, batch, box, work):
+    confirmed, unconfirmed = factories.customer(brand), factories.customer(brand)
+    scan_codes(batch, confirmed, unconfirmed)
+    recall = recall_and_notify(batch)
     work()
-    acknowledge(next(mail for mail in box.mails if mail["To"] == read.email))
+    acknowledge(next(mail for mail in box.mails if mail["To"] == confirmed.email))
 
     job = notifications.start_reminder(recall=recall, by=None, at=timezone.now())
     runner.run(job.pk)
     work()
 
-    assert box.recipients[2:] == [unread.email]
+    assert box.recipients[2:] == [unconfirmed.email]
     assert figures(recall) == (2, 2, 0, 1)
     acknowledge(box.mails[-1])
     assert figures(recall) == (2, 2, 0, 2)
     assert notifications.not_read(recall) == []
 
 
-def test_whom_only_the_reminder_reached_is_reached(brand, customer, batch, box, work):
+def test_customer_reached_only_by_the_reminder_counts_as_delivered(brand, customer, batch, box, work):
     box.refusals[customer.email] = "550 no"
-    scanned(batch, customer)
-    recall = recall_it(batch)
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
     assert figures(recall) == (1, 0, 1, 0)
 
@@ -57,9 +57,9 @@ def test_whom_only_the_reminder_reached_is_reached(brand, customer, batch, box, 
     assert figures(recall) == (1, 1, 0, 0)
 
 
-def test_withdrawing_stops_a_reminder_too(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
+def test_withdrawal_stops_a_reminder(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
     runner.run(notifications.start_reminder(recall=recall, by=None, at=timezone.now()).pk)
 
@@ -69,54 +69,54 @@ def test_withdrawing_stops_a_reminder_too(brand, customer, batch, box, work):
     assert len(box.mails) == 1
 
 
-def test_the_reminders_button_asks_first_and_says_when_it_was_sent_today(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
+def test_reminder_is_confirmed_first_and_only_sent_once_a_day(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
-    client, its = browser(staff(brand)), address("authcodes.recall", "remind", recall.pk)
-    assert its in text(client.get(address("authcodes.recall", "change", recall.pk)))
+    client, url = browser(staff(brand)), address("authcodes.recall", "remind", recall.pk)
+    assert url in text(client.get(address("authcodes.recall", "change", recall.pk)))
 
-    assert "1 customer was notified and has not confirmed" in text(client.get(its))
-    assert client.post(its, {"reason": "Nobody came back"}).status_code == 302
-    again = client.post(its, {"reason": "Once more"})
+    assert "1 customer was notified and has not confirmed" in text(client.get(url))
+    assert client.post(url, {"reason": "Nobody came back"}).status_code == 302
+    second_answer = client.post(url, {"reason": "Once more"})
 
-    assert "reminded today" in text(again)
+    assert "reminded today" in text(second_answer)
     assert Job.objects.filter(parameters__has_key="reminder").count() == 1
 
 
-def test_where_all_have_confirmed_there_is_nobody_to_remind(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
+def test_no_reminder_is_sent_if_all_customers_have_confirmed(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
-    client, its = browser(staff(brand)), address("authcodes.recall", "remind", recall.pk)
+    client, url = browser(staff(brand)), address("authcodes.recall", "remind", recall.pk)
     acknowledge(box.mails[-1])
 
-    for answer in (client.get(its, follow=True), client.post(its, {"reason": "x"}, follow=True)):
+    for answer in (client.get(url, follow=True), client.post(url, {"reason": "x"}, follow=True)):
         assert "There is nobody to remind." in text(answer)
     assert not Job.objects.filter(parameters__has_key="reminder").exists()
 
 
-def test_where_nobody_was_notified_there_is_nobody_to_remind(brand, batch):
-    recall = recall_it(batch)
+def test_no_reminder_is_sent_if_no_customer_was_notified(brand, batch):
+    recall = recall_and_notify(batch)
 
     answer = browser(staff(brand)).get(address("authcodes.recall", "remind", recall.pk), follow=True)
 
     assert "There is nobody to remind." in text(answer)
 
 
-def test_whom_nobody_reached_is_listed_with_a_phone_number_and_exported(brand, customer, batch, box, work):
+def test_unreached_customers_are_listed_with_phone_numbers_and_exported(brand, customer, batch, box, work):
     preferences.change(customer.pk, brand.pk, phone="+41791234567", at=timezone.now())
-    other = factories.customer(brand)
+    other_customer = factories.customer(brand)
     box.refusals[customer.email] = "550 no"
-    scanned(batch, customer, other)
-    recall = recall_it(batch)
+    scan_codes(batch, customer, other_customer)
+    recall = recall_and_notify(batch)
     work()
-    client, page = browser(staff(brand)), address("authcodes.recall", "change", recall.pk)
+    client, url = browser(staff(brand)), address("authcodes.recall", "change", recall.pk)
 
-    shown = client.get(page)
+    page = client.get(url)
     answer = client.post(address("authcodes.recall", "to-call", recall.pk), {"format": "csv"})
 
-    assert [(row["email"], row["phone"]) for row in shown.context["to_call"]] == [(customer.email, "+41791234567")]
+    assert [(row["email"], row["phone"]) for row in page.context["to_call"]] == [(customer.email, "+41791234567")]
     job = Job.objects.get(kind="export-to-call")
     assert answer["Location"] == address("jobs.job", "change", job.pk)
     runner.run(job.pk)
@@ -129,36 +129,41 @@ def test_whom_nobody_reached_is_listed_with_a_phone_number_and_exported(brand, c
     assert customer.email in lines[1]
 
 
-def test_who_may_not_see_customers_sees_no_list_of_whom_to_call(brand, customer, batch, box, work):
+def test_list_of_customers_to_call_requires_permission_to_see_customers(brand, customer, batch, box, work):
     box.refusals[customer.email] = "550 no"
-    scanned(batch, customer)
-    recall = recall_it(batch)
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
     client = browser(staff(brand, role="printer"))
 
     assert customer.email not in text(client.get(address("authcodes.recall", "change", recall.pk)))
     assert client.post(address("authcodes.recall", "to-call", recall.pk), {"format": "csv"}).status_code == 403
-    foreign = browser(staff(factories.brand()))
-    assert foreign.post(address("authcodes.recall", "to-call", recall.pk), {"format": "csv"}).status_code == 404
-    assert foreign.post(address("authcodes.recall", "remind", recall.pk), {"reason": "x"}).status_code == 404
+    other_brand_browser = browser(staff(factories.brand()))
+    assert (
+        other_brand_browser.post(address("authcodes.recall", "to-call", recall.pk), {"format": "csv"}).status_code
+        == 404
+    )
+    assert (
+        other_brand_browser.post(address("authcodes.recall", "remind", recall.pk), {"reason": "x"}).status_code == 404
+    )
 
 
-def test_who_has_read_it_since_a_reminder_began_is_not_reminded(brand, batch, box, work, monkeypatch):
-    """The reminder's list is of its start: a portion looks again."""
+def test_customer_who_confirms_during_the_reminder_is_not_reminded(brand, batch, box, work, monkeypatch):
+    """The list of customers is made when the job starts; each portion checks it again."""
     customers = sorted((factories.customer(brand) for _ in range(3)), key=lambda each: each.pk)
-    scanned(batch, *customers)
-    recall = recall_it(batch)
+    scan_codes(batch, *customers)
+    recall = recall_and_notify(batch)
     work()
-    first = {mail["To"]: mail for mail in box.mails}
+    mails = {mail["To"]: mail for mail in box.mails}
     monkeypatch.setattr(notifications, "AT_ONCE", 1)
-    real = batching.notify_many
+    real_notify_many = batching.notify_many
 
-    def reading(**parameters):
+    def confirm_during_first_portion(**parameters):
         if parameters["user_ids"] == [customers[0].pk]:
-            acknowledge(first[customers[1].email])  # while the first portion is on its way
-        return real(**parameters)
+            acknowledge(mails[customers[1].email])  # while the first portion is being sent
+        return real_notify_many(**parameters)
 
-    monkeypatch.setattr(batching, "notify_many", reading)
+    monkeypatch.setattr(batching, "notify_many", confirm_during_first_portion)
     job = notifications.start_reminder(recall=recall, by=None, at=timezone.now())
     runner.run(job.pk)
     work()
@@ -168,14 +173,14 @@ def test_who_has_read_it_since_a_reminder_began_is_not_reminded(brand, batch, bo
     assert "2 customers notified" in job.log
 
 
-def test_a_reminder_that_waited_for_a_day_does_not_follow_another_at_once(brand, customer, batch, box, work):
-    scanned(batch, customer)
-    recall = recall_it(batch)
+def test_delayed_reminder_is_not_sent_after_a_newer_one(brand, customer, batch, box, work):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
     work()
-    late = notifications.start_reminder(recall=recall, by=None, at=timezone.now() - timedelta(days=1))
-    today = notifications.start_reminder(recall=recall, by=None, at=timezone.now())
+    older = notifications.start_reminder(recall=recall, by=None, at=timezone.now() - timedelta(days=1))
+    newer = notifications.start_reminder(recall=recall, by=None, at=timezone.now())
 
-    for job in (today, late):
+    for job in (newer, older):
         runner.run(job.pk)
     work()
 

@@ -1,4 +1,4 @@
-"""Pieces that came back: entered by hand, never changed, counted together."""
+"""Returned pieces: entered by staff, never changed, and added up."""
 
 import uuid
 from datetime import timedelta
@@ -38,12 +38,12 @@ def today(brand):
     return timezone.now().astimezone(brand.zone).date()
 
 
-def enter(recall, pieces, **more):
-    values = {"returned_on": today(recall.brand), "note": "", "form_id": uuid.uuid4(), **more}
+def enter(recall, pieces, **details):
+    values = {"returned_on": today(recall.brand), "note": "", "form_id": uuid.uuid4(), **details}
     return returns.enter(recall=recall, pieces=pieces, by=staff(recall.brand), at=timezone.now(), **values)
 
 
-def test_lines_are_counted_together_and_corrected_by_another(recall):
+def test_returns_are_added_up_and_corrected_by_negative_entries(recall):
     enter(recall, 12)
     enter(recall, 5)
     enter(recall, -2, note="Counted twice")
@@ -52,41 +52,41 @@ def test_lines_are_counted_together_and_corrected_by_another(recall):
     assert [line.pieces for line in returns.of(recall).lines] == [-2, 5, 12]
 
 
-def test_no_more_is_taken_off_than_there_is(recall):
+def test_correction_cannot_exceed_the_returned_pieces(recall):
     enter(recall, 3)
 
-    with pytest.raises(BatchRejected, match="at most 3") as refused:
+    with pytest.raises(BatchRejected, match="at most 3") as rejected:
         enter(recall, -4)
 
-    assert refused.value.details["field"] == "pieces"
+    assert rejected.value.details["field"] == "pieces"
 
 
-def test_days_to_come_and_before_the_recall_are_refused(recall):
+def test_days_in_the_future_and_before_the_recall_are_rejected(recall):
     for days in (1, -4):
-        with pytest.raises(BatchRejected) as refused:
+        with pytest.raises(BatchRejected) as rejected:
             enter(recall, 1, returned_on=today(recall.brand) + timedelta(days=days))
-        assert refused.value.details["field"] == "returned_on"
+        assert rejected.value.details["field"] == "returned_on"
 
 
-def test_a_page_that_is_sent_twice_is_one_line(client, recall):
-    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
+def test_posting_the_same_form_twice_enters_one_return(client, recall):
+    data = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
 
     for _time in range(2):
-        assert client.post(address("authcodes.recall", "returns", recall.pk), sent).status_code == 302
+        assert client.post(address("authcodes.recall", "returns", recall.pk), data).status_code == 302
 
     assert RecallReturn.objects.get().pieces == 4
     assert "4 pieces came back" in text(client.get(address("authcodes.recall", "change", recall.pk)))
 
 
-def test_a_page_that_is_sent_again_with_other_pieces_says_that_the_first_were_entered(client, recall):
-    where, form_id = address("authcodes.recall", "returns", recall.pk), uuid.uuid4()
-    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": form_id}
-    client.post(where, sent)
-    noted = AuditLogEntry.objects.count()
-    client.post(where, sent)
-    assert AuditLogEntry.objects.count() == noted, "what was sent twice happened once"
+def test_posting_the_same_form_with_other_pieces_is_rejected(client, recall):
+    url, form_id = address("authcodes.recall", "returns", recall.pk), uuid.uuid4()
+    data = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": form_id}
+    client.post(url, data)
+    entries = AuditLogEntry.objects.count()
+    client.post(url, data)
+    assert AuditLogEntry.objects.count() == entries, "the second post changed something"
 
-    answer = client.post(where, {**sent, "pieces": 6})
+    answer = client.post(url, {**data, "pieces": 6})
 
     assert "These pieces have already been entered" in text(answer)
     assert RecallReturn.objects.get().pieces == 4
@@ -104,35 +104,35 @@ def test_a_page_that_is_sent_again_with_other_pieces_says_that_the_first_were_en
         ("note", "x" * 501),
     ],
 )
-def test_bad_input_is_said_at_its_field_and_loses_nothing(client, recall, field, value):
-    sent = {"pieces": "4", "returned_on": str(today(recall.brand)), "note": "Bern", "form_id": str(uuid.uuid4())}
+def test_invalid_input_is_reported_at_its_field_and_retained(client, recall, field, value):
+    data = {"pieces": "4", "returned_on": str(today(recall.brand)), "note": "Bern", "form_id": str(uuid.uuid4())}
 
-    answer = client.post(address("authcodes.recall", "returns", recall.pk), {**sent, field: value})
+    answer = client.post(address("authcodes.recall", "returns", recall.pk), {**data, field: value})
 
     form = answer.context["return_form"]
     assert list(form.errors) == [field]
-    assert {name: form[name].value() for name in sent} == {**sent, field: value}
+    assert {name: form[name].value() for name in data} == {**data, field: value}
     assert not RecallReturn.objects.exists()
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 302), ("manager", 302), ("support", 403), ("printer", 403)])
-def test_who_may_recall_enters_them(brand, recall, role, status):
-    sent = {"pieces": 4, "returned_on": today(brand), "form_id": uuid.uuid4()}
+def test_entering_returns_requires_permission_to_recall(brand, recall, role, status):
+    data = {"pieces": 4, "returned_on": today(brand), "form_id": uuid.uuid4()}
 
-    answer = browser(staff(brand, role=role)).post(address("authcodes.recall", "returns", recall.pk), sent)
+    answer = browser(staff(brand, role=role)).post(address("authcodes.recall", "returns", recall.pk), data)
 
     assert (answer.status_code, RecallReturn.objects.count()) == (status, int(status == 302))
 
 
-def test_another_brands_recall_does_not_exist(recall):
-    sent = {"pieces": 4, "returned_on": today(recall.brand), "form_id": uuid.uuid4()}
+def test_recall_of_another_brand_answers_404(recall):
+    data = {"pieces": 4, "returned_on": today(recall.brand), "form_id": uuid.uuid4()}
     client = browser(staff(factories.brand()))
 
-    assert client.post(address("authcodes.recall", "returns", recall.pk), sent).status_code == 404
+    assert client.post(address("authcodes.recall", "returns", recall.pk), data).status_code == 404
 
 
 @pytest.mark.parametrize("statement", ["UPDATE {} SET pieces = 1", "DELETE FROM {}"])
-def test_lines_stay_as_they_are(recall, statement):
+def test_stored_returns_cannot_be_changed_or_deleted(recall, statement):
     enter(recall, 3)
 
     with connection.as_owner(), pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
@@ -142,15 +142,15 @@ def test_lines_stay_as_they_are(recall, statement):
 
 
 @pytest.mark.parametrize("name", ["change", "notify", "withdraw"])
-def test_a_page_of_a_recall_that_is_withdrawn_meanwhile_says_so_on_the_list(client, recall, monkeypatch, name):
-    find, owner = RecallAdmin.get_object, staff(recall.brand)
+def test_pages_redirect_to_the_list_if_the_recall_is_withdrawn_concurrently(client, recall, monkeypatch, name):
+    get_object, owner = RecallAdmin.get_object, staff(recall.brand)
 
-    def found_in_time(*arguments):
-        row = find(*arguments)
+    def get_and_withdraw(*arguments):
+        row = get_object(*arguments)
         recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=owner)
         return row
 
-    monkeypatch.setattr(RecallAdmin, "get_object", found_in_time)
+    monkeypatch.setattr(RecallAdmin, "get_object", get_and_withdraw)
 
     answer = client.get(address("authcodes.recall", name, recall.pk))
 
@@ -158,53 +158,53 @@ def test_a_page_of_a_recall_that_is_withdrawn_meanwhile_says_so_on_the_list(clie
     assert "This recall has been withdrawn." in str(next(iter(get_messages(answer.wsgi_request))))
 
 
-@pytest.mark.parametrize("is_late", [False, True])
-def test_what_was_typed_for_a_recall_that_is_withdrawn_meanwhile_is_kept(client, recall, monkeypatch, is_late):
-    find, owner = RecallAdmin.get_object, staff(recall.brand)
-    where = address("authcodes.recall", "returns", recall.pk)
-    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
+@pytest.mark.parametrize("is_before_post", [False, True])
+def test_input_is_retained_if_the_recall_is_withdrawn_concurrently(client, recall, monkeypatch, is_before_post):
+    get_object, owner = RecallAdmin.get_object, staff(recall.brand)
+    url = address("authcodes.recall", "returns", recall.pk)
+    data = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
 
-    def withdrawn(row):
+    def withdraw(row):
         recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=owner)
         return row
 
-    if is_late:
-        withdrawn(recall)
+    if is_before_post:
+        withdraw(recall)
     else:
-        monkeypatch.setattr(RecallAdmin, "get_object", lambda *arguments: withdrawn(find(*arguments)))
-    answer = client.post(where, sent)
+        monkeypatch.setattr(RecallAdmin, "get_object", lambda *arguments: withdraw(get_object(*arguments)))
+    answer = client.post(url, data)
 
-    shown = text(answer)
+    page = text(answer)
     assert answer.status_code == 200
-    assert "This recall has been withdrawn." in shown
-    assert 'value="Bern"' in shown
-    assert 'value="4"' in shown
+    assert "This recall has been withdrawn." in page
+    assert 'value="Bern"' in page
+    assert 'value="4"' in page
     assert not RecallReturn.objects.exists()
-    other = browser(staff(factories.brand()))
-    assert other.post(where, sent).status_code == 404
+    other_browser = browser(staff(factories.brand()))
+    assert other_browser.post(url, data).status_code == 404
 
 
-def test_pieces_that_are_sent_again_after_the_withdrawal_were_entered_before_it(client, recall):
-    where = address("authcodes.recall", "returns", recall.pk)
-    sent = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
-    client.post(where, sent)
+def test_repeated_post_after_the_withdrawal_reports_the_earlier_entry(client, recall):
+    url = address("authcodes.recall", "returns", recall.pk)
+    data = {"pieces": 4, "returned_on": today(recall.brand), "note": "Bern", "form_id": uuid.uuid4()}
+    client.post(url, data)
     recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(recall.brand))
 
-    assert "The pieces were entered before it was withdrawn." in text(client.post(where, sent))
-    assert "The pieces were not entered." in text(client.post(where, {**sent, "form_id": uuid.uuid4()}))
+    assert "The pieces were entered before it was withdrawn." in text(client.post(url, data))
+    assert "The pieces were not entered." in text(client.post(url, {**data, "form_id": uuid.uuid4()}))
 
 
-def test_they_outlive_the_recall(client, recall):
+def test_returns_are_retained_after_the_withdrawal(client, recall):
     enter(recall, 3)
-    kept = recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(recall.brand))
+    withdrawn_recall = recalls.withdraw_recall(recall=recall, reason="Safe", at=timezone.now(), by=staff(recall.brand))
 
-    page = text(client.get(address("authcodes.withdrawnrecall", "change", kept.pk)))
+    page = text(client.get(address("authcodes.withdrawnrecall", "change", withdrawn_recall.pk)))
 
     assert RecallReturn.objects.get().pieces == 3
     assert "eturned pieces" in page
 
 
-def test_an_erased_person_is_no_longer_named_in_a_note(brand, recall):
+def test_erasure_removes_the_customers_data_from_notes_of_returns(brand, recall):
     customer = factories.customer(brand, email="wilma@example.com")
     enter(recall, 3, note="From wilma@example.com")
 
@@ -213,28 +213,37 @@ def test_an_erased_person_is_no_longer_named_in_a_note(brand, recall):
     assert "wilma" not in RecallReturn.objects.get().note
 
 
-def test_an_erased_person_is_no_longer_named_in_the_texts_of_a_withdrawn_recall(brand):
+def test_erasure_removes_the_customers_data_from_texts_of_withdrawn_recalls(brand):
     customer = factories.customer(brand, email="wilma@example.com", first_name="Wilma", last_name="Flint")
-    named = "Wilma Flint, wilma@example.com"
-    made = recalls.recall_batch(
+    customer_data = "Wilma Flint, wilma@example.com"
+    first_recall = recalls.recall_batch(
         batch=factories.batch(brand),
         recall_id="R-8",
         contact="Ask Wilma Flint",
-        message=f"Bring it to {named}",
-        reason=f"Reported by {named}",
+        message=f"Bring it to {customer_data}",
+        reason=f"Reported by {customer_data}",
         at=timezone.now(),
     )
-    Recall.objects.filter(pk=made.pk).update(translations={"de": {"message": f"Zu {named}"}})
-    kept = recalls.withdraw_recall(recall=made, reason=f"Not so, says {named}", at=timezone.now(), by=staff(brand))
-    other = recalls.recall_batch(
-        batch=factories.batch(brand), recall_id="R-9", contact="x", message="y", reason=named, at=timezone.now()
+    Recall.objects.filter(pk=first_recall.pk).update(translations={"de": {"message": f"Zu {customer_data}"}})
+    withdrawn_recall = recalls.withdraw_recall(
+        recall=first_recall, reason=f"Not so, says {customer_data}", at=timezone.now(), by=staff(brand)
+    )
+    recall_in_force = recalls.recall_batch(
+        batch=factories.batch(brand), recall_id="R-9", contact="x", message="y", reason=customer_data, at=timezone.now()
     )
 
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
-    kept.refresh_from_db()
-    other.refresh_from_db()
-    texts = [kept.contact, kept.message, kept.reason, kept.withdrawal_reason, str(kept.translations), other.reason]
+    withdrawn_recall.refresh_from_db()
+    recall_in_force.refresh_from_db()
+    texts = [
+        withdrawn_recall.contact,
+        withdrawn_recall.message,
+        withdrawn_recall.reason,
+        withdrawn_recall.withdrawal_reason,
+        str(withdrawn_recall.translations),
+        recall_in_force.reason,
+    ]
     assert [text for text in texts if "wilma" in text.lower()] == []
-    assert kept.message.startswith("Bring it to ")
-    assert kept.translations["de"]["message"].startswith("Zu ")
+    assert withdrawn_recall.message.startswith("Bring it to ")
+    assert withdrawn_recall.translations["de"]["message"].startswith("Zu ")

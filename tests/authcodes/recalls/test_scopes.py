@@ -1,4 +1,4 @@
-"""A recall of a product, of several batches, or of a part of one: who is warned, who is told, what others read."""
+"""Recalls of a product, of several batches or of a part of one: warnings, notifications, history and webhooks."""
 
 import pytest
 from django.utils import timezone
@@ -28,8 +28,8 @@ def recall(*parts):
     return recalls.recall(scope=Scope(parts), at=timezone.now(), **TEXTS)
 
 
-def scanned(code, customer=None):
-    """The reason of the answer."""
+def reason_of_scan(code, customer=None):
+    """Scans the code and returns the reason of the result."""
     context = ScanContext(at=timezone.now(), user_id=customer.pk if customer else None)
     return scanning.scan(scanned=code.code, context=context).reason
 
@@ -45,33 +45,33 @@ def part(batch):
     return Part(batch, "TEA-0004", "TEA-0006")
 
 
-def test_a_part_warns_its_codes_and_no_others(batch, part):
+def test_scans_of_only_the_recalled_part_give_a_warning(batch, part):
     recall(part)
 
-    reasons = {code.code[-2:]: scanned(code) for code in batch.codes.order_by("code")}
+    reasons = {code.code[-2:]: reason_of_scan(code) for code in batch.codes.order_by("code")}
 
     assert [number for number, reason in reasons.items() if reason == "recalled"] == ["04", "05", "06"]
     assert {reason for number, reason in reasons.items() if number not in {"04", "05", "06"}} == {"accepted"}
     assert Scan.objects.filter(reason="recalled", points_awarded=0).count() == 3
 
 
-def test_a_recall_that_came_between_reading_and_writing_is_seen(batch, part, monkeypatch):
-    """As if the scan had read its code before the recall: the statement that takes the slot looks again."""
-    first, other = batch.codes.get(code="TEA-0004"), batch.codes.get(code="TEA-0001")
-    real, done = scanning.accept, []
+def test_recall_between_reading_and_writing_a_scan_takes_effect(batch, part, monkeypatch):
+    """The scan has read its code before the recall, but the statement that accepts it checks the recall again."""
+    recalled_code, other_code = batch.codes.get(code="TEA-0004"), batch.codes.get(code="TEA-0001")
+    real_accept, recalls_made = scanning.accept, []
 
-    def later(*parameters, **more):
-        if not done:
-            done.append(recall(part))
-        return real(*parameters, **more)
+    def accept_after_recall(*parameters, **fields):
+        if not recalls_made:
+            recalls_made.append(recall(part))
+        return real_accept(*parameters, **fields)
 
-    monkeypatch.setattr(scanning, "accept", later)
+    monkeypatch.setattr(scanning, "accept", accept_after_recall)
 
-    assert scanned(first) != "accepted"
-    assert scanned(other) == "accepted"
+    assert reason_of_scan(recalled_code) != "accepted"
+    assert reason_of_scan(other_code) == "accepted"
 
 
-def test_a_part_shows_in_the_states_of_codes(batch, part):
+def test_states_of_codes_reflect_a_recalled_part(batch, part):
     recall(part)
 
     assert sorted(AuthCode.objects.filter(codes_recalled()).values_list("code", flat=True)) == [
@@ -83,68 +83,68 @@ def test_a_part_shows_in_the_states_of_codes(batch, part):
     assert {code for code, state in states.items() if state == "recalled"} == {"TEA-0004", "TEA-0005", "TEA-0006"}
 
 
-def test_only_customers_of_the_part_are_told(brand, batch, part):
+def test_only_customers_of_the_recalled_part_are_notified(brand, batch, part):
     inside, outside = factories.customer(brand), factories.customer(brand)
     scan(batch.codes.get(code="TEA-0005"), user=inside)
     scan(batch.codes.get(code="TEA-0007"), user=outside)
-    made = recall(part)
-    scope = scopes.of_recall(made)
+    recall_in_force = recall(part)
+    scope = scopes.of_recall(recall_in_force)
 
-    assert notifications.to_notify(made, scope) == [inside.pk]
+    assert notifications.to_notify(recall_in_force, scope) == [inside.pk]
     assert [row.user_id for row in affected.affected(scope)] == [inside.pk]
 
 
-def test_a_customer_of_several_batches_is_told_once(brand, batch):
-    other, customer = factories.batch(brand, quantity=2), factories.customer(brand)
-    for code in (*batch.codes.all()[:2], *other.codes.all()):
+def test_customer_of_several_batches_is_notified_once(brand, batch):
+    other_batch, customer = factories.batch(brand, quantity=2), factories.customer(brand)
+    for code in (*batch.codes.all()[:2], *other_batch.codes.all()):
         scan(code, user=customer)
 
-    made = recall(Part(batch), Part(other))
+    recall_in_force = recall(Part(batch), Part(other_batch))
 
-    assert notifications.to_notify(made, scopes.of_recall(made)) == [customer.pk]
-    assert {row.recall for row in BatchRange.objects.all()} == {made}
+    assert notifications.to_notify(recall_in_force, scopes.of_recall(recall_in_force)) == [customer.pk]
+    assert {row.recall for row in BatchRange.objects.all()} == {recall_in_force}
 
 
-def test_a_recall_that_shares_a_batch_recalls_nothing_at_all(brand, batch):
-    other = factories.batch(brand, range_name="Free")
+def test_recall_with_an_already_recalled_batch_recalls_nothing(brand, batch):
+    other_batch = factories.batch(brand, range_name="Free")
     recall(Part(batch))
 
     with pytest.raises(BatchRejected, match="already recalled"):
-        recall(Part(other), Part(batch))
+        recall(Part(other_batch), Part(batch))
 
-    other.refresh_from_db()
-    assert (Recall.objects.count(), other.recall) == (1, None)
+    other_batch.refresh_from_db()
+    assert (Recall.objects.count(), other_batch.recall) == (1, None)
 
 
-def test_what_is_withdrawn_keeps_its_batches_and_their_parts(brand, batch, part):
-    other = factories.batch(brand, range_name="Cups")
-    made = recall(part, Part(other))
+def test_withdrawn_recall_retains_its_batches_and_their_parts(brand, batch, part):
+    other_batch = factories.batch(brand, range_name="Cups")
+    recall_in_force = recall(part, Part(other_batch))
 
-    recalls.withdraw_recall(recall=made, reason="Safe", at=timezone.now(), by=staff(brand))
+    recalls.withdraw_recall(recall=recall_in_force, reason="Safe", at=timezone.now(), by=staff(brand))
 
-    kept = WithdrawnRecall.objects.get()
-    lines = sorted((each.batch.range_name, each.recalled_from, each.recalled_to) for each in kept.batches.all())
-    assert lines == [("Cups", "", ""), ("Tea", "TEA-0004", "TEA-0006")]
-    assert scanned(batch.codes.get(code="TEA-0005")) == "accepted"
+    withdrawn = WithdrawnRecall.objects.get()
+    parts = sorted((each.batch.range_name, each.recalled_from, each.recalled_to) for each in withdrawn.batches.all())
+    assert parts == [("Cups", "", ""), ("Tea", "TEA-0004", "TEA-0006")]
+    assert reason_of_scan(batch.codes.get(code="TEA-0005")) == "accepted"
     assert not BatchRange.objects.exclude(recall=None, recalled_from="", recalled_to="").exists()
 
 
 def test_the_history_of_a_part_names_its_codes(batch, part):
     recall(part)
 
-    line = batch.changes.get(kind="recalled")
-    assert (line.first_code, line.last_code, line.codes) == ("TEA-0004", "TEA-0006", 3)
+    change = batch.changes.get(kind="recalled")
+    assert (change.first_code, change.last_code, change.codes) == ("TEA-0004", "TEA-0006", 3)
 
 
-def test_webhooks_hear_of_each_batch_and_of_its_part(brand, batch, part):
+def test_webhooks_are_sent_for_each_batch_with_its_part(brand, batch, part):
     WebhookEndpoint.objects.create(brand=brand, url="https://x.example.com/", types=["batch.recalled"])
-    other = factories.batch(brand)
+    other_batch = factories.batch(brand)
 
-    recall(part, Part(other))
+    recall(part, Part(other_batch))
 
     bodies = [event.detail["payload"]["data"] for event in Event.objects.order_by("pk") if "payload" in event.detail]
     codes_by_batch = {body["batch"]["id"]: body["codes"] for body in bodies}
-    assert codes_by_batch == {batch.pk: {"first": "TEA-0004", "last": "TEA-0006"}, other.pk: None}
+    assert codes_by_batch == {batch.pk: {"first": "TEA-0004", "last": "TEA-0006"}, other_batch.pk: None}
     assert all(BatchRecalledData().to_representation(body) for body in bodies)
 
 
@@ -152,28 +152,28 @@ def test_webhooks_hear_of_each_batch_and_of_its_part(brand, batch, part):
     ("first", "last", "field"),
     [("4", "99", "last"), ("x", "6", "first"), ("6", "4", "last"), ("", "6", "first"), ("٤", "6", "first")],
 )
-def test_a_part_that_cannot_be_is_refused_at_its_field(batch, first, last, field):
-    with pytest.raises(BatchRejected) as refused:
+def test_invalid_part_is_rejected_with_its_field(batch, first, last, field):
+    with pytest.raises(BatchRejected) as rejected:
         scopes.of_range(batch=batch, first=first, last=last)
 
-    assert refused.value.details["field"] == field
+    assert rejected.value.details["field"] == field
 
 
-def test_all_codes_of_a_batch_are_the_batch(batch):
+def test_part_with_all_codes_of_a_batch_is_the_whole_batch(batch):
     assert scopes.of_range(batch=batch, first="1", last="10") == Scope((Part(batch),))
     assert scopes.of_range(batch=batch, first="4", last="TEA-0006") == Scope((Part(batch, "TEA-0004", "TEA-0006"),))
 
 
-def test_batches_of_two_brands_are_no_recall(batch):
-    foreign = factories.batch(factories.brand())
+def test_batches_of_two_brands_cannot_be_recalled_together(batch):
+    other_brand_batch = factories.batch(factories.brand())
 
     with pytest.raises(BatchRejected, match="one brand"):
-        scopes.of_batches([batch, foreign])
+        scopes.of_batches([batch, other_brand_batch])
 
 
-def test_a_reminder_is_sent_once_a_day_and_only_with_the_recall(brand, batch):
-    made = recall(Part(batch))
-    notifications.start_reminder(recall=made, by=None, at=timezone.now())
+def test_reminder_cannot_be_sent_twice_a_day(brand, batch):
+    recall_in_force = recall(Part(batch))
+    notifications.start_reminder(recall=recall_in_force, by=None, at=timezone.now())
 
     with pytest.raises(Invalid, match="reminded today"):
-        notifications.start_reminder(recall=made, by=None, at=timezone.now())
+        notifications.start_reminder(recall=recall_in_force, by=None, at=timezone.now())

@@ -1,4 +1,4 @@
-"""A batch always has the attribute `recall`: whoever asks whether it is there is told yes of every batch."""
+"""A batch always has the attribute `recall`, so `hasattr` would be true of every batch."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[3]
 HAS_RECALL = re.compile(r"""hasattr\([^()]*,\s*["']recall["']\)""")
 
 
-def test_nobody_asks_whether_a_batch_has_the_attribute():
+def test_code_does_not_use_hasattr_for_the_recall_of_a_batch():
     apps = ["authcodes", "bench", "campaigns", "config", "loyalty", "portal"]
     sources = [path for app in apps for path in (ROOT / app).rglob("*.py")]
 

@@ -1,4 +1,4 @@
-"""A guest's scan that becomes a customer's: with its token, in time, once, and the points follow."""
+"""Adopting a guest's scan: with its token, in time and once, and its points are awarded to the customer."""
 
 import uuid
 from datetime import timedelta
@@ -22,12 +22,12 @@ from tests.support.api import Api, error
 from tests.support.concurrency import at_once
 from tests.support.statements import altered
 
-REFUSED = (409, "SCAN_NOT_ADOPTABLE")
+NOT_ADOPTABLE = (409, "SCAN_NOT_ADOPTABLE")
 
 
 @pytest.fixture
 def guest_scan(api):
-    """Scans as a guest of the brand's app; the answer."""
+    """A function that scans as a guest of the brand's app and returns the answer."""
 
     def scan(code, **body):
         return api.app().post("auth-codes/scan", {"code": str(code), **body}).json()
@@ -35,8 +35,8 @@ def guest_scan(api):
     return scan
 
 
-def adopt(caller, answer, **changed):
-    return caller.post(f"scans/{answer['scan_id']}/adopt", {"scan_token": answer["scan_token"], **changed})
+def adopt(caller, answer, **fields):
+    return caller.post(f"scans/{answer['scan_id']}/adopt", {"scan_token": answer["scan_token"], **fields})
 
 
 def balance(customer, brand):
@@ -59,7 +59,7 @@ def test_a_guest_who_logs_in_gets_the_points_of_the_scan(api, brand, customer, g
     assert code.scan_count == 1
 
 
-def test_somebody_who_registers_only_now_gets_them_too(api, brand, guest_scan, deliver):
+def test_customer_who_registers_after_the_scan_gets_its_points(api, brand, guest_scan, deliver):
     answer, app = guest_scan(factories.code(brand)), api.app()
     registration = app.post("auth/register", {"email": "new@example.com", "password": "a long pass phrase"}).json()
     code = confirmations.code_of(uuid.UUID(registration["registration_id"]))
@@ -72,7 +72,7 @@ def test_somebody_who_registers_only_now_gets_them_too(api, brand, guest_scan, d
     assert [line.points_earned for line in LoyaltyTransaction.objects.all()] == [10]
 
 
-def test_the_campaign_counts_the_scan(api, brand, customer, guest_scan, deliver):
+def test_adopted_scan_counts_for_the_campaign(api, brand, customer, guest_scan, deliver):
     campaign = factories.campaign(brand)
     answer = guest_scan(factories.code(brand, campaign=campaign))
 
@@ -82,78 +82,78 @@ def test_the_campaign_counts_the_scan(api, brand, customer, guest_scan, deliver)
     assert UserLoyaltyCampaign.objects.get(campaign=campaign, user=customer).progress == 1
 
 
-def test_the_same_customer_may_repeat_it_and_earns_once(api, brand, customer, guest_scan, deliver):
+def test_repeated_adoption_by_the_same_customer_earns_once(api, brand, customer, guest_scan, deliver):
     answer, customer_api = guest_scan(factories.code(brand)), api.as_customer(customer)
 
     first = adopt(customer_api, answer)
     deliver()
-    again = adopt(customer_api, answer)
+    second = adopt(customer_api, answer)
     deliver()
 
-    assert (first.json()["points_status"], again.json()["points_status"]) == ("pending", "awarded")
+    assert (first.json()["points_status"], second.json()["points_status"]) == ("pending", "awarded")
     assert balance(customer, brand) == 10
 
 
-def test_another_customer_comes_too_late(api, brand, customer, guest_scan):
+def test_adopted_scan_cannot_be_adopted_by_another_customer(api, brand, customer, guest_scan):
     answer = guest_scan(factories.code(brand))
     adopt(api.as_customer(customer), answer)
 
-    assert error(adopt(api.as_customer(factories.customer(brand)), answer)) == REFUSED
+    assert error(adopt(api.as_customer(factories.customer(brand)), answer)) == NOT_ADOPTABLE
     assert Scan.objects.get().user == customer
 
 
 @pytest.mark.parametrize("token", ["", "x", "1w1K0v:c2ln", ":", "a" * 200, "é", "\u2028"])
-def test_without_the_token_nobody_gets_it(api, brand, customer, guest_scan, token):
+def test_adoption_with_an_invalid_token_is_rejected(api, brand, customer, guest_scan, token):
     answer = guest_scan(factories.code(brand))
 
-    refused = adopt(api.as_customer(customer), answer, scan_token=token)
+    response = adopt(api.as_customer(customer), answer, scan_token=token)
 
-    assert error(refused) == ((400, "VALIDATION_ERROR") if not token.strip() else REFUSED)
+    assert error(response) == ((400, "VALIDATION_ERROR") if not token.strip() else NOT_ADOPTABLE)
     assert Scan.objects.get().user is None
 
 
-def test_the_token_of_another_scan_does_not_fit(api, brand, customer, guest_scan):
-    one, other = guest_scan(factories.code(brand)), guest_scan(factories.code(brand))
+def test_token_of_another_scan_is_rejected(api, brand, customer, guest_scan):
+    first_scan, second_scan = guest_scan(factories.code(brand)), guest_scan(factories.code(brand))
 
-    assert error(adopt(api.as_customer(customer), one, scan_token=other["scan_token"])) == REFUSED
+    assert error(adopt(api.as_customer(customer), first_scan, scan_token=second_scan["scan_token"])) == NOT_ADOPTABLE
 
 
-def test_the_token_ends(api, brand, customer, guest_scan, time_machine):
+def test_expired_token_is_rejected(api, brand, customer, guest_scan, time_machine):
     answer = guest_scan(factories.code(brand))
 
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
 
-    assert error(adopt(api.as_customer(customer), answer)) == REFUSED
+    assert error(adopt(api.as_customer(customer), answer)) == NOT_ADOPTABLE
 
 
-def test_a_guest_cannot_adopt_and_a_customer_of_another_brand_finds_nothing(api, brand, guest_scan):
-    answer, other = guest_scan(factories.code(brand)), factories.brand()
-    stranger = Api(other).as_customer(factories.customer(other))
+def test_adoption_requires_a_customer_of_the_brand(api, brand, guest_scan):
+    answer, other_brand = guest_scan(factories.code(brand)), factories.brand()
+    other_brand_api = Api(other_brand).as_customer(factories.customer(other_brand))
 
     assert error(adopt(api, answer)) == (401, "AUTHENTICATION_REQUIRED")
-    assert error(adopt(stranger, answer)) == (404, "NOT_FOUND")
+    assert error(adopt(other_brand_api, answer)) == (404, "NOT_FOUND")
 
 
-def test_a_customers_own_scan_has_no_token_and_is_nobody_elses(api, brand, customer):
+def test_scan_of_a_customer_has_no_token_and_cannot_be_adopted(api, brand, customer):
     answer = api.as_customer(customer).verify(factories.code(brand)).json()
     token = guest_tokens.token_of(Scan.objects.get().pk, scanned_at=timezone.now())
 
-    other = api.as_customer(factories.customer(brand))
+    other_customer_api = api.as_customer(factories.customer(brand))
 
     assert "scan_token" not in answer
-    assert error(adopt(other, {**answer, "scan_token": token})) == REFUSED
+    assert error(adopt(other_customer_api, {**answer, "scan_token": token})) == NOT_ADOPTABLE
 
 
-def test_what_would_earn_nothing_cannot_be_adopted(api, brand, customer, guest_scan):
+def test_scan_that_would_earn_nothing_cannot_be_adopted(api, brand, customer, guest_scan):
     code = factories.code(brand)
     guest_scan(code)
-    seen_before = guest_scan(code)
+    second_scan = guest_scan(code)
 
-    assert (seen_before["status"], seen_before["reason"]) == ("warning", "reserved")
-    assert error(adopt(api.as_customer(customer), seen_before)) == REFUSED
+    assert (second_scan["status"], second_scan["reason"]) == ("warning", "reserved")
+    assert error(adopt(api.as_customer(customer), second_scan)) == NOT_ADOPTABLE
 
 
-def test_a_product_that_was_recalled_meanwhile_earns_nothing(api, brand, customer, guest_scan, deliver):
+def test_adoption_after_a_recall_earns_nothing(api, brand, customer, guest_scan, deliver):
     code = factories.code(brand)
     answer = guest_scan(code)
     recall_fields = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
@@ -166,7 +166,7 @@ def test_a_product_that_was_recalled_meanwhile_earns_nothing(api, brand, custome
     assert balance(customer, brand) == 0
 
 
-def test_a_customer_who_had_the_points_of_this_code_gets_no_more(api, brand, customer, guest_scan, deliver):
+def test_adoption_of_an_already_claimed_code_earns_nothing(api, brand, customer, guest_scan, deliver):
     code, customer_api = factories.code(brand, scan_limit=None), api.as_customer(customer)
     customer_api.verify(code)
     deliver()
@@ -178,7 +178,7 @@ def test_a_customer_who_had_the_points_of_this_code_gets_no_more(api, brand, cus
     assert balance(customer, brand) == 10
 
 
-def test_an_event_of_somebody_elses_with_the_scans_id_is_no_server_error(api, brand, customer, guest_scan):
+def test_foreign_event_with_the_id_of_the_scan_prevents_its_adoption(api, brand, customer, guest_scan):
     answer = guest_scan(factories.code(brand))
     Event.objects.create(
         event_id=answer["scan_id"],
@@ -189,11 +189,11 @@ def test_an_event_of_somebody_elses_with_the_scans_id_is_no_server_error(api, br
         detail={},
     )
 
-    assert error(adopt(api.as_customer(customer), answer)) == REFUSED
+    assert error(adopt(api.as_customer(customer), answer)) == NOT_ADOPTABLE
     assert Scan.objects.get().user is None
 
 
-def test_the_token_says_nothing_about_the_secret_it_is_made_with(settings, guest_scan, brand):
+def test_token_is_invalid_with_another_secret_key(settings, guest_scan, brand):
     answer = guest_scan(factories.code(brand))
 
     settings.SECRET_KEY = "another secret of at least fifty characters, 0123456789"
@@ -201,19 +201,19 @@ def test_the_token_says_nothing_about_the_secret_it_is_made_with(settings, guest
     assert not guest_tokens.proves(answer["scan_token"], scan_id=answer["scan_id"])
 
 
-# --- Where it was ----------------------------------------------------------------------------------------------------
+# --- Location --------------------------------------------------------------------------------------------------------
 PARIS = {"latitude": 48.8566, "longitude": 2.3522}
 
 
-def place(caller, answer, **body):
+def send_location(caller, answer, **body):
     return caller.post(f"scans/{answer['scan_id']}/place", body)
 
 
-def test_a_guest_tells_afterwards_where_it_was(api, brand, guest_scan):
+def test_guest_can_send_the_location_after_the_scan(api, brand, guest_scan):
     code = factories.code(brand)
     answer = guest_scan(code)
 
-    response = place(api, answer, **PARIS, scan_token=answer["scan_token"])
+    response = send_location(api, answer, **PARIS, scan_token=answer["scan_token"])
 
     assert response.status_code == 200
     assert Scan.objects.get().location.startswith("Paris, ")
@@ -221,71 +221,71 @@ def test_a_guest_tells_afterwards_where_it_was(api, brand, guest_scan):
     assert code.first_scan_location.startswith("Paris, ")
 
 
-def test_a_customer_needs_no_token_for_their_own_scan(api, brand, customer):
+def test_customer_needs_no_token_to_send_the_location(api, brand, customer):
     customer_api = api.as_customer(customer)
     answer = customer_api.verify(factories.code(brand)).json()
 
-    assert place(customer_api, answer, **PARIS).status_code == 200
+    assert send_location(customer_api, answer, **PARIS).status_code == 200
     assert Scan.objects.get().latitude == PARIS["latitude"]
 
 
-def test_a_place_is_told_once(api, brand, customer):
+def test_location_of_a_scan_cannot_be_overwritten(api, brand, customer):
     customer_api = api.as_customer(customer)
     answer = customer_api.verify(factories.code(brand), **PARIS).json()
 
-    place(customer_api, answer, latitude=0, longitude=0)
+    send_location(customer_api, answer, latitude=0, longitude=0)
 
     assert Scan.objects.get().latitude == PARIS["latitude"]
 
 
-def test_nobody_else_tells_where_it_was_and_nobody_too_late(api, brand, customer, guest_scan, time_machine):
-    guests = guest_scan(factories.code(brand))
-    own_scan = api.as_customer(customer).verify(factories.code(brand)).json()
-    other = api.as_customer(factories.customer(brand))
+def test_location_from_others_without_a_token_or_too_late_is_rejected(api, brand, customer, guest_scan, time_machine):
+    guest_answer = guest_scan(factories.code(brand))
+    customer_answer = api.as_customer(customer).verify(factories.code(brand)).json()
+    other_customer_api = api.as_customer(factories.customer(brand))
 
-    assert error(place(api, guests, **PARIS)) == (404, "NOT_FOUND")
-    assert error(place(other, own_scan, **PARIS)) == (404, "NOT_FOUND")
+    assert error(send_location(api, guest_answer, **PARIS)) == (404, "NOT_FOUND")
+    assert error(send_location(other_customer_api, customer_answer, **PARIS)) == (404, "NOT_FOUND")
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
-    assert error(place(api, guests, **PARIS, scan_token=guests["scan_token"])) == (404, "NOT_FOUND")
+    assert error(send_location(api, guest_answer, **PARIS, scan_token=guest_answer["scan_token"])) == (404, "NOT_FOUND")
     assert not Scan.objects.filter(latitude__isnull=False).exists()
 
 
 @pytest.mark.parametrize("wrong", [{"latitude": 91}, {"longitude": -181}, {"latitude": None}, {"latitude": "1"}])
-def test_a_place_that_is_none_is_refused(api, brand, guest_scan, wrong):
+def test_invalid_location_is_rejected(api, brand, guest_scan, wrong):
     answer = guest_scan(factories.code(brand))
 
-    refused = place(api, answer, **PARIS | wrong, scan_token=answer["scan_token"])
+    response = send_location(api, answer, **PARIS | wrong, scan_token=answer["scan_token"])
 
-    assert error(refused) == (400, "VALIDATION_ERROR")
+    assert error(response) == (400, "VALIDATION_ERROR")
 
 
-# --- Many at once ----------------------------------------------------------------------------------------------------
+# --- Concurrency -----------------------------------------------------------------------------------------------------
 ROUNDS = 20
 
 
 @pytest.fixture
 def racing_brand(transactional_db):
-    made = factories.brand()
-    factories.level(made)
-    return made
+    brand = factories.brand()
+    factories.level(brand)
+    return brand
 
 
-def adopted_at_once(brand):
-    """How many of twelve customers were told that the scan is theirs now."""
+def count_concurrent_adoptions(brand):
+    """How many of twelve concurrent adoptions of one scan succeed."""
     context = types.ScanContext(at=timezone.now(), brand_id=brand.pk)
     scan = Scan.objects.get(pk=scanning.scan(scanned=factories.code(brand).code, context=context).scan_id)
 
-    def claim(customer):
+    def adopt_scan(customer):
         guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
 
-    results = at_once(claim, [factories.customer(brand) for _ in range(12)])
+    results = at_once(adopt_scan, [factories.customer(brand) for _ in range(12)])
     assert all(result is None or isinstance(result, ScanNotAdoptable) for result in results)
     return results.count(None)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_customers_with_the_same_token_one_gets_the_points(racing_brand):
-    assert [adopted_at_once(racing_brand) for _ in range(3)] == [1, 1, 1]
+def test_concurrent_adoptions_of_one_scan_give_points_to_one_customer(racing_brand):
+    assert [count_concurrent_adoptions(racing_brand) for _ in range(3)] == [1, 1, 1]
 
     worker.drain()
 
@@ -294,11 +294,11 @@ def test_of_many_customers_with_the_same_token_one_gets_the_points(racing_brand)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_control_without_the_condition_several_are_told_so(racing_brand, monkeypatch):
+def test_control_without_the_condition_several_adoptions_succeed(racing_brand, monkeypatch):
     guard = "AND user_id IS NULL AND points_status = 'guest'"
-    unguarded = altered(guest_scans.ADOPT_SCAN, (guard, ""))
-    # An event with the scan's own id, which exists once, would be a second guard: here each has an id of its own.
-    monkeypatch.setattr(guest_scans, "ADOPT_SCAN", unguarded)
+    without_condition = altered(guest_scans.ADOPT_SCAN, (guard, ""))
+    # Normally the event has the scan's unique id, which is a second guard; here each event has its own id.
+    monkeypatch.setattr(guest_scans, "ADOPT_SCAN", without_condition)
     monkeypatch.setattr(record, "scan_event", lambda *_: messages.NewEvent(kind="x", payload={}, arguments={}))
 
-    assert any(adopted_at_once(racing_brand) > 1 for _ in range(ROUNDS))
+    assert any(count_concurrent_adoptions(racing_brand) > 1 for _ in range(ROUNDS))

@@ -1,4 +1,4 @@
-"""A brand that asks for a confirmed e-mail address: until then scans and other actions wait for their points."""
+"""A brand that requires a confirmed e-mail address: points of scans and other actions wait for the confirmation."""
 
 import pytest
 from django.core import signing
@@ -17,8 +17,8 @@ from events.models import Event
 from loyalty.members import confirmations
 from loyalty.models.accounts import UserPoints
 from loyalty.notifications import rendering
-from tests.authcodes.scanning.test_scan_events import report
-from tests.authcodes.scanning.unconfirmed import confirm, points_of, statuses_of, waits
+from tests.authcodes.scanning.test_scan_events import report_scan
+from tests.authcodes.scanning.unconfirmed import confirm, points_of, statuses_of, waits_for_confirmation
 from tests.support import factories
 from tests.support.api import error
 
@@ -40,7 +40,7 @@ def confirmed(brand):
     return factories.customer(brand, email_verified_at=timezone.now())
 
 
-def test_a_scan_says_genuine_and_that_points_follow_when_the_address_is_confirmed(api, brand, customer, deliver):
+def test_scan_of_an_unconfirmed_customer_is_genuine_with_pending_points(api, brand, customer, deliver):
     answer = api.as_customer(customer).verify(factories.code(brand))
     deliver()
 
@@ -48,10 +48,10 @@ def test_a_scan_says_genuine_and_that_points_follow_when_the_address_is_confirme
     assert (answer.json()["message"], answer.json()["first_scan"]) == (UNCONFIRMED_MESSAGE, True)
     assert answer.json()["points_awarded"] == 10
     assert points_of(customer, brand) == 0
-    assert waits(api.as_customer(customer).get(f"scans/{answer.json()['scan_id']}").json())
+    assert waits_for_confirmation(api.as_customer(customer).get(f"scans/{answer.json()['scan_id']}").json())
 
 
-def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, customer, deliver):
+def test_points_are_awarded_once_when_the_address_is_confirmed(api, brand, customer, deliver):
     customer_api, codes = api.as_customer(customer), list(factories.batch(brand, quantity=3).codes.all())
     answers = [customer_api.verify(code).json() for code in codes]
     deliver()
@@ -65,7 +65,7 @@ def test_points_follow_when_the_address_is_confirmed_and_once(api, brand, custom
     assert list(consistency.differences()) == []
 
 
-def test_who_has_confirmed_earns_as_always(api, brand, confirmed, deliver):
+def test_confirmed_customer_earns_points_as_usual(api, brand, confirmed, deliver):
     answer = api.as_customer(confirmed).verify(factories.code(brand))
     deliver()
 
@@ -73,7 +73,7 @@ def test_who_has_confirmed_earns_as_always(api, brand, confirmed, deliver):
     assert points_of(confirmed, brand) == 10
 
 
-def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
+def test_unconfirmed_customer_earns_points_without_the_setting(api, brand, customer, deliver):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=False)
 
     assert statuses_of(api.as_customer(customer).verify(factories.code(brand)))[2] == "pending"
@@ -82,7 +82,7 @@ def test_without_the_setting_everybody_earns(api, brand, customer, deliver):
     assert points_of(customer, brand) == 10
 
 
-def test_points_that_a_limit_held_back_are_asked_for_at_the_scan_that_stands(api, brand, customer, deliver):
+def test_limited_points_are_awarded_when_the_code_is_scanned_again(api, brand, customer, deliver):
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=0)
     customer_api, code = api.as_customer(customer), factories.code(brand)
     customer_api.verify(code)
@@ -99,10 +99,10 @@ def test_points_that_a_limit_held_back_are_asked_for_at_the_scan_that_stands(api
     assert points_of(customer, brand) == 10
 
 
-def test_an_event_of_a_hub_waits_where_a_guest_holds_the_code(api, brand, customer, deliver):
+def test_hub_event_of_a_code_reserved_by_a_guest_waits_for_confirmation(api, brand, customer, deliver):
     code = factories.batch(brand, quantity=1, scan_limit=1).codes.get()
     api.app().verify(code)
-    event = report(brand, customer, code)
+    event = report_scan(brand, customer, code)
     assert (event.status, event.on_hold_for) == (Event.Status.PENDING, customer.pk)
 
     confirm(customer, brand)
@@ -135,7 +135,7 @@ def test_an_opened_invitation_releases_points(api, brand, customer, deliver):
     assert points_of(customer, brand) == 10
 
 
-def test_a_second_scan_before_confirming_is_the_first_ones_heir(api, brand, customer, deliver):
+def test_repeated_scans_before_confirming_earn_points_once(api, brand, customer, deliver):
     customer_api, code = api.as_customer(customer), factories.code(brand)
     answers = [customer_api.verify(code) for _ in range(3)]
     deliver()
@@ -160,7 +160,7 @@ def test_a_code_without_limit_scanned_twice_earns_once(api, brand, customer, del
     assert sorted(Scan.objects.values_list("points_status", flat=True)) == ["already_claimed", "awarded"]
 
 
-def test_a_replay_is_answered_the_same_until_the_address_is_confirmed(api, brand, customer, deliver):
+def test_repeated_key_returns_the_same_scan_and_its_current_points_status(api, brand, customer, deliver):
     customer_api, code, key = api.as_customer(customer), factories.code(brand), {"idempotency_key": "one-key"}
 
     before = [customer_api.post("auth-codes/scan", {"code": code.code}, **key) for _ in range(2)]
@@ -171,16 +171,16 @@ def test_a_replay_is_answered_the_same_until_the_address_is_confirmed(api, brand
     assert len({each.json()["scan_id"] for each in (*before, after)}) == 1
 
 
-def test_validate_promises_the_points_for_confirming(api, brand, customer):
+def test_validate_reports_points_that_wait_for_confirmation(api, brand, customer):
     body = api.as_customer(customer).post("auth-codes/validate", {"code": factories.code(brand).code}).json()
 
-    assert (body["valid"], waits(body), body["points_awarded"]) == (True, True, 10)
+    assert (body["valid"], waits_for_confirmation(body), body["points_awarded"]) == (True, True, 10)
 
 
 # --- Other ways to earn ----------------------------------------------------------------------------------------------
 
 
-def test_the_campaign_event_is_kept_and_answered_with_the_reason(api, brand, customer, deliver):
+def test_campaign_event_is_rejected_and_credited_after_confirmation(api, brand, customer, deliver):
     app, code = api.as_customer(customer).app(), factories.code(brand)
 
     answers = [app.credit(customer, code, idempotency_key="one") for _ in range(2)]
@@ -201,15 +201,15 @@ def publish(brand, customer, kind, payload):
 
 
 ORDER = {"type": "order", "order": {"orderId": "7", "currency": "EUR", "subtotal": 30, "total": 30}}
-OTHERS = [
+OTHER_ACTIONS = [
     ("order-complete", ORDER),
     ("log-user-login", {"type": "login", "channel": "web"}),
     ("log-user-profile-update", {"type": "profile", "completedFields": ["first_name"]}),
 ]
 
 
-@pytest.mark.parametrize(("kind", "payload"), OTHERS)
-def test_orders_logins_and_profiles_wait_as_scans_do(brand, customer, deliver, kind, payload):
+@pytest.mark.parametrize(("kind", "payload"), OTHER_ACTIONS)
+def test_points_of_orders_logins_and_profile_updates_wait_too(brand, customer, deliver, kind, payload):
     factories.earning_rule(brand, kind)
     publish(brand, customer, kind, payload)
     deliver()
@@ -222,7 +222,7 @@ def test_orders_logins_and_profiles_wait_as_scans_do(brand, customer, deliver, k
     assert Event.objects.get(detail_type=kind).status == "done"
 
 
-def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
+def test_reward_points_of_a_reached_milestone_do_not_wait(brand, confirmed, deliver):
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 1, reward_points=7, auto_claim=True)
     code = factories.code(brand)
@@ -235,32 +235,32 @@ def test_a_reward_that_was_won_does_not_wait(brand, confirmed, deliver):
     assert points_of(confirmed, brand) == 17
 
 
-# --- Brands apart ----------------------------------------------------------------------------------------------------
+# --- Several brands --------------------------------------------------------------------------------------------------
 
 
-def test_the_setting_of_one_brand_says_nothing_at_another(api, brand, customer, deliver):
-    other = factories.brand()
-    factories.level(other)
-    UserPoints.objects.create(user=customer, brand=other)
+def test_setting_of_one_brand_does_not_affect_another_brand(api, brand, customer, deliver):
+    other_brand = factories.brand()
+    factories.level(other_brand)
+    UserPoints.objects.create(user=customer, brand=other_brand)
     api.as_customer(customer).verify(factories.code(brand))
 
-    there = api.as_customer(customer, of=other).verify(factories.code(other))
+    other_answer = api.as_customer(customer, of=other_brand).verify(factories.code(other_brand))
     deliver()
 
-    assert statuses_of(there) == ("success", "accepted", "pending")
-    assert "waits_for" not in there.json()
-    assert (points_of(customer, brand), points_of(customer, other)) == (0, 10)
+    assert statuses_of(other_answer) == ("success", "accepted", "pending")
+    assert "waits_for" not in other_answer.json()
+    assert (points_of(customer, brand), points_of(customer, other_brand)) == (0, 10)
 
 
-def test_confirming_at_one_brand_gives_the_points_of_all(api, brand, customer, deliver):
-    other = factories.brand(requires_confirmed_email=True)
-    factories.level(other)
-    UserPoints.objects.create(user=customer, brand=other)
+def test_confirming_at_one_brand_releases_the_points_of_all_brands(api, brand, customer, deliver):
+    other_brand = factories.brand(requires_confirmed_email=True)
+    factories.level(other_brand)
+    UserPoints.objects.create(user=customer, brand=other_brand)
     api.as_customer(customer).verify(factories.code(brand))
-    api.as_customer(customer, of=other).verify(factories.code(other))
+    api.as_customer(customer, of=other_brand).verify(factories.code(other_brand))
     deliver()
 
-    confirm(customer, other)
+    confirm(customer, other_brand)
     deliver()
 
-    assert (points_of(customer, brand), points_of(customer, other)) == (10, 10)
+    assert (points_of(customer, brand), points_of(customer, other_brand)) == (10, 10)

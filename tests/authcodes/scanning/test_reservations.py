@@ -1,4 +1,4 @@
-"""A guest's scan keeps a used-up code for the guest alone, for some minutes, and from no customer."""
+"""A guest's scan reserves a used-up code against other guests for some minutes, but not against customers."""
 
 from datetime import timedelta
 
@@ -36,7 +36,7 @@ def adopt(caller, answer):
     return caller.post(f"scans/{answer['scan_id']}/adopt", {"scan_token": answer["scan_token"]})
 
 
-def test_buyers_claim_thirty_codes_that_a_guest_has_burnt(api, brand, customer, deliver):
+def test_customer_claims_thirty_codes_scanned_by_a_guest(api, brand, customer, deliver):
     codes = list(factories.batch(brand, quantity=30).codes.all())
     for code in codes:
         assert statuses_of(scan(api.app(), code)) == ("success", "accepted", "guest")
@@ -49,7 +49,7 @@ def test_buyers_claim_thirty_codes_that_a_guest_has_burnt(api, brand, customer, 
     assert list(consistency.differences()) == []
 
 
-def test_the_buyer_learns_that_the_code_was_checked_before(api, brand, customer):
+def test_customer_sees_that_the_code_was_scanned_before(api, brand, customer):
     code = factories.code(brand)
     scan(api, code)
 
@@ -59,7 +59,7 @@ def test_the_buyer_learns_that_the_code_was_checked_before(api, brand, customer)
     assert body["first_scan_date"]
 
 
-def test_another_guest_is_told_that_it_is_reserved_and_until_when(api, brand, settings):
+def test_another_guest_sees_until_when_the_code_is_reserved(api, brand, settings):
     code = factories.code(brand)
     scan(api, code)
 
@@ -72,7 +72,7 @@ def test_another_guest_is_told_that_it_is_reserved_and_until_when(api, brand, se
     assert response.json()["reserved_until"] == json_values.iso(until)
 
 
-def test_another_guest_gets_it_when_it_has_lapsed_and_may_adopt_it(api, brand, customer, deliver, time_machine):
+def test_another_guest_gets_the_code_when_the_reservation_has_lapsed(api, brand, customer, deliver, time_machine):
     code = factories.code(brand)
     first = scan(api, code).json()
     time_machine.move_to(timezone.now() + timedelta(minutes=31))
@@ -88,7 +88,7 @@ def test_another_guest_gets_it_when_it_has_lapsed_and_may_adopt_it(api, brand, c
     assert list(consistency.differences()) == []
 
 
-def test_the_guest_comes_too_late_when_a_customer_was_faster(api, brand, customer):
+def test_guest_scan_taken_over_by_a_customer_cannot_be_adopted(api, brand, customer):
     code = factories.code(brand)
     answer = scan(api, code).json()
     api.as_customer(customer).verify(code)
@@ -96,7 +96,7 @@ def test_the_guest_comes_too_late_when_a_customer_was_faster(api, brand, custome
     assert error(adopt(api.as_customer(factories.customer(brand)), answer)) == (409, "SCAN_NOT_ADOPTABLE")
 
 
-def test_a_claimed_code_is_used_up_for_everybody(api, brand, customer, time_machine):
+def test_adopted_code_is_used_up_for_guests_and_other_customers(api, brand, customer, time_machine):
     code = factories.code(brand)
     adopt(api.as_customer(customer), scan(api, code).json())
 
@@ -106,7 +106,7 @@ def test_a_claimed_code_is_used_up_for_everybody(api, brand, customer, time_mach
         assert statuses_of(scan(caller, code))[:2] == ("warning", "limit_reached")
 
 
-def test_validate_and_the_campaign_event_take_a_reserved_code_for_free(api, brand, customer):
+def test_validate_and_campaign_events_accept_a_reserved_code_for_customers(api, brand, customer):
     code = factories.code(brand)
     scan(api, code)
     app = api.as_customer(customer).app()
@@ -117,7 +117,7 @@ def test_validate_and_the_campaign_event_take_a_reserved_code_for_free(api, bran
     assert list(consistency.differences()) == []
 
 
-def test_of_a_code_for_two_one_slot_is_taken_over(api, brand, customer):
+def test_each_guest_scan_of_a_code_with_limit_two_is_taken_over_once(api, brand, customer):
     code = factories.code(brand, scan_limit=2)
     for _guest in range(2):
         scan(api, code)
@@ -131,21 +131,21 @@ def test_of_a_code_for_two_one_slot_is_taken_over(api, brand, customer):
     assert list(consistency.differences()) == []
 
 
-def test_what_is_recalled_or_switched_off_is_not_taken_over(api, brand, customer):
-    off, recalled = factories.code(brand), factories.code(brand)
-    for code in (off, recalled):
+def test_recalled_and_deactivated_codes_are_not_taken_over(api, brand, customer):
+    deactivated, recalled = factories.code(brand), factories.code(brand)
+    for code in (deactivated, recalled):
         scan(api, code)
-    AuthCode.objects.filter(pk=off.pk).update(deactivated_at=timezone.now())
+    AuthCode.objects.filter(pk=deactivated.pk).update(deactivated_at=timezone.now())
     recall_fields = {"recall_id": "R-1", "contact": "help", "message": "Stop.", "reason": "Found."}
     recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **recall_fields)
     customer_api = api.as_customer(customer)
 
-    assert error(customer_api.verify(off)) == (400, "AUTH_CODE_INVALID")
+    assert error(customer_api.verify(deactivated)) == (400, "AUTH_CODE_INVALID")
     assert statuses_of(customer_api.verify(recalled))[1] == "recalled"
     assert not Scan.objects.filter(points_status="lapsed").exists()
 
 
-def test_a_guest_scan_three_days_old_is_not_adopted_by_replaying_its_key(api, brand, customer, time_machine):
+def test_old_guest_scan_cannot_be_adopted_by_repeating_its_idempotency_key(api, brand, customer, time_machine):
     code, body = factories.code(brand), {"idempotency_key": "one-key"}
     answer = api.post("auth-codes/scan", {"code": code.code}, **body).json()
     time_machine.move_to(timezone.now() + timedelta(days=3))
@@ -158,66 +158,66 @@ def test_a_guest_scan_three_days_old_is_not_adopted_by_replaying_its_key(api, br
     assert Scan.objects.get().user is None
 
 
-def test_a_replay_in_time_hands_out_a_token_that_ends_with_the_first(api, brand, customer, time_machine):
+def test_repeated_request_returns_a_token_that_expires_with_the_first(api, brand, customer, time_machine):
     code, body = factories.code(brand), {"idempotency_key": "one-key"}
     start = timezone.now()
     api.post("auth-codes/scan", {"code": code.code}, **body)
     time_machine.move_to(start + timedelta(minutes=29))
-    late = api.post("auth-codes/scan", {"code": code.code}, **body).json()
+    repeated = api.post("auth-codes/scan", {"code": code.code}, **body).json()
     time_machine.move_to(start + timedelta(minutes=31))
 
-    assert error(adopt(api.as_customer(customer), late)) == (409, "SCAN_NOT_ADOPTABLE")
+    assert error(adopt(api.as_customer(customer), repeated)) == (409, "SCAN_NOT_ADOPTABLE")
 
 
-def test_a_scan_that_is_too_old_is_not_adopted_whatever_proves_it(brand, customer):
-    code, then = factories.code(brand), timezone.now() - timedelta(days=3)
-    made = scanning.scan(scanned=code.code, context=ScanContext(at=then, brand_id=brand.pk))
+def test_adopting_a_scan_that_is_too_old_is_rejected(brand, customer):
+    code, scanned_at = factories.code(brand), timezone.now() - timedelta(days=3)
+    result = scanning.scan(scanned=code.code, context=ScanContext(at=scanned_at, brand_id=brand.pk))
 
     with pytest.raises(ScanNotAdoptable):
-        guest_scans.adopt(scan=Scan.objects.get(pk=made.scan_id), user_id=customer.pk, at=timezone.now())
+        guest_scans.adopt(scan=Scan.objects.get(pk=result.scan_id), user_id=customer.pk, at=timezone.now())
 
 
-# --- Many at once ----------------------------------------------------------------------------------------------------
+# --- Concurrency -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def racing_brand(transactional_db):
-    made = factories.brand()
-    factories.level(made)
-    return made
+    brand = factories.brand()
+    factories.level(brand)
+    return brand
 
 
-def burnt_code(brand):
+def code_scanned_by_guest(brand):
     code = factories.code(brand)
-    made = scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), brand_id=brand.pk))
-    return code, Scan.objects.get(pk=made.scan_id)
+    result = scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), brand_id=brand.pk))
+    return code, Scan.objects.get(pk=result.scan_id)
 
 
-def claimed_at_once(brand):
-    """Of a guest's scan, how many of twelve have the code afterwards: six adopt it, six scan over it."""
-    code, scan = burnt_code(brand)
+def count_customers_with_the_code(brand):
+    """How many of twelve customers get a code that a guest scanned, when six adopt the scan and six scan the code."""
+    code, scan = code_scanned_by_guest(brand)
     customers = [factories.customer(brand) for _ in range(12)]
 
-    def claim(numbered):
-        number, customer = numbered
+    def adopt_or_scan(numbered_customer):
+        number, customer = numbered_customer
         if number % 2:
             return guest_scans.adopt(scan=scan, user_id=customer.pk, at=timezone.now())
         return scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
-    at_once(claim, list(enumerate(customers)))
+    at_once(adopt_or_scan, list(enumerate(customers)))
     return User.objects.filter(scans__auth_code=code, scans__outcome="success").distinct().count()
 
 
-def test_of_many_who_adopt_and_scan_at_once_one_has_the_code(racing_brand):
-    assert [claimed_at_once(racing_brand) for _ in range(5)] == [1] * 5
+def test_concurrent_adoptions_and_scans_give_the_code_to_one_customer(racing_brand):
+    assert [count_customers_with_the_code(racing_brand) for _ in range(5)] == [1] * 5
 
     worker.drain()
 
     assert list(consistency.differences()) == []
 
 
-def test_control_without_the_lock_on_the_guests_scan_several_have_it(racing_brand, monkeypatch):
+def test_control_without_the_lock_on_the_guest_scan_several_get_the_code(racing_brand, monkeypatch):
     unlocked = altered(record.TAKE_OVER_SCAN, ("FOR UPDATE", ""), ("<= b.scan_limit", "<= 99 + b.scan_limit"))
     monkeypatch.setattr(record, "TAKE_OVER_SCAN", unlocked)
 
-    assert any(claimed_at_once(racing_brand) > 1 for _ in range(20))
+    assert any(count_customers_with_the_code(racing_brand) > 1 for _ in range(20))

@@ -1,4 +1,4 @@
-"""Vouching for a code when its event asks for points."""
+"""Scans reported as events: which of them are accepted and earn points."""
 
 import uuid
 from datetime import timedelta
@@ -17,8 +17,8 @@ from loyalty.models.ledger import LoyaltyTransaction
 from tests.support import factories
 
 
-def report(brand, customer, code, *, source="shop.customer-app", event_id=None):
-    """The scan as a hub reports it, delivered."""
+def report_scan(brand, customer, code, *, source="shop.customer-app", event_id=None):
+    """The event of a scan that a hub reports, after its delivery."""
     event = Event(
         event_id=event_id or uuid.uuid4(),
         source=source,
@@ -39,10 +39,10 @@ def scan_as(customer, code):
     return scan.scan(scanned=str(code), context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
-def test_a_scan_that_only_a_hub_reports_takes_a_slot_and_earns(brand, customer):
+def test_scan_reported_by_a_hub_is_counted_and_earns_points(brand, customer):
     code = factories.code(brand)
 
-    event = report(brand, customer, code)
+    event = report_scan(brand, customer, code)
 
     scan = Scan.objects.get()
     assert (event.status, scan.points_status, scan.points_awarded) == ("done", "awarded", 10)
@@ -50,53 +50,54 @@ def test_a_scan_that_only_a_hub_reports_takes_a_slot_and_earns(brand, customer):
     assert code.scan_count == 1
 
 
-def test_two_senders_may_use_the_same_id(brand, customer):
+def test_two_sources_may_use_the_same_event_id(brand, customer):
     event_id = uuid.uuid4()
 
-    first = report(brand, customer, factories.code(brand), event_id=event_id, source="web.customer-app")
-    second = report(brand, customer, factories.code(brand), event_id=event_id, source="shop.customer-app")
+    first = report_scan(brand, customer, factories.code(brand), event_id=event_id, source="web.customer-app")
+    second = report_scan(brand, customer, factories.code(brand), event_id=event_id, source="shop.customer-app")
 
     assert (first.status, second.status) == ("done", "done")
     assert factories.account(customer, brand).points == 20
 
 
-def test_two_brands_may_use_the_same_id(brand, customer):
-    other, event_id = factories.brand(), uuid.uuid4()
+def test_two_brands_may_use_the_same_event_id(brand, customer):
+    other_brand, event_id = factories.brand(), uuid.uuid4()
 
     events_of_both = [
-        report(each, factories.customer(each), factories.code(each), event_id=event_id) for each in (brand, other)
+        report_scan(each, factories.customer(each), factories.code(each), event_id=event_id)
+        for each in (brand, other_brand)
     ]
 
     assert [event.status for event in events_of_both] == ["done", "done"]
 
 
-def test_an_event_touches_no_other_brands_scan(brand, customer):
-    other = factories.brand()
-    waiting = scan_as(customer, factories.code(brand)).scan_id
+def test_event_does_not_change_the_scan_of_another_brand(brand, customer):
+    other_brand = factories.brand()
+    scan_id = scan_as(customer, factories.code(brand)).scan_id
 
-    report(other, factories.customer(other), "NO-SUCH-CODE", event_id=waiting)
+    report_scan(other_brand, factories.customer(other_brand), "NO-SUCH-CODE", event_id=scan_id)
 
-    assert Event.objects.filter(brand=other).get().status == "refused"
+    assert Event.objects.filter(brand=other_brand).get().status == "refused"
     assert LoyaltyTransaction.objects.count() == 1
-    assert Scan.objects.get(pk=waiting).points_status == "awarded"
+    assert Scan.objects.get(pk=scan_id).points_status == "awarded"
 
 
-def test_a_scan_while_its_campaign_rests_earns_by_no_door(brand, customer):
-    resting = factories.campaign(brand, is_active=False)
-    code = factories.code(brand, campaign=resting, after_campaign="nothing", scan_limit=None)
+def test_scan_while_its_campaign_is_inactive_earns_no_points(brand, customer):
+    inactive_campaign = factories.campaign(brand, is_active=False)
+    code = factories.code(brand, campaign=inactive_campaign, after_campaign="nothing", scan_limit=None)
     scan_as(customer, code)
 
-    event = report(brand, customer, code)
+    event = report_scan(brand, customer, code)
 
     assert (event.status, event.outcome["error"]) == ("refused", "AUTH_CODE_INVALID")
     assert not LoyaltyTransaction.objects.exists()
 
 
-def test_an_accepted_scan_stands_when_its_campaign_ends_before_the_points(brand, customer):
-    running = factories.campaign(brand)
-    scan_as(customer, factories.code(brand, campaign=running))
-    running.ends_at = timezone.now() + timedelta(milliseconds=1)
-    running.save()
+def test_accepted_scan_earns_although_its_campaign_ends_before_the_accrual(brand, customer):
+    running_campaign = factories.campaign(brand)
+    scan_as(customer, factories.code(brand, campaign=running_campaign))
+    running_campaign.ends_at = timezone.now() + timedelta(milliseconds=1)
+    running_campaign.save()
 
     worker.drain()
 
@@ -104,7 +105,7 @@ def test_an_accepted_scan_stands_when_its_campaign_ends_before_the_points(brand,
 
 
 @pytest.mark.parametrize("stated", [{"redeem_point_value": 99}, {"retailPrice": 50}])
-def test_a_hubs_facts_come_before_the_catalogues(brand, customer, stated):
+def test_values_stated_by_a_hub_override_the_catalogue(brand, customer, stated):
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=10)
     code = factories.code(brand, product=factories.product(brand, retail_price=1000))
     event = Event(
@@ -124,21 +125,21 @@ def test_a_hubs_facts_come_before_the_catalogues(brand, customer, stated):
     assert factories.account(customer, brand).points == {"redeem_point_value": 99, "retailPrice": 5}[next(iter(stated))]
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_a_percentage_promises_and_earns_at_most_the_ceiling(brand, settings, together):
+@pytest.mark.parametrize("batched", [True, False])
+def test_percentage_promises_and_earns_at_most_the_ceiling(brand, settings, batched):
     """The attack: a product that costs 99,999,999, and a level that pays all of the price."""
-    settings.EVENT_BATCH = 10 if together else 1
+    settings.EVENT_BATCH = 10 if batched else 1
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=100)
     customer = factories.customer(brand)
     code = factories.code(brand, product=factories.product(brand, retail_price=99_999_999))
 
-    promised = scan_as(customer, code).points
+    promised_points = scan_as(customer, code).points
     worker.drain()
 
-    assert (promised, factories.account(customer, brand).points) == (1000, 1000)
+    assert (promised_points, factories.account(customer, brand).points) == (1000, 1000)
 
 
-def test_a_price_that_a_hub_states_earns_at_most_the_ceiling_and_its_override_all(brand, customer):
+def test_ceiling_applies_to_a_stated_price_but_not_to_stated_points(brand, customer):
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=100)
     for stated in ({"retailPrice": 99_999_999}, {"redeem_point_value": 5000}):
         payload = {"type": "authenticator_scan", "product": {"authCode": factories.code(brand).code, **stated}}
@@ -153,26 +154,26 @@ def test_a_price_that_a_hub_states_earns_at_most_the_ceiling_and_its_override_al
     assert sorted(LoyaltyTransaction.objects.values_list("points_earned", flat=True)) == [1000, 5000]
 
 
-def a_mixed_portion(brand):
-    """One event of each kind of end that a claim can come to."""
-    customer, other = factories.customer(brand), factories.customer(brand)
+def publish_mixed_events(brand):
+    """Publishes events with every kind of outcome that an accrual can have."""
+    customer, blocked_customer = factories.customer(brand), factories.customer(brand)
     recalled = factories.code(brand)
     shared = factories.code(brand, scan_limit=None)
     factories.campaign(brand)
-    for scanner, code in [
+    for user, code in [
         (customer, factories.code(brand)),
         (customer, factories.code(brand)),
-        (other, factories.code(brand)),
+        (blocked_customer, factories.code(brand)),
         (customer, recalled),
         (customer, shared),
         (customer, shared),
         (factories.customer(brand, enrolled=False), shared),
         (factories.customer(factories.brand()), factories.code(brand)),
     ]:
-        scan_as(scanner, code)
+        scan_as(user, code)
     recall_fields = {"recall_id": "R-1", "contact": "0800", "message": "Glass", "reason": "Glass"}
     recalls.recall_batch(batch=recalled.batch, at=timezone.now(), **recall_fields)
-    UserPoints.objects.filter(user=other).update(status="blocked")
+    UserPoints.objects.filter(user=blocked_customer).update(status="blocked")
     for code in ("NO-SUCH-CODE", factories.code(brand), shared):
         message = messages.NewEvent(
             kind="scan-auth",
@@ -184,26 +185,26 @@ def a_mixed_portion(brand):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("limit", [None, 15])
-def test_a_portion_comes_to_what_its_events_come_to_one_by_one(settings, limit):
-    ends = []
+def test_events_of_a_portion_have_the_same_outcomes_as_one_by_one(settings, limit):
+    outcomes = []
     for portion in (1, 50):
         settings.EVENT_BATCH = portion
         brand = factories.brand(daily_point_limit=limit)
         factories.level(brand)
         factories.level(brand, "Silver", 15)
-        a_mixed_portion(brand)
+        publish_mixed_events(brand)
         worker.drain()
-        found = Event.objects.filter(brand=brand, detail_type="scan-auth").order_by("pk")
-        ends.append([(event.status, event.attempts, plain_outcome(event.outcome)) for event in found])
+        events = Event.objects.filter(brand=brand, detail_type="scan-auth").order_by("pk")
+        outcomes.append([(event.status, event.attempts, plain_outcome(event.outcome)) for event in events])
 
-    assert ends[0] == ends[1]
-    assert {status for status, *_ in ends[0]} == {"done", "refused"}
+    assert outcomes[0] == outcomes[1]
+    assert {status for status, *_ in outcomes[0]} == {"done", "refused"}
     assert list(consistency.differences()) == []
 
 
 def plain_outcome(outcome):
-    """Without the numbers that differ from row to row."""
-    gone = {"transaction_id", "campaign_id", "campaign_name", "resets_at"}
+    """The outcome without values that differ from row to row."""
+    varying = {"transaction_id", "campaign_id", "campaign_name", "resets_at"}
     if isinstance(outcome, dict):
-        return {name: plain_outcome(value) for name, value in outcome.items() if name not in gone}
+        return {name: plain_outcome(value) for name, value in outcome.items() if name not in varying}
     return [plain_outcome(each) for each in outcome] if isinstance(outcome, list) else outcome

@@ -1,4 +1,4 @@
-"""Scanning: what a customer is told, what is recorded, what is published."""
+"""Scanning: the result for the customer, the stored scan and the published events."""
 
 from decimal import Decimal
 
@@ -30,7 +30,7 @@ def test_a_first_scan_is_accepted_and_counted(brand, customer):
     assert code.scan_count == 1
 
 
-def test_an_accepted_scan_becomes_points(brand, customer, deliver):
+def test_an_accepted_scan_earns_points(brand, customer, deliver):
     code = factories.code(brand)
     result = scan_as(customer, code)
 
@@ -47,7 +47,7 @@ def test_an_accepted_scan_becomes_points(brand, customer, deliver):
     ]
 
 
-def test_city_and_region_that_the_app_knows_are_kept_from_the_first_scan(brand, customer):
+def test_city_and_region_sent_with_the_first_scan_are_stored(brand, customer):
     code = factories.code(brand, scan_limit=None)
 
     scan_as(customer, code, place=ScanLocation(48.85, 2.35, "Paris", "Ile-de-France"))

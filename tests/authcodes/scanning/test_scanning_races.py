@@ -1,4 +1,4 @@
-"""Many scans at once, on parallel connections; each guard with a control that shows the race without it."""
+"""Concurrent scans on parallel connections; for each guard, a control shows the race without it."""
 
 import pytest
 from django.utils import timezone
@@ -16,17 +16,17 @@ from tests.support import factories
 from tests.support.concurrency import at_once, at_once_behind
 from tests.support.statements import altered
 
-# Who scans reads the code without a lock, and then writes.
-THE_CODE = "SELECT 1 FROM authcodes_authcode WHERE code = %s FOR NO KEY UPDATE"
+# A scan reads the code without a lock before it writes.
+LOCK_CODE = "SELECT 1 FROM authcodes_authcode WHERE code = %s FOR NO KEY UPDATE"
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def brand(transactional_db):
-    made = factories.brand()
-    factories.level(made)
-    return made
+    brand = factories.brand()
+    factories.level(brand)
+    return brand
 
 
 def scan_by(code):
@@ -41,7 +41,7 @@ def scan_once_each(code, customers):
     return at_once(scan_by(code), customers)
 
 
-def test_of_a_hundred_users_on_a_single_use_code_exactly_one_gets_it(brand):
+def test_single_use_code_is_accepted_for_one_of_a_hundred_concurrent_users(brand):
     code, customers = factories.code(brand), [factories.customer(brand) for _ in range(100)]
 
     results = scan_once_each(code, customers)
@@ -53,17 +53,17 @@ def test_of_a_hundred_users_on_a_single_use_code_exactly_one_gets_it(brand):
     assert LoyaltyTransaction.objects.count() == 1
 
 
-def test_control_without_the_condition_in_the_update_several_get_it(brand, monkeypatch):
+def test_control_without_the_condition_several_scans_are_accepted(brand, monkeypatch):
     guard = "AND (b.scan_limit IS NULL OR c.scan_count - c.slots_returned < b.scan_limit)"
     monkeypatch.setattr(record, "ACCEPT_SCAN", altered(record.ACCEPT_SCAN, (guard, "")))
     code, customers = factories.code(brand), [factories.customer(brand) for _ in range(8)]
 
-    results = at_once_behind(THE_CODE, [code.code], scan_by(code), customers)
+    results = at_once_behind(LOCK_CODE, [code.code], scan_by(code), customers)
 
     assert [result.outcome for result in results].count("success") > 1
 
 
-def test_a_limit_of_seven_gives_seven_slots(brand):
+def test_scan_limit_of_seven_accepts_seven_concurrent_scans(brand):
     code, customers = factories.code(brand, scan_limit=7), [factories.customer(brand) for _ in range(50)]
 
     results = scan_once_each(code, customers)
@@ -72,7 +72,7 @@ def test_a_limit_of_seven_gives_seven_slots(brand):
     assert sorted(Scan.objects.filter(outcome="success").values_list("scan_count", flat=True)) == list(range(1, 8))
 
 
-def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
+def test_concurrent_requests_with_one_idempotency_key_are_one_scan(brand):
     code, customer = factories.code(brand, scan_limit=None), factories.customer(brand)
     scan_id, at = uuid7.time_ordered_id(), timezone.now()
 
@@ -86,8 +86,8 @@ def test_one_idempotency_key_sent_many_times_at_once_is_one_scan(brand):
     assert AuthCode.objects.get().scan_count == 1
 
 
-def ask_again_at_once(brand):
-    """The results of scans at once of a code whose points a limit held back until now."""
+def scan_limited_code_concurrently(brand):
+    """The results of concurrent scans of a code whose points were limited until now."""
     code, customer = factories.code(brand), factories.customer(brand)
     brand.daily_point_limit = 1
     brand.save()
@@ -99,21 +99,21 @@ def ask_again_at_once(brand):
     return scan_once_each(code, [customer] * 12)
 
 
-def test_points_that_a_limit_held_back_are_asked_for_once(brand):
-    results = ask_again_at_once(brand)
+def test_concurrent_scans_request_limited_points_once(brand):
+    results = scan_limited_code_concurrently(brand)
 
     assert Event.objects.filter(detail_type="scan-auth", status="pending").count() == 1
     worker.drain()
-    [line] = LoyaltyTransaction.objects.filter(points_earned=10)
+    [entry] = LoyaltyTransaction.objects.filter(points_earned=10)
     scan = Scan.objects.get(outcome="success")
     assert {(result.scan_id, result.points_status) for result in results} == {(scan.pk, "pending")}
-    assert (line.reason_id, scan.points_status, scan.points_awarded) == (scan.code, "awarded", 10)
+    assert (entry.reason_id, scan.points_status, scan.points_awarded) == (scan.code, "awarded", 10)
 
 
-def test_control_without_the_condition_they_are_asked_for_several_times(brand, monkeypatch):
+def test_control_without_the_condition_limited_points_are_requested_repeatedly(brand, monkeypatch):
     guard = "AND points_status IN ('limited', 'not_eligible')"
     monkeypatch.setattr(limited_points, "REOPEN_SCAN", altered(limited_points.REOPEN_SCAN, (guard, "")))
 
-    ask_again_at_once(brand)
+    scan_limited_code_concurrently(brand)
 
     assert Event.objects.filter(detail_type="scan-auth", status="pending").count() > 1

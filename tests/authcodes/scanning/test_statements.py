@@ -1,4 +1,4 @@
-"""How many SQL statements a scan and an accrual cost, BEGIN and COMMIT counted too."""
+"""How many SQL statements a scan and an accrual take, including BEGIN and COMMIT."""
 
 import pytest
 from django.db import connection
@@ -22,22 +22,22 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def brand():
-    made = factories.brand()
-    factories.level(made)
-    factories.campaign(made)
-    return made
+    brand = factories.brand()
+    factories.level(brand)
+    factories.campaign(brand)
+    return brand
 
 
-def statements_of(work):
+def statements_of(action):
     with CaptureQueriesContext(connection) as captured:
-        work()
+        action()
     return [query["sql"] for query in captured.captured_queries]
 
 
 def test_a_scan_request_takes_two_statements(brand):
     customer, code = factories.customer(brand), factories.code(brand)
-    access = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
-    client = Client(headers={"authorization": f"Bearer {access}"})
+    access_token = tokens.issue(user=customer, brand=brand, at=timezone.now()).access
+    client = Client(headers={"authorization": f"Bearer {access_token}"})
 
     statements = statements_of(
         lambda: client.post(
@@ -62,23 +62,23 @@ def test_an_accrual_takes_four_statements(brand):
 
 
 @pytest.mark.parametrize(("customers", "rounds"), [(10, 1), (1, 10)], ids=["of ten customers", "of one customer"])
-def test_a_portion_is_claimed_read_decided_and_written_together(brand, settings, customers, rounds):
+def test_statement_count_of_a_portion_depends_on_events_per_customer(brand, settings, customers, rounds):
     settings.EVENT_BATCH = 10
-    settings.FAIR_SHARES = False  # nor is there a search for other brands' events, which comes now and then
-    people = [factories.customer(brand) for _ in range(customers)]
+    settings.FAIR_SHARES = False  # also skips the occasional search for other brands' events
+    users = [factories.customer(brand) for _ in range(customers)]
     for number, code in enumerate(factories.batch(brand, quantity=20).codes.all()):
-        context = ScanContext(at=timezone.now(), user_id=people[number % customers].pk)
+        context = ScanContext(at=timezone.now(), user_id=users[number % customers].pk)
         scanning.scan(scanned=code.code, context=context)
 
     statements = statements_of(worker.drain)
 
-    # Of each portion a claim, the codes, and a round for each event of the customer who has most of them: facts and
-    # writing. One look while nobody calls, and a last one when everybody does again.
+    # For each portion: the claim, the codes, and a snapshot and a write for each event of the customer with the most
+    # events. Then two empty claims: one after the last portion, and one after wake-ups count again.
     assert len(statements) == 2 * (2 + 2 * rounds) + 2
     assert LoyaltyTransaction.objects.count() == 20
 
 
-def test_webhooks_add_none(brand, settings):
+def test_webhooks_add_no_statements(brand, settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     now = timezone.now()
     webhook_endpoints.create(brand=brand, url="http://127.0.0.1:9/", types=list(WebhookType), at=now)
@@ -86,11 +86,11 @@ def test_webhooks_add_none(brand, settings):
     context = ScanContext(at=now, user_id=customer.pk)
 
     scan = statements_of(lambda: scanning.scan(scanned=code.code, context=context))
-    again = statements_of(lambda: scanning.scan(scanned=code.code, context=context))
+    second_scan = statements_of(lambda: scanning.scan(scanned=code.code, context=context))
     [delivery] = leases.claim(limit=1)
     accrual = statements_of(lambda: events.deliver(delivery))
 
-    # Of a used-up code its customer's earlier scan is looked for: a limit may have held its points back.
-    assert (len(scan), len(again), len(accrual)) == (2, 3, 3)
+    # The second scan also queries the customer's earlier scan of the used-up code, whose points may be limited.
+    assert (len(scan), len(second_scan), len(accrual)) == (2, 3, 3)
     kinds = Event.objects.filter(detail_type="announce").values_list("detail__payload__type", flat=True)
     assert sorted(kinds) == ["code.scanned", "code.scanned", "member.enrolled", "points.earned"]

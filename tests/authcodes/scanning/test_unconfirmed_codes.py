@@ -1,4 +1,4 @@
-"""Scans that wait for a confirmed address keep no code from anybody else, and lapse after thirty days."""
+"""Scans that wait for a confirmed address do not block confirmed customers, and lapse after thirty days."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from brands.models.people import User
 from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.members import confirmations
-from tests.authcodes.scanning.unconfirmed import confirm, points_of, statuses_of, waits
+from tests.authcodes.scanning.unconfirmed import confirm, points_of, statuses_of, waits_for_confirmation
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,7 +37,7 @@ def scan(caller, code):
 # --- A code that an unconfirmed customer used up ---------------------------------------------------------------------
 
 
-def test_buyers_claim_thirty_codes_that_an_unconfirmed_account_has_scanned(api, brand, customer, confirmed, deliver):
+def test_confirmed_customer_claims_thirty_codes_of_an_unconfirmed_one(api, brand, customer, confirmed, deliver):
     codes = list(factories.batch(brand, quantity=30).codes.all())
     for code in codes:
         api.as_customer(customer).verify(code)
@@ -53,43 +53,45 @@ def test_buyers_claim_thirty_codes_that_an_unconfirmed_account_has_scanned(api, 
     assert list(consistency.differences()) == []
 
 
-def test_guests_and_other_unconfirmed_customers_wait_until_it_lapses(api, brand, customer, settings, time_machine):
-    code, other = factories.code(brand), factories.customer(brand)
+def test_code_is_reserved_against_guests_and_unconfirmed_customers(api, brand, customer, settings, time_machine):
+    code, second_customer = factories.code(brand), factories.customer(brand)
     api.as_customer(customer).verify(code)
 
-    unconfirmed, guest = api.as_customer(other).verify(code), scan(api.guest(), code)
+    unconfirmed_answer, guest_answer = api.as_customer(second_customer).verify(code), scan(api.guest(), code)
     time_machine.move_to(timezone.now() + timedelta(minutes=settings.GUEST_SCAN_MINUTES, seconds=1))
-    late = scan(api.guest(), code)
+    late_scan = scan(api.guest(), code)
 
-    assert statuses_of(unconfirmed) == statuses_of(guest) == ("warning", "reserved", "not_eligible")
-    assert unconfirmed.json()["message"].startswith("Someone else has just scanned this code. Confirm your e-mail")
-    assert guest.json()["message"].startswith("Someone has just scanned this code but has not claimed it yet.")
-    assert statuses_of(late) == ("success", "accepted", "guest")
+    assert statuses_of(unconfirmed_answer) == statuses_of(guest_answer) == ("warning", "reserved", "not_eligible")
+    assert unconfirmed_answer.json()["message"].startswith(
+        "Someone else has just scanned this code. Confirm your e-mail"
+    )
+    assert guest_answer.json()["message"].startswith("Someone has just scanned this code but has not claimed it yet.")
+    assert statuses_of(late_scan) == ("success", "accepted", "guest")
 
 
-def test_an_unconfirmed_customer_does_not_take_a_guests_scan_over(api, brand, customer):
+def test_unconfirmed_customer_does_not_take_over_a_guest_scan(api, brand, customer):
     code = factories.code(brand)
     scan(api, code)
 
     assert statuses_of(api.as_customer(customer).verify(code)) == ("warning", "reserved", "not_eligible")
 
 
-def test_a_guests_scan_that_an_unconfirmed_customer_adopts_still_gives_way(api, brand, customer, confirmed, deliver):
+def test_guest_scan_adopted_by_an_unconfirmed_customer_can_be_taken_over(api, brand, customer, confirmed, deliver):
     code = factories.code(brand)
     answer = scan(api, code).json()
     adopt = {"scan_token": answer["scan_token"]}
 
     adopted = api.as_customer(customer).post(f"scans/{answer['scan_id']}/adopt", adopt)
-    taken = api.as_customer(confirmed).verify(code)
+    takeover = api.as_customer(confirmed).verify(code)
     deliver()
 
-    assert (adopted.status_code, waits(adopted.json())) == (200, True)
-    assert statuses_of(taken)[2] == "pending"
+    assert (adopted.status_code, waits_for_confirmation(adopted.json())) == (200, True)
+    assert statuses_of(takeover)[2] == "pending"
     assert (points_of(confirmed, brand), points_of(customer, brand)) == (10, 0)
     assert list(consistency.differences()) == []
 
 
-def test_what_is_adopted_earns_when_the_address_is_confirmed(api, brand, customer, deliver):
+def test_adopted_scan_earns_points_when_the_address_is_confirmed(api, brand, customer, deliver):
     answer = scan(api, factories.code(brand)).json()
     api.as_customer(customer).post(f"scans/{answer['scan_id']}/adopt", {"scan_token": answer["scan_token"]})
     deliver()
@@ -99,7 +101,7 @@ def test_what_is_adopted_earns_when_the_address_is_confirmed(api, brand, custome
     assert points_of(customer, brand) == 10
 
 
-def test_a_closed_day_whose_points_come_later_is_rolled_up_again(api, brand, customer, deliver, time_machine):
+def test_closed_day_is_rolled_up_again_when_its_points_are_awarded(api, brand, customer, deliver, time_machine):
     start = timezone.now()
     api.as_customer(customer).verify(factories.code(brand))
     deliver()
@@ -113,36 +115,36 @@ def test_a_closed_day_whose_points_come_later_is_rolled_up_again(api, brand, cus
     assert DayRollup.objects.get(brand=brand, day=start.date()).points == 10
 
 
-# --- How long it waits -----------------------------------------------------------------------------------------------
+# --- Waiting time ----------------------------------------------------------------------------------------------------
 
 
-def due_now():
+def make_events_due():
     Event.objects.filter(status="pending").update(due_at=timezone.now() - timedelta(days=400))
 
 
-def test_it_is_looked_at_each_day_and_is_over_after_thirty(api, brand, customer, deliver):
+def test_waiting_event_is_retried_daily_and_ends_after_thirty_days(api, brand, customer, deliver):
     answer = api.as_customer(customer).verify(factories.code(brand)).json()
     deliver()
-    held = Event.objects.get(detail_type="scan-auth")
-    assert (held.status, held.on_hold_for) == ("pending", customer.pk)
-    assert timedelta(hours=23) < held.due_at - timezone.now() < timedelta(hours=25)
+    waiting_event = Event.objects.get(detail_type="scan-auth")
+    assert (waiting_event.status, waiting_event.on_hold_for) == ("pending", customer.pk)
+    assert timedelta(hours=23) < waiting_event.due_at - timezone.now() < timedelta(hours=25)
 
-    due_now()
+    make_events_due()
     deliver()
-    assert Event.objects.get(pk=held.pk).status == "pending"
-    Event.objects.filter(pk=held.pk).update(created_at=timezone.now() - timedelta(days=31))
-    due_now()
+    assert Event.objects.get(pk=waiting_event.pk).status == "pending"
+    Event.objects.filter(pk=waiting_event.pk).update(created_at=timezone.now() - timedelta(days=31))
+    make_events_due()
     deliver()
 
-    over = Event.objects.get(pk=held.pk)
-    assert (over.status, over.outcome["error"]) == ("refused", "EMAIL_NOT_CONFIRMED")
+    ended_event = Event.objects.get(pk=waiting_event.pk)
+    assert (ended_event.status, ended_event.outcome["error"]) == ("refused", "EMAIL_NOT_CONFIRMED")
     confirm(customer, brand)
     deliver()
     assert points_of(customer, brand) == 0
-    assert waits(answer)
+    assert waits_for_confirmation(answer)
 
 
-def test_after_thirty_days_the_customer_scans_the_code_again(api, brand, customer, deliver):
+def test_customer_earns_by_scanning_again_after_thirty_days(api, brand, customer, deliver):
     customer_api, code = api.as_customer(customer), factories.code(brand)
     customer_api.verify(code)
     Event.objects.update(created_at=timezone.now() - timedelta(days=31))
@@ -156,17 +158,17 @@ def test_after_thirty_days_the_customer_scans_the_code_again(api, brand, custome
     assert points_of(customer, brand) == 10
 
 
-def test_an_address_confirmed_by_other_means_is_seen_at_the_daily_look(api, brand, customer, deliver):
+def test_address_confirmed_by_other_means_is_noticed_by_the_daily_retry(api, brand, customer, deliver):
     api.as_customer(customer).verify(factories.code(brand))
     deliver()
     User.objects.filter(pk=customer.pk).update(email_verified_at=timezone.now())
-    due_now()
+    make_events_due()
     deliver()
 
     assert points_of(customer, brand) == 10
 
 
-def test_a_password_set_by_mail_confirms_the_address_too(api, brand, customer, deliver):
+def test_verifying_the_address_releases_the_points(api, brand, customer, deliver):
     api.as_customer(customer).verify(factories.code(brand))
     deliver()
 

@@ -1,4 +1,4 @@
-"""Scans of customers whose address waits to be confirmed."""
+"""Helpers for scans of customers whose e-mail address is not confirmed yet."""
 
 from django.utils import timezone
 
@@ -7,8 +7,10 @@ from tests.support import factories
 
 
 def confirm(customer, brand):
-    made = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
-    confirmations.confirm(user=customer, brand_id=brand.pk, code=confirmations.code_of(made.pk), at=timezone.now())
+    verification = confirmations.begin_verification(user=customer, brand=brand, at=timezone.now())
+    confirmations.confirm(
+        user=customer, brand_id=brand.pk, code=confirmations.code_of(verification.pk), at=timezone.now()
+    )
 
 
 def points_of(customer, brand):
@@ -17,9 +19,9 @@ def points_of(customer, brand):
 
 def statuses_of(response):
     body = response.json()
-    return body["status"], body["reason"], "unconfirmed" if waits(body) else body["points_status"]
+    return body["status"], body["reason"], "unconfirmed" if waits_for_confirmation(body) else body["points_status"]
 
 
-def waits(body):
-    """Whether programs are told of pending points that wait for a confirmed address."""
+def waits_for_confirmation(body):
+    """Whether the answer has pending points that wait for a confirmed address."""
     return (body["points_status"], body.get("waits_for")) == ("pending", "confirmed_email")

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def brand():
-    made = factories.brand()
-    factories.level(made, value=10)
-    return made
+    brand = factories.brand()
+    factories.level(brand, value=10)
+    return brand
 
 
 @pytest.fixture
@@ -30,44 +30,46 @@ def scan_as(customer, code):
     return scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
-def over(brand, how):
+def campaign_not_running(brand, condition):
     now = timezone.now()
     day = timedelta(days=1)
-    state = {
+    dates = {
         "off": {"is_active": False},
         "ended": {"starts_at": now - 2 * day, "ends_at": now - day},
         "not started": {"starts_at": now + day},
     }
-    return factories.campaign(brand, **state[how])
+    return factories.campaign(brand, **dates[condition])
 
 
-@pytest.mark.parametrize("how", ["off", "ended", "not started"])
-def test_scans_earn_their_usual_points_while_the_campaign_is_not_running(brand, customer, how):
-    result = scan_as(customer, factories.code(brand, campaign=over(brand, how)))
+@pytest.mark.parametrize("condition", ["off", "ended", "not started"])
+def test_scans_earn_their_usual_points_while_the_campaign_is_not_running(brand, customer, condition):
+    result = scan_as(customer, factories.code(brand, campaign=campaign_not_running(brand, condition)))
     worker.drain()
 
     assert (result.reason, result.points_status) == ("accepted", "pending")
     assert factories.account(customer, brand).points == 10
 
 
-def test_points_of_the_batch_go_before_the_levels_after_the_campaign_too(brand, customer):
-    scan_as(customer, factories.code(brand, campaign=over(brand, "ended"), points_per_scan=25))
+def test_points_of_the_batch_override_the_level_after_the_campaign_too(brand, customer):
+    scan_as(customer, factories.code(brand, campaign=campaign_not_running(brand, "ended"), points_per_scan=25))
     worker.drain()
 
     assert factories.account(customer, brand).points == 25
 
 
-@pytest.mark.parametrize("how", ["off", "ended", "not started"])
-def test_scans_earn_nothing_where_the_batch_says_so(brand, customer, how):
-    result = scan_as(customer, factories.code(brand, campaign=over(brand, how), after_campaign="nothing"))
+@pytest.mark.parametrize("condition", ["off", "ended", "not started"])
+def test_scans_outside_the_campaign_earn_nothing_if_the_batch_says_so(brand, customer, condition):
+    result = scan_as(
+        customer, factories.code(brand, campaign=campaign_not_running(brand, condition), after_campaign="nothing")
+    )
     worker.drain()
 
     assert (result.reason, result.points_status) == ("campaign_inactive", "not_eligible")
     assert factories.account(customer, brand).points == 0
 
 
-def test_campaign_that_is_over_does_not_advance(brand, customer):
-    campaign = over(brand, "ended")
+def test_scan_does_not_advance_an_ended_campaign(brand, customer):
+    campaign = campaign_not_running(brand, "ended")
 
     scan_as(customer, factories.code(brand, campaign=campaign))
     worker.drain()
@@ -75,7 +77,7 @@ def test_campaign_that_is_over_does_not_advance(brand, customer):
     assert not campaign.progress_rows.exists()
 
 
-def test_product_no_longer_sold_stays_genuine_and_earns_nothing(brand, customer):
+def test_product_no_longer_sold_is_genuine_and_earns_nothing(brand, customer):
     code = factories.code(brand, product=factories.product(brand, redeem_point_value=15))
     code.product.is_active = False
     code.product.save()
@@ -88,7 +90,7 @@ def test_product_no_longer_sold_stays_genuine_and_earns_nothing(brand, customer)
     assert factories.account(customer, brand).points == 0
 
 
-def test_points_of_a_scan_stand_when_the_product_stops_being_sold_after_it(brand, customer):
+def test_scan_earns_although_its_product_is_no_longer_sold_afterwards(brand, customer):
     code = factories.code(brand)
     scan_as(customer, code)
     type(code.product).objects.update(is_active=False)
@@ -98,7 +100,7 @@ def test_points_of_a_scan_stand_when_the_product_stops_being_sold_after_it(brand
     assert factories.account(customer, brand).points == 10
 
 
-def test_scan_of_a_product_that_was_not_sold_can_be_scanned_again_when_it_is(brand, customer):
+def test_code_of_an_inactive_product_earns_when_scanned_after_reactivation(brand, customer):
     code = factories.code(brand, scan_limit=None)
     type(code.product).objects.update(is_active=False)
     scan_as(customer, code)

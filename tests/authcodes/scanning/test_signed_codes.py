@@ -1,4 +1,4 @@
-"""Without its tag a code of a signed batch is unknown at every endpoint, whatever else there is to say about it."""
+"""Without its tag a code of a signed batch is unknown at every endpoint, whatever its state."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ def _secrets(settings):
     settings.CODE_TAG_SECRETS = {1: "x" * 32}
 
 
-def plain():
+def unexpired():
     return {}
 
 
@@ -30,8 +30,8 @@ def expired():
 
 @pytest.fixture(params=["live", "recalled", "expired", "unassigned", "used up"])
 def signed_code(request, brand):
-    """A code of a signed batch in each state that an endpoint could tell."""
-    settings = expired() if request.param == "expired" else plain()
+    """A code of a signed batch in each state that an endpoint could reveal."""
+    settings = expired() if request.param == "expired" else unexpired()
     code = factories.code(brand, signed=True, assigned=request.param != "unassigned", **settings)
     if request.param == "recalled":
         recalls.recall_batch(batch=code.batch, at=timezone.now(), **RECALL_FIELDS)
@@ -48,7 +48,7 @@ def without_ids(response):
 
 
 def endpoints(api, customer):
-    """Each endpoint as a function of what was scanned."""
+    """Each endpoint as a function of the scanned text."""
     customer_api, app = api.as_customer(customer), api.as_customer(customer).app()
     return {
         "scan as a guest": lambda text: api.post("auth-codes/scan", {"code": text}),
@@ -61,7 +61,7 @@ def endpoints(api, customer):
     }
 
 
-def test_an_untagged_or_wrongly_tagged_code_is_answered_as_an_unknown_one(api, customer, signed_code):
+def test_untagged_or_wrongly_tagged_code_is_answered_like_an_unknown_code(api, customer, signed_code):
     for name, endpoint in endpoints(api, customer).items():
         unknown = without_ids(endpoint("NO-SUCH-CODE"))
         for text in (signed_code.code, f"{signed_code.code}.00000000000"):
@@ -69,16 +69,16 @@ def test_an_untagged_or_wrongly_tagged_code_is_answered_as_an_unknown_one(api, c
     assert set(Scan.objects.values_list("reason", flat=True)) == {"unknown", "bad_tag"}
 
 
-def test_what_became_of_such_an_attempt_says_no_more_either(api, customer, signed_code, deliver):
+def test_scan_of_an_untagged_code_has_the_state_of_an_unknown_code(api, customer, signed_code, deliver):
     customer_api = api.as_customer(customer)
     scan_ids = [customer_api.verify(text).json()["scan_id"] for text in (signed_code.code, "NO-SUCH-CODE")]
 
-    tagged, unknown = (customer_api.get(f"scans/{scan_id}").json() for scan_id in scan_ids)
+    untagged, unknown = (customer_api.get(f"scans/{scan_id}").json() for scan_id in scan_ids)
 
-    assert {**tagged, "scan_id": "", "timestamp": ""} == {**unknown, "scan_id": "", "timestamp": ""}
+    assert {**untagged, "scan_id": "", "timestamp": ""} == {**unknown, "scan_id": "", "timestamp": ""}
 
 
-def test_untagged_guesses_at_a_recalled_batch_lock_out_at_the_campaign_event(api, brand, customer, settings):
+def test_untagged_codes_of_a_recalled_batch_lock_out_campaign_events(api, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
     batch = factories.batch(brand, quantity=5, signed=True)
     recalls.recall_batch(batch=batch, at=timezone.now(), **RECALL_FIELDS)
@@ -89,7 +89,7 @@ def test_untagged_guesses_at_a_recalled_batch_lock_out_at_the_campaign_event(api
     assert errors == ["AUTH_CODE_INVALID"] * 3 + ["RATE_LIMITED"] * 2
 
 
-def test_an_accepted_scan_of_a_signed_code_earns_by_its_own_event_which_has_no_tag(api, brand, customer, deliver):
+def test_accepted_scan_of_a_signed_code_earns_through_its_own_event(api, brand, customer, deliver):
     code = factories.code(brand, signed=True)
 
     api.as_customer(customer).verify(images.printed(code))
@@ -99,7 +99,7 @@ def test_an_accepted_scan_of_a_signed_code_earns_by_its_own_event_which_has_no_t
     assert factories.account(customer, brand).points == 10
 
 
-def test_history_finds_a_signed_code_by_itself_and_by_its_tag_and_not_by_another(api, brand):
+def test_history_of_a_signed_code_accepts_no_tag_or_the_right_tag(api, brand):
     hub, code = api.hub(), factories.code(brand, signed=True)
 
     statuses = [

@@ -1,4 +1,4 @@
-"""Names of models and fields that staff read are marked for translation, and not Django's own, which stay English."""
+"""Names of models and fields on the portal's pages are marked for translation; Django translates its own."""
 
 from collections.abc import Iterator
 
@@ -11,50 +11,61 @@ from django.utils.translation import gettext_lazy
 from authcodes.models.batches import BatchRange
 from loyalty.models.levels import BrandLevel
 
-# Of Django itself, which translates them.
-DJANGOS = {"password", "last_login", "is_superuser"}
+# Fields of Django itself, which translates their names.
+DJANGO_FIELDS = {"password", "last_login", "is_superuser"}
 
 
-def pages():
-    """Every page, and the tables of other rows on it."""
-    for model, page in admin.site._registry.items():
-        yield model, page
-        for inline in page.inlines:
+def model_admins():
+    """Every model admin and its inlines, with their models."""
+    for model, model_admin in admin.site._registry.items():
+        yield model, model_admin
+        for inline in model_admin.inlines:
             yield inline.model, inline
 
 
-def flat(names) -> Iterator[str]:
-    for each in names:
-        if isinstance(each, list | tuple):
-            yield from flat(each)
-        elif isinstance(each, str):
-            yield each
+def flattened(names) -> Iterator[str]:
+    for name in names:
+        if isinstance(name, list | tuple):
+            yield from flattened(name)
+        elif isinstance(name, str):
+            yield name
 
 
-def names_on(page) -> set[str]:
-    """What its columns, filters and sections name; without sections, each field that is edited."""
-    sections = [options["fields"] for _title, options in page.fieldsets or ()]
-    filters = [each[0] if isinstance(each, tuple) else each for each in getattr(page, "list_filter", ())]
-    named = [page.fields or (), sections, page.readonly_fields, getattr(page, "list_display", ()), filters]
-    if not page.fields and not page.fieldsets:
-        named.append([field.name for field in page.model._meta.fields if field.editable and not field.primary_key])
-    return set(flat(named))
+def field_names_of(model_admin) -> set[str]:
+    """The names in its columns, filters and sections; without sections, each editable field."""
+    sections = [options["fields"] for _title, options in model_admin.fieldsets or ()]
+    filters = [
+        filter_spec[0] if isinstance(filter_spec, tuple) else filter_spec
+        for filter_spec in getattr(model_admin, "list_filter", ())
+    ]
+    field_lists = [
+        model_admin.fields or (),
+        sections,
+        model_admin.readonly_fields,
+        getattr(model_admin, "list_display", ()),
+        filters,
+    ]
+    if not model_admin.fields and not model_admin.fieldsets:
+        field_lists.append(
+            [field.name for field in model_admin.model._meta.fields if field.editable and not field.primary_key]
+        )
+    return set(flattened(field_lists))
 
 
-def fields_on(page) -> Iterator[Field]:
-    for name in sorted(names_on(page)):
+def fields_of(model_admin) -> Iterator[Field]:
+    for name in sorted(field_names_of(model_admin)):
         try:
-            field = page.model._meta.get_field(name.split("__")[0])
+            field = model_admin.model._meta.get_field(name.split("__")[0])
         except FieldDoesNotExist:
             continue
         if isinstance(field, Field):
             yield field
 
 
-def test_every_model_of_a_page_has_a_marked_name_and_plural():
+def test_every_model_has_a_name_and_plural_marked_for_translation():
     unmarked = [
         f"{model._meta.label}.{name}"
-        for model, _page in pages()
+        for model, _model_admin in model_admins()
         for name in ("verbose_name", "verbose_name_plural")
         if not isinstance(model._meta.original_attrs.get(name), Promise)
     ]
@@ -62,27 +73,31 @@ def test_every_model_of_a_page_has_a_marked_name_and_plural():
     assert unmarked == []
 
 
-def test_every_field_that_a_page_shows_has_a_marked_name():
+def test_every_displayed_field_has_a_name_marked_for_translation():
     unmarked = {
         f"{model._meta.label}.{field.name}"
-        for model, page in pages()
-        for field in fields_on(page)
-        if field.name not in DJANGOS and not isinstance(field._verbose_name, Promise)
+        for model, model_admin in model_admins()
+        for field in fields_of(model_admin)
+        if field.name not in DJANGO_FIELDS and not isinstance(field._verbose_name, Promise)
     }
 
     assert sorted(unmarked) == []
 
 
-def test_the_pages_are_looked_into():
-    seen = {f"{model._meta.label}.{field.name}" for model, page in pages() for field in fields_on(page)}
+def test_checked_fields_include_those_of_forms_inlines_and_lists():
+    checked = {
+        f"{model._meta.label}.{field.name}" for model, model_admin in model_admins() for field in fields_of(model_admin)
+    }
 
-    assert {"authcodes.BatchRange.scan_limit", "brands.BrandHostname.hostname", "loyalty.Reward.is_active"} <= seen
+    assert {"authcodes.BatchRange.scan_limit", "brands.BrandHostname.hostname", "loyalty.Reward.is_active"} <= checked
 
 
-def test_a_page_calls_its_list_after_the_model_unless_it_is_of_something_else():
-    named = {model._meta.label for model, page in pages() if getattr(page, "list_name", "")}
+def test_only_these_lists_are_not_named_after_their_model():
+    with_list_name = {
+        model._meta.label for model, model_admin in model_admins() if getattr(model_admin, "list_name", "")
+    }
 
-    assert named == {
+    assert with_list_name == {
         "authcodes.PrintRun",
         "brands.AuditLogEntry",
         "loyalty.LoyaltyTransaction",
@@ -90,6 +105,6 @@ def test_a_page_calls_its_list_after_the_model_unless_it_is_of_something_else():
     }
 
 
-def test_names_are_the_glossarys():
+def test_names_follow_the_glossary():
     assert (BrandLevel._meta.verbose_name, BrandLevel._meta.verbose_name_plural) == ("level", "levels")
     assert BatchRange._meta.get_field("scan_limit").verbose_name == gettext_lazy("scan limit")

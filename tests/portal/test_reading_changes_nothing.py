@@ -1,6 +1,6 @@
-"""Opening a page changes nothing: every address of the portal is asked by GET, and no row of any table may differ.
+"""Opening a page changes nothing: every URL of the portal is requested by GET, and no row of any table may change.
 
-The addresses come from the site, so a new page or action is asked without anybody remembering it.
+The URLs are taken from the site, so a new page or action is tested without further work.
 """
 
 import re
@@ -24,14 +24,14 @@ from tests.support.portal import LABELS, brand_with_one_of_each, browser, staff
 pytestmark = pytest.mark.django_db
 PARAMETER = re.compile(r"<(?:(?P<converter>\w+):)?(?P<name>\w+)>")
 SESSIONS = "django_session"  # a browser's own state, such as the brand chosen in the header
-LEAVES = {"/admin/logout/"}  # a POST for browsers, and afterwards every other page would be closed
-PLAIN = ("/add/", "/change/", "/history/", "/delete/")  # Django's own, which read no such parameters
+EXCLUDED_PATHS = {"/admin/logout/"}  # would end the session, so that every other page would redirect to the login
+PATHS_WITHOUT_QUERY = ("/add/", "/change/", "/history/", "/delete/")  # pages of Django, which ignore QUERY
 QUERY = {"q": "a", "term": "a", "code": "a", "first": "1", "last": "2", "index": "0", "action": "delete", "post": "yes"}
 
 
 @pytest.fixture
 def scenario() -> tuple[Brand, dict[str, Any]]:
-    """A brand with one row of every kind, in the states in which the pages offer most."""
+    """A brand with one row of each model, in the states that allow the most actions."""
     brand, rows = brand_with_one_of_each("aardvark")
     WebhookDelivery.objects.update(state="delivered")
     return brand, rows
@@ -43,26 +43,26 @@ def client(scenario: Any) -> Client:
 
 
 def state_of_tables() -> dict[str, str]:
-    """Of each table how many rows it has, and where and by which transaction each was written."""
+    """For each table, the number of its rows and a checksum of their places and transactions."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> %s", [SESSIONS])
-        one = (
+        statement = (
             "SELECT '{0}', count(*) || ' ' || coalesce(sum(hashtext(ctid::text || xmin::text)::bigint), 0) FROM \"{0}\""
         )
-        cursor.execute(" UNION ALL ".join(one.format(name) for (name,) in cursor.fetchall()))
+        cursor.execute(" UNION ALL ".join(statement.format(name) for (name,) in cursor.fetchall()))
         return dict(cursor.fetchall())
 
 
-def routes(patterns: Any, before: str = "") -> Iterator[str]:
+def routes(patterns: Any, prefix: str = "") -> Iterator[str]:
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
-            yield from routes(pattern.url_patterns, before + str(pattern.pattern))
+            yield from routes(pattern.url_patterns, prefix + str(pattern.pattern))
         elif isinstance(pattern, URLPattern):
-            yield before + str(pattern.pattern)
+            yield prefix + str(pattern.pattern)
 
 
-def addresses(rows: dict[str, Any]) -> Iterator[str]:
-    """Each address of the portal, with the row of this brand that it is about."""
+def portal_paths(rows: dict[str, Any]) -> Iterator[str]:
+    """Each path of the portal, with the ids of this brand's rows."""
     for route in routes(get_resolver().url_patterns):
         if not route.startswith("admin/") or "(?P" in route:
             continue
@@ -78,56 +78,60 @@ def addresses(rows: dict[str, Any]) -> Iterator[str]:
             "name": "portal",
             "content_type_id": ContentType.objects.get_for_model(type(row)).pk if row else 1,
         }
-        filled = PARAMETER.sub(lambda found, values=values: str(values[found["name"]]), route)
-        yield f"/{filled}"
+        path = PARAMETER.sub(lambda match, values=values: str(values[match["name"]]), route)
+        yield f"/{path}"
     yield from (f"/admin/{app}/" for app in {label.split(".")[0] for label in LABELS})
 
 
 def row_for(route: str, row: Any, rows: dict[str, Any]) -> Any:
-    """Some addresses of a page are about a row of another one."""
-    for piece, label in (("printrun/batch/", "authcodes.batchrange"), ("printrun/poster/", "authcodes.recall")):
-        if piece in route:
+    """The row that a route is about; some routes of print runs are about rows of other models."""
+    for fragment, label in (("printrun/batch/", "authcodes.batchrange"), ("printrun/poster/", "authcodes.recall")):
+        if fragment in route:
             return rows[label]
     return row
 
 
-def test_no_address_of_the_portal_changes_a_row_by_get(client: Client, scenario: Any) -> None:
-    requests, good = 0, 0
-    before = state_of_tables()
-    for model, its in groupby(sorted({*addresses(scenario[1])} - LEAVES), key=lambda address: address.split("/")[2:4]):
-        for address in its:
-            for query in ({},) if address.endswith(PLAIN) else ({}, QUERY):
+def test_no_get_request_to_the_portal_changes_a_row(client: Client, scenario: Any) -> None:
+    request_count, ok_count = 0, 0
+    state_before = state_of_tables()
+    for model, paths in groupby(
+        sorted({*portal_paths(scenario[1])} - EXCLUDED_PATHS), key=lambda path: path.split("/")[2:4]
+    ):
+        for path in paths:
+            for query in ({},) if path.endswith(PATHS_WITHOUT_QUERY) else ({}, QUERY):
                 with transaction.atomic():
-                    answer = client.get(address, query)
-                assert answer.status_code < 500, address
-                if answer.streaming:
-                    b"".join(answer.streaming_content)
-                requests, good = requests + 1, good + (answer.status_code == 200)
-        now = state_of_tables()
-        changed = sorted(table for table in now if now[table] != before.get(table))
+                    response = client.get(path, query)
+                assert response.status_code < 500, path
+                if response.streaming:
+                    b"".join(response.streaming_content)
+                request_count, ok_count = request_count + 1, ok_count + (response.status_code == 200)
+        state_after = state_of_tables()
+        changed = sorted(table for table in state_after if state_after[table] != state_before.get(table))
         assert not changed, (model, changed)
-    assert requests > 200
-    assert good > 100
+    assert request_count > 200
+    assert ok_count > 100
 
 
-def test_every_action_of_a_page_is_among_the_addresses(scenario: Any) -> None:
-    all_addresses = set(addresses(scenario[1]))
-    for model, page in admin.site._registry.items():
+def test_tested_paths_include_every_action_of_a_model_admin(scenario: Any) -> None:
+    all_paths = set(portal_paths(scenario[1]))
+    for model, model_admin in admin.site._registry.items():
         base = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
-        own = [pattern for pattern in page.get_urls() if isinstance(pattern, URLPattern)]
-        assert len(own) <= len([address for address in all_addresses if address.startswith(base)]) + 2, base
+        own_patterns = [pattern for pattern in model_admin.get_urls() if isinstance(pattern, URLPattern)]
+        assert len(own_patterns) <= len([path for path in all_paths if path.startswith(base)]) + 2, base
 
 
-def test_control_a_row_that_is_changed_is_seen(scenario: Any) -> None:
-    before = state_of_tables()
+def test_control_changed_row_is_detected(scenario: Any) -> None:
+    state_before = state_of_tables()
     StaffRole.objects.filter(brand=scenario[0]).update(role="owner")
 
-    assert {table for table, state in state_of_tables().items() if state != before[table]} == {"brands_staffrole"}
+    assert {table for table, state in state_of_tables().items() if state != state_before[table]} == {"brands_staffrole"}
 
 
-def test_control_sending_again_changes_rows(client: Client, scenario: Any) -> None:
-    """What the page once did when it was opened."""
-    before, message = state_of_tables(), scenario[1]["loyalty.webhookdelivery"]
-    assert client.post(f"/admin/loyalty/webhookdelivery/{message.pk}/resend/").status_code == 302
+def test_control_resend_by_post_changes_rows(client: Client, scenario: Any) -> None:
+    """The page once did this by GET."""
+    state_before, delivery = state_of_tables(), scenario[1]["loyalty.webhookdelivery"]
+    assert client.post(f"/admin/loyalty/webhookdelivery/{delivery.pk}/resend/").status_code == 302
 
-    assert "loyalty_webhookdelivery" in {table for table, state in state_of_tables().items() if state != before[table]}
+    assert "loyalty_webhookdelivery" in {
+        table for table, state in state_of_tables().items() if state != state_before[table]
+    }

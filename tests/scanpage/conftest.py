@@ -1,4 +1,4 @@
-"""The scan page as a browser without scripts sees it."""
+"""A browser without scripts that uses the scan page, and helpers that read its pages."""
 
 import re
 from typing import Any
@@ -13,22 +13,24 @@ from tests.support.factories import PASSWORD
 
 
 class Browser:
-    """A visitor with cookies of their own; forms are sent with all that the page put into them."""
+    """A browser with its own cookies; it submits a form with all hidden fields of the page."""
 
     def __init__(self, brand: Brand, **headers: str) -> None:
         self.host = brand.hostnames.get().hostname
         self.client = Client(HTTP_HOST=self.host, REMOTE_ADDR=somewhere(), enforce_csrf_checks=True)
         self.headers = headers
 
-    def get(self, address: str, **headers: str) -> Any:
-        return self.client.get(address, headers={**self.headers, **headers})
+    def get(self, path: str, **headers: str) -> Any:
+        return self.client.get(path, headers={**self.headers, **headers})
 
     def send(self, page: Any, act: str, **fields: str) -> Any:
-        """Press the button of the form with this `act` on a page."""
-        forms = re.findall(r"<form method=\"post\" action=\"([^\"]*)\"[^>]*>(.*?)</form>", seen(page), re.DOTALL)
-        address, form = next(each for each in forms if f'name="act" value="{act}"' in each[1])
+        """Submit the form with this `act` on a page."""
+        forms = re.findall(
+            r"<form method=\"post\" action=\"([^\"]*)\"[^>]*>(.*?)</form>", visible_html(page), re.DOTALL
+        )
+        path, form = next(candidate for candidate in forms if f'name="act" value="{act}"' in candidate[1])
         hidden = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
-        return self.client.post(address, {**hidden, **fields}, headers=self.headers)
+        return self.client.post(path, {**hidden, **fields}, headers=self.headers)
 
     def scan(self, code: Any) -> Any:
         return self.send(self.get(f"/s/{code}"), "scan")
@@ -38,24 +40,24 @@ class Browser:
 
 
 def text(page: Any) -> str:
-    """The page with everything in it."""
+    """The complete HTML of the page."""
     return page.content.decode()
 
 
-def seen(page: Any) -> str:
-    """What a browser without scripts shows: no templates."""
-    whole, before = text(page), ""
-    while whole != before:
-        before, whole = whole, re.sub(r"<template[^>]*>(?:(?!<template).)*?</template>", "", whole, flags=re.DOTALL)
-    return whole
+def visible_html(page: Any) -> str:
+    """The HTML without its templates, as a browser without scripts displays it."""
+    html, previous = text(page), ""
+    while html != previous:
+        previous, html = html, re.sub(r"<template[^>]*>(?:(?!<template).)*?</template>", "", html, flags=re.DOTALL)
+    return html
 
 
 def state(page: Any) -> str:
-    return re.search(r'data-state="(\w+)"', seen(page))[1]  # type: ignore[index]
+    return re.search(r'data-state="(\w+)"', visible_html(page))[1]  # type: ignore[index]
 
 
 @pytest.fixture(autouse=True)
-def plain(settings: Any) -> None:
+def relaxed_settings(settings: Any) -> None:
     settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = False
     settings.ALLOWED_HOSTS = ["*"]
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
@@ -66,11 +68,11 @@ def browser(brand: Brand) -> Browser:
     return Browser(brand)
 
 
-def customer_of(brand, **fields):
+def customer_with_password(brand, **fields):
     return factories.customer(brand, password=PASSWORD, **fields)
 
 
-def logged_in(brand, customer):
+def logged_in_browser(brand, customer):
     browser = Browser(brand)
     browser.log_in(browser.get("/s/"), customer.email, PASSWORD)
     return browser

@@ -1,4 +1,4 @@
-"""Where the page is: the hostnames of brands, and the app key of its own."""
+"""The page's hostnames, and its own app key."""
 
 from datetime import timedelta
 
@@ -12,12 +12,12 @@ from tests.support import factories
 pytestmark = pytest.mark.django_db
 
 
-# --- Whose page ------------------------------------------------------------------------------------------------------
+# --- Hostnames and the app key ---------------------------------------------------------------------------------------
 
 
-def test_a_host_of_no_brand_says_so(brand, client):
-    for address in ("/s/", f"/s/{factories.code(brand)}", "/01/04012345678901/21/A"):
-        page = client.get(address, headers={"host": "portal.example.com"})
+def test_host_without_a_brand_has_an_error_page(brand, client):
+    for path in ("/s/", f"/s/{factories.code(brand)}", "/01/04012345678901/21/A"):
+        page = client.get(path, headers={"host": "portal.example.com"})
         assert page.status_code == 404
         assert "No brand at this address" in text(page)
         assert '<html lang="en" dir="ltr">' in text(page)
@@ -26,13 +26,13 @@ def test_a_host_of_no_brand_says_so(brand, client):
     assert '<html lang="ar" dir="rtl">' in text(page)
 
 
-def test_the_root_of_a_brands_host_is_its_page_and_of_others_the_portal(browser, client, brand):
+def test_root_redirects_to_the_scan_page_or_to_the_portal_by_host(browser, client, brand):
     assert browser.get("/")["Location"] == "/s/"
     assert client.get("/", headers={"host": "portal.example.com"})["Location"] == "/admin/"
 
 
-def test_a_hostname_with_a_port_is_met_with_that_port_first(brand, client):
-    other = factories.brand(hostname="shop.example.com:8443", name="Other")
+def test_hostname_with_a_port_is_preferred_for_that_port(brand, client):
+    brand_with_port = factories.brand(hostname="shop.example.com:8443", name="Other")
     factories.brand(hostname="shop.example.com", name="Plain")
 
     names = [
@@ -40,23 +40,23 @@ def test_a_hostname_with_a_port_is_met_with_that_port_first(brand, client):
         for port in ("", ":8443", ":1")
     ]
 
-    assert names == ["Plain", other.name, "Plain"]
+    assert names == ["Plain", brand_with_port.name, "Plain"]
 
 
-def test_the_page_has_an_app_key_of_its_own_that_takes_nobodys_place(brand, api, browser):
+def test_page_has_its_own_app_key_beyond_the_limit_of_the_brand(brand, api, browser):
     api.app()
     api.app()
 
-    text_of_key = browser.get("/s/").context["key"]
+    key_text = browser.get("/s/").context["key"]
 
-    assert browser.get("/s/").context["key"] == text_of_key
-    assert api.having(api_key=text_of_key).post("auth-codes/validate", {"code": "x"}).status_code == 200
+    assert browser.get("/s/").context["key"] == key_text
+    assert api.having(api_key=key_text).post("auth-codes/validate", {"code": "x"}).status_code == 200
     key = ApiKey.objects.get(of_scan_page=True)
-    assert (key.kind, key.prefix) == ("app", text_of_key[:12])
-    api.app()  # still two of one's own
+    assert (key.kind, key.prefix) == ("app", key_text[:12])
+    api.app()  # the brand may still have two keys of its own
 
 
-def test_a_revoked_or_expired_key_of_the_page_is_replaced(brand, browser):
+def test_revoked_or_expired_key_of_the_page_is_replaced(brand, browser):
     first = browser.get("/s/").context["key"]
     ApiKey.objects.update(revoked_at=timezone.now())
     second = browser.get("/s/").context["key"]
@@ -66,7 +66,7 @@ def test_a_revoked_or_expired_key_of_the_page_is_replaced(brand, browser):
     assert len({first, second, third}) == 3
 
 
-def test_another_secret_makes_another_key_and_ends_the_old_one(brand, browser, settings):
+def test_new_secret_key_replaces_the_app_key_and_revokes_the_old_one(brand, browser, settings):
     first = browser.get("/s/").context["key"]
 
     settings.SECRET_KEY = "another secret of at least fifty characters, 0123456789"
@@ -75,7 +75,7 @@ def test_another_secret_makes_another_key_and_ends_the_old_one(brand, browser, s
     assert ApiKey.objects.filter(revoked_at=None).count() == 1
 
 
-def test_two_lookups_cost_the_page_and_no_more(browser, django_assert_num_queries):
+def test_page_takes_two_queries(browser, django_assert_num_queries):
     browser.get("/s/x")
 
     with django_assert_num_queries(2):

@@ -1,10 +1,10 @@
-"""The page of an invited friend, and the account that invites: by forms alone, and nothing that was typed is lost."""
+"""Referrals without scripts: the page of an invited friend, and the account of the referrer."""
 
 import pytest
 
 from loyalty.models.programme.referrals import Referral
 from loyalty.points import birthdays
-from tests.scanpage.conftest import customer_of, logged_in, seen
+from tests.scanpage.conftest import customer_with_password, logged_in_browser, visible_html
 from tests.support import factories, referrals
 from tests.support.factories import PASSWORD
 
@@ -13,11 +13,11 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def member(brand):
-    return customer_of(brand)
+    return customer_with_password(brand)
 
 
 @pytest.fixture
-def terms(brand):
+def programme(brand):
     return referrals.programme(brand)
 
 
@@ -26,11 +26,13 @@ def code(brand, member):
     return referrals.code_of(member, brand)
 
 
-def test_the_link_fills_the_code_in_and_the_friend_registers_with_it(browser, brand, member, terms, code, settings):
+def test_referral_link_prefills_the_code_and_registration_records_the_referral(
+    browser, brand, member, programme, code, settings
+):
     settings.REGISTRATION_CONFIRMS_EMAIL = False
     page = browser.get(f"/s/?ref={code}")
-    assert 'name="referral_code" maxlength="40"' in seen(page)
-    assert f'value="{code}"' in seen(page)
+    assert 'name="referral_code" maxlength="40"' in visible_html(page)
+    assert f'value="{code}"' in visible_html(page)
 
     browser.send(page, "register", email="grace@example.org", password=PASSWORD, referral_code=code)
 
@@ -38,11 +40,11 @@ def test_the_link_fills_the_code_in_and_the_friend_registers_with_it(browser, br
     assert (referral.referrer.user, referral.friend.user.email) == (member, "grace@example.org")
 
 
-def test_without_a_link_nobody_is_asked_for_a_code(browser, brand, terms):
-    assert "referral_code" not in seen(browser.get("/s/"))
+def test_registration_without_a_referral_link_has_no_code_field(browser, brand, programme):
+    assert "referral_code" not in visible_html(browser.get("/s/"))
 
 
-def test_a_wrong_code_is_said_and_what_was_typed_stays(browser, brand, terms):
+def test_wrong_referral_code_is_reported_and_the_form_stays_filled_in(browser, brand, programme):
     page = browser.send(
         browser.get("/s/?ref=AAAAAAAA"),
         "register",
@@ -53,14 +55,14 @@ def test_a_wrong_code_is_said_and_what_was_typed_stays(browser, brand, terms):
     )
 
     assert page.status_code == 400
-    assert "There is no such code." in seen(page)
-    for typed in ("grace@example.org", "Grace", "AAAA-AAAA"):
-        assert f'value="{typed}"' in seen(page)
+    assert "There is no such code." in visible_html(page)
+    for entered_text in ("grace@example.org", "Grace", "AAAA-AAAA"):
+        assert f'value="{entered_text}"' in visible_html(page)
 
 
-def test_the_account_shows_code_link_and_friends_and_no_name(brand, member, terms, code):
+def test_account_shows_referral_code_and_link_but_no_data_of_friends(brand, member, programme, code):
     friend, _referral = referrals.referred(member, brand)
-    page = seen(logged_in(brand, member).get("/s/?account"))
+    page = visible_html(logged_in_browser(brand, member).get("/s/?account"))
 
     assert f"{code[:4]}-{code[4:]}" in page
     assert f"/s/?ref={code}" in page
@@ -68,41 +70,41 @@ def test_the_account_shows_code_link_and_friends_and_no_name(brand, member, term
     assert friend.first_name not in page or not friend.first_name
 
 
-def test_without_a_programme_the_account_invites_nobody(brand, member):
-    assert "Invite friends" not in seen(logged_in(brand, member).get("/s/?account"))
+def test_account_without_a_referral_programme_has_no_invitation(brand, member):
+    assert "Invite friends" not in visible_html(logged_in_browser(brand, member).get("/s/?account"))
 
 
-def test_a_friend_enters_the_code_in_the_account(brand, member, terms, code):
-    friend = customer_of(brand)
-    own = logged_in(brand, friend)
+def test_friend_can_enter_a_referral_code_in_the_account(brand, member, programme, code):
+    friend = customer_with_password(brand)
+    friend_browser = logged_in_browser(brand, friend)
 
-    wrong = own.send(own.get("/s/?account"), "refer", referral_code="AAAA-AAAA")
-    assert "There is no such code." in seen(wrong)
-    assert 'value="AAAA-AAAA"' in seen(wrong)
-    page = own.send(wrong, "refer", referral_code=code)
+    error_page = friend_browser.send(friend_browser.get("/s/?account"), "refer", referral_code="AAAA-AAAA")
+    assert "There is no such code." in visible_html(error_page)
+    assert 'value="AAAA-AAAA"' in visible_html(error_page)
+    page = friend_browser.send(error_page, "refer", referral_code=code)
 
-    assert "code is noted" in seen(page)
+    assert "code is noted" in visible_html(page)
     assert Referral.objects.get().friend.user == friend
-    assert 'value="refer"' not in seen(page)
+    assert 'value="refer"' not in visible_html(page)
 
 
-def test_a_birthday_is_entered_and_a_wrong_one_keeps_what_was_typed(brand, member):
-    own = logged_in(brand, member)
-    own.send(own.get("/account"), "profile", birthday_day="31", birthday_month="12")
+def test_birthday_can_be_saved_and_removed_and_an_invalid_one_is_rejected(brand, member):
+    member_browser = logged_in_browser(brand, member)
+    member_browser.send(member_browser.get("/account"), "profile", birthday_day="31", birthday_month="12")
     assert birthdays.read(member.pk, brand.pk) == "12-31"
-    page = own.get("/account")
-    assert '<option value="31" selected>' in seen(page)
-    assert '<option value="12" selected>' in seen(page)
+    page = member_browser.get("/account")
+    assert '<option value="31" selected>' in visible_html(page)
+    assert '<option value="12" selected>' in visible_html(page)
 
-    wrong = own.send(page, "profile", birthday_day="31", birthday_month="4", first_name="Augusta")
-    assert wrong.status_code == 400
-    assert "Enter a day of the year" in seen(wrong)
-    assert 'value="Augusta"' in seen(wrong)
-    own.send(own.get("/account"), "profile", birthday_day="", birthday_month="")
+    error_page = member_browser.send(page, "profile", birthday_day="31", birthday_month="4", first_name="Augusta")
+    assert error_page.status_code == 400
+    assert "Enter a day of the year" in visible_html(error_page)
+    assert 'value="Augusta"' in visible_html(error_page)
+    member_browser.send(member_browser.get("/account"), "profile", birthday_day="", birthday_month="")
     assert birthdays.read(member.pk, brand.pk) == ""
 
 
-def test_a_customer_of_a_brand_without_enrolment_sees_no_code(brand, terms):
-    stranger = factories.customer(brand, enrolled=False, password=PASSWORD)
+def test_customer_who_is_not_enrolled_has_no_invitation(brand, programme):
+    customer = factories.customer(brand, enrolled=False, password=PASSWORD)
 
-    assert "Invite friends" not in seen(logged_in(brand, stranger).get("/s/?account"))
+    assert "Invite friends" not in visible_html(logged_in_browser(brand, customer).get("/s/?account"))

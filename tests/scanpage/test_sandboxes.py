@@ -1,8 +1,8 @@
-"""A sandbox's code is a test on the scan page, whatever became of it; "genuine" is never said."""
+"""A sandbox's code is always labelled as a test code on the scan page, never as genuine."""
 
 import pytest
 
-from tests.scanpage.conftest import Browser, seen, state
+from tests.scanpage.conftest import Browser, state, visible_html
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db
@@ -16,18 +16,18 @@ def brand(db):
 def test_first_and_later_scans_show_a_test_code(browser, brand):
     code = factories.code(brand, scan_limit=1)
 
-    first, later = browser.scan(code), Browser(brand).scan(code)
+    first, second = browser.scan(code), Browser(brand).scan(code)
 
-    for page in (first, later):
+    for page in (first, second):
         assert state(page) == "test"
-        assert "Test code, not a product" in seen(page)
-        assert "Genuine" not in seen(page)
+        assert "Test code, not a product" in visible_html(page)
+        assert "Genuine" not in visible_html(page)
 
 
 @pytest.mark.parametrize(
     ("language", "expected_text"), [("de", "Testcode, kein Produkt"), ("ar", "رمز تجريبي، وليس منتجًا")]
 )
-def test_it_is_said_in_every_language(brand, language, expected_text):
+def test_label_is_translated(brand, language, expected_text):
     browser = Browser(brand, **{"Accept-Language": language})
 
-    assert expected_text in seen(browser.scan(factories.code(brand)))
+    assert expected_text in visible_html(browser.scan(factories.code(brand)))

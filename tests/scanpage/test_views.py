@@ -1,4 +1,4 @@
-"""The page without scripts: every state of a code, by forms, in the browser's language."""
+"""The page without scripts: every state of a code, typed codes, and the browser's language."""
 
 from datetime import timedelta
 from urllib.parse import quote
@@ -14,14 +14,14 @@ from authcodes.recalls import recalls
 from brands.tenants import pictures
 from events.models import Event
 from tests.brands.tenants.test_pictures import drawing
-from tests.scanpage.conftest import Browser, seen, state, text
+from tests.scanpage.conftest import Browser, state, text, visible_html
 from tests.support import factories
 from tests.support.api import Api
 
 pytestmark = pytest.mark.django_db
 
 
-def recalled(brand):
+def recalled_code(brand):
     code = factories.code(brand)
     recall_fields = {
         "recall_id": "R-7",
@@ -36,15 +36,15 @@ def recalled(brand):
 # --- States ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_recalls_contact_is_a_link(browser, brand):
-    code = recalled(brand)
+def test_contact_of_a_recall_is_a_link(browser, brand):
+    code = recalled_code(brand)
 
-    shown = text(browser.scan(code))
+    page_html = text(browser.scan(code))
 
-    assert '<a data-text="recall.contact" data-contact="recall.contact" href="mailto:recall@example.com">' in shown
+    assert '<a data-text="recall.contact" data-contact="recall.contact" href="mailto:recall@example.com">' in page_html
 
 
-def used_up(brand):
+def used_up_code(brand):
     code = factories.code(brand)
     Browser(brand).scan(code)
     AuthCode.objects.filter(pk=code.pk).update(first_scan_at=timezone.now() - timedelta(days=3))
@@ -52,67 +52,67 @@ def used_up(brand):
     return code
 
 
-@pytest.mark.parametrize("which", ["used", "unknown"])
-def test_a_suspected_fake_is_reported_without_scripts(browser, brand, which):
-    code = used_up(brand) if which == "used" else "no-such-code"
+@pytest.mark.parametrize("expected_state", ["used", "unknown"])
+def test_suspected_fake_can_be_reported_without_scripts(browser, brand, expected_state):
+    code = used_up_code(brand) if expected_state == "used" else "no-such-code"
     page = browser.scan(code)
-    assert state(page) == which
+    assert state(page) == expected_state
 
-    answer = browser.send(page, "report", place="Market stall", remark="Blurred", contact="")
-    thanks = browser.get(answer["Location"])
+    response = browser.send(page, "report", place="Market stall", remark="Blurred", contact="")
+    confirmation_page = browser.get(response["Location"])
 
-    kept = FakeReport.objects.get()
-    assert (kept.code, kept.place, kept.brand) == (str(code), "Market stall", brand)
-    assert state(thanks) == "reported"
-    assert "Thank you for your report" in seen(thanks)
+    report = FakeReport.objects.get()
+    assert (report.code, report.place, report.brand) == (str(code), "Market stall", brand)
+    assert state(confirmation_page) == "reported"
+    assert "Thank you for your report" in visible_html(confirmation_page)
 
 
-def test_a_report_without_a_place_is_asked_for_again(browser, brand):
-    answer = browser.send(browser.scan("no-such-code"), "report", place="", remark="My own words", contact="")
+def test_fake_report_without_a_place_is_rejected_and_stays_filled_in(browser, brand):
+    response = browser.send(browser.scan("no-such-code"), "report", place="", remark="My own words", contact="")
 
-    assert answer.status_code == 400
-    assert "My own words" in seen(answer)
+    assert response.status_code == 400
+    assert "My own words" in visible_html(response)
     assert not FakeReport.objects.exists()
 
 
-def test_a_report_forged_by_another_site_is_refused(browser, brand):
+def test_fake_report_without_a_csrf_token_is_rejected(browser, brand):
     browser.scan("no-such-code")
 
-    forged = browser.client.post("/s/no-such-code", {"act": "report", "place": "x"})
+    response = browser.client.post("/s/no-such-code", {"act": "report", "place": "x"})
 
-    assert forged.status_code == 403
+    assert response.status_code == 403
     assert not FakeReport.objects.exists()
 
 
-def test_a_genuine_product_asks_for_no_report(browser, brand):
-    assert 'value="report"' not in seen(browser.scan(factories.code(brand)))
+def test_genuine_product_has_no_report_form(browser, brand):
+    assert 'value="report"' not in visible_html(browser.scan(factories.code(brand)))
 
 
-def test_looking_at_a_page_scans_nothing(browser, brand):
+def test_opening_a_page_does_not_scan(browser, brand):
     code = factories.code(brand)
 
-    for address in (f"/s/{code}", f"/s/{code}?by=hand", f"/s/{code}?account", "/s/"):
-        assert browser.get(address).status_code == 200
+    for path in (f"/s/{code}", f"/s/{code}?by=hand", f"/s/{code}?account", "/s/"):
+        assert browser.get(path).status_code == 200
 
     assert not Scan.objects.exists()
     assert not Event.objects.exists()
     assert AuthCode.objects.get(pk=code.pk).scan_count == 0
 
 
-def test_a_genuine_product_is_shown_with_its_picture_and_what_it_would_earn(browser, brand):
+def test_genuine_product_is_displayed_with_picture_and_available_points(browser, brand):
     picture = pictures.store(brand=brand, drawn=pictures.photograph(drawing()))
     code = factories.code(brand, product=factories.product(brand, title="Night cream", picture=picture))
 
     page = browser.scan(code)
 
     assert state(page) == "new"
-    html = seen(page)
+    html = visible_html(page)
     assert "Night cream" in html
     assert f'src="/pictures/{picture.pk}/small"' in html
     assert 'Log in to earn points: <b data-number="points_available">10</b>' in html
 
 
-def test_a_code_for_several_scans_tells_when_and_where_it_was_first_checked(browser, brand):
+def test_code_scanned_before_shows_time_and_location_of_its_first_scan(browser, brand):
     brand.time_zone = "Asia/Tokyo"
     brand.save()
     code = factories.code(brand, scan_limit=3)
@@ -123,77 +123,77 @@ def test_a_code_for_several_scans_tells_when_and_where_it_was_first_checked(brow
     page = Browser(brand).scan(code)
 
     assert state(page) == "seen"
-    assert "3 Jan 2026, 05:05 JST" in seen(page)  # in Tokyo
-    assert "Bern, Bern" in seen(page)
+    assert "3 Jan 2026, 05:05 JST" in visible_html(page)  # in Tokyo
+    assert "Bern, Bern" in visible_html(page)
 
 
-def test_a_code_that_is_used_up_is_a_warning(browser, brand):
+def test_code_without_remaining_scans_shows_a_warning(browser, brand):
     code = factories.code(brand)
     Api(brand).as_customer(factories.customer(brand)).verify(code)
 
     page = browser.scan(code)
 
     assert state(page) == "used"
-    assert "may be a copy" in seen(page)
-    assert "First checked" in seen(page)
+    assert "may be a copy" in visible_html(page)
+    assert "First checked" in visible_html(page)
 
 
-def test_a_code_that_another_guest_has_just_checked_is_neither_a_copy_nor_free(browser, brand):
+def test_code_reserved_by_another_guest_is_not_shown_as_a_copy(browser, brand):
     code = factories.code(brand)
     browser.scan(code)
 
     page = Browser(brand).scan(code)
 
     assert state(page) == "reserved"
-    assert "Log in to get its points" in seen(page)
-    assert "may be a copy" not in seen(page)
+    assert "Log in to get its points" in visible_html(page)
+    assert "may be a copy" not in visible_html(page)
 
 
-def test_a_recalled_product_tells_whom_to_ask(browser, brand):
-    page = browser.scan(recalled(brand))
+def test_recalled_product_shows_message_and_contact(browser, brand):
+    page = browser.scan(recalled_code(brand))
 
     assert state(page) == "recalled"
     for expected_text in ("Bring it back.", "R-7", "recall@example.com"):
-        assert expected_text in seen(page)
+        assert expected_text in visible_html(page)
 
 
-def test_an_unknown_code_tells_what_to_check_and_whom_to_ask(browser, brand):
+def test_unknown_code_shows_the_support_address(browser, brand):
     page = browser.scan("NO-SUCH-CODE")
 
     assert state(page) == "unknown"
-    assert brand.support_email in seen(page)
+    assert brand.support_email in visible_html(page)
 
 
 @pytest.mark.parametrize("code", ["%20", "x" * 501])
-def test_what_no_code_can_look_like_is_an_unknown_code(browser, brand, code):
+def test_malformed_code_is_shown_as_unknown(browser, brand, code):
     page = browser.scan(code)
 
     assert state(page) == "unknown"
-    assert brand.support_email in seen(page)
+    assert brand.support_email in visible_html(page)
 
 
-def test_a_code_of_another_brand_is_not_recognised_here(browser):
+def test_code_of_another_brand_is_shown_as_unknown(browser):
     assert state(browser.scan(factories.code(factories.brand()))) == "unknown"
 
 
-def test_too_many_attempts_are_said_to_be_too_many(browser, brand, settings):
+def test_rate_limited_scan_shows_the_waiting_state(browser, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "scan": "1/hour"}
     browser.scan(factories.code(brand))
 
     assert state(browser.scan(factories.code(brand))) == "waiting"
 
 
-def test_a_form_sent_twice_is_one_scan(browser, brand):
+def test_scan_form_submitted_twice_is_one_scan(browser, brand):
     code = factories.code(brand)
     page = browser.get(f"/s/{code}")
 
-    first, again = browser.send(page, "scan"), browser.send(page, "scan")
+    first, second = browser.send(page, "scan"), browser.send(page, "scan")
 
-    assert (state(first), state(again)) == ("new", "new")
+    assert (state(first), state(second)) == ("new", "new")
     assert Scan.objects.count() == 1
 
 
-def test_a_digital_link_is_the_page_of_its_serial(browser, brand):
+def test_digital_link_opens_the_page_of_its_serial(browser, brand):
     code = factories.code(brand, product=factories.product(brand, gtin="04012345678901"))
 
     page = browser.send(browser.get(f"/01/04012345678901/21/{code}"), "scan")
@@ -202,7 +202,7 @@ def test_a_digital_link_is_the_page_of_its_serial(browser, brand):
     assert Scan.objects.get().auth_code == code
 
 
-def test_a_signed_code_is_read_with_its_tag(browser, brand, settings):
+def test_signed_code_is_recognised_only_with_its_tag(browser, brand, settings):
     code = factories.code(brand, signed=True)
     tag = signed_tags.tag(code=code.code, batch_id=code.batch_id, version=code.batch.tag_version)
 
@@ -214,7 +214,7 @@ def test_a_signed_code_is_read_with_its_tag(browser, brand, settings):
 
 
 @pytest.mark.parametrize(
-    ("typed", "code"),
+    ("typed_text", "code"),
     [
         (" abc 0001 ", "abc0001"),
         ("ABC\u20110001", "ABC-0001"),
@@ -227,18 +227,18 @@ def test_a_signed_code_is_read_with_its_tag(browser, brand, settings):
         ("//evil.example.com", "//evil.example.com"),
     ],
 )
-def test_what_is_typed_is_tidied_and_shown_for_comparison(browser, typed, code):
-    answer = browser.client.get("/s/", {"typed": typed})
+def test_typed_code_is_normalised_and_displayed_for_comparison(browser, typed_text, code):
+    response = browser.client.get("/s/", {"typed": typed_text})
 
-    assert answer.status_code == 302
-    assert answer["Location"].startswith("/s/")
-    page = browser.get(answer["Location"])
+    assert response.status_code == 302
+    assert response["Location"].startswith("/s/")
+    page = browser.get(response["Location"])
     assert page.context["code"] == code
     assert "data-by-hand" in text(page)
     assert not Scan.objects.exists()
 
 
-def test_signs_that_look_alike_are_pointed_out(browser):
+def test_easily_confused_characters_are_pointed_out(browser):
     page = browser.get("/s/A0B1?by=hand")
 
     assert list(page.context["alike"]) == ["0O", "1Il", "8B"]
@@ -248,7 +248,7 @@ def test_signs_that_look_alike_are_pointed_out(browser):
 
 
 @pytest.mark.parametrize(
-    ("accepts", "lang", "direction", "expected_text"),
+    ("accept_language", "lang", "direction", "expected_text"),
     [
         ("en-GB,en;q=0.9", "en", "ltr", "Check your product"),
         ("de-AT,de;q=0.9,en;q=0.5", "de", "ltr", "Prüfen Sie Ihr Produkt"),
@@ -257,22 +257,22 @@ def test_signs_that_look_alike_are_pointed_out(browser):
         ("x" * 5000, "en", "ltr", "Check your product"),
     ],
 )
-def test_the_page_speaks_the_browsers_language(browser, accepts, lang, direction, expected_text):
-    page = browser.get("/s/", accept_language=accepts)
+def test_page_is_in_the_browsers_language(browser, accept_language, lang, direction, expected_text):
+    page = browser.get("/s/", accept_language=accept_language)
 
     assert f'<html lang="{lang}" dir="{direction}">' in text(page)
     assert expected_text in text(page)
     assert "Accept-Language" in page["Vary"]
 
 
-def test_the_language_is_switched_and_stays(browser):
+def test_chosen_language_is_retained(browser):
     browser.get("/s/?lang=de", accept_language="en")
 
     assert 'lang="de"' in text(browser.get("/s/", accept_language="en"))
     assert '<html lang="de"' in text(browser.get("/s/?lang=tlh", accept_language="en"))
 
 
-def test_without_a_code_the_camera_comes_first_and_registering_is_open(browser, brand):
+def test_page_without_a_code_starts_with_the_camera_and_an_open_registration(browser, brand):
     page = browser.get("/s/").content.decode()
 
     assert page.index('id="camera-offer"') < page.index('id="sign-in"')
@@ -282,31 +282,31 @@ def test_without_a_code_the_camera_comes_first_and_registering_is_open(browser, 
     assert page.count('name="entry" open') == 1
 
 
-def test_a_second_check_counts_the_accepted_ones(browser, brand):
+def test_second_scan_shows_the_number_of_accepted_scans(browser, brand):
     code = factories.code(brand, scan_limit=1)
     browser.scan(code)
 
-    assert "Accepted checks" in seen(Browser(brand).scan(code))
+    assert "Accepted checks" in visible_html(Browser(brand).scan(code))
 
 
-def test_after_a_code_the_account_comes_first(browser, brand):
+def test_page_of_a_code_starts_with_the_account(browser, brand):
     page = browser.get(f"/s/{factories.code(brand)}").content.decode()
 
     assert page.index('id="sign-in"') < page.index('id="camera-offer"')
 
 
-def test_a_log_in_that_failed_stays_open(browser, brand):
+def test_login_form_stays_open_after_a_failed_login(browser, brand):
     page = browser.log_in(browser.get("/s/"), "a@example.com", "wrong").content.decode()
 
     assert 'data-entry="log_in" open' in page
     assert page.count(" open>") == 1
 
 
-@pytest.mark.parametrize("scanned", ["K7F3", "https://old.example/p/K7F3"])
-def test_a_code_that_was_printed_elsewhere_has_the_page_of_any_code(browser, brand, scanned):
+@pytest.mark.parametrize("scanned_text", ["K7F3", "https://old.example/p/K7F3"])
+def test_imported_code_is_recognised_by_code_and_by_payload(browser, brand, scanned_text):
     batch = factories.batch(brand)
     AuthCode.objects.create(
         brand=brand, batch=batch, product=batch.product, code="K7F3", payload="https://old.example/p/K7F3"
     )
 
-    assert state(browser.scan(quote(scanned, safe=""))) == "new"
+    assert state(browser.scan(quote(scanned_text, safe=""))) == "new"

@@ -1,4 +1,4 @@
-"""The brand of a new row: asked for where there is a choice, and the zone of the form's moments."""
+"""The brand field of a form for a new row, and the time zone of the form's times."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -15,75 +15,81 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def two_zones() -> tuple[Brand, Brand]:
+def brands_in_two_zones() -> tuple[Brand, Brand]:
     return factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/New_York")
 
 
-def new_text(brand: Any) -> dict[str, Any]:
-    """A legal text for `brand`, with a moment in it."""
+def legal_text_data(brand: Any) -> dict[str, Any]:
+    """Form data of a legal text of `brand`, including a date and a time."""
     moment = {"valid_from_0": "2026-04-01", "valid_from_1": "09:00:00"}
     return {"brand": brand, "kind": "terms", "version": 1, "language": "en", "text": "Be nice.", **moment}
 
 
-def test_a_new_rows_moments_are_in_the_zone_of_the_brand_that_is_chosen_at_last(two_zones: tuple[Brand, Brand]) -> None:
-    here, there = two_zones
-    client, form = browser(staff(here, there)), address("brands.legaltext", "add")
+def test_times_of_a_new_row_are_in_the_zone_of_the_submitted_brand(brands_in_two_zones: tuple[Brand, Brand]) -> None:
+    first_brand, second_brand = brands_in_two_zones
+    client, add_url = browser(staff(first_brand, second_brand)), address("brands.legaltext", "add")
 
-    refused = client.post(form, new_text(here.pk) | {"text": ""})
-    saved = client.post(form, new_text(there.pk))
+    rejected = client.post(add_url, legal_text_data(first_brand.pk) | {"text": ""})
+    saved = client.post(add_url, legal_text_data(second_brand.pk))
 
-    assert list(errors(refused)) == ["text"]
-    assert "Time (the brand's time zone)</label>" in text(refused)
-    assert "Asia/Kolkata" not in text(refused)
+    assert list(errors(rejected)) == ["text"]
+    assert "Time (the brand's time zone)</label>" in text(rejected)
+    assert "Asia/Kolkata" not in text(rejected)
     assert saved.status_code == 302
     assert LegalText.objects.get(text="Be nice.").valid_from == datetime(2026, 4, 1, 13, tzinfo=UTC)
 
 
-def test_no_address_makes_the_hidden_brand_another_one(brand: Brand) -> None:
-    client, its = browser(staff(brand)), address("authcodes.product", "add")
+def test_query_parameter_does_not_change_the_hidden_brand(brand: Brand) -> None:
+    client, add_url = browser(staff(brand)), address("authcodes.product", "add")
 
-    form = client.get(its, {"brand": factories.brand().pk}).context["adminform"].form
+    form = client.get(add_url, {"brand": factories.brand().pk}).context["adminform"].form
 
     assert form["brand"].value() == brand.pk
 
 
-def test_a_form_that_knows_no_brand_yet_suggests_no_moment(two_zones: tuple[Brand, Brand]) -> None:
-    here, there = two_zones
-    client, form = browser(staff(here, there)), address("brands.legaltext", "add")
+def test_form_without_a_brand_suggests_no_time(brands_in_two_zones: tuple[Brand, Brand]) -> None:
+    first_brand, second_brand = brands_in_two_zones
+    client, add_url = browser(staff(first_brand, second_brand)), address("brands.legaltext", "add")
 
-    unknown, known = (client.get(form, query).context["adminform"].form for query in ({}, {"brand": here.pk}))
+    without_brand, with_brand = (
+        client.get(add_url, query).context["adminform"].form for query in ({}, {"brand": first_brand.pk})
+    )
 
-    assert unknown["valid_from"].value() is None
-    assert known["valid_from"].value() is not None
+    assert without_brand["valid_from"].value() is None
+    assert with_brand["valid_from"].value() is not None
 
 
-def test_a_new_row_of_the_only_brand_is_in_its_zone_whatever_else_one_sees(two_zones: tuple[Brand, Brand]) -> None:
-    here, there = two_zones
-    person = staff(here)
-    StaffRole.objects.create(user=person, brand=there, role="manager")  # who reads legal texts and adds none
-    client, form = browser(person), address("brands.legaltext", "add")
+def test_times_are_in_the_zone_of_the_only_brand_where_the_user_may_add(
+    brands_in_two_zones: tuple[Brand, Brand],
+) -> None:
+    first_brand, second_brand = brands_in_two_zones
+    user = staff(first_brand)
+    StaffRole.objects.create(user=user, brand=second_brand, role="manager")  # may read legal texts but not add them
+    client, add_url = browser(user), address("brands.legaltext", "add")
 
-    shown = client.get(form)
-    client.post(form, new_text(here.pk))
+    form_page = client.get(add_url)
+    client.post(add_url, legal_text_data(first_brand.pk))
 
-    assert "Time <bdi>(Asia/Kolkata)</bdi></label>" in text(shown)
+    assert "Time <bdi>(Asia/Kolkata)</bdi></label>" in text(form_page)
     assert LegalText.objects.get(text="Be nice.").valid_from == datetime(2026, 4, 1, 3, 30, tzinfo=UTC)
 
 
-def test_a_brand_is_asked_for_where_there_are_several(two_zones: tuple[Brand, Brand]) -> None:
-    here, there = two_zones
-    form = address("authcodes.product", "add")
+def test_brand_field_is_visible_only_with_several_brands(brands_in_two_zones: tuple[Brand, Brand]) -> None:
+    first_brand, second_brand = brands_in_two_zones
+    add_url = address("authcodes.product", "add")
 
-    of_one, of_two = (browser(person).get(form) for person in (staff(here), staff(here, there)))
+    page_for_one_brand, page_for_two_brands = (
+        browser(user).get(add_url) for user in (staff(first_brand), staff(first_brand, second_brand))
+    )
 
-    assert f'<input type="hidden" name="brand" value="{here.pk}"' in text(of_one)
-    assert "Brand<" not in text(of_one)
-    assert '<select name="brand"' in text(of_two)
+    assert f'<input type="hidden" name="brand" value="{first_brand.pk}"' in text(page_for_one_brand)
+    assert "Brand<" not in text(page_for_one_brand)
+    assert '<select name="brand"' in text(page_for_two_brands)
 
 
-def test_a_form_names_no_zone_while_it_depends_on_the_brand_that_is_chosen() -> None:
-    person = staff(factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/New_York"))
+def test_form_names_no_zone_while_the_brand_is_open() -> None:
+    user = staff(factories.brand(time_zone="Asia/Kolkata"), factories.brand(time_zone="America/New_York"))
 
-    shown = browser(person).get(f"{address('campaigns.campaign', 'add')}?form=all")
+    form_page = browser(user).get(f"{address('campaigns.campaign', 'add')}?form=all")
 
-    assert text(shown).count("Time (the brand's time zone)</label>") == 2
+    assert text(form_page).count("Time (the brand's time zone)</label>") == 2

@@ -1,4 +1,4 @@
-"""What a field says it is described by is on the page: a screen reader reads its help and its errors."""
+"""Elements that `aria-describedby` refers to are on the page, so that screen readers read a field's help and errors."""
 
 import re
 from typing import Any
@@ -15,45 +15,45 @@ ROW = re.compile(r"id_\w+-(\d+|__prefix__)-")
 DESCRIBED_BY = re.compile(r'aria-describedby="([^"]*)"')
 
 
-def missing(response: Any) -> set[str]:
-    """Named ids that the page has not; the help of tables of rows stands in the heads of their columns."""
+def missing_ids(response: Any) -> set[str]:
+    """Ids that fields refer to and that the page lacks, except in tables, where column headings contain the help."""
     page = text(response)
-    named = {name for names in DESCRIBED_BY.findall(page) for name in names.split()}
-    return {name for name in named if f'id="{name}"' not in page and not ROW.match(name)}
+    referenced = {name for names in DESCRIBED_BY.findall(page) for name in names.split()}
+    return {name for name in referenced if f'id="{name}"' not in page and not ROW.match(name)}
 
 
-def test_help_is_where_fields_say_it_is() -> None:
+def test_every_field_refers_to_help_that_is_on_the_page() -> None:
     brand, rows = brand_with_one_of_each("here")
     client = browser(staff(brand))
-    found = {}
+    missing_by_page = {}
     for label, row in rows.items():
         response = client.get(address(label, "change", row.pk), follow=True)
-        if response.status_code == 200 and (without := missing(response)):
-            found[label] = sorted(without)
+        if response.status_code == 200 and (ids := missing_ids(response)):
+            missing_by_page[label] = sorted(ids)
     for label in ("authcodes.product", "campaigns.campaign", "loyalty.reward", "authcodes.batchrange"):
-        if without := missing(client.get(address(label, "add"))):
-            found[f"a new {label}"] = sorted(without)
+        if ids := missing_ids(client.get(address(label, "add"))):
+            missing_by_page[f"a new {label}"] = sorted(ids)
 
-    assert found == {}
+    assert missing_by_page == {}
 
 
-def test_errors_are_where_fields_say_they_are(brand: Any) -> None:
+def test_every_field_refers_to_errors_that_are_on_the_page(brand: Any) -> None:
     client, product = browser(staff(brand)), factories.product(brand)
-    its = address("authcodes.product", "change", product.pk)
+    change_url = address("authcodes.product", "change", product.pk)
 
-    response = client.post(its, {**form_of(client.get(its)), "title": "", "retail_price": "x"})
+    response = client.post(change_url, {**form_of(client.get(change_url)), "title": "", "retail_price": "x"})
 
     assert 'id="id_retail_price_error"' in text(response)
-    assert missing(response) == set()
+    assert missing_ids(response) == set()
     assert Product.objects.get().title == product.title
 
 
-def test_the_print_studio_describes_its_fields(brand: Any) -> None:
+def test_print_studio_fields_refer_to_errors_on_the_page(brand: Any) -> None:
     batch = factories.batch(brand)
     client = browser(staff(brand))
-    studio = address("authcodes.printrun", "batch", batch.pk)
+    studio_url = address("authcodes.printrun", "batch", batch.pk)
 
-    response = client.post(studio, {"confirm": "1"})
+    response = client.post(studio_url, {"confirm": "1"})
 
     assert 'id="id_first_error"' in text(response)
-    assert missing(response) == set()
+    assert missing_ids(response) == set()

@@ -1,4 +1,4 @@
-"""Every list action and every form, with ids that are wrong, another brand's, gone, or going at the same moment."""
+"""List actions and forms with ids that are invalid, foreign, or of rows deleted before or during the request."""
 
 import uuid
 from collections.abc import Iterator
@@ -21,91 +21,93 @@ from tests.support import factories
 from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, errors, form_of, page, staff, text
 
 pytestmark = pytest.mark.django_db
-WRONG = ["abc", "1\0", "", "١", "-1", "9" * 19, "9" * 400, "1.5"]
+INVALID_IDS = ["abc", "1\0", "", "١", "-1", "9" * 19, "9" * 400, "1.5"]
 
 
 @pytest.fixture
-def own() -> tuple[Brand, dict[str, Any]]:
+def own_data() -> tuple[Brand, dict[str, Any]]:
     return brand_with_one_of_each("aardvark")
 
 
 @pytest.fixture
-def foreign() -> dict[str, Any]:
+def foreign_rows() -> dict[str, Any]:
     return brand_with_one_of_each("zebra")[1]
 
 
 @pytest.fixture
-def client(own: tuple[Brand, dict[str, Any]]) -> Client:
-    return browser(staff(own[0]))
+def client(own_data: tuple[Brand, dict[str, Any]]) -> Client:
+    return browser(staff(own_data[0]))
 
 
-def actions(client: Client) -> Iterator[tuple[str, str]]:
-    """Each list's address and each of its actions, as this person has them."""
+def list_actions(client: Client) -> Iterator[tuple[str, str]]:
+    """The label of each list with each action that this user has there."""
     for label in LABELS:
-        answer = client.get(address(label))
-        form = answer.context.get("action_form") if answer.status_code == 200 else None
+        response = client.get(address(label))
+        form = response.context.get("action_form") if response.status_code == 200 else None
         for name, _title in form.fields["action"].choices if form else []:
             if name:
                 yield label, name
 
 
-def messages_of(answer: Any) -> list[str]:
-    return [str(message) for message in get_messages(answer.wsgi_request)]
+def messages_of(response: Any) -> list[str]:
+    return [str(message) for message in get_messages(response.wsgi_request)]
 
 
-def gone(model: type[Model]) -> Any:
+def missing_id(model: type[Model]) -> Any:
     """An id that no row has."""
     return uuid.uuid4() if model._meta.pk.get_internal_type() == "UUIDField" else 2**40
 
 
-def test_a_list_action_refuses_ids_that_name_no_row_of_the_brand(client: Client, own: Any, foreign: Any) -> None:
-    all_actions = list(actions(client))
+def test_list_actions_reject_ids_without_a_row_of_the_brand(client: Client, own_data: Any, foreign_rows: Any) -> None:
+    all_actions = list(list_actions(client))
     assert {"authcodes.authcode", "events.event", "loyalty.userpoints"} <= {label for label, _ in all_actions}
     for label, action in all_actions:
-        for given in [*WRONG, foreign[label].pk, gone(type(foreign[label]))]:
-            answer = client.post(address(label), {"action": action, "_selected_action": [given], "index": "0"})
-            assert answer.status_code == 302, (label, action, given)
-            assert messages_of(answer)[-1].startswith("Nothing was changed:"), (label, action, given)
+        for row_id in [*INVALID_IDS, foreign_rows[label].pk, missing_id(type(foreign_rows[label]))]:
+            response = client.post(address(label), {"action": action, "_selected_action": [row_id], "index": "0"})
+            assert response.status_code == 302, (label, action, row_id)
+            assert messages_of(response)[-1].startswith("Nothing was changed:"), (label, action, row_id)
 
 
-def test_a_wrong_id_beside_a_good_one_changes_nothing(client: Client, own: Any) -> None:
-    for label, action in actions(client):
-        selection = [own[1][label].pk, "abc"]
-        answer = client.post(address(label), {"action": action, "_selected_action": selection, "index": "0"})
+def test_selection_with_one_invalid_id_changes_nothing(client: Client, own_data: Any) -> None:
+    for label, action in list_actions(client):
+        selection = [own_data[1][label].pk, "abc"]
+        response = client.post(address(label), {"action": action, "_selected_action": selection, "index": "0"})
         message = "Nothing was changed: the selection contains an invalid id. Load the list again."
-        assert messages_of(answer)[-1] == message
+        assert messages_of(response)[-1] == message
 
 
-def test_a_form_of_no_row_is_not_found(client: Client, foreign: Any) -> None:
-    """What no id of a form can be is answered before the method is looked at: it is sent by one method only."""
+def test_form_of_a_missing_row_is_not_found(client: Client, foreign_rows: Any) -> None:
+    """An id that cannot exist is rejected before the method is checked, so one method is enough for these."""
     for label in LABELS:
-        nobodys = [str(foreign[label].pk), str(gone(type(foreign[label])))]
-        sent = [(client.get, given) for given in [*WRONG, *nobodys]] + [(client.post, given) for given in nobodys]
-        for method, given in sent:
-            for what in ("change", "delete", "history"):
-                answer = method(f"{address(label)}{quote(given, safe='')}/{what}/")
-                assert answer.status_code in {301, 302, 403, 404, 405}, (label, given, what)
+        missing_ids = [str(foreign_rows[label].pk), str(missing_id(type(foreign_rows[label])))]
+        requests = [(client.get, row_id) for row_id in [*INVALID_IDS, *missing_ids]] + [
+            (client.post, row_id) for row_id in missing_ids
+        ]
+        for method, row_id in requests:
+            for action in ("change", "delete", "history"):
+                response = method(f"{address(label)}{quote(row_id, safe='')}/{action}/")
+                assert response.status_code in {301, 302, 403, 404, 405}, (label, row_id, action)
 
 
 def forms_of(client: Client, rows: dict[str, Any]) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Each form that this person may send, and what a browser sends of it unchanged."""
+    """Each form that this user may submit, with the data that a browser sends when nothing was changed."""
     for label, row in rows.items():
-        answer = client.get(address(label, "change", row.pk))
-        if answer.status_code == 200 and page(label).has_change_permission(answer.wsgi_request, row):
-            yield label, answer, form_of(answer)
+        response = client.get(address(label, "change", row.pk))
+        if response.status_code == 200 and page(label).has_change_permission(response.wsgi_request, row):
+            yield label, response, form_of(response)
 
 
 def delete(row: Any) -> None:
-    """As a colleague does, when nothing hangs on the row."""
+    """Delete a row that nothing refers to, as a colleague does."""
     if isinstance(row, Campaign):
         CampaignBudgetUse.objects.filter(campaign=row).delete()
     type(row)._base_manager.filter(pk=row.pk)._raw_delete(connection.alias)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
-def alone(own: tuple[Brand, dict[str, Any]]) -> dict[str, Any]:
-    """Rows that a colleague can delete: nothing refers to them."""
-    brand, rows = own
+def unreferenced_rows(own_data: tuple[Brand, dict[str, Any]]) -> dict[str, Any]:
+    """Rows that a colleague can delete because nothing refers to them."""
+    brand, rows = own_data
     Replay.objects.all().delete()
     return {
         "loyalty.brandlevel": factories.level(brand, name="alone", threshold=900),
@@ -127,84 +129,86 @@ def alone(own: tuple[Brand, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def test_a_form_of_a_row_that_a_colleague_deleted_meanwhile_is_refused(client: Client, alone: Any) -> None:
-    sent = list(forms_of(client, alone))
-    assert len(sent) == len(alone)
-    for label, _answer, data in sent:
-        delete(alone[label])
-        assert client.post(address(label, "change", alone[label].pk), data).status_code == 404, label
+def test_form_of_a_row_deleted_while_it_was_open_is_not_found(client: Client, unreferenced_rows: Any) -> None:
+    submissions = list(forms_of(client, unreferenced_rows))
+    assert len(submissions) == len(unreferenced_rows)
+    for label, _answer, data in submissions:
+        delete(unreferenced_rows[label])
+        assert client.post(address(label, "change", unreferenced_rows[label].pk), data).status_code == 404, label
 
 
-class Colleague:
-    """Deletes a row as soon as somebody's request is about to lock it: after the request has read it."""
+class DeletingColleague:
+    """Deletes a row just before a request locks it, after the request has read it."""
 
     def __init__(self, row: Any) -> None:
-        self.row, self.came = row, False
+        self.row, self.deleted = row, False
 
     def __call__(self, execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         table = self.row._meta.db_table
-        if not self.came and f'FROM "{table}"' in sql and "FOR NO KEY UPDATE" in sql:
-            self.came = True
+        if not self.deleted and f'FROM "{table}"' in sql and "FOR NO KEY UPDATE" in sql:
+            self.deleted = True
             delete(self.row)
         return execute(sql, params, many, context)
 
 
-def test_a_form_of_a_row_that_a_colleague_deletes_at_that_moment_is_refused(client: Client, alone: Any) -> None:
-    for label, _answer, data in list(forms_of(client, alone)):
-        colleague = Colleague(alone[label])
+def test_form_of_a_row_deleted_during_the_request_redirects_with_a_message(
+    client: Client, unreferenced_rows: Any
+) -> None:
+    for label, _answer, data in list(forms_of(client, unreferenced_rows)):
+        colleague = DeletingColleague(unreferenced_rows[label])
         with connection.execute_wrapper(colleague):
-            answer = client.post(address(label, "change", alone[label].pk), data)
-        assert colleague.came, label
-        assert (answer.status_code, answer.url) == (302, address(label)), label
-        assert messages_of(answer)[-1] == "A colleague has deleted this at the same time. Nothing was saved.", label
+            response = client.post(address(label, "change", unreferenced_rows[label].pk), data)
+        assert colleague.deleted, label
+        assert (response.status_code, response.url) == (302, address(label)), label
+        assert messages_of(response)[-1] == "A colleague has deleted this at the same time. Nothing was saved.", label
 
 
-def test_rows_of_a_table_that_are_wrong_gone_or_too_many_are_refused(client: Client, own: Any) -> None:
-    campaign = own[1]["campaigns.campaign"]
+def test_inline_rows_with_invalid_missing_or_surplus_ids_are_rejected(client: Client, own_data: Any) -> None:
+    campaign = own_data[1]["campaigns.campaign"]
     data = form_of(client.get(address("campaigns.campaign", "change", campaign.pk)))
-    there = address("campaigns.campaign", "change", campaign.pk)
-    for given in [*WRONG, str(2**40)]:
+    change_url = address("campaigns.campaign", "change", campaign.pk)
+    for row_id in [*INVALID_IDS, str(2**40)]:
         for count in ("1", "3"):
             counts = {"milestones-INITIAL_FORMS": count, "milestones-TOTAL_FORMS": count}
-            answer = client.post(there, {**data, **counts, "milestones-0-milestone_id": given})
-            assert answer.status_code in {200, 302}, given
-            if answer.status_code == 302:
-                assert messages_of(answer), given
+            response = client.post(change_url, {**data, **counts, "milestones-0-milestone_id": row_id})
+            assert response.status_code in {200, 302}, row_id
+            if response.status_code == 302:
+                assert messages_of(response), row_id
     assert campaign.milestones.count() == 1
 
 
-def test_a_form_that_announces_a_million_rows_is_answered_soon(client: Client, own: Any) -> None:
-    campaign = own[1]["campaigns.campaign"]
-    there = address("campaigns.campaign", "change", campaign.pk)
-    data = form_of(client.get(there))
-    answer = client.post(there, {**data, "milestones-TOTAL_FORMS": "1000000"})
-    [table] = answer.context["inline_admin_formsets"]
+def test_form_that_claims_a_million_inline_rows_is_cut_off(client: Client, own_data: Any) -> None:
+    campaign = own_data[1]["campaigns.campaign"]
+    change_url = address("campaigns.campaign", "change", campaign.pk)
+    data = form_of(client.get(change_url))
+    response = client.post(change_url, {**data, "milestones-TOTAL_FORMS": "1000000"})
+    [table] = response.context["inline_admin_formsets"]
     assert len(table.formset.forms) <= 201
     assert table.formset.non_form_errors()
 
 
-def test_foreign_digits_are_no_number_and_no_id_in_any_form(client: Client, own: Any) -> None:
-    tried = 0
-    for label, answer, data in list(forms_of(client, own[1])):
-        form = answer.context["adminform"].form
+def test_no_numeric_field_accepts_non_ascii_digits(client: Client, own_data: Any) -> None:
+    tested_fields = 0
+    for label, response, data in list(forms_of(client, own_data[1])):
+        form = response.context["adminform"].form
         for name, field in form.fields.items():
             if isinstance(field, NUMERIC) and not field.disabled:
                 key = f"{name}_0" if isinstance(field, forms.SplitDateTimeField) else name
-                refused = client.post(address(label, "change", own[1][label].pk), {**data, key: "١"})
-                assert refused.status_code == 200, (label, name)
-                assert errors(refused).get(name), (label, name)
-                tried += 1
-    assert tried > 20
+                rejected = client.post(address(label, "change", own_data[1][label].pk), {**data, key: "١"})
+                assert rejected.status_code == 200, (label, name)
+                assert errors(rejected).get(name), (label, name)
+                tested_fields += 1
+    assert tested_fields > 20
 
 
-def test_the_same_digits_would_pass_as_numbers_without_the_check() -> None:
+def test_django_accepts_non_ascii_digits_without_the_check() -> None:
     assert forms.IntegerField().clean("١٢") == 12
     assert BrandLevel._meta.pk.to_python("١") == 1
     assert Campaign._meta.pk.to_python("٣") == 3
 
 
-def test_text_may_hold_any_digits(client: Client, own: Any) -> None:
-    reward = own[1]["loyalty.reward"]
-    there = address("loyalty.reward", "change", reward.pk)
-    assert client.post(there, {**form_of(client.get(there)), "name": "كوب ١"}).status_code == 302
-    assert "كوب ١" in text(client.get(there))
+def test_text_fields_accept_any_digits(client: Client, own_data: Any) -> None:
+    reward = own_data[1]["loyalty.reward"]
+    change_url = address("loyalty.reward", "change", reward.pk)
+    assert client.post(change_url, {**form_of(client.get(change_url)), "name": "كوب ١"}).status_code == 302
+    assert "كوب ١" in text(client.get(change_url))

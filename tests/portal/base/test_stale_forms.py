@@ -1,4 +1,4 @@
-"""Two tabs on one row: the older one overwrites nothing in silence."""
+"""Two tabs with one row: a stale tab does not silently overwrite newer values."""
 
 from typing import Any
 
@@ -18,90 +18,90 @@ def product(brand: Brand) -> Any:
     return factories.product(brand, sku="white", title="Mug")
 
 
-def opened(client: Client, row: Any) -> tuple[str, dict[str, Any]]:
-    """A tab with the row's page: where it sends its form, and what."""
-    where = address(row._meta.label_lower, "change", row.pk)
-    page = client.get(where)
-    return where, {**form_of(page), "row_version": page.context["adminform"].form.row_version}
+def open_change_form(client: Client, row: Any) -> tuple[str, dict[str, Any]]:
+    """Open the row's page in a tab: the URL of its form, and the data that it submits."""
+    url = address(row._meta.label_lower, "change", row.pk)
+    response = client.get(url)
+    return url, {**form_of(response), "row_version": response.context["adminform"].form.row_version}
 
 
 @pytest.mark.django_db
 class TestStaleTab:
-    def test_is_refused_with_what_changed_and_by_whom(self, brand: Brand, product: Any) -> None:
+    def test_is_rejected_with_the_changed_values_and_their_author(self, brand: Brand, product: Any) -> None:
         first, second = (browser(staff(brand, email=f"{name}@example.com")) for name in ("anna", "ben"))
-        where, first_form = opened(first, product)
-        _where, second_form = opened(second, product)
-        first.post(where, {**first_form, "title": "Blue mug"})
+        url, first_form = open_change_form(first, product)
+        _url, second_form = open_change_form(second, product)
+        first.post(url, {**first_form, "title": "Blue mug"})
 
-        response = second.post(where, {**second_form, "sku": "typed"})
+        response = second.post(url, {**second_form, "sku": "typed"})
 
         [message] = errors(response)["__all__"]
         assert "Title is now “Blue mug” (anna@example.com, " in message
         product.refresh_from_db()
         assert (product.title, product.sku) == ("Blue mug", "white")
 
-    def test_keeps_what_was_typed_and_shows_the_rest_as_it_is_now(self, brand: Brand, product: Any) -> None:
+    def test_keeps_typed_values_and_updates_the_other_fields(self, brand: Brand, product: Any) -> None:
         client = browser(staff(brand))
-        where, form_data = opened(client, product)
-        client.post(where, {**form_data, "title": "Blue mug"})
+        url, form_data = open_change_form(client, product)
+        client.post(url, {**form_data, "title": "Blue mug"})
 
-        refused = client.post(where, {**form_data, "sku": "typed"})
-        form = refused.context["adminform"].form
-        again = client.post(where, {**form_of(refused), "row_version": form.row_version})
+        rejected = client.post(url, {**form_data, "sku": "typed"})
+        form = rejected.context["adminform"].form
+        again = client.post(url, {**form_of(rejected), "row_version": form.row_version})
 
         assert (form["title"].value(), form["sku"].value()) == ("Blue mug", "typed")
         assert again.status_code == 302
         product.refresh_from_db()
         assert (product.title, product.sku) == ("Blue mug", "typed")
 
-    def test_that_sends_the_same_twice_is_not_refused(self, brand: Brand, product: Any) -> None:
+    def test_is_accepted_when_the_same_values_are_sent_twice(self, brand: Brand, product: Any) -> None:
         client = browser(staff(brand))
-        where, form_data = opened(client, product)
+        url, form_data = open_change_form(client, product)
 
-        answers = [client.post(where, {**form_data, "title": "Blue mug"}).status_code for _click in range(2)]
+        status_codes = [client.post(url, {**form_data, "title": "Blue mug"}).status_code for _attempt in range(2)]
 
-        assert answers == [302, 302]
+        assert status_codes == [302, 302]
 
-    def test_control_a_page_without_a_version_overwrites(self, brand: Brand, product: Any) -> None:
+    def test_control_form_without_a_version_overwrites_newer_values(self, brand: Brand, product: Any) -> None:
         client = browser(staff(brand))
-        where, form_data = opened(client, product)
-        client.post(where, {**form_data, "title": "Blue mug"})
+        url, form_data = open_change_form(client, product)
+        client.post(url, {**form_data, "title": "Blue mug"})
 
         del form_data["row_version"]
-        client.post(where, {**form_data, "sku": "typed"})
+        client.post(url, {**form_data, "sku": "typed"})
 
         product.refresh_from_db()
         assert product.title == "Mug"
 
     @pytest.mark.parametrize("version", ["x", "[]", "[" * 30_000, '{"title": 1}', '{"title": null, "a": {}}', "{}"])
-    def test_with_a_made_up_version_is_no_server_error(self, brand: Brand, product: Any, version: str) -> None:
+    def test_with_a_forged_version_causes_no_server_error(self, brand: Brand, product: Any, version: str) -> None:
         client = browser(staff(brand))
-        where, form_data = opened(client, product)
+        url, form_data = open_change_form(client, product)
 
-        assert client.post(where, {**form_data, "row_version": version, "title": "Blue mug"}).status_code == 302
+        assert client.post(url, {**form_data, "row_version": version, "title": "Blue mug"}).status_code == 302
 
-    def test_neither_shows_secrets_nor_carries_their_values(self, brand: Brand) -> None:
+    def test_version_and_messages_contain_no_secrets(self, brand: Brand) -> None:
         row = SignInSettings.objects.create(brand=brand, oidc_client_secret="hush-hush")
         field = row._meta.get_field("oidc_client_secret")
 
         assert stale_forms.value_of(row, field) == ""
         assert "hush" not in str(stale_forms.version_of(row, ["oidc_client_secret"]))
 
-    def test_every_change_form_carries_a_version(self, brand: Brand, product: Any) -> None:
+    def test_change_form_contains_the_version(self, brand: Brand, product: Any) -> None:
         page = text(browser(staff(brand)).get(address("authcodes.product", "change", product.pk)))
 
         assert 'name="row_version"' in page
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_tabs_that_save_at_the_same_moment_one_wins(brand: Brand) -> None:
+def test_only_one_of_several_concurrent_saves_succeeds(brand: Brand) -> None:
     product = factories.product(brand, sku="mug", title="Mug")
     clients = [browser(staff(brand)) for _tab in range(6)]
-    tabs = [(client, *opened(client, product)) for client in clients]
+    tabs = [(client, *open_change_form(client, product)) for client in clients]
 
     def save(number: int) -> str:
-        client, where, form_data = tabs[number]
-        return str(client.post(where, {**form_data, "title": f"Mug {number}"}).headers.get("Location", "refused"))
+        client, url, form_data = tabs[number]
+        return str(client.post(url, {**form_data, "title": f"Mug {number}"}).headers.get("Location", "refused"))
 
     results = at_once(save, range(6), threads=6)
 

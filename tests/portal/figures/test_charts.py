@@ -1,4 +1,4 @@
-"""How charts that a library draws write their numbers."""
+"""Number formats of the charts that a JavaScript library draws."""
 
 import pytest
 from django.utils import translation
@@ -7,6 +7,6 @@ from portal.figures.charts import chart_options
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar"])
-def test_a_chart_writes_numbers_in_the_page_s_language_and_the_portal_s_digits(language):
+def test_chart_locale_is_the_page_language_with_western_digits(language):
     with translation.override(language):
         assert chart_options()["locale"] == f"{language}-u-nu-latn"

@@ -1,4 +1,4 @@
-"""Rows of tables that write themselves escape every text."""
+"""Table rows that render their own HTML escape every text."""
 
 import pytest
 from django.template import Context, Template
@@ -30,7 +30,7 @@ LINKED_COUNT = f'<td><a href="{ESCAPED}" aria-label="3 scans in {ESCAPED}">3</a>
         ),
     ],
 )
-def test_a_row_escapes_what_it_says(row: TableRow | CohortRow | Place, html: str) -> None:
+def test_row_escapes_its_texts(row: TableRow | CohortRow | Place, html: str) -> None:
     template = Template("{% load portal_figures %}{% rows_as_html rows %}")
 
     assert template.render(Context({"rows": [row]})) == html

@@ -1,4 +1,4 @@
-"""The guide in the portal: each page of the portal has a section of it, and each section exists."""
+"""The guide in the portal: each page of the portal has a section in it, and each mapped section exists."""
 
 from typing import Any
 
@@ -11,25 +11,27 @@ from brands.models.tenants import Brand
 from portal.guide import markdown, sections
 from tests.support.portal import LABELS, address, browser, staff, text
 
-EVERY = sorted({*sections.BY_ADDRESS.values(), *sections.BY_MODEL.values(), *sections.BY_ENDING.values()})
+MAPPED_TARGETS = sorted({*sections.BY_ADDRESS.values(), *sections.BY_MODEL.values(), *sections.BY_ENDING.values()})
 
 
-@pytest.mark.parametrize("target", EVERY)
-def test_a_mapped_section_exists(target: str) -> None:
+@pytest.mark.parametrize("target", MAPPED_TARGETS)
+def test_mapped_section_exists(target: str) -> None:
     page, _mark, slug = target.partition("#")
 
-    assert slug in {each.section.slug for each in sections.places() if each.page == page}
+    assert slug in {place.section.slug for place in sections.places() if place.page == page}
 
 
 @pytest.mark.parametrize("name", sections.PAGES)
-def test_a_page_of_the_guide_exists(name: str) -> None:
+def test_guide_page_exists(name: str) -> None:
     assert sections.text_of(name).startswith("# ")
 
 
 def test_every_list_has_a_section() -> None:
-    with_lists = {label for label in LABELS if getattr(admin.site.get_model_admin(model_of(label)), "sidebar", None)}
+    models_with_lists = {
+        label for label in LABELS if getattr(admin.site.get_model_admin(model_of(label)), "sidebar", None)
+    }
 
-    assert with_lists <= sections.BY_MODEL.keys()
+    assert models_with_lists <= sections.BY_MODEL.keys()
     assert sections.BY_MODEL.keys() <= set(LABELS)
 
 
@@ -37,7 +39,7 @@ def model_of(label: str) -> Any:
     return next(model for model in admin.site._registry if model._meta.label_lower == label)
 
 
-def test_every_hand_made_page_that_is_mapped_exists() -> None:
+def test_every_mapped_custom_page_exists() -> None:
     names = {name for name in get_resolver().namespace_dict["admin"][1].reverse_dict if isinstance(name, str)}
 
     assert sections.BY_ADDRESS.keys() <= names
@@ -50,56 +52,56 @@ class TestPages:
         return browser(staff(brand, role="support"))
 
     @pytest.mark.parametrize("name", sections.PAGES)
-    def test_a_page_is_shown_to_every_role(self, client: Client, name: str) -> None:
+    def test_guide_page_is_available_to_support(self, client: Client, name: str) -> None:
         page = text(client.get(reverse("admin:help_page", args=[name])))
 
-        for each in markdown.sections_of(sections.text_of(name)):
-            assert f'id="{each.slug}"' in page
+        for section in markdown.sections_of(sections.text_of(name)):
+            assert f'id="{section.slug}"' in page
 
     @pytest.mark.parametrize("name", ["architecture", "changelog", "..", "nothing", "operations"])
-    def test_no_other_file_is_shown(self, client: Client, name: str) -> None:
+    def test_other_documentation_is_not_served(self, client: Client, name: str) -> None:
         try:
-            where = reverse("admin:help_page", args=[name])
+            url = reverse("admin:help_page", args=[name])
         except NoReverseMatch:
-            where = f"/admin/help/{name}/"
-        assert client.get(where).status_code in {301, 302, 404}
+            url = f"/admin/help/{name}/"
+        assert client.get(url).status_code in {301, 302, 404}
 
-    def test_its_pictures_are_shown_and_no_other_file(self, client: Client) -> None:
-        answer = client.get("/admin/help/images/login.png")
-        assert (answer.status_code, answer["Content-Type"]) == (200, "image/png")
+    def test_only_pictures_of_the_guide_are_served(self, client: Client) -> None:
+        response = client.get("/admin/help/images/login.png")
+        assert (response.status_code, response["Content-Type"]) == (200, "image/png")
 
         for name in ("..%2Fportal.md", "..%2F..%2Fmanage.py", "nothing.png", "login.PNG%00", "login.png.md"):
             assert client.get(f"/admin/help/images/{name}").status_code in {400, 404}
 
-    def test_a_visitor_is_sent_to_the_login(self) -> None:
+    def test_anonymous_user_is_redirected_to_the_login(self) -> None:
         assert Client().get("/admin/help/").status_code == 302
 
     @pytest.mark.parametrize(
-        ("where", "target"),
+        ("url", "target"),
         [
             ("/admin/", "portal/#home"),
             (address("authcodes.scan"), "portal/#scans"),
             (address("loyalty.userpoints"), "portal/#members"),
         ],
     )
-    def test_a_page_links_its_section(self, client: Client, where: str, target: str) -> None:
-        assert f'href="/admin/help/{target}"' in text(client.get(where))
+    def test_page_links_to_its_section(self, client: Client, url: str, target: str) -> None:
+        assert f'href="/admin/help/{target}"' in text(client.get(url))
 
 
 class TestMarkdown:
-    def rendered(self, source: str) -> str:
+    def render(self, source: str) -> str:
         return str(markdown.render(source, link=lambda target: f"/to/{target}", picture=lambda target: target).html)
 
-    def test_nothing_of_the_text_becomes_markup(self) -> None:
-        html = self.rendered(
+    def test_html_in_the_source_is_escaped(self) -> None:
+        html = self.render(
             '# <b>x</b>\n\n<script>alert(1)</script> `<i>` [<u>](a"b) [t](javascript:alert)\n\n| <a> |\n|---|\n| <b> |'
         )
 
         for tag in ("<script", "<b>", "<i>", "<u>", "<a>", 'a"b', 'href="javascript'):
             assert tag not in html
 
-    def test_what_the_guide_uses(self) -> None:
-        html = self.rendered(
+    def test_renders_the_syntax_that_the_guide_uses(self) -> None:
+        html = self.render(
             "## A *small* title\n\nOne **bold**, `co*d*e` and [a [link](x.md).\n\n- one\n  more\n- two\n\n1. first\n\n"
             "```sh\n# no heading\n\nline\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![Alt](images/x.png)"
         )
@@ -114,7 +116,7 @@ class TestMarkdown:
         assert "<td>2</td>" in html
         assert '<img src="images/x.png" alt="Alt" loading="lazy" />' in html
 
-    def test_a_link_that_leads_nowhere_is_its_words(self) -> None:
+    def test_link_without_a_target_becomes_plain_text(self) -> None:
         html = str(markdown.render("See [the API](api/index.md).", link=lambda _target: "", picture=str).html)
 
         assert html == "<p>See the API.</p>\n"

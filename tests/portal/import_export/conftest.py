@@ -1,4 +1,4 @@
-"""Products as files, of one brand beside another."""
+"""Fixtures and helpers of tests that import and export reference data."""
 
 import pytest
 
@@ -10,11 +10,11 @@ LABEL = "authcodes.product"
 
 
 @pytest.fixture
-def other():
+def other_brand():
     return factories.brand()
 
 
-def stored(brand):
+def titles_by_sku(brand):
     return dict(Product.objects.filter(brand=brand).values_list("sku", "title"))
 
 
@@ -26,7 +26,7 @@ def hub(api: Api):
     return api.hub()
 
 
-def send(caller, content, *, resource="products", content_type=CSV, name="file.csv"):
+def send_file(caller, content, *, resource="products", content_type=CSV, name="file.csv"):
     data = content.encode() if isinstance(content, str) else content
     return caller.call("POST", f"brand/imports/{resource}?name={name}", data=data, content_type=content_type)
 

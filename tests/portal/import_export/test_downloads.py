@@ -1,4 +1,4 @@
-"""A file is offered in one way, whatever it holds."""
+"""The response headers of a download."""
 
 import pytest
 from django.http import HttpResponse
@@ -14,10 +14,10 @@ from portal.import_export.downloads import as_attachment
         ("Käse.csv", "attachment; filename*=utf-8''K%C3%A4se.csv"),
     ],
 )
-def test_a_file_is_saved_by_its_name_and_neither_guessed_at_nor_kept(name: str, disposition: str) -> None:
-    answer = as_attachment(HttpResponse(b"a", content_type="text/csv"), name)
+def test_download_has_its_file_name_and_is_neither_sniffed_nor_cached(name: str, disposition: str) -> None:
+    response = as_attachment(HttpResponse(b"a", content_type="text/csv"), name)
 
-    assert answer["Content-Disposition"] == disposition
-    assert answer["X-Content-Type-Options"] == "nosniff"
-    assert answer["Cache-Control"] == "private, no-store"
-    assert answer["Content-Type"] == "text/csv"
+    assert response["Content-Disposition"] == disposition
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Cache-Control"] == "private, no-store"
+    assert response["Content-Type"] == "text/csv"

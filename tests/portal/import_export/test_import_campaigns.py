@@ -1,4 +1,4 @@
-"""Campaigns with their milestones as files."""
+"""Imports of campaigns with their milestones."""
 
 import pytest
 
@@ -23,12 +23,12 @@ HEADER = "name,target_value,milestone_1_threshold,milestone_1_reward,milestone_2
 
 def milestones(brand):
     rows = Milestone.objects.filter(campaign__brand=brand).order_by("threshold")
-    return [(each.threshold, each.reward_name) for each in rows]
+    return [(milestone.threshold, milestone.reward_name) for milestone in rows]
 
 
-def test_a_campaign_comes_with_its_milestones(brand, owner):
+def test_import_adds_changes_and_deletes_milestones(brand, owner):
     campaign = factories.campaign(brand, campaign_name="Old", target_value=10)
-    kept = factories.milestone(campaign, 5, reward_name="Kept", reward_points=3)
+    unchanged_milestone = factories.milestone(campaign, 5, reward_name="Kept", reward_points=3)
     factories.milestone(campaign, 7, reward_name="Gone")
 
     page = preview(owner, CAMPAIGN, brand, HEADER + "Old,10,10,Goal,5,Better\nNew,4,4,All,,\n")
@@ -40,12 +40,12 @@ def test_a_campaign_comes_with_its_milestones(brand, owner):
     confirm(owner, CAMPAIGN, ticket_of(page))
 
     assert milestones(brand) == [(4, "All"), (5, "Better"), (10, "Goal")]
-    assert Milestone.objects.get(threshold=5).pk == kept.pk
+    assert Milestone.objects.get(threshold=5).pk == unchanged_milestone.pk
     changes = AuditLogEntry.objects.get(kind=CAMPAIGN, row_id=str(campaign.pk)).changes
     assert changes["milestone at 7"] == ["reward: Gone; points: 0; auto_claim: yes", None]
 
 
-def test_without_columns_of_milestones_they_stay(brand, owner):
+def test_milestones_stay_when_the_file_has_no_milestone_columns(brand, owner):
     factories.milestone(factories.campaign(brand, campaign_name="Old", target_value=10), 5, reward_name="Kept")
 
     assert imported(owner, CAMPAIGN, brand, "name,target_value\nOld,6\n").status_code == 302
@@ -56,7 +56,7 @@ def test_without_columns_of_milestones_they_stay(brand, owner):
     }
 
 
-def test_a_milestone_keeps_the_rules_of_the_page(brand, owner, customer):
+def test_milestones_are_validated_as_on_the_page(brand, owner, customer):
     campaign = factories.campaign(brand, campaign_name="Given", target_value=10)
     RewardClaim.objects.create(milestone=factories.milestone(campaign, 5, reward_name="Held"), user=customer)
     header = HEADER.strip() + ",milestone_2_points,milestone_3_reward\n"
@@ -70,9 +70,9 @@ def test_a_milestone_keeps_the_rules_of_the_page(brand, owner, customer):
         "F,10,,,,,,Stray",
     ]
 
-    found = faults(preview(owner, CAMPAIGN, brand, header + "\n".join(rows) + "\n"))
+    messages = faults(preview(owner, CAMPAIGN, brand, header + "\n".join(rows) + "\n"))
 
-    assert [found[line].split(".")[0] for line in range(2, 9)] == [
+    assert [messages[line].split(".")[0] for line in range(2, 9)] == [
         "Rewards of this campaign were given: none of its milestones can be left out",
         "milestone_1_threshold: Progress stops at the goal of 10",
         "milestone_2_points: At most " + f"{brand.max_points_per_scan:,} points; ask the operator to raise the ceiling",
@@ -84,7 +84,7 @@ def test_a_milestone_keeps_the_rules_of_the_page(brand, owner, customer):
     assert Campaign.objects.get().campaign_name == "Given"
 
 
-def test_a_file_has_so_many_milestones_and_no_more(brand, owner):
+def test_file_with_too_many_milestones_is_rejected(brand, owner):
     titles = ",".join(f"milestone_{number}_threshold" for number in range(1, 201))
     row = ",".join(map(str, range(1, 201)))
     file = f"name,target_value,{titles}\n" + "".join(f"C{number},200,{row}\n" for number in range(11))

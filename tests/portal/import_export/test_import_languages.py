@@ -1,4 +1,4 @@
-"""Errors in files of reference data, in the language of who uploads them: on the page, in the file, and from a job."""
+"""Errors of imported files are in the uploader's language: on the page, in the error file and from a job."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ PORTION = 2
 
 
 @pytest.fixture(params=["page", "job"])
-def large(request: Any, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether files are so large that a job checks them."""
+def checked_by_job(request: Any, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether a job checks the files because they are large."""
     settings.MEDIA_ROOT = tmp_path
     if request.param == "job":
         monkeypatch.setattr(tables, "MAX_ROWS", PORTION)
@@ -30,7 +30,7 @@ def large(request: Any, settings: Any, tmp_path: Any, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture
-def german(brand: Brand) -> User:
+def german_user(brand: Brand) -> User:
     return staff(brand, email="greta@example.com", portal_language="de")
 
 
@@ -39,7 +39,7 @@ def run_jobs() -> None:
         runner.run(job.pk)
 
 
-# By the list: the file, and what is wrong by line.
+# For each list, the file and the expected errors by line.
 CASES = {
     "authcodes.product": (
         "sku,title\nA,Tea\n,Cup\nB,Mug\nB,Jug\n",
@@ -68,8 +68,8 @@ CASES = {
 }
 
 
-def with_rows(brand: Brand) -> None:
-    """What the files of CASES are about."""
+def add_rows(brand: Brand) -> None:
+    """Add the rows that the files of CASES refer to."""
     factories.reward(brand, name="Voucher", cost=10, uses_pool=True)
     owner = staff(brand, email="olivia@example.com", portal_language="en")
     header = "email,opening_balance\n"
@@ -78,39 +78,41 @@ def with_rows(brand: Brand) -> None:
 
 
 @pytest.mark.parametrize("label", CASES)
-def test_errors_of_rows_are_in_the_language_of_who_uploads(brand: Brand, german: User, large: bool, label: str) -> None:
-    with_rows(brand)
+def test_row_errors_are_in_the_uploaders_language(
+    brand: Brand, german_user: User, checked_by_job: bool, label: str
+) -> None:
+    add_rows(brand)
     content, expected = CASES[label]
 
-    answer = upload(german, label, brand, content)
+    response = upload(german_user, label, brand, content)
     run_jobs()
-    page = browser(german).get(answer["Location"])
-    errors = browser(german).get(address(label, "import_errors"), {"ticket": ticket_of_upload(answer)})
+    page = browser(german_user).get(response["Location"])
+    errors = browser(german_user).get(address(label, "import_errors"), {"ticket": ticket_of_upload(response)})
     file = b"".join(errors.streaming_content).decode()  # type: ignore[attr-defined] # it streams
 
-    found = faults(page)
+    messages = faults(page)
     for line, error in expected.items():
-        assert found[line].startswith(error)
+        assert messages[line].startswith(error)
         assert f"{line}: {error}" in file.replace('""', '"')
-    if large:
+    if checked_by_job:
         job = Job.objects.latest("pk")
         assert (job.language, "Geprüft." in job.log) == ("de", True)
-        assert "Fehler: " in text(browser(german).get(reverse("admin:jobs_job_change", args=[job.pk])))
+        assert "Fehler: " in text(browser(german_user).get(reverse("admin:jobs_job_change", args=[job.pk])))
 
 
-@pytest.mark.usefixtures("large")
-def test_a_preview_in_one_language_is_confirmed_in_another(brand: Brand, german: User) -> None:
-    """What a file does is the same; only its errors are said in other words."""
+@pytest.mark.usefixtures("checked_by_job")
+def test_preview_can_be_confirmed_in_another_language(brand: Brand, german_user: User) -> None:
+    """The effect of a file does not depend on the language; only its error messages do."""
     rows = "".join(f"m{number}@example.com,{number},no\n" for number in range(4))
-    answer = upload(german, "loyalty.userpoints", brand, "email,opening_balance,wants_notifications\n" + rows)
+    response = upload(german_user, "loyalty.userpoints", brand, "email,opening_balance,wants_notifications\n" + rows)
     run_jobs()
-    ticket = ticket_of(browser(german).get(answer["Location"]))
-    User.objects.filter(pk=german.pk).update(portal_language="ar")
+    ticket = ticket_of(browser(german_user).get(response["Location"]))
+    User.objects.filter(pk=german_user.pk).update(portal_language="ar")
 
-    confirmed = confirm(User.objects.get(pk=german.pk), "loyalty.userpoints", ticket)
+    confirmation = confirm(User.objects.get(pk=german_user.pk), "loyalty.userpoints", ticket)
     run_jobs()
 
-    assert confirmed.status_code == 302, problem(confirmed)
+    assert confirmation.status_code == 302, problem(confirmation)
     assert UserPoints.objects.filter(brand=brand, user__email__startswith="m").count() == 4
     entries = AuditLogEntry.objects.filter(brand=brand, kind="loyalty.userpoints")
     assert set(entries.values_list("action", "reason")) == {("Enrolled", "Import of file.csv")}
@@ -124,21 +126,21 @@ def test_a_preview_in_one_language_is_confirmed_in_another(brand: Brand, german:
         ("sku,title\n", "Die Datei hat keine Zeilen unter der Kopfzeile."),
     ],
 )
-@pytest.mark.usefixtures("large")
-def test_a_rejected_file_says_why_in_the_language_of_who_uploads(
-    brand: Brand, german: User, content: str, message: str
+@pytest.mark.usefixtures("checked_by_job")
+def test_rejected_file_is_explained_in_the_uploaders_language(
+    brand: Brand, german_user: User, content: str, message: str
 ) -> None:
-    assert message in problem(upload(german, "authcodes.product", brand, content))
+    assert message in problem(upload(german_user, "authcodes.product", brand, content))
 
 
-def test_a_large_file_that_breaks_off_says_where(
-    brand: Brand, german: User, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+def test_malformed_line_of_a_large_file_is_reported_with_its_number(
+    brand: Brand, german_user: User, settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.MEDIA_ROOT = tmp_path
     monkeypatch.setattr(tables, "MAX_ROWS", PORTION)
 
-    answer = upload(german, "authcodes.product", brand, "sku,title\nA,Tea\nB,Mug\nC,Jug\nD,Pot\nE,Cup\nF,x,y\n")
+    response = upload(german_user, "authcodes.product", brand, "sku,title\nA,Tea\nB,Mug\nC,Jug\nD,Pot\nE,Cup\nF,x,y\n")
     run_jobs()
 
-    page = browser(german).get(answer["Location"])
+    page = browser(german_user).get(response["Location"])
     assert problem(page) == "Zeile 7 hat mehr Zellen, als die Kopfzeile Spalten hat."

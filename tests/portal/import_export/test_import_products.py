@@ -1,4 +1,4 @@
-"""Products as files: what comes in, what goes out, and which rows are refused."""
+"""Products as files: imports, exports, and the rows that are rejected."""
 
 import time
 
@@ -8,7 +8,7 @@ from authcodes.models.products import Product
 from brands.models.audit import AuditLogEntry
 from jobs.models import StagedUpload
 from loyalty.models.approvals import PointsApproval
-from tests.portal.import_export.conftest import LABEL, stored
+from tests.portal.import_export.conftest import LABEL, titles_by_sku
 from tests.support import factories
 from tests.support.imports import (
     confirm,
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.usefixtures("media")
 HEADER = "sku,title,gtin,retail_price,points_per_scan,active\n"
 
 
-def test_a_file_adds_and_changes_products_after_a_look_at_its_preview(brand, owner):
-    kept = factories.product(brand, sku="A", title="Same", retail_price="12.50")
+def test_file_adds_and_changes_products_after_its_preview_is_confirmed(brand, owner):
+    unchanged = factories.product(brand, sku="A", title="Same", retail_price="12.50")
     factories.product(brand, sku="B", title="Before")
     content = HEADER + "A,Same,,12.5,,yes\nB,After,,9.90,3,no\nC,New,4006381333931,,,yes\n"
 
@@ -46,66 +46,69 @@ def test_a_file_adds_and_changes_products_after_a_look_at_its_preview(brand, own
         },
         {"sku": ("", "C"), "title": ("", "New"), "gtin": ("", "4006381333931"), "active": ("", "yes")},
     ]
-    assert stored(brand) == {"A": "Same", "B": "Before"}
+    assert titles_by_sku(brand) == {"A": "Same", "B": "Before"}
 
-    answer = confirm(owner, LABEL, ticket_of(page))
+    response = confirm(owner, LABEL, ticket_of(page))
 
-    assert answer.status_code == 302
-    assert stored(brand) == {"A": "Same", "B": "After", "C": "New"}
+    assert response.status_code == 302
+    assert titles_by_sku(brand) == {"A": "Same", "B": "After", "C": "New"}
     entries = AuditLogEntry.objects.filter(kind=LABEL, brand=brand, user=owner).order_by("row_id")
     assert {(entry.row_name, entry.action) for entry in entries} == {("After (B)", "Changed"), ("New (C)", "Added")}
     assert entries.get(action="Changed").changes["title"] == ["Before", "After"]
-    assert not AuditLogEntry.objects.filter(row_id=str(kept.pk)).exists()
+    assert not AuditLogEntry.objects.filter(row_id=str(unchanged.pk)).exists()
 
 
-def test_what_is_exported_comes_back_unchanged(brand, owner):
+def test_exported_file_can_be_imported_without_changes(brand, owner):
     for number, title in enumerate(
         ["=1+1", "'=1+1", "-5 % off", 'A "quoted", one', "two\nlines", "@x", "Ärmel 袖", "_x0041_"]
     ):
         factories.product(brand, sku=f"S{number}", title=title, retail_price="10.00", gtin="4006381333931")
 
-    for kind in ("csv", "xlsx"):
-        page = preview(owner, LABEL, brand, exported(owner, LABEL, brand, format=kind))
+    for file_format in ("csv", "xlsx"):
+        page = preview(owner, LABEL, brand, exported(owner, LABEL, brand, format=file_format))
         assert (counts(page), faults(page)) == ({"Unchanged": 8}, {})
     assert b"'=1+1" in exported(owner, LABEL, brand)
 
 
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_the_template_is_a_file_that_can_be_imported(brand, owner, kind):
-    template = browser(owner).get(address(LABEL, "import_template"), {"format": kind})
+@pytest.mark.parametrize("file_format", ["csv", "xlsx"])
+def test_template_can_be_imported(brand, owner, file_format):
+    template = browser(owner).get(address(LABEL, "import_template"), {"format": file_format})
 
     assert imported(owner, LABEL, brand, template.content).status_code == 302
-    assert stored(brand) == {"SKU-1001": "Rain jacket"}
+    assert titles_by_sku(brand) == {"SKU-1001": "Rain jacket"}
 
 
-# --- What the library does as it comes
+# --- Defaults of the library that must not apply
 
 
-def test_a_row_of_another_brand_is_not_taken_over(brand, owner, other):
-    foreign_product = factories.product(other, sku="A", title="Theirs")
+def test_import_does_not_change_a_row_of_another_brand(brand, owner, other_brand):
+    foreign_product = factories.product(other_brand, sku="A", title="Theirs")
 
     imported(owner, LABEL, brand, f"sku,title\nA,Mine\n{foreign_product.pk},By its id\n")
 
-    assert (stored(other), stored(brand)) == ({"A": "Theirs"}, {"A": "Mine", str(foreign_product.pk): "By its id"})
+    assert (titles_by_sku(other_brand), titles_by_sku(brand)) == (
+        {"A": "Theirs"},
+        {"A": "Mine", str(foreign_product.pk): "By its id"},
+    )
 
 
 @pytest.mark.parametrize("column", ["id", "brand", "brand_id", "picture", "created_at", "<script>"])
-def test_a_column_that_is_not_the_resources_is_named_and_rejected(brand, owner, other, column):
-    answer = upload(owner, LABEL, brand, f"sku,title,{column}\nA,Title,{other.pk}\n")
+def test_unknown_column_is_rejected_by_name(brand, owner, other_brand, column):
+    response = upload(owner, LABEL, brand, f"sku,title,{column}\nA,Title,{other_brand.pk}\n")
 
-    assert answer.status_code == 400
-    assert f"Unknown columns: “{column}”." in problem(answer)
-    assert "“<script>”" not in text(answer)
-    assert (stored(brand), StagedUpload.objects.count()) == ({}, 0)
+    assert response.status_code == 400
+    assert f"Unknown columns: “{column}”." in problem(response)
+    assert "“<script>”" not in text(response)
+    assert (titles_by_sku(brand), StagedUpload.objects.count()) == ({}, 0)
 
 
-def test_no_file_of_the_server_is_imported_by_its_name(brand, owner, tmp_path):
+def test_file_on_the_server_cannot_be_imported_by_its_name(brand, owner, tmp_path):
     (tmp_path / "secret.csv").write_text("sku,title\nA,Stolen\n")
 
-    for sent in ({"ticket": "secret.csv"}, {"import_file_name": "secret.csv", "input_format": "0"}, {}):
-        answer = browser(owner).post(address(LABEL, "import_confirm"), sent)
-        assert (answer.status_code, problem(answer)) == (400, "This preview is not valid. Upload the file again.")
-    assert stored(brand) == {}
+    for form_data in ({"ticket": "secret.csv"}, {"import_file_name": "secret.csv", "input_format": "0"}, {}):
+        response = browser(owner).post(address(LABEL, "import_confirm"), form_data)
+        assert (response.status_code, problem(response)) == (400, "This preview is not valid. Upload the file again.")
+    assert titles_by_sku(brand) == {}
 
 
 @pytest.mark.parametrize(
@@ -125,27 +128,27 @@ def test_no_file_of_the_server_is_imported_by_its_name(brand, owner, tmp_path):
         (b"title\nA\n", "Missing columns: sku."),
     ],
 )
-def test_an_unknown_format_is_explained(brand, owner, content, message):
-    answer = upload(owner, LABEL, brand, content, name="../../etc/passwd.json")
+def test_invalid_file_is_rejected_with_an_explanation(brand, owner, content, message):
+    response = upload(owner, LABEL, brand, content, name="../../etc/passwd.json")
 
-    assert answer.status_code == 400
-    assert message in problem(answer)
+    assert response.status_code == 400
+    assert message in problem(response)
     assert StagedUpload.objects.count() == 0
 
 
-def test_no_row_is_dropped_in_silence(brand, owner):
-    """One bad line holds all of them up, and says so."""
+def test_import_with_an_invalid_row_is_rejected_as_a_whole(brand, owner):
+    """One invalid line blocks the import of all lines."""
     page = preview(owner, LABEL, brand, HEADER + "A,Good,,,,yes\nB,,,,,yes\nC,Bad price,,abc,,yes\n")
 
     assert counts(page) == {"New": 1, "Error": 2}
     assert faults(page) == {3: "title: This field is required.", 4: "retail_price: Enter a number."}
-    [found] = faults(preview(owner, LABEL, brand, HEADER + "A,T,123,abc,,maybe\n")).values()
-    assert [text in found for text in ("gtin: 8, 12", "retail_price: Enter", "active: Enter")] == [True] * 3
+    [messages] = faults(preview(owner, LABEL, brand, HEADER + "A,T,123,abc,,maybe\n")).values()
+    assert [expected in messages for expected in ("gtin: 8, 12", "retail_price: Enter", "active: Enter")] == [True] * 3
     assert confirm(owner, LABEL, ticket_of(page)).status_code == 400
-    assert stored(brand) == {}
+    assert titles_by_sku(brand) == {}
 
 
-# --- What is wrong with a row
+# --- Invalid rows
 
 
 @pytest.mark.parametrize(
@@ -166,17 +169,17 @@ def test_no_row_is_dropped_in_silence(brand, owner):
         (",T,,,,yes", "sku: This field is required."),
     ],
 )
-def test_a_cell_keeps_the_rules_of_the_form(brand, owner, row, message):
+def test_cells_are_validated_as_in_the_form(brand, owner, row, message):
     assert message in faults(preview(owner, LABEL, brand, HEADER + row + "\n"))[2]
 
 
-def test_two_lines_for_one_product_name_each_other(brand, owner):
+def test_duplicate_lines_for_one_product_refer_to_each_other(brand, owner):
     page = preview(owner, LABEL, brand, "sku,title\nA,One\nB,Two\nA ,Three\n")
 
     assert faults(page) == dict.fromkeys((2, 4), "Lines 2, 4 are for the same row.")
 
 
-def test_points_above_the_ceiling_need_a_second_person_and_so_the_page(brand, owner):
+def test_points_above_the_ceiling_cannot_be_imported(brand, owner):
     ceiling = brand.max_points_per_scan
     product = factories.product(brand, sku="B", redeem_point_value=3)
     PointsApproval.objects.create(
@@ -191,31 +194,31 @@ def test_points_above_the_ceiling_need_a_second_person_and_so_the_page(brand, ow
     assert PointsApproval.objects.get().status == PointsApproval.Status.WITHDRAWN
 
 
-def test_the_lines_with_errors_can_be_downloaded_corrected_and_sent_again(brand, owner):
-    answer = upload(owner, LABEL, brand, HEADER + "A,Good,,,,yes\nB,=1+1,,abc,,yes\n")
-    page = browser(owner).get(answer["Location"])
+def test_lines_with_errors_can_be_downloaded_corrected_and_imported(brand, owner):
+    response = upload(owner, LABEL, brand, HEADER + "A,Good,,,,yes\nB,=1+1,,abc,,yes\n")
+    page = browser(owner).get(response["Location"])
 
-    answer = browser(owner).get(page.context_data["errors_address"])
-    file = b"".join(answer.streaming_content).decode()
+    response = browser(owner).get(page.context_data["errors_address"])
+    file = b"".join(response.streaming_content).decode()
 
     assert file.splitlines()[1] == "B,'=1+1,,abc,,yes,3: retail_price: Enter a number."
     assert imported(owner, LABEL, brand, file.replace("abc", "1")).status_code == 302
-    assert stored(brand) == {"B": "=1+1"}
+    assert titles_by_sku(brand) == {"B": "=1+1"}
 
 
-# --- How long it takes
+# --- Speed
 
 
-def test_two_thousand_products_are_previewed_in_as_many_statements_as_two(brand, owner, django_assert_max_num_queries):
+def test_preview_of_two_thousand_products_takes_few_statements(brand, owner, django_assert_max_num_queries):
     rows = [f"S{number},Product {number},,{number}.50,,yes\n" for number in range(2_000)]
     imported(owner, LABEL, brand, HEADER + "".join(rows[:1_000]))
     content = HEADER + "".join(rows).replace("Product 1", "Article 1")
 
-    began = time.monotonic()
+    started = time.monotonic()
     with django_assert_max_num_queries(60):
         page = preview(owner, LABEL, brand, content)
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
 
     print(f"2,000 products: uploaded and previewed in {seconds:.2f} s")  # noqa: T201 - the figure
     assert sum(counts(page).values()) == 2_000
-    assert seconds < 10  # 2 on a machine of its own
+    assert seconds < 10  # 2 on a quiet machine

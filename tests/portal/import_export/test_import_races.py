@@ -1,4 +1,4 @@
-"""Confirmations at once: whatever constraint they break together is told in words, and nothing is written by halves."""
+"""Concurrent confirmations: a violated constraint is reported as a message, and nothing is written partially."""
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -14,7 +14,7 @@ from tests.support.portal import staff
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media")]
 PRODUCT, CAMPAIGN = "authcodes.product", "campaigns.campaign"
-ANSWERS = {
+CONFLICT_MESSAGES = {
     "A colleague has changed this at the same time. Nothing was saved. Try again.",
     "The rows have changed since the preview. Nothing was imported. Upload the file again.",
     "Lines of the file have errors. Nothing was imported.",
@@ -26,33 +26,35 @@ def brand(transactional_db):
     return factories.brand()
 
 
-def test_of_several_confirmations_of_the_same_new_rows_one_is_imported(brand):
-    people = [staff(brand) for _ in range(6)]
+def test_only_one_of_several_confirmations_of_the_same_rows_is_imported(brand):
+    users = [staff(brand) for _ in range(6)]
     content = "sku,title\n" + "".join(f"S{number},Title\n" for number in range(30))
-    tickets = [(person, ticket_of(preview(person, PRODUCT, brand, content))) for person in people]
+    tickets = [(user, ticket_of(preview(user, PRODUCT, brand, content))) for user in users]
 
-    answers = at_once(lambda each: confirm(each[0], PRODUCT, each[1]), tickets, threads=6)
+    responses = at_once(
+        lambda user_and_ticket: confirm(user_and_ticket[0], PRODUCT, user_and_ticket[1]), tickets, threads=6
+    )
 
-    assert sorted(answer.status_code for answer in answers) == [302, 400, 400, 400, 400, 400]
-    assert {problem(answer) for answer in answers if answer.status_code == 400} <= ANSWERS
+    assert sorted(response.status_code for response in responses) == [302, 400, 400, 400, 400, 400]
+    assert {problem(response) for response in responses if response.status_code == 400} <= CONFLICT_MESSAGES
     assert Product.objects.filter(brand=brand).count() == 30
     assert AuditLogEntry.objects.filter(kind=PRODUCT, brand=brand).count() == 30
 
 
-def test_unique_key_that_somebody_takes_first_is_told_and_nothing_is_written(brand):
+def test_unique_key_taken_first_by_a_colleague_is_reported(brand):
     owner = staff(brand)
     ticket = ticket_of(preview(owner, PRODUCT, brand, "sku,title\nA,Mine\nB,Mine\n"))
 
-    answer = while_uncommitted(
+    response = while_uncommitted(
         lambda: factories.product(brand, sku="B", title="Faster"), lambda: confirm(owner, PRODUCT, ticket)
     )
 
-    assert (answer.status_code, problem(answer) in ANSWERS) == (400, True)
+    assert (response.status_code, problem(response) in CONFLICT_MESSAGES) == (400, True)
     assert list(Product.objects.values_list("sku", "title")) == [("B", "Faster")]
 
 
-def test_control_the_database_itself_breaks_the_transaction(brand):
-    """What would be an error 500 without words for it."""
+def test_control_database_rejects_the_duplicate_with_an_integrity_error(brand):
+    """Without the handling, this would be an error 500."""
 
     def insert():
         with transaction.atomic():
@@ -63,38 +65,38 @@ def test_control_the_database_itself_breaks_the_transaction(brand):
     assert isinstance(outcome, IntegrityError)
 
 
-def test_constraint_that_is_looked_at_when_all_is_committed_is_told_too(brand, monkeypatch):
+def test_constraint_checked_at_commit_is_reported_too(brand, monkeypatch):
     """A colleague lowers the goal of a campaign while its milestones are imported."""
     owner = staff(brand)
     campaign = factories.campaign(brand, campaign_name="Ten", target_value=10)
     content = "name,target_value,milestone_1_threshold,milestone_1_reward\nTen,10,9,Coffee\n"
     ticket = ticket_of(preview(owner, CAMPAIGN, brand, content))
     monkeypatch.setattr("campaigns.admin.resources.check_stored_milestones", lambda: None)
-    monkeypatch.setattr("campaigns.admin.resources.CampaignResource._check_milestones", lambda *_what: None)
-    monkeypatch.setattr(Campaign, "full_clean", lambda *_what, **_more: None)
-    lowered = imports.staged_uploads.set_imported
+    monkeypatch.setattr("campaigns.admin.resources.CampaignResource._check_milestones", lambda *_args: None)
+    monkeypatch.setattr(Campaign, "full_clean", lambda *_args, **_kwargs: None)
+    set_imported = imports.staged_uploads.set_imported
 
-    def lower_then(upload, **more):
+    def lower_target_then_set_imported(upload, **fields):
         Campaign.objects.filter(pk=campaign.pk).update(target_value=5)
-        lowered(upload, **more)
+        set_imported(upload, **fields)
 
-    monkeypatch.setattr(imports.staged_uploads, "set_imported", lower_then)
+    monkeypatch.setattr(imports.staged_uploads, "set_imported", lower_target_then_set_imported)
 
-    answer = confirm(owner, CAMPAIGN, ticket)
+    response = confirm(owner, CAMPAIGN, ticket)
 
-    assert (answer.status_code, problem(answer)) == (
+    assert (response.status_code, problem(response)) == (
         400,
         "A colleague has changed this at the same time. Nothing was saved. Try again.",
     )
     assert (Milestone.objects.count(), Campaign.objects.get().target_value) == (0, 10)
 
 
-def test_same_person_uploading_twice_at_once_gets_an_answer_for_each(brand):
+def test_concurrent_uploads_of_one_user_each_get_a_response(brand):
     owner = staff(brand)
 
-    answers = at_once(
+    responses = at_once(
         lambda title: upload(owner, PRODUCT, brand, f"sku,title\nA,{title}\n"), ["a", "b", "c", "d"], threads=4
     )
 
-    assert {answer.status_code for answer in answers} <= {302, 400}
-    assert 302 in {answer.status_code for answer in answers}
+    assert {response.status_code for response in responses} <= {302, 400}
+    assert 302 in {response.status_code for response in responses}

@@ -33,8 +33,8 @@ def brand(db):
     return factories.brand(time_zone="Asia/Kolkata")
 
 
-def fill(brand):
-    """Two rows of every kind, with all that their columns can hold."""
+def add_rows(brand):
+    """Add two rows of every kind, with values that are hard to export."""
     factories.product(brand, sku="A", title="=A", retail_price="0.10", redeem_point_value=0)
     factories.product(brand, sku="B", title="B", is_active=False)
     low = factories.level(brand, "Bronze", 0)
@@ -44,9 +44,9 @@ def fill(brand):
     factories.reward(brand, name="Same", minimum_level=low, description="a\r\nb", code_days=None)
     factories.earning_rule(brand, "order-complete", "7.5", "percentage")
     factories.earning_rule(brand, "log-user-login")
-    many = factories.campaign(brand, campaign_name="-Many", target_value=20, starts_at=start, ends_at=end)
+    campaign = factories.campaign(brand, campaign_name="-Many", target_value=20, starts_at=start, ends_at=end)
     for threshold in range(1, 12):
-        factories.milestone(many, threshold, reward_name=f"@{threshold}", reward_points=threshold, auto_claim=False)
+        factories.milestone(campaign, threshold, reward_name=f"@{threshold}", reward_points=threshold, auto_claim=False)
     factories.campaign(brand, campaign_name="None", target_value=3, type="order")
     Printer.objects.create(brand=brand, name="=Left", offset_x="-0.50", scale="1.005")
     Printer.objects.create(brand=brand, name="Right")
@@ -56,36 +56,36 @@ def fill(brand):
         )
 
 
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("file_format", ["csv", "xlsx"])
 @pytest.mark.parametrize("label", LABELS)
-def test_what_is_exported_comes_back_unchanged(brand, owner, label, kind):
-    fill(brand)
-    fill(factories.brand())
+def test_exported_file_can_be_imported_without_changes(brand, owner, label, file_format):
+    add_rows(brand)
+    add_rows(factories.brand())
 
-    page = preview(owner, label, brand, exported(owner, label, brand, format=kind))
+    page = preview(owner, label, brand, exported(owner, label, brand, format=file_format))
 
     assert (counts(page), faults(page)) == ({"Unchanged": 2}, {})
 
 
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("file_format", ["csv", "xlsx"])
 @pytest.mark.parametrize("label", LABELS)
-def test_a_template_can_be_imported_once(brand, owner, label, kind):
-    template = browser(owner).get(address(label, "import_template"), {"format": kind}).content
+def test_template_can_be_imported_and_is_then_unchanged(brand, owner, label, file_format):
+    template = browser(owner).get(address(label, "import_template"), {"format": file_format}).content
 
     page = preview(owner, label, brand, template)
     assert faults(page) == {}
-    answer = confirm(owner, label, ticket_of(page))
-    assert answer.status_code == 302, problem(answer)
+    response = confirm(owner, label, ticket_of(page))
+    assert response.status_code == 302, problem(response)
     assert counts(preview(owner, label, brand, template)) == {"Unchanged": 1}
     entry = AuditLogEntry.objects.get(kind=label)
     assert (entry.brand, entry.user, entry.action) == (brand, owner, "Added")
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_another_brands_rows_are_as_if_they_did_not_exist(brand, owner, label):
-    other = factories.brand()
-    fill(other)
-    content = exported(staff(other), label, other)
+def test_rows_of_another_brand_are_treated_as_missing(brand, owner, label):
+    other_brand = factories.brand()
+    add_rows(other_brand)
+    content = exported(staff(other_brand), label, other_brand)
 
     page = preview(owner, label, brand, content)
 
@@ -98,35 +98,37 @@ def test_another_brands_rows_are_as_if_they_did_not_exist(brand, owner, label):
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_pages_of_the_import_answer(brand, owner, label):
+def test_import_pages_respond(brand, owner, label):
     client = browser(owner)
 
     assert address(label, "import") in client.get(address(label)).content.decode()
-    for what in ("import", "import_template", "import_export"):
-        assert client.get(address(label, what)).status_code == 200
+    for action in ("import", "import_template", "import_export"):
+        assert client.get(address(label, action)).status_code == 200
     assert client.get(address(label, "import_template"), {"format": "xls"}).status_code == 404
-    for what in ("import_preview", "import_errors"):
-        assert client.get(address(label, what)).status_code == 400
+    for action in ("import_preview", "import_errors"):
+        assert client.get(address(label, action)).status_code == 400
 
 
-def test_secrets_and_the_brand_are_never_columns():
-    secret = next(f.name for f in ExternalSystem._meta.fields if isinstance(f, EncryptedTextField))
+def test_secrets_and_the_brand_cannot_be_columns():
+    secret = next(field.name for field in ExternalSystem._meta.fields if isinstance(field, EncryptedTextField))
 
     for model, name in [(ExternalSystem, secret), (Reward, "brand")]:
         with pytest.raises(Exception, match="must not be a column"):
             column(model, name)
 
 
-def test_every_page_that_imports_has_its_resource_in_the_table_of_the_api_and_the_jobs():
-    pages = {page.resource for page in admin.site._registry.values() if isinstance(page, ImportingAdmin)}
+def test_every_importing_admin_has_its_resource_in_the_registry():
+    imported_resources = {
+        model_admin.resource for model_admin in admin.site._registry.values() if isinstance(model_admin, ImportingAdmin)
+    }
 
-    assert pages == set(registry.resources().values())
+    assert imported_resources == set(registry.resources().values())
 
 
 # --- Price lists
 
 
-def test_price_list_has_skus_and_prices_alone(brand, owner):
+def test_price_list_changes_only_prices_of_existing_products(brand, owner):
     factories.product(brand, sku="A", title="Jacket", retail_price="10", redeem_point_value=3)
 
     page = preview(owner, "authcodes.product", brand, "sku,retail_price\nA,12.50\nNEW,5\n")
@@ -150,13 +152,13 @@ def test_price_list_has_skus_and_prices_alone(brand, owner):
         (",0,0,1", "name: This field is required."),
     ],
 )
-def test_printer_keeps_the_rules_of_its_page(brand, owner, row, message):
+def test_printers_are_validated_as_on_their_page(brand, owner, row, message):
     page = preview(owner, PRINTER, brand, f"name,offset_x,offset_y,scale\n{row}\n")
 
     assert faults(page) == {2: message}
 
 
-def test_those_who_print_import_printers_and_support_does_not(brand):
+def test_printer_role_can_import_printers_and_support_cannot(brand):
     assert imported(staff(brand, role="printer"), PRINTER, brand, "name\nA\n").status_code == 302
     assert upload(staff(brand, role="support"), PRINTER, brand, "name\nB\n").status_code == 403
 
@@ -180,13 +182,13 @@ TEXTS = "template,channel,language,subject,body\n"
         ("NOTIFY_LEVEL_REACHED,email,en,Hi,", "body: This field is required."),
     ],
 )
-def test_text_keeps_the_rules_of_its_page(brand, owner, row, message):
-    [found] = faults(preview(owner, TEMPLATE, brand, f"{TEXTS}{row}\n")).values()
+def test_notification_templates_are_validated_as_on_their_page(brand, owner, row, message):
+    [error] = faults(preview(owner, TEMPLATE, brand, f"{TEXTS}{row}\n")).values()
 
-    assert message in found
+    assert message in error
 
 
-def test_texts_are_found_by_notification_channel_and_language_together(brand, owner):
+def test_templates_are_matched_by_notification_channel_and_language(brand, owner):
     rows = "NOTIFY_LEVEL_REACHED,email,en,A,A\nNOTIFY_LEVEL_REACHED,email,de,B,B\nNOTIFY_LEVEL_REACHED,push,en,C,C\n"
     imported(owner, TEMPLATE, brand, TEXTS + rows)
     before = NotificationTemplate.objects.get(subject="B").updated_at
@@ -199,14 +201,14 @@ def test_texts_are_found_by_notification_channel_and_language_together(brand, ow
     assert (changed.language, changed.body, changed.updated_at > before) == ("de", "After", True)
     entry = AuditLogEntry.objects.get(kind=TEMPLATE, action="Changed")
     assert entry.changes == {"body": ["B", "After"]}
-    twice = preview(owner, TEMPLATE, brand, TEXTS + rows + "NOTIFY_LEVEL_REACHED,push,en,D,D\n")
-    assert faults(twice) == dict.fromkeys((4, 5), "Lines 4, 5 are for the same row.")
+    duplicates = preview(owner, TEMPLATE, brand, TEXTS + rows + "NOTIFY_LEVEL_REACHED,push,en,D,D\n")
+    assert faults(duplicates) == dict.fromkeys((4, 5), "Lines 4, 5 are for the same row.")
 
 
 # --- Levels
 
 
-def test_levels_keep_their_thresholds_apart(brand, owner):
+def test_duplicate_level_thresholds_are_rejected(brand, owner):
     factories.level(brand, "Bronze", 0)
     factories.level(brand, "Silver", 100)
 
@@ -215,7 +217,7 @@ def test_levels_keep_their_thresholds_apart(brand, owner):
     assert faults(page) == dict.fromkeys((2, 3, 4), "Another row already has this: threshold.")
 
 
-def test_a_level_above_the_ceiling_waits_for_no_file(brand, owner):
+def test_level_reward_above_the_ceiling_cannot_be_imported(brand, owner):
     header = "name,threshold,scan_reward_type,scan_reward_value\n"
     content = f"{header}A,1,points,{brand.max_points_per_scan + 1}\nB,2,percentage,101\n"
 
@@ -225,7 +227,7 @@ def test_a_level_above_the_ceiling_waits_for_no_file(brand, owner):
     ]
 
 
-def test_a_manager_imports_levels_and_support_does_not(brand):
+def test_manager_can_import_levels_and_support_cannot(brand):
     assert imported(staff(brand, role="manager"), LEVEL, brand, "name,threshold\nA,1\n").status_code == 302
     assert upload(staff(brand, role="support"), LEVEL, brand, "name,threshold\nB,2\n").status_code == 403
     assert [level.name for level in BrandLevel.objects.filter(brand=brand)] == ["A"]
@@ -234,9 +236,9 @@ def test_a_manager_imports_levels_and_support_does_not(brand):
 # --- Rewards
 
 
-def test_a_reward_is_found_by_its_id_or_by_a_name_that_only_one_has(brand, owner):
+def test_reward_is_matched_by_its_id_or_by_a_unique_name(brand, owner):
     first, second = factories.reward(brand, name="Same"), factories.reward(brand, name="Same")
-    alone = factories.reward(brand, name="Alone")
+    unique_reward = factories.reward(brand, name="Alone")
 
     page = preview(owner, REWARD, brand, "id,name,cost\n,Same,1\n9999999,Same,1\nx,Same,1\n")
     assert faults(page) == {
@@ -248,11 +250,11 @@ def test_a_reward_is_found_by_its_id_or_by_a_name_that_only_one_has(brand, owner
     imported(owner, REWARD, brand, f"id,name,cost\n{second.pk},Other,2\n,Alone,3\n,New,4\n")
     rewards = {reward.name: (reward.pk, reward.cost) for reward in Reward.objects.filter(brand=brand)}
     assert rewards.keys() == {"Same", "Other", "Alone", "New"}
-    assert (rewards["Other"], rewards["Alone"]) == ((second.pk, 2), (alone.pk, 3))
+    assert (rewards["Other"], rewards["Alone"]) == ((second.pk, 2), (unique_reward.pk, 3))
     assert rewards["Same"][0] == first.pk
 
 
-def test_a_rewards_level_is_one_of_the_brand(brand, owner):
+def test_minimum_level_must_be_a_level_of_the_brand(brand, owner):
     factories.level(brand, "Gold", 5)
     factories.level(factories.brand(), "Black", 5)
 
@@ -261,7 +263,7 @@ def test_a_rewards_level_is_one_of_the_brand(brand, owner):
     assert faults(page) == {3: "minimum_level: There is no “Black” in this brand."}
 
 
-def test_moments_are_in_the_brands_zone_and_a_day_alone_is_whole(brand, owner):
+def test_dates_are_whole_days_in_the_brands_time_zone(brand, owner):
     header = "name,cost,valid_from,valid_until\n"
     imported(owner, REWARD, brand, header + "A,1,2026-03-01,2026-03-31\n")
 
@@ -276,18 +278,18 @@ def test_moments_are_in_the_brands_zone_and_a_day_alone_is_whole(brand, owner):
     }
 
 
-def test_stock_that_members_took_meanwhile_holds_the_import_up(brand, owner):
+def test_stock_changed_since_the_preview_blocks_the_import(brand, owner):
     reward = factories.reward(brand, name="A", stock=5)
     page = preview(owner, REWARD, brand, "name,cost,stock\nA,7,5\n")
     Reward.objects.filter(pk=reward.pk).update(stock=4)
 
-    answer = confirm(owner, REWARD, ticket_of(page))
+    response = confirm(owner, REWARD, ticket_of(page))
 
-    assert (answer.status_code, problem(answer).startswith("The rows have changed")) == (400, True)
+    assert (response.status_code, problem(response).startswith("The rows have changed")) == (400, True)
     assert Reward.objects.get().stock == 4
 
 
-def test_what_the_database_demands_is_said_by_line(brand, owner):
+def test_database_constraint_is_reported_by_line(brand, owner):
     page = preview(owner, REWARD, brand, "name,cost,code_days\nA,1,36501\nB,1,36500\n")
 
     assert list(faults(page)) == [2]
@@ -296,7 +298,7 @@ def test_what_the_database_demands_is_said_by_line(brand, owner):
 # --- Earning rules
 
 
-def test_an_earning_rule_keeps_its_rules(brand, owner):
+def test_earning_rules_are_validated_as_on_their_page(brand, owner):
     header = "kind,reward_type,reward_value,active\n"
     page = preview(owner, RULE, brand, header + "log-user-login,percentage,5,yes\nnothing,points,5,yes\n")
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from authcodes.models.products import Product
-from tests.portal.import_export.conftest import LABEL, stored
+from tests.portal.import_export.conftest import LABEL, titles_by_sku
 from tests.support.imports import (
     imported,
     preview,
@@ -18,26 +18,28 @@ from tests.support.imports import (
 pytestmark = pytest.mark.usefixtures("media")
 
 
-# --- Files that attack
+# --- Hostile files
 
 
-def test_a_formula_in_a_workbook_is_rejected_with_its_place(brand, owner):
+def test_formula_in_a_workbook_is_rejected_with_its_cell(brand, owner):
     cells = '<c r="A2" t="str"><f>HYPERLINK("http://x")</f><v>A</v></c>'
     titles = '<c t="inlineStr"><is><t>sku</t></is></c><c t="inlineStr"><is><t>title</t></is></c>'
     header = f'<row r="1">{titles}</row>'
-    answer = upload(owner, LABEL, brand, workbook_of(f'<x><sheetData>{header}<row r="2">{cells}</row></sheetData></x>'))
+    response = upload(
+        owner, LABEL, brand, workbook_of(f'<x><sheetData>{header}<row r="2">{cells}</row></sheetData></x>')
+    )
 
-    assert (answer.status_code, "line 2, column 1 holds a formula" in problem(answer)) == (400, True)
+    assert (response.status_code, "line 2, column 1 holds a formula" in problem(response)) == (400, True)
 
 
-def test_half_a_character_in_a_workbook_stays_as_it_is_written(brand, owner):
+def test_escaped_surrogate_in_a_workbook_stays_literal(brand, owner):
     rows = [["sku", "title"], ["A_xD83D_", "B_x0041_"]]
     cells = ["".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) for row in rows]
-    sheet = "".join(f"<row>{each}</row>" for each in cells)
+    sheet = "".join(f"<row>{row_cells}</row>" for row_cells in cells)
 
-    answer = imported(owner, LABEL, brand, workbook_of(f"<x><sheetData>{sheet}</sheetData></x>"))
+    response = imported(owner, LABEL, brand, workbook_of(f"<x><sheetData>{sheet}</sheetData></x>"))
 
-    assert answer.status_code == 302, problem(answer)
+    assert response.status_code == 302, problem(response)
     assert list(Product.objects.filter(brand=brand).values_list("sku", "title")) == [("A_xD83D_", "BA")]
 
 
@@ -54,24 +56,24 @@ def test_half_a_character_in_a_workbook_stays_as_it_is_written(brand, owner):
         (lambda: b"sku,title\n" + b"x" * 49_000_000, "has more than 100,000 characters"),
     ],
 )
-def test_a_bomb_is_rejected_in_no_time(brand, owner, content, message):
+def test_oversized_or_damaged_file_is_rejected_quickly(brand, owner, content, message):
     data = content()
-    began = time.monotonic()
+    started = time.monotonic()
 
-    answer = upload(owner, LABEL, brand, data)
+    response = upload(owner, LABEL, brand, data)
 
-    assert (answer.status_code, message in problem(answer)) == (400, True), problem(answer)
-    assert time.monotonic() - began < 5
+    assert (response.status_code, message in problem(response)) == (400, True), problem(response)
+    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_files_of_excel_are_read_whatever_their_byte_order_mark(brand, owner, encoding):
+def test_excel_csv_is_read_with_any_byte_order_mark(brand, owner, encoding):
     imported(owner, LABEL, brand, "sku;title\r\nA;Größe\r\n".encode(encoding))
 
-    assert stored(brand) == {"A": "Größe"}
+    assert titles_by_sku(brand) == {"A": "Größe"}
 
 
-def test_numbers_of_a_workbook_are_read_as_they_were_typed(brand, owner):
+def test_workbook_numbers_are_read_as_they_were_typed(brand, owner):
     header = "".join(
         f'<c t="inlineStr"><is><t>{name}</t></is></c>' for name in ("sku", "title", "gtin", "retail_price")
     )

@@ -1,4 +1,4 @@
-"""Points without cents of zeros, dates as people write them, places without repetition: on every list and every row."""
+"""Formats on every list and every row's page: points without ".00", readable dates, locations without repetition."""
 
 import re
 
@@ -8,7 +8,7 @@ from authcodes.models.scans import Scan
 from loyalty.models.accounts import UserPoints
 from tests.support.portal import LABELS, address, brand_with_one_of_each, browser, staff, text
 
-# What machines wrote and staff read letter by letter, and what is not seen.
+# Machine-written text that staff read literally, and invisible text.
 LITERAL = re.compile(r"<(pre|code|textarea|script|style|title)\b.*?</\1>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
 DAY = re.compile(r"(?<!such as )\b20\d\d-\d\d-\d\d\b")
@@ -23,24 +23,24 @@ def visible_text(page):
 
 
 @pytest.fixture
-def world(db):
+def brand_and_rows(db):
     brand, rows = brand_with_one_of_each("northwind")
     UserPoints.objects.filter(brand=brand).update(points=12_345, points_earned=12_345)
     Scan.objects.filter(brand=brand).update(location="Berlin, State of Berlin")
     return brand, rows
 
 
-def test_every_page_writes_numbers_dates_and_places_the_same_way(world):
-    brand, rows = world
+def test_every_page_formats_numbers_dates_and_locations_consistently(brand_and_rows):
+    brand, rows = brand_and_rows
     client = browser(staff(brand))
-    found = []
+    violations = []
     for label in LABELS:
-        for where in (address(label), address(label, "change", rows[label].pk)):
-            page_text = visible_text(client.get(where, follow=True))
-            found += [
-                f"{where}: {page_text[max(match.start() - 30, 0) : match.end() + 20]}"
+        for url in (address(label), address(label, "change", rows[label].pk)):
+            page_text = visible_text(client.get(url, follow=True))
+            violations += [
+                f"{url}: {page_text[max(match.start() - 30, 0) : match.end() + 20]}"
                 for pattern in (DAY, UNGROUPED, REPEATED, *([] if label in MEASURED else [ZEROS]))
                 for match in pattern.finditer(page_text)
             ]
 
-    assert not found, "\n".join(found)
+    assert not violations, "\n".join(violations)

@@ -1,4 +1,4 @@
-"""What a phone shows beside the values of a list."""
+"""The labels that a phone shows next to the values of a list, and other titles of lists and rows."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.support.portal import address, browser, staff, text
 pytestmark = pytest.mark.django_db
 
 
-def test_headings_begin_with_a_capital_and_no_other_word_does():
+def test_only_the_first_word_of_a_heading_is_capitalised():
     brand = factories.brand()
     factories.batch(brand)
 
@@ -20,17 +20,17 @@ def test_headings_begin_with_a_capital_and_no_other_word_does():
     assert 'data-label="Created at"' in page
 
 
-def test_a_tab_of_the_browser_says_which_list_it_shows(brand):
+def test_browser_title_names_the_list(brand):
     response = browser(staff(brand)).get(address("authcodes.product"))
 
     assert "<title> Products · Products &amp; codes | " in " ".join(response.content.decode().split())
 
 
-def test_the_page_of_a_scan_names_its_reason_as_the_list_does():
+def test_scan_is_named_with_the_label_of_its_reason():
     assert str(Scan(code="AUR-7", reason=Scan.Reason.LIMIT_REACHED)) == "AUR-7: Scan limit reached"
 
 
-def test_a_value_is_left_as_it_is():
+def test_heading_is_capitalised_and_the_value_left_unchanged():
     assert with_heading('<td class="a" data-label="über">data-label="x"</td>') == (
         '<td class="a" data-label="Über">data-label="x"</td>'
     )

@@ -1,4 +1,4 @@
-"""The portal's lists: as many questions for thirty rows as for one, cheap counts, filters."""
+"""The portal's lists: a constant number of queries, cheap counts, filters."""
 
 import pytest
 from django.db import connection
@@ -14,8 +14,8 @@ from tests.support.portal import LABELS, address, browser, event, printed, scan,
 pytestmark = pytest.mark.django_db
 
 
-def many(brand: Brand, count: int) -> None:
-    """`count` more rows of whatever grows."""
+def add_rows(brand: Brand, count: int) -> None:
+    """Add `count` rows of each growing table."""
     product, campaign = factories.product(brand), factories.campaign(brand)
     milestone = factories.milestone(campaign, 1)
     batch = factories.batch(brand, quantity=count, product=product, campaign=campaign)
@@ -33,25 +33,25 @@ def many(brand: Brand, count: int) -> None:
 
 
 @pytest.mark.parametrize("superuser", [False, True])
-def test_lists_ask_as_many_questions_for_thirty_rows_as_for_one(superuser: bool, brand: Brand) -> None:
+def test_lists_take_as_many_queries_for_thirty_rows_as_for_one(superuser: bool, brand: Brand) -> None:
     client = browser(factories.user(is_staff=True, is_superuser=True) if superuser else staff(brand))
-    many(brand, 1)
+    add_rows(brand, 1)
 
-    def counts() -> dict[str, int]:
-        found = {}
+    def query_counts() -> dict[str, int]:
+        numbers = {}
         for label in LABELS:
             with CaptureQueriesContext(connection) as queries:
                 client.get(address(label))
-            found[label] = len(queries)
-        return found
+            numbers[label] = len(queries)
+        return numbers
 
-    counts()  # what is asked for once stays known
-    one = counts()
-    many(brand, 30)
+    query_counts()  # fills the caches
+    counts_for_one = query_counts()
+    add_rows(brand, 30)
 
-    thirty = counts()
-    assert thirty == one
-    assert max(thirty.values()) <= 15
+    counts_for_thirty = query_counts()
+    assert counts_for_thirty == counts_for_one
+    assert max(counts_for_thirty.values()) <= 15
 
 
 def test_short_lists_are_counted_exactly(brand: Brand) -> None:
@@ -62,10 +62,10 @@ def test_short_lists_are_counted_exactly(brand: Brand) -> None:
 
 
 @pytest.mark.parametrize("analyzed", [True, False])
-def test_long_lists_are_counted_up_to_the_limit(
+def test_long_lists_are_counted_only_up_to_the_limit(
     brand: Brand, monkeypatch: pytest.MonkeyPatch, *, analyzed: bool
 ) -> None:
-    """Whatever the planner expects: its statistics may be old."""
+    """It does not depend on the planner's statistics, which may be old."""
     monkeypatch.setattr(changelist, "EXACT_UP_TO", 10)
     if not analyzed:
         analyze_codes()
@@ -85,7 +85,7 @@ def analyze_codes() -> None:
         cursor.execute("ANALYZE authcodes_authcode")
 
 
-def test_what_is_dear_to_count_is_estimated(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expensive_count_is_estimated(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
 
     codes = factories.batch(brand, quantity=3).codes.all()
@@ -108,13 +108,13 @@ def test_what_is_dear_to_count_is_estimated(brand: Brand, monkeypatch: pytest.Mo
         (Count(10_001, exact=False, at_least=True), "more than 10,000"),
     ],
 )
-def test_estimates_pretend_to_no_more_than_they_know(count: Count, expected_text: str) -> None:
+def test_count_text_shows_only_the_known_precision(count: Count, expected_text: str) -> None:
     assert count.text == expected_text
 
 
-def test_lists_say_when_their_count_is_an_estimate(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_label_an_estimated_count(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     client = browser(staff(brand))
-    many(brand, 31)
+    add_rows(brand, 31)
     assert "31 events" in text(client.get(address("events.event")))
 
     monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
@@ -123,7 +123,7 @@ def test_lists_say_when_their_count_is_an_estimate(brand: Brand, monkeypatch: py
         assert "about " in text(client.get(address(label)))
 
 
-def test_a_list_that_is_limited_says_so_and_can_be_undone(brand: Brand) -> None:
+def test_filtered_list_shows_its_count_and_unfiltered_list_no_reset_link(brand: Brand) -> None:
     event(brand, status="dead")
     event(brand)
     client = browser(staff(brand))
@@ -132,7 +132,7 @@ def test_a_list_that_is_limited_says_so_and_can_be_undone(brand: Brand) -> None:
     assert "1 result (" in " ".join(text(client.get(address("events.event"), {"status__exact": "dead"})).split())
 
 
-def test_a_list_that_is_shown_whole_was_counted(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_that_fits_on_one_page_has_an_exact_count(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changelist, "MAX_COUNT_COST", 0)
     factories.batch(brand, quantity=3)
 
@@ -142,12 +142,12 @@ def test_a_list_that_is_shown_whole_was_counted(brand: Brand, monkeypatch: pytes
     assert "3 codes" in text(browser(staff(brand)).get(address("authcodes.authcode")))
 
 
-def test_lists_of_other_things_are_counted_too() -> None:
+def test_paginator_counts_plain_lists() -> None:
     assert EstimatingPaginator(["a", "b"], 30).count == 2
 
 
 @pytest.mark.parametrize(
-    ("limits", "found"),
+    ("bounds", "expected_count"),
     [
         ({}, 3),
         ({"from": "2026-03-02"}, 2),
@@ -156,32 +156,32 @@ def test_lists_of_other_things_are_counted_too() -> None:
         ({"from": "2026-03-04"}, 0),
     ],
 )
-def test_days_are_included_from_first_to_last(brand: Brand, limits: dict[str, str], found: int) -> None:
-    for moment in ("2026-03-01T23:59:59Z", "2026-03-02T23:59:59Z", "2026-03-03T00:00:00Z"):
-        event(brand, created_at=moment)
+def test_date_range_includes_its_first_and_last_day(brand: Brand, bounds: dict[str, str], expected_count: int) -> None:
+    for created_at in ("2026-03-01T23:59:59Z", "2026-03-02T23:59:59Z", "2026-03-03T00:00:00Z"):
+        event(brand, created_at=created_at)
 
-    query = {f"created_at_{end}": day for end, day in limits.items()}
+    query = {f"created_at_{end}": day for end, day in bounds.items()}
     response = browser(staff(brand)).get(address("events.event"), query)
 
-    assert len(response.context["cl"].result_list) == found
+    assert len(response.context["cl"].result_list) == expected_count
 
 
-def test_filters_of_choices_and_known_values(brand: Brand) -> None:
+def test_choice_filters_accept_only_known_values(brand: Brand) -> None:
     event(brand, detail_type="notify")
     event(brand, status="dead")
     client = browser(staff(brand))
 
-    def found(**query: str) -> int:
+    def count_of(**query: str) -> int:
         return len(client.get(address("events.event"), query).context["cl"].result_list)
 
-    assert found(status__exact="dead") == found(detail_type="notify") == 1
+    assert count_of(status__exact="dead") == count_of(detail_type="notify") == 1
     assert client.get(address("events.event"), {"detail_type": "unheard of"}).status_code == 302
 
 
 @pytest.mark.parametrize(
     "query", ["p=abc", "p=999999", "o=9.9", "q=%27", "status=x", "all=", "e=1", "p=-1", f"p={'9' * 50}"]
 )
-def test_addresses_that_somebody_mistyped_show_a_list(brand: Brand, query: str) -> None:
+def test_mistyped_query_still_shows_a_list(brand: Brand, query: str) -> None:
     factories.batch(brand)
 
     response = browser(staff(brand)).get(f"{address('authcodes.authcode')}?{query}", follow=True)

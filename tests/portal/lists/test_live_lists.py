@@ -1,4 +1,4 @@
-"""Lists that keep themselves current: what their script asks, and who is answered."""
+"""Lists that update themselves: the requests of their script, and who gets an answer."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from tests.support.portal import address, browser, staff, text
 pytestmark = pytest.mark.django_db
 
 
-def in_the_making(brand: Brand) -> BatchRange:
-    """A batch of four codes, of which one is made."""
+def unfinished_batch(brand: Brand) -> BatchRange:
+    """A batch of four codes, with one of them generated."""
     batch = factories.batch(brand, quantity=4)
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
     batch.refresh_from_db()
@@ -24,59 +24,59 @@ def in_the_making(brand: Brand) -> BatchRange:
     return batch
 
 
-def rows_of(person: Any, label: str, *ids: Any) -> dict[str, dict[str, str]]:
-    answer = browser(person).get(address(label, "live"), {"id": ids, "column": ["state", "progress"]})
-    assert answer.status_code == 200
-    return {row["id"]: row["columns"] for row in answer.json()["rows"]}
+def live_rows(user: Any, label: str, *ids: Any) -> dict[str, dict[str, str]]:
+    response = browser(user).get(address(label, "live"), {"id": ids, "column": ["state", "progress"]})
+    assert response.status_code == 200
+    return {row["id"]: row["columns"] for row in response.json()["rows"]}
 
 
-def test_a_batch_in_the_making_is_watched_until_it_is_ready(brand: Brand) -> None:
-    batch, person = in_the_making(brand), staff(brand)
-    shown = text(browser(person).get(address("authcodes.batchrange")))
-    assert f'data-live-row="{batch.pk}" data-live-column="state"' in shown
-    assert '<script src="/static/portal/live' in shown
-    assert "Generating: 25 %" in rows_of(person, "authcodes.batchrange", batch.pk)[str(batch.pk)]["state"]
+def test_batch_is_updated_live_until_it_is_ready(brand: Brand) -> None:
+    batch, user = unfinished_batch(brand), staff(brand)
+    page_html = text(browser(user).get(address("authcodes.batchrange")))
+    assert f'data-live-row="{batch.pk}" data-live-column="state"' in page_html
+    assert '<script src="/static/portal/live' in page_html
+    assert "Generating: 25 %" in live_rows(user, "authcodes.batchrange", batch.pk)[str(batch.pk)]["state"]
 
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=4)
     Job.objects.update(status="done")
 
-    state = rows_of(person, "authcodes.batchrange", batch.pk)[str(batch.pk)]["state"]
+    state = live_rows(user, "authcodes.batchrange", batch.pk)[str(batch.pk)]["state"]
     assert "Ready" in state
     assert "data-live-row" not in state
-    assert "data-live-row" not in text(browser(person).get(address("authcodes.batchrange")))
+    assert "data-live-row" not in text(browser(user).get(address("authcodes.batchrange")))
 
 
-def test_jobs_and_imports_are_watched_while_they_run(brand: Brand) -> None:
-    person = staff(brand)
+def test_jobs_and_imports_are_updated_live_while_they_run(brand: Brand) -> None:
+    user = staff(brand)
     job = Job.objects.create(brand=brand, kind="generate", title="x", status="running", done=1, total=4)
-    upload = Import.objects.create(brand=brand, kind="list", file="x.csv", file_name="x.csv", uploaded_by=person)
+    upload = Import.objects.create(brand=brand, kind="list", file="x.csv", file_name="x.csv", uploaded_by=user)
 
-    columns = rows_of(person, "jobs.job", job.pk)[str(job.pk)]
+    columns = live_rows(user, "jobs.job", job.pk)[str(job.pk)]
     assert "1 of 4 (25 %)" in columns["progress"]
     assert all("data-live-row" in html for html in columns.values())
-    assert "data-live-row" in rows_of(person, "authcodes.import", upload.pk)[str(upload.pk)]["state"]
+    assert "data-live-row" in live_rows(user, "authcodes.import", upload.pk)[str(upload.pk)]["state"]
 
     Job.objects.update(status="done")
-    assert not any("data-live-row" in html for html in rows_of(person, "jobs.job", job.pk)[str(job.pk)].values())
+    assert not any("data-live-row" in html for html in live_rows(user, "jobs.job", job.pk)[str(job.pk)].values())
 
 
 @pytest.mark.parametrize("label", ["authcodes.batchrange", "jobs.job", "authcodes.import"])
-def test_nobody_hears_of_another_brands_rows(brand: Brand, label: str) -> None:
+def test_live_update_contains_no_rows_of_other_brands(brand: Brand, label: str) -> None:
     other_brand = factories.brand()
-    batch, person = in_the_making(other_brand), staff(brand)
+    batch, user = unfinished_batch(other_brand), staff(brand)
     upload = Import.objects.create(
         brand=other_brand, kind="list", file="x", file_name="x", uploaded_by=staff(other_brand)
     )
     job = Job.objects.get()
     key = {"authcodes.batchrange": batch, "jobs.job": job, "authcodes.import": upload}[label].pk
 
-    assert rows_of(person, label, key) == {}
-    assert rows_of(staff(other_brand), label, key) != {}
-    assert rows_of(factories.user(is_staff=True), label, key) == {}
+    assert live_rows(user, label, key) == {}
+    assert live_rows(staff(other_brand), label, key) != {}
+    assert live_rows(factories.user(is_staff=True), label, key) == {}
 
 
-def test_only_the_columns_that_a_page_has_are_made(brand: Brand) -> None:
-    batch, client = in_the_making(brand), browser(staff(brand))
+def test_only_live_columns_of_the_list_are_rendered(brand: Brand) -> None:
+    batch, client = unfinished_batch(brand), browser(staff(brand))
 
     def columns(*names: str) -> dict[str, str]:
         query = {"id": batch.pk, "column": names}
@@ -87,25 +87,25 @@ def test_only_the_columns_that_a_page_has_are_made(brand: Brand) -> None:
     assert columns("brand", "prefix", "") == {}
 
 
-@pytest.mark.parametrize("wrong", ["x", "", "9" * 30, "-1", "1;2"])
-def test_what_is_no_id_finds_nothing(brand: Brand, wrong: str) -> None:
-    assert rows_of(staff(brand), "authcodes.batchrange", wrong) == {}
+@pytest.mark.parametrize("invalid_id", ["x", "", "9" * 30, "-1", "1;2"])
+def test_invalid_id_matches_no_row(brand: Brand, invalid_id: str) -> None:
+    assert live_rows(staff(brand), "authcodes.batchrange", invalid_id) == {}
 
 
-def test_no_more_rows_are_asked_than_a_page_shows(brand: Brand, django_assert_max_num_queries: Any) -> None:
-    person = staff(brand)
+def test_live_update_of_many_ids_takes_few_queries(brand: Brand, django_assert_max_num_queries: Any) -> None:
+    user = staff(brand)
     for _ in range(3):
-        in_the_making(brand)
+        unfinished_batch(brand)
     ids = [*BatchRange.objects.values_list("pk", flat=True), *range(10_000, 10_200)]
-    client = browser(person)
+    client = browser(user)
     client.get(address("authcodes.batchrange", "live"))
 
     with django_assert_max_num_queries(12):
         assert len(client.get(address("authcodes.batchrange", "live"), {"id": ids}).json()["rows"]) == 3
 
 
-def test_the_bar_of_an_import_has_its_style(brand: Brand) -> None:
-    shown = text(browser(staff(brand)).get(address("authcodes.import", "add")))
+def test_import_page_loads_the_style_of_the_progress_bar(brand: Brand) -> None:
+    page_html = text(browser(staff(brand)).get(address("authcodes.import", "add")))
 
-    assert "portal/jobs" in shown
-    assert ".css" in shown[shown.index("portal/jobs") :][:60]
+    assert "portal/jobs" in page_html
+    assert ".css" in page_html[page_html.index("portal/jobs") :][:60]

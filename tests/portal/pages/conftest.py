@@ -1,4 +1,4 @@
-"""Who opens the portal's own pages: an owner and an operator."""
+"""The client of tests of the portal's own pages: an owner's."""
 
 import pytest
 from django.test import Client

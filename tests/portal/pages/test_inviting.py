@@ -1,4 +1,4 @@
-"""The lists of people and of roles lead to the same form for invitations, and only those who may invite."""
+"""The lists of users and of roles lead to the same form for invitations, and only for those who may invite."""
 
 import pytest
 from django.urls import reverse
@@ -9,11 +9,14 @@ from tests.support.portal import address, browser, staff
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("label", ["brands.user", "brands.staffrole"])
-def test_owners_invite_from_each_list_and_managers_from_none(brand: Brand, label: str) -> None:
-    there = f"{address(label)}invite/"
+def test_owners_can_invite_from_both_lists_and_managers_from_neither(brand: Brand, label: str) -> None:
+    invite_url = f"{address(label)}invite/"
 
-    led = browser(staff(brand)).get(there)
-    refused = browser(staff(brand, role="manager")).get(there)
+    owner_response = browser(staff(brand)).get(invite_url)
+    manager_response = browser(staff(brand, role="manager")).get(invite_url)
 
-    assert (led.status_code, led["Location"]) == (302, reverse("admin:staff_login_invitation_add"))
-    assert refused.status_code == 403
+    assert (owner_response.status_code, owner_response["Location"]) == (
+        302,
+        reverse("admin:staff_login_invitation_add"),
+    )
+    assert manager_response.status_code == 403

@@ -1,4 +1,4 @@
-"""A new brand with its look, hostname and owner, on one page."""
+"""The page that creates a brand with its design, hostname and owner."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.support import factories
 from tests.support.portal import address, browser, errors, form_of, staff
 
 pytestmark = pytest.mark.django_db
-WHERE = address("brands.brand", "add")
+ADD_URL = address("brands.brand", "add")
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def operator() -> Client:
     return browser(factories.user(is_staff=True, is_superuser=True, email="operator@example.com"))
 
 
-def sent(client: Client, **fields: Any) -> Any:
-    typed = {
+def submit(client: Client, **fields: Any) -> Any:
+    form_data = {
         "name": "Harbour Tea",
         "slug": "harbour-tea",
         "time_zone": "Europe/Berlin",
@@ -29,11 +29,11 @@ def sent(client: Client, **fields: Any) -> Any:
         "hostname": "codes.harbour.example.com",
         "owner_email": "Olivia@harbour.example.com",
     }
-    return client.post(WHERE, {**form_of(client.get(WHERE)), **typed, **fields})
+    return client.post(ADD_URL, {**form_of(client.get(ADD_URL)), **form_data, **fields})
 
 
-def test_all_of_it_is_made_at_once(operator: Client) -> None:
-    assert sent(operator, colour_accent="#204060").status_code == 302
+def test_form_creates_brand_hostname_invitation_and_audit_log(operator: Client) -> None:
+    assert submit(operator, colour_accent="#204060").status_code == 302
 
     brand = Brand.objects.get(slug="harbour-tea")
     invitation = Invitation.objects.get()
@@ -41,13 +41,13 @@ def test_all_of_it_is_made_at_once(operator: Client) -> None:
     assert list(BrandHostname.objects.values_list("hostname", "is_primary")) == [("codes.harbour.example.com", True)]
     assert (invitation.brand, invitation.email, invitation.role) == (brand, "olivia@harbour.example.com", "owner")
     assert StaffMail.objects.get().invitation == invitation
-    logged = AuditLogEntry.objects.filter(brand=brand)
-    assert {"brands.brand", "staff_login.invitation"} <= set(logged.values_list("kind", flat=True))
-    assert logged.get(kind="brands.brand").changes["hostname"][1] == "codes.harbour.example.com"
+    audit_entries = AuditLogEntry.objects.filter(brand=brand)
+    assert {"brands.brand", "staff_login.invitation"} <= set(audit_entries.values_list("kind", flat=True))
+    assert audit_entries.get(kind="brands.brand").changes["hostname"][1] == "codes.harbour.example.com"
 
 
-def test_hostname_and_owner_can_wait(operator: Client) -> None:
-    sent(operator, hostname="", owner_email="")
+def test_hostname_and_owner_are_optional(operator: Client) -> None:
+    submit(operator, hostname="", owner_email="")
 
     assert Brand.objects.filter(slug="harbour-tea").exists()
     assert not BrandHostname.objects.exists()
@@ -65,33 +65,33 @@ def test_hostname_and_owner_can_wait(operator: Client) -> None:
         ("colour_text", "#ffffff", "Not enough contrast"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field_and_nothing_is_made(
+def test_error_appears_at_its_field_and_nothing_is_created(
     operator: Client, field: str, value: str, expected_text: str
 ) -> None:
     factories.brand(slug="taken", hostname="taken.example.com")
 
-    answer = sent(operator, **{field: value})
+    response = submit(operator, **{field: value})
 
-    assert expected_text in " ".join(errors(answer)[field])
-    assert answer.context["adminform"].form["name"].value() == "Harbour Tea"
+    assert expected_text in " ".join(errors(response)[field])
+    assert response.context["adminform"].form["name"].value() == "Harbour Tea"
     assert Brand.objects.count() == 1
     assert not Invitation.objects.exists()
 
 
-def test_where_the_mail_cannot_go_out_there_is_no_brand_either(operator: Client, settings: Any) -> None:
+def test_brand_is_not_created_when_the_invitation_cannot_be_sent(operator: Client, settings: Any) -> None:
     settings.PORTAL_URL = ""
     factories.brand(hostname="testserver")
 
-    sent(operator)
+    submit(operator)
 
     assert not Brand.objects.filter(slug="harbour-tea").exists()
 
 
-def test_nobody_but_operators_sees_it(brand: Brand) -> None:
-    assert browser(staff(brand)).get(WHERE).status_code == 403
+def test_owner_cannot_open_the_page(brand: Brand) -> None:
+    assert browser(staff(brand)).get(ADD_URL).status_code == 403
 
 
-def test_its_own_page_keeps_the_table_of_hostnames(operator: Client, brand: Brand) -> None:
+def test_change_page_has_hostnames_but_no_owner_field(operator: Client, brand: Brand) -> None:
     page = operator.get(address("brands.brand", "change", brand.pk))
 
     assert [formset.opts.model for formset in page.context["inline_admin_formsets"]] == [BrandHostname]

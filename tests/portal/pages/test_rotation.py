@@ -1,4 +1,4 @@
-"""Keys and signing secrets are rotated alike: for how long the one before stays valid is asked, and why."""
+"""The forms that rotate API keys and signing secrets: the hours for which the old one stays valid, and the reason."""
 
 import pytest
 
@@ -8,19 +8,19 @@ from portal.pages.api_keys import RotateKeyForm
 
 
 @pytest.mark.parametrize(
-    ("form", "hours"), [(RotateKeyForm, [24, 1, 168, 720, 0]), (RotateSecretForm, [24, 1, 168, 0])]
+    ("form_class", "hours"), [(RotateKeyForm, [24, 1, 168, 720, 0]), (RotateSecretForm, [24, 1, 168, 0])]
 )
-def test_a_day_is_offered_first_and_an_end_at_once_last(form: type[RotateForm], hours: list[int]) -> None:
-    asked = form()
+def test_choices_start_with_a_day_and_end_with_immediately(form_class: type[RotateForm], hours: list[int]) -> None:
+    empty_form = form_class()
 
-    assert list(asked.fields) == ["hours", "reason"]
-    assert [value for value, _label in asked.fields["hours"].choices] == hours
+    assert list(empty_form.fields) == ["hours", "reason"]
+    assert [value for value, _label in empty_form.fields["hours"].choices] == hours
 
 
-@pytest.mark.parametrize("form", [RotateKeyForm, RotateSecretForm])
-def test_hours_are_a_number_of_those_that_are_offered(form: type[RotateForm]) -> None:
-    chosen = form({"hours": "1", "reason": "Yearly"})
+@pytest.mark.parametrize("form_class", [RotateKeyForm, RotateSecretForm])
+def test_hours_must_be_one_of_the_choices(form_class: type[RotateForm]) -> None:
+    valid_form = form_class({"hours": "1", "reason": "Yearly"})
 
-    assert chosen.is_valid()
-    assert chosen.cleaned_data == {"hours": 1, "reason": "Yearly"}
-    assert list(form({"hours": "2", "reason": "Yearly"}).errors) == ["hours"]
+    assert valid_form.is_valid()
+    assert valid_form.cleaned_data == {"hours": 1, "reason": "Yearly"}
+    assert list(form_class({"hours": "2", "reason": "Yearly"}).errors) == ["hours"]

@@ -1,4 +1,4 @@
-"""Saved lists: a list's filters under a name, of one brand, opened with the permissions of whoever opens them."""
+"""Saved lists: a list's filters under a name, of one brand, opened with the permissions of the opening user."""
 
 from urllib.parse import urlencode
 
@@ -27,38 +27,38 @@ def owner(brand):
     return staff(brand, email="owner@example.com")
 
 
-def save(person, brand, *, label=CODES, query="status=unscanned", name="Live codes", **more):
-    sent = {"brand": brand.pk, "name": name, "list": label, "address": query, **more}
-    return browser(person).post(ADD, sent)
+def save(user, brand, *, label=CODES, query="status=unscanned", name="Live codes", **fields):
+    form_data = {"brand": brand.pk, "name": name, "list": label, "address": query, **fields}
+    return browser(user).post(ADD, form_data)
 
 
 def saved_list(owner, brand, **fields):
-    plain = {"name": "Live codes", "model_label": CODES, "query": {"status": ["unscanned"]}}
-    return SavedList.objects.create(owner=owner, brand=brand, **{**plain, **fields})
+    defaults = {"name": "Live codes", "model_label": CODES, "query": {"status": ["unscanned"]}}
+    return SavedList.objects.create(owner=owner, brand=brand, **{**defaults, **fields})
 
 
-def opened(person, saved):
-    return browser(person).get(address("brands.savedlist", "open", saved.pk))
+def open_list(user, saved):
+    return browser(user).get(address("brands.savedlist", "open", saved.pk))
 
 
-def leads_to(response):
+def location_or_status(response):
     return response.headers.get("Location", response.status_code)
 
 
-def test_a_list_is_saved_under_a_name_and_opened_by_it(brand, owner):
-    answer = save(owner, brand, query="assigned=no&q=NW-&o=2&p=3&e=1")
+def test_list_is_saved_with_its_filters_and_opened_by_name(brand, owner):
+    response = save(owner, brand, query="assigned=no&q=NW-&o=2&p=3&e=1")
 
     [saved] = SavedList.objects.all()
     menu = text(browser(owner).get(address(CODES)))
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert (saved.name, saved.owner, saved.brand, saved.is_shared) == ("Live codes", owner, brand, False)
     assert saved.query == {"assigned": ["no"], "q": ["NW-"], "o": ["2"]}
     assert address("brands.savedlist", "open", saved.pk) in menu
-    assert leads_to(opened(owner, saved)) == f"{address(CODES)}?o=2&q=NW-&assigned=no"
+    assert location_or_status(open_list(owner, saved)) == f"{address(CODES)}?o=2&q=NW-&assigned=no"
     assert AuditLogEntry.objects.filter(kind="brands.savedlist", user=owner, brand=brand, action="Added").exists()
 
 
-def test_the_form_has_what_the_list_was_filtered_by(brand, owner):
+def test_form_is_prefilled_with_the_filters_of_the_list(brand, owner):
     page = browser(owner).get(address(CODES), {"assigned": "no"})
     link = f"{ADD}?{urlencode({'list': CODES, 'address': 'assigned=no'})}"
 
@@ -68,7 +68,7 @@ def test_the_form_has_what_the_list_was_filtered_by(brand, owner):
 
 
 @pytest.mark.parametrize(
-    ("sent", "where"),
+    ("invalid_fields", "error_field"),
     [
         ({"label": "nowhere.nothing"}, "__all__"),
         ({"label": "authcodes"}, "__all__"),
@@ -92,24 +92,24 @@ def test_the_form_has_what_the_list_was_filtered_by(brand, owner):
         ({"name": "NUL\0"}, "name"),
     ],
 )
-def test_what_the_list_or_the_name_cannot_be_is_not_saved(brand, owner, sent, where):
-    answer = save(owner, brand, **sent)
+def test_invalid_list_filters_or_name_are_not_saved(brand, owner, invalid_fields, error_field):
+    response = save(owner, brand, **invalid_fields)
 
-    assert answer.status_code == 200
-    assert where in errors(answer)
+    assert response.status_code == 200
+    assert error_field in errors(response)
     assert not SavedList.objects.exists()
 
 
-def test_a_name_is_used_once_by_each_owner(brand, owner):
-    other = staff(brand)
+def test_name_is_unique_for_each_owner(brand, owner):
+    colleague = staff(brand)
     save(owner, brand)
 
     assert save(owner, brand).status_code == 200
-    assert save(other, brand).status_code == 302
+    assert save(colleague, brand).status_code == 302
     assert SavedList.objects.count() == 2
 
 
-def test_nobody_saves_lists_without_end(brand, owner, monkeypatch):
+def test_number_of_saved_lists_is_limited(brand, owner, monkeypatch):
     monkeypatch.setattr(saved_lists_page, "MAX_SAVED", 1)
     save(owner, brand)
 
@@ -117,75 +117,80 @@ def test_nobody_saves_lists_without_end(brand, owner, monkeypatch):
 
 
 def test_every_list_of_the_portal_can_be_saved_without_filters(brand, owner):
-    pages = [page for page in admin.site._registry.values() if isinstance(page, TenantAdmin)]
+    model_admins = [
+        model_admin for model_admin in admin.site._registry.values() if isinstance(model_admin, TenantAdmin)
+    ]
 
-    assert len(pages) > 30
-    assert {page.opts.label: queries.rejected(owner, page, {"o": ["1"]}) for page in pages} == {
-        page.opts.label: [] for page in pages
-    }
+    assert len(model_admins) > 30
+    assert {
+        model_admin.opts.label: queries.rejected(owner, model_admin, {"o": ["1"]}) for model_admin in model_admins
+    } == {model_admin.opts.label: [] for model_admin in model_admins}
 
 
-def test_only_shared_lists_are_offered_to_colleagues_who_may_see_such_rows(brand, owner):
+def test_colleagues_see_only_shared_lists_that_their_role_allows(brand, owner):
     manager, printer = staff(brand, role="manager"), staff(brand, role="printer")
-    own = saved_list(owner, brand)
+    private = saved_list(owner, brand)
     shared = saved_list(owner, brand, name="Shared", is_shared=True)
-    scans = saved_list(owner, brand, name="Scans", model_label="authcodes.scan", query={}, is_shared=True)
+    scan_list = saved_list(owner, brand, name="Scans", model_label="authcodes.scan", query={}, is_shared=True)
 
-    assert [leads_to(opened(manager, each)) for each in (own, shared)] == [404, f"{address(CODES)}?status=unscanned"]
-    assert leads_to(opened(manager, scans)) == address("authcodes.scan")
-    assert leads_to(opened(printer, scans)) == 404
+    assert [location_or_status(open_list(manager, saved)) for saved in (private, shared)] == [
+        404,
+        f"{address(CODES)}?status=unscanned",
+    ]
+    assert location_or_status(open_list(manager, scan_list)) == address("authcodes.scan")
+    assert location_or_status(open_list(printer, scan_list)) == 404
     assert "Scans" not in text(browser(printer).get(address("brands.savedlist")))
     assert "Shared" in text(browser(printer).get(address("brands.savedlist")))
 
 
-def test_a_role_that_was_taken_away_takes_the_list_with_it(brand, owner):
+def test_list_cannot_be_opened_after_the_role_was_removed(brand, owner):
     saved = saved_list(owner, brand, model_label="authcodes.scan", query={})
     StaffRole.objects.filter(user=owner).update(role="printer")
 
-    assert leads_to(opened(owner, saved)) == 404
+    assert location_or_status(open_list(owner, saved)) == 404
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "support"])
-def test_only_its_owner_changes_a_list_and_owners_of_the_brand_delete_shared_ones(brand, owner, role):
+def test_colleagues_cannot_change_a_list_and_only_brand_owners_delete_shared_ones(brand, owner, role):
     colleague = browser(staff(brand, role=role))
-    shared, own = saved_list(owner, brand, is_shared=True), saved_list(owner, brand, name="Own")
+    shared, private = saved_list(owner, brand, is_shared=True), saved_list(owner, brand, name="Own")
 
-    renamed = colleague.post(address("brands.savedlist", "change", shared.pk), {"name": "Mine"})
-    hidden = colleague.post(address("brands.savedlist", "delete", own.pk), {"post": "yes"})
-    deleted = colleague.post(address("brands.savedlist", "delete", shared.pk), {"post": "yes"})
+    rename_shared = colleague.post(address("brands.savedlist", "change", shared.pk), {"name": "Mine"})
+    delete_private = colleague.post(address("brands.savedlist", "delete", private.pk), {"post": "yes"})
+    delete_shared = colleague.post(address("brands.savedlist", "delete", shared.pk), {"post": "yes"})
 
-    assert (renamed.status_code, hidden.status_code) == (403, 404)
-    assert deleted.status_code == (302 if role == "owner" else 403)
+    assert (rename_shared.status_code, delete_private.status_code) == (403, 404)
+    assert delete_shared.status_code == (302 if role == "owner" else 403)
     assert SavedList.objects.filter(pk=shared.pk).exists() == (role != "owner")
 
 
-def test_its_owner_renames_shares_and_deletes_it(brand, owner):
-    saved, window = saved_list(owner, brand), browser(owner)
+def test_owner_of_a_list_can_rename_share_and_delete_it(brand, owner):
+    saved, client = saved_list(owner, brand), browser(owner)
 
-    window.post(address("brands.savedlist", "change", saved.pk), {"name": "All live", "is_shared": "on"})
+    client.post(address("brands.savedlist", "change", saved.pk), {"name": "All live", "is_shared": "on"})
     saved.refresh_from_db()
     assert (saved.name, saved.is_shared) == ("All live", True)
 
-    window.post(address("brands.savedlist", "delete", saved.pk), {"post": "yes"})
+    client.post(address("brands.savedlist", "delete", saved.pk), {"post": "yes"})
     assert not SavedList.objects.exists()
     actions = AuditLogEntry.objects.filter(kind="brands.savedlist").order_by("id").values_list("action", flat=True)
     assert list(actions) == ["Changed", "Deleted"]
 
 
-def test_a_brand_neither_sees_nor_makes_anything_of_another(brand, owner):
-    stranger = staff(factories.brand(name="Other", slug="other"))
+def test_staff_can_neither_see_nor_add_lists_of_another_brand(brand, owner):
+    foreign_user = staff(factories.brand(name="Other", slug="other"))
     saved = saved_list(owner, brand, name="Secret name", is_shared=True)
-    window = browser(stranger)
+    client = browser(foreign_user)
 
-    for what in ("open", "change", "delete", "history"):
-        assert window.get(address("brands.savedlist", what, saved.pk)).status_code == 404
-    assert "Secret name" not in text(window.get(address(CODES)))
-    assert "Secret name" not in text(window.get(address("brands.savedlist")))
-    assert save(stranger, brand, query="").status_code == 200
+    for action in ("open", "change", "delete", "history"):
+        assert client.get(address("brands.savedlist", action, saved.pk)).status_code == 404
+    assert "Secret name" not in text(client.get(address(CODES)))
+    assert "Secret name" not in text(client.get(address("brands.savedlist")))
+    assert save(foreign_user, brand, query="").status_code == 200
     assert SavedList.objects.count() == 1
 
 
-def test_another_brands_row_in_a_filter_is_refused_as_one_that_is_not_there(brand, owner):
+def test_filter_by_another_brands_row_is_rejected_like_a_missing_row(brand, owner):
     product = factories.product(factories.brand(name="Other", slug="other"))
 
     foreign = save(owner, brand, query=f"product__id__exact={product.pk}")
@@ -194,58 +199,58 @@ def test_another_brands_row_in_a_filter_is_refused_as_one_that_is_not_there(bran
     assert errors(foreign) == errors(missing)
 
 
-def test_who_works_for_several_brands_opens_a_list_on_its_own(brand):
-    other = factories.brand(name="Other", slug="other")
-    person, colleague = staff(brand, other), staff(brand)
-    save(person, brand, query=f"brand__id__exact={brand.pk}&assigned=no", is_shared="on")
+def test_list_of_staff_with_several_brands_opens_for_its_brand(brand):
+    other_brand = factories.brand(name="Other", slug="other")
+    user, colleague = staff(brand, other_brand), staff(brand)
+    save(user, brand, query=f"brand__id__exact={brand.pk}&assigned=no", is_shared="on")
     saved = SavedList.objects.get()
 
     assert saved.query == {"assigned": ["no"]}
-    assert leads_to(opened(person, saved)).endswith(f"?assigned=no&brand__id__exact={brand.pk}")
-    assert leads_to(opened(colleague, saved)) == f"{address(CODES)}?assigned=no"
-    assert browser(person).get(leads_to(opened(person, saved))).status_code == 200
+    assert location_or_status(open_list(user, saved)).endswith(f"?assigned=no&brand__id__exact={brand.pk}")
+    assert location_or_status(open_list(colleague, saved)) == f"{address(CODES)}?assigned=no"
+    assert browser(user).get(location_or_status(open_list(user, saved))).status_code == 200
 
 
-def test_a_filter_that_no_longer_works_is_named_and_left_out(brand, owner):
+def test_filter_that_no_longer_works_is_dropped_and_named(brand, owner):
     product = factories.product(brand)
     saved = saved_list(owner, brand, query={"assigned": ["no"], "product__id__exact": [str(product.pk)], "gone": ["1"]})
     product.delete()
 
-    answer = opened(owner, saved)
+    response = open_list(owner, saved)
 
-    assert leads_to(answer) == f"{address(CODES)}?assigned=no"
-    [message] = messages.get_messages(answer.wsgi_request)
+    assert location_or_status(response) == f"{address(CODES)}?assigned=no"
+    [message] = messages.get_messages(response.wsgi_request)
     assert "gone, product" in str(message).lower()
     assert browser(owner).get(address("brands.savedlist", "change", saved.pk)).status_code == 200
 
 
-def test_a_list_that_the_portal_has_no_more_is_not_there(brand, owner):
+def test_saved_list_of_a_removed_model_is_not_found(brand, owner):
     saved = saved_list(owner, brand, model_label="authcodes.gone")
 
-    assert leads_to(opened(owner, saved)) == 404
+    assert location_or_status(open_list(owner, saved)) == 404
     assert browser(owner).get(address("brands.savedlist")).status_code == 200
 
 
-def test_the_menu_costs_the_same_for_one_list_and_for_thirty(brand, owner, django_assert_max_num_queries):
-    window = browser(owner)
+def test_menu_takes_as_many_queries_for_thirty_lists_as_for_one(brand, owner, django_assert_max_num_queries):
+    client = browser(owner)
     saved_list(owner, brand)
-    window.get(address(CODES))
+    client.get(address(CODES))
     with django_assert_max_num_queries(100) as first:
-        window.get(address(CODES))
+        client.get(address(CODES))
     for number in range(30):
         saved_list(owner, brand, name=f"List {number}", is_shared=bool(number % 2))
     with django_assert_max_num_queries(len(first)):
-        assert "List 29" in text(window.get(address(CODES)))
+        assert "List 29" in text(client.get(address(CODES)))
 
 
-def test_a_persons_lists_go_with_their_data_and_those_that_name_them(brand, owner):
+def test_erasure_deletes_the_lists_of_a_customer_and_those_that_mention_them(brand, owner):
     customer = factories.customer(brand, email="anna@example.com")
     saved_list(customer, brand, name="Former colleague's")
-    naming = {"q": ["Anna@example.com"]}
-    saved_list(owner, brand, name="One customer", model_label="loyalty.userpoints", query=naming)
+    query_with_email = {"q": ["Anna@example.com"]}
+    saved_list(owner, brand, name="One customer", model_label="loyalty.userpoints", query=query_with_email)
     for search in ("Berg", "berg, anna ", "ANNA"):
         saved_list(owner, brand, name=f"By {search}", model_label="loyalty.userpoints", query={"q": [search]})
-    kept = [
+    remaining = [
         saved_list(owner, brand),
         saved_list(owner, brand, name="A product", query={"q": ["Berg"]}),
         saved_list(owner, brand, name="More", model_label="loyalty.userpoints", query={"q": ["Bergmann"]}),
@@ -258,4 +263,4 @@ def test_a_persons_lists_go_with_their_data_and_those_that_name_them(brand, owne
         brand_id=brand.pk, mentions=mentions, lists_of_customers=kinds.lists_of_customers()
     )
 
-    assert sorted(SavedList.objects.all(), key=lambda saved: saved.pk) == kept
+    assert sorted(SavedList.objects.all(), key=lambda saved: saved.pk) == remaining

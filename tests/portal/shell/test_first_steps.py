@@ -1,4 +1,4 @@
-"""Empty lists lead on: to a form, or to the list where what fills them begins; each with a picture of the sprite."""
+"""Empty lists suggest a first step, a form or another list, and show a picture from the sprite."""
 
 import re
 from pathlib import Path
@@ -13,8 +13,8 @@ from portal.shell import first_steps
 from tests.support import factories
 from tests.support.portal import LABELS, address, browser, staff, text
 
-# Empty is how these should be, or only the operator or customers fill them.
-NOTHING_TO_DO = {
+# These lists should be empty, or only operators or customers add rows.
+WITHOUT_FIRST_STEP = {
     "authcodes.fakereport",
     "brands.auditlogentry",
     "brands.brand",
@@ -25,16 +25,16 @@ NOTHING_TO_DO = {
 }
 
 
-def test_every_list_has_a_first_step_or_says_why_there_is_none():
-    adds = {label for label in LABELS if roles.may("owner", roles.ADD, label)}
-    stepped = set(first_steps.FIRST_STEPS)
+def test_every_list_has_a_first_step_or_is_listed_as_exception():
+    addable = {label for label in LABELS if roles.may("owner", roles.ADD, label)}
+    with_first_step = set(first_steps.FIRST_STEPS)
 
-    assert set(LABELS) - adds - stepped - NOTHING_TO_DO == set()
-    assert NOTHING_TO_DO & stepped == set()
+    assert set(LABELS) - addable - with_first_step - WITHOUT_FIRST_STEP == set()
+    assert WITHOUT_FIRST_STEP & with_first_step == set()
     assert {step.label for step in first_steps.FIRST_STEPS.values()} <= set(LABELS)
 
 
-def test_every_group_has_its_picture():
+def test_every_group_has_a_picture_in_the_sprite():
     sprite = Path(finders.find("portal/illustrations.svg")).read_text(encoding="utf-8")
 
     assert set(re.findall(r'<symbol id="([^"]+)"', sprite)) == {
@@ -45,7 +45,7 @@ def test_every_group_has_its_picture():
 
 
 @pytest.mark.django_db
-def test_an_empty_list_of_codes_leads_to_a_new_batch(client):
+def test_empty_list_of_codes_links_to_a_new_batch(client):
     brand = factories.brand()
     page = browser(staff(brand)).get(address("authcodes.authcode"))
 
@@ -54,7 +54,7 @@ def test_an_empty_list_of_codes_leads_to_a_new_batch(client):
 
 
 @pytest.mark.django_db
-def test_who_may_not_take_the_step_is_not_sent_there():
+def test_first_step_is_hidden_without_the_permission():
     page = browser(staff(factories.brand(), role="printer")).get(address("authcodes.authcode"))
 
     assert "No codes yet" in text(page)
@@ -62,7 +62,7 @@ def test_who_may_not_take_the_step_is_not_sent_there():
 
 
 @pytest.mark.django_db
-def test_a_list_without_matches_says_so_instead():
+def test_filtered_list_without_matches_has_its_own_message():
     page = browser(staff(factories.brand())).get(address("authcodes.authcode"), {"q": "nothing"})
 
     assert "Nothing matches" in text(page)

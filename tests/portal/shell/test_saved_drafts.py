@@ -1,4 +1,4 @@
-"""The browser hears which drafts were saved, and only those."""
+"""A cookie names the browser's drafts whose forms were saved, and no others."""
 
 from typing import Any
 
@@ -13,48 +13,48 @@ pytestmark = pytest.mark.django_db
 DRAFT = "0a1b2c"
 
 
-def saved(response: Any) -> str:
+def saved_draft_ids(response: Any) -> str:
     cookie = response.cookies.get("portal_saved")
     return cookie.value if cookie else ""
 
 
-def sent(client: Client, brand: Brand, **fields: Any) -> Any:
-    where = address("authcodes.product", "add")
-    form = form_of(client.get(where))
-    return client.post(where, {**form, "brand": brand.pk, "title": "Mug", "draft": DRAFT, **fields})
+def submit_product(client: Client, brand: Brand, **fields: Any) -> Any:
+    url = address("authcodes.product", "add")
+    form = form_of(client.get(url))
+    return client.post(url, {**form, "brand": brand.pk, "title": "Mug", "draft": DRAFT, **fields})
 
 
-def test_a_form_that_is_saved(brand: Brand) -> None:
-    assert saved(sent(browser(staff(brand)), brand, sku="mug")) == DRAFT
+def test_saved_form_sets_the_cookie(brand: Brand) -> None:
+    assert saved_draft_ids(submit_product(browser(staff(brand)), brand, sku="mug")) == DRAFT
 
 
-def test_not_one_that_is_refused(brand: Brand) -> None:
-    assert saved(sent(browser(staff(brand)), brand, sku="")) == ""
+def test_rejected_form_does_not_set_the_cookie(brand: Brand) -> None:
+    assert saved_draft_ids(submit_product(browser(staff(brand)), brand, sku="")) == ""
 
 
-def test_not_one_of_an_ended_session(brand: Brand) -> None:
-    answer = Client().post(address("authcodes.product", "add"), {"draft": DRAFT})
+def test_form_of_an_ended_session_does_not_set_the_cookie(brand: Brand) -> None:
+    response = Client().post(address("authcodes.product", "add"), {"draft": DRAFT})
 
-    assert answer.status_code == 302
-    assert saved(answer) == ""
+    assert response.status_code == 302
+    assert saved_draft_ids(response) == ""
 
 
-def test_not_one_that_is_answered_by_an_error_message(brand: Brand) -> None:
+def test_list_action_with_an_error_does_not_set_the_cookie(brand: Brand) -> None:
     client = browser(staff(brand))
-    where = address("authcodes.product")
+    url = address("authcodes.product")
 
-    answer = client.post(where, {"action": "delete_selected", "_selected_action": "x", "draft": DRAFT})
+    response = client.post(url, {"action": "delete_selected", "_selected_action": "x", "draft": DRAFT})
 
-    assert saved(answer) == ""
+    assert saved_draft_ids(response) == ""
 
 
 @pytest.mark.parametrize("draft", ["", "<script>", "x" * 10, "a.", ".".join(["a"] * 11), "a; path=/", "a\r\nb"])
-def test_nothing_that_is_no_id_gets_into_a_cookie(brand: Brand, draft: str) -> None:
-    assert saved(sent(browser(staff(brand)), brand, sku="mug", draft=draft)) == ""
+def test_invalid_draft_id_does_not_set_the_cookie(brand: Brand, draft: str) -> None:
+    assert saved_draft_ids(submit_product(browser(staff(brand)), brand, sku="mug", draft=draft)) == ""
 
 
-def test_two_steps_of_one_thing(brand: Brand) -> None:
+def test_several_draft_ids_are_saved_in_one_cookie(brand: Brand) -> None:
     code = factories.code(brand)
-    where = address("authcodes.authcode", "deactivate", code.pk)
+    url = address("authcodes.authcode", "deactivate", code.pk)
 
-    assert saved(browser(staff(brand)).post(where, {"reason": "Lost", "draft": "aa.bb"})) == "aa.bb"
+    assert saved_draft_ids(browser(staff(brand)).post(url, {"reason": "Lost", "draft": "aa.bb"})) == "aa.bb"

@@ -1,4 +1,4 @@
-"""The brand switcher: people with several brands look at all of them or at one, and never at anybody else's."""
+"""The brand switcher: users with several brands view all of them or one, and never another's."""
 
 from typing import Any
 
@@ -21,50 +21,50 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def brands(db: None) -> list[Brand]:
-    made = [factories.brand(name=name) for name in ("Aardvark", "Badger", "Zebra")]
-    for brand in made:
+    brands = [factories.brand(name=name) for name in ("Aardvark", "Badger", "Zebra")]
+    for brand in brands:
         factories.product(brand, title=f"{brand} lamp")
-    return made
+    return brands
 
 
 @pytest.fixture
-def person(brands: list[Brand]) -> User:
+def user(brands: list[Brand]) -> User:
     return staff(*brands[:2])
 
 
 @pytest.fixture
-def client(person: User) -> Client:
-    return browser(person)
+def client(user: User) -> Client:
+    return browser(user)
 
 
-def choose(client: Client, brand: Any, *, coming_from: str = "/admin/") -> Any:
+def choose(client: Client, brand: Any, *, next_url: str = "/admin/") -> Any:
     pk = brand.pk if isinstance(brand, Brand) else brand
-    return client.post(reverse("admin:choose_brand"), {"viewed": pk, "next": coming_from})
+    return client.post(reverse("admin:choose_brand"), {"viewed": pk, "next": next_url})
 
 
-def products(client: Client) -> set[str]:
+def product_titles(client: Client) -> set[str]:
     return {product.title for product in client.get(address("authcodes.product")).context["cl"].result_list}
 
 
-def test_all_ones_brands_are_seen_at_first(client: Client) -> None:
-    assert products(client) == {"Aardvark lamp", "Badger lamp"}
+def test_all_brands_of_the_user_are_visible_initially(client: Client) -> None:
+    assert product_titles(client) == {"Aardvark lamp", "Badger lamp"}
 
 
-def test_lists_follow_the_choice_and_its_end(client: Client, brands: list[Brand]) -> None:
+def test_lists_follow_the_chosen_brand(client: Client, brands: list[Brand]) -> None:
     choose(client, brands[1])
-    assert products(client) == {"Badger lamp"}
+    assert product_titles(client) == {"Badger lamp"}
 
     choose(client, "")
-    assert products(client) == {"Aardvark lamp", "Badger lamp"}
+    assert product_titles(client) == {"Aardvark lamp", "Badger lamp"}
 
 
-def test_with_one_brand_chosen_lists_need_no_brand_column(client: Client, brands: list[Brand]) -> None:
+def test_lists_have_no_brand_column_with_one_brand_chosen(client: Client, brands: list[Brand]) -> None:
     choose(client, brands[0])
 
     assert "brand" not in client.get(address("authcodes.product")).context["cl"].list_display
 
 
-def test_forms_begin_with_the_chosen_brand(client: Client, brands: list[Brand]) -> None:
+def test_forms_are_prefilled_with_the_chosen_brand(client: Client, brands: list[Brand]) -> None:
     choose(client, brands[1])
 
     form = client.get(address("authcodes.product", "add")).context["adminform"].form
@@ -73,7 +73,7 @@ def test_forms_begin_with_the_chosen_brand(client: Client, brands: list[Brand]) 
     assert [choice.pk for choice in form.fields["brand"].queryset] == [brands[1].pk]
 
 
-def test_forms_take_no_row_of_a_brand_that_is_not_looked_at(client: Client, brands: list[Brand]) -> None:
+def test_forms_reject_rows_of_a_brand_that_is_not_chosen(client: Client, brands: list[Brand]) -> None:
     choose(client, brands[1])
 
     client.post(address("authcodes.product", "add"), {"brand": brands[0].pk, "sku": "n", "title": "n"})
@@ -81,7 +81,7 @@ def test_forms_take_no_row_of_a_brand_that_is_not_looked_at(client: Client, bran
     assert not Product.objects.filter(sku="n").exists()
 
 
-def test_dashboard_follows_the_choice(client: Client, brands: list[Brand]) -> None:
+def test_dashboard_follows_the_chosen_brand(client: Client, brands: list[Brand]) -> None:
     for brand, quantity in zip(brands, (3, 4, 5), strict=True):
         factories.batch(brand, quantity=quantity)
 
@@ -93,32 +93,32 @@ def test_dashboard_follows_the_choice(client: Client, brands: list[Brand]) -> No
     assert first_card() == "3"
 
 
-@pytest.mark.parametrize("nonsense", ["x", "-1", "9" * 40, "²", "0"])
-def test_what_is_no_brand_changes_nothing(client: Client, brands: list[Brand], nonsense: str) -> None:
+@pytest.mark.parametrize("invalid_brand", ["x", "-1", "9" * 40, "²", "0"])
+def test_invalid_brand_id_changes_nothing(client: Client, brands: list[Brand], invalid_brand: str) -> None:
     choose(client, brands[1])
 
-    assert choose(client, nonsense).status_code == 302
-    assert products(client) == {"Badger lamp"}
+    assert choose(client, invalid_brand).status_code == 302
+    assert product_titles(client) == {"Badger lamp"}
 
 
-def test_nobody_elses_brand_can_be_chosen(client: Client, brands: list[Brand]) -> None:
+def test_brand_without_a_role_cannot_be_chosen(client: Client, brands: list[Brand]) -> None:
     choose(client, brands[2])
 
-    assert products(client) == {"Aardvark lamp", "Badger lamp"}
+    assert product_titles(client) == {"Aardvark lamp", "Badger lamp"}
     assert "Zebra" not in text(client.get("/admin/"))
 
 
-def test_choice_ends_with_the_role(client: Client, person: User, brands: list[Brand]) -> None:
+def test_choice_ends_when_the_role_is_removed(client: Client, user: User, brands: list[Brand]) -> None:
     choose(client, brands[1])
-    StaffRole.objects.filter(user=person, brand=brands[1]).delete()
+    StaffRole.objects.filter(user=user, brand=brands[1]).delete()
 
-    assert products(client) == {"Aardvark lamp"}
+    assert product_titles(client) == {"Aardvark lamp"}
 
 
-def test_role_that_counts_is_the_one_in_the_chosen_brand(brands: list[Brand]) -> None:
-    person = staff(brands[0])
-    StaffRole.objects.create(user=person, brand=brands[1], role="printer")
-    client = browser(person)
+def test_permissions_follow_the_role_in_the_chosen_brand(brands: list[Brand]) -> None:
+    user = staff(brands[0])
+    StaffRole.objects.create(user=user, brand=brands[1], role="printer")
+    client = browser(user)
     assert client.get(address("brands.apikey")).status_code == 200
 
     choose(client, brands[1])
@@ -126,33 +126,33 @@ def test_role_that_counts_is_the_one_in_the_chosen_brand(brands: list[Brand]) ->
     assert client.get(address("brands.apikey")).status_code == 403
 
 
-def test_only_those_with_several_brands_are_asked(brands: list[Brand], client: Client) -> None:
+def test_switcher_is_visible_only_with_several_brands(brands: list[Brand], client: Client) -> None:
     assert "data-brand-switcher" in text(client.get("/admin/"))
     assert "data-brand-switcher" not in text(browser(staff(brands[0])).get("/admin/"))
 
 
-def test_superuser_sees_all_or_one(brands: list[Brand]) -> None:
+def test_superuser_can_view_all_brands_or_one(brands: list[Brand]) -> None:
     client = browser(factories.user(is_staff=True, is_superuser=True))
-    assert len(products(client)) == 3
+    assert len(product_titles(client)) == 3
 
     choose(client, brands[2])
-    assert products(client) == {"Zebra lamp"}
+    assert product_titles(client) == {"Zebra lamp"}
     assert client.get(address("brands.brand", "add")).status_code == 200
     choose(client, "10000000000")
-    assert products(client) == {"Zebra lamp"}
+    assert product_titles(client) == {"Zebra lamp"}
 
 
-def test_superuser_who_looks_at_one_brand_can_still_add_another(brands: list[Brand]) -> None:
+def test_superuser_with_one_brand_chosen_can_add_another(brands: list[Brand]) -> None:
     client = browser(factories.user(is_staff=True, is_superuser=True))
     choose(client, brands[0])
     form = client.get(address("brands.brand", "add")).context["adminform"].form
-    offered = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
+    initial_values = {name: form.get_initial_for_field(field, name) for name, field in form.fields.items()}
     tables = {"hostnames-TOTAL_FORMS": 0, "hostnames-INITIAL_FORMS": 0}
 
     client.post(
         address("brands.brand", "add"),
         {
-            **{name: value for name, value in offered.items() if value is not None and value is not False},
+            **{name: value for name, value in initial_values.items() if value is not None and value is not False},
             "name": "Yak",
             "slug": "yak",
             "support_email": "help@yak.example.com",
@@ -164,7 +164,7 @@ def test_superuser_who_looks_at_one_brand_can_still_add_another(brands: list[Bra
 
 
 @pytest.mark.parametrize(
-    ("coming_from", "going_to"),
+    ("next_url", "location"),
     [
         ("/admin/authcodes/product/?brand__id__exact=1", "/admin/authcodes/product/"),
         ("/admin/authcodes/product/1/change/", "/admin/authcodes/product/"),
@@ -178,68 +178,70 @@ def test_superuser_who_looks_at_one_brand_can_still_add_another(brands: list[Bra
         ("", "/admin/"),
     ],
 )
-def test_one_goes_on_with_the_same_list_and_never_elsewhere(
-    client: Client, brands: list[Brand], coming_from: str, going_to: str
+def test_choice_redirects_to_the_same_list_within_the_portal(
+    client: Client, brands: list[Brand], next_url: str, location: str
 ) -> None:
-    assert choose(client, brands[0], coming_from=coming_from)["Location"] == going_to
+    assert choose(client, brands[0], next_url=next_url)["Location"] == location
 
 
-def test_looking_at_the_address_changes_nothing(client: Client) -> None:
+def test_brand_cannot_be_chosen_by_get(client: Client) -> None:
     assert client.get(reverse("admin:choose_brand")).status_code == 405
 
 
-def test_choice_is_for_those_who_are_logged_in(brands: list[Brand]) -> None:
-    answer = choose(Client(), brands[0])
+def test_choice_requires_a_login(brands: list[Brand]) -> None:
+    response = choose(Client(), brands[0])
 
-    assert answer.status_code == 302
-    assert answer["Location"].startswith(reverse("admin:login"))
-
-
-def test_choice_is_kept_in_the_session_not_in_the_person(person: User, brands: list[Brand]) -> None:
-    here, there = browser(person), browser(person)
-
-    choose(here, brands[0])
-
-    assert products(here) == {"Aardvark lamp"}
-    assert len(products(there)) == 2
+    assert response.status_code == 302
+    assert response["Location"].startswith(reverse("admin:login"))
 
 
-def test_reach_is_narrowed_to_what_was_within_it() -> None:
+def test_choice_is_saved_in_the_session_not_with_the_user(user: User, brands: list[Brand]) -> None:
+    first_client, second_client = browser(user), browser(user)
+
+    choose(first_client, brands[0])
+
+    assert product_titles(first_client) == {"Aardvark lamp"}
+    assert len(product_titles(second_client)) == 2
+
+
+def test_brand_scope_can_only_be_narrowed() -> None:
     assert BrandScope(frozenset({1, 2})).narrowed_to(2) == BrandScope(frozenset({2}))
     assert BrandScope(frozenset({1})).narrowed_to(2) == BrandScope()
     assert BrandScope(everywhere=True).narrowed_to(2) == BrandScope(frozenset({2}))
     assert not roles.BrandScope().narrowed_to(2)
 
 
-# --- Whose name and logo the pages bear ------------------------------------------------------------------------------
+# --- The name and logo on the pages ----------------------------------------------------------------------------------
 
 
-def bearing(page: Any) -> tuple[str, bool]:
-    """The name at the top of the sidebar, and whether a logo of a brand stands beside it."""
+def name_and_logo(page: Any) -> tuple[str, bool]:
+    """The name at the top of the sidebar, and whether a brand's logo is next to it."""
     name = text(page).partition('id="site-name"')[2].partition("</a>")[0].rpartition(">")[2].strip()
     return name, "portal-logo" in page.content.decode()
 
 
-def test_who_works_for_one_brand_sees_its_name_and_logo(brands: list[Brand]) -> None:
-    plain, shown = brands[0], brands[1]
-    shown.logo = pictures.store(brand=shown, drawn=pictures.logo(drawing()))
-    shown.save()
+def test_pages_show_name_and_logo_of_the_users_only_brand(brands: list[Brand]) -> None:
+    without_logo, with_logo = brands[0], brands[1]
+    with_logo.logo = pictures.store(brand=with_logo, drawn=pictures.logo(drawing()))
+    with_logo.save()
 
-    assert bearing(browser(staff(plain)).get(reverse("admin:index"))) == ("Aardvark", False)
-    page = browser(staff(shown)).get(address("authcodes.product"))
-    assert bearing(page) == ("Badger", True)
-    assert f"/pictures/{shown.logo_id}/small" in text(page)
+    assert name_and_logo(browser(staff(without_logo)).get(reverse("admin:index"))) == ("Aardvark", False)
+    page = browser(staff(with_logo)).get(address("authcodes.product"))
+    assert name_and_logo(page) == ("Badger", True)
+    assert f"/pictures/{with_logo.logo_id}/small" in text(page)
 
 
-def test_who_looks_at_several_sees_the_product_and_at_one_that_brand(client: Client, brands: list[Brand]) -> None:
-    before = bearing(client.get(reverse("admin:index")))
+def test_pages_show_the_product_name_for_several_brands_and_the_chosen_brands_name(
+    client: Client, brands: list[Brand]
+) -> None:
+    before = name_and_logo(client.get(reverse("admin:index")))
     client.post(reverse("admin:choose_brand"), {"viewed": brands[1].pk})
 
     assert before == ("Loyalty portal", False)
-    assert bearing(client.get(reverse("admin:index"))) == ("Badger", False)
+    assert name_and_logo(client.get(reverse("admin:index"))) == ("Badger", False)
 
 
-def test_the_login_bears_the_products_mark(db: None) -> None:
+def test_login_page_shows_the_products_mark(db: None) -> None:
     page = text(Client().get(reverse("admin:login")))
 
     assert "portal-mark" in page

@@ -1,4 +1,4 @@
-"""An owner who presses Undo."""
+"""A client of an owner, and helpers that use the Undo button."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from brands.models.undo_offers import UndoOffer
 from tests.support.portal import browser, staff, text
 
 
-def undo(client: Client, *, where: str = "/admin/") -> Any:
+def undo(client: Client, *, next_url: str = "/admin/") -> Any:
     """Press the button of the newest offer."""
     key = UndoOffer.objects.latest("created_at").pk
-    return client.post(reverse("admin:undo", args=[key]), {"next": where})
+    return client.post(reverse("admin:undo", args=[key]), {"next": next_url})
 
 
 def messages_of(client: Client) -> str:

@@ -1,4 +1,4 @@
-"""The Undo button of a message: the right person's, once, for ten minutes, within their role and brand."""
+"""The Undo button of a message: usable once, for ten minutes, by its user, within their role and brand."""
 
 from datetime import timedelta
 from typing import Any
@@ -24,75 +24,75 @@ from tests.support.portal import address, browser, form_of, staff, text
 
 
 @pytest.mark.django_db
-class TestWhoAndWhen:
+class TestPermissionsAndExpiry:
     @pytest.fixture
     def code(self, brand: Brand) -> Any:
         return factories.code(brand)
 
     @pytest.fixture
-    def offered(self, owner: Client, code: Any) -> UndoOffer:
+    def offer(self, owner: Client, code: Any) -> UndoOffer:
         owner.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Lost"})
         return UndoOffer.objects.get()
 
-    def is_off(self) -> bool:
+    def is_deactivated(self) -> bool:
         return AuthCode.objects.get().deactivated_at is not None
 
-    def test_once(self, owner: Client, offered: UndoOffer, code: Any) -> None:
-        where = reverse("admin:undo", args=[offered.pk])
-        owner.post(where)
+    def test_offer_can_be_used_only_once(self, owner: Client, offer: UndoOffer, code: Any) -> None:
+        undo_url = reverse("admin:undo", args=[offer.pk])
+        owner.post(undo_url)
         owner.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Again"})
-        owner.post(where)
+        owner.post(undo_url)
 
-        assert self.is_off()
+        assert self.is_deactivated()
         assert "This can no longer be undone here" in messages_of(owner)
 
-    def test_by_nobody_else(self, brand: Brand, offered: UndoOffer) -> None:
-        for other in (staff(brand), staff(factories.brand()), factories.user(is_staff=True, is_superuser=True)):
-            browser(other).post(reverse("admin:undo", args=[offered.pk]))
+    def test_offer_cannot_be_used_by_other_users(self, brand: Brand, offer: UndoOffer) -> None:
+        for other_user in (staff(brand), staff(factories.brand()), factories.user(is_staff=True, is_superuser=True)):
+            browser(other_user).post(reverse("admin:undo", args=[offer.pk]))
 
-        assert self.is_off()
+        assert self.is_deactivated()
         assert UndoOffer.objects.exists()
 
-    @pytest.mark.usefixtures("offered")
-    def test_not_after_ten_minutes(self, owner: Client) -> None:
+    @pytest.mark.usefixtures("offer")
+    def test_expired_offer_cannot_be_used(self, owner: Client) -> None:
         UndoOffer.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
         undo(owner)
 
-        assert self.is_off()
+        assert self.is_deactivated()
 
-    @pytest.mark.usefixtures("offered")
-    def test_not_when_the_role_is_gone(self, owner: Client) -> None:
+    @pytest.mark.usefixtures("offer")
+    def test_offer_cannot_be_used_after_the_role_was_lowered(self, owner: Client) -> None:
         StaffRole.objects.update(role="support")
 
         undo(owner)
 
-        assert self.is_off()
+        assert self.is_deactivated()
         assert "your role no longer allows it" in text(owner.get(address("authcodes.authcode")))
 
-    def test_not_of_another_brand_than_the_one_that_is_looked_at(self, brand: Brand, code: Any) -> None:
-        other = factories.brand()
-        client = browser(staff(brand, other))
+    def test_offer_cannot_be_used_while_another_brand_is_chosen(self, brand: Brand, code: Any) -> None:
+        other_brand = factories.brand()
+        client = browser(staff(brand, other_brand))
         client.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Lost"})
-        client.post(reverse("admin:choose_brand"), {"viewed": other.pk, "next": "/admin/"})
+        client.post(reverse("admin:choose_brand"), {"viewed": other_brand.pk, "next": "/admin/"})
 
         undo(client)
 
-        assert self.is_off()
+        assert self.is_deactivated()
 
-    def test_only_by_post(self, owner: Client, offered: UndoOffer) -> None:
-        assert owner.get(reverse("admin:undo", args=[offered.pk])).status_code == 405
-        assert self.is_off()
+    def test_offer_cannot_be_used_by_get(self, owner: Client, offer: UndoOffer) -> None:
+        assert owner.get(reverse("admin:undo", args=[offer.pk])).status_code == 405
+        assert self.is_deactivated()
 
-    def test_an_anonymous_visitor_is_sent_to_the_login(self, offered: UndoOffer) -> None:
-        answer = Client().post(reverse("admin:undo", args=[offered.pk]))
+    def test_anonymous_user_is_redirected_to_the_login(self, offer: UndoOffer) -> None:
+        response = Client().post(reverse("admin:undo", args=[offer.pk]))
 
-        assert answer.status_code == 302
-        assert "/login/" in answer["Location"]
-        assert self.is_off()
+        assert response.status_code == 302
+        assert "/login/" in response["Location"]
+        assert self.is_deactivated()
 
     @pytest.mark.parametrize(
-        ("where", "leads_to"),
+        ("next_url", "location"),
         [
             ("/admin/authcodes/authcode/?q=x", "/admin/authcodes/authcode/?q=x"),
             ("https://evil.example.com/admin/", "/admin/"),
@@ -102,32 +102,32 @@ class TestWhoAndWhen:
             ("", "/admin/"),
         ],
     )
-    @pytest.mark.usefixtures("offered")
-    def test_goes_back_to_a_page_of_the_portal(self, owner: Client, where: str, leads_to: str) -> None:
-        assert undo(owner, where=where)["Location"] == leads_to
+    @pytest.mark.usefixtures("offer")
+    def test_redirects_only_to_pages_of_the_portal(self, owner: Client, next_url: str, location: str) -> None:
+        assert undo(owner, next_url=next_url)["Location"] == location
 
-    @pytest.mark.usefixtures("offered")
-    def test_a_kind_that_is_gone_is_over(self, owner: Client) -> None:
+    @pytest.mark.usefixtures("offer")
+    def test_offer_of_an_unknown_kind_changes_nothing(self, owner: Client) -> None:
         UndoOffer.objects.update(kind="of another version")
 
         undo(owner)
 
-        assert self.is_off()
+        assert self.is_deactivated()
 
-    def test_what_is_gone_is_over(self, owner: Client, brand: Brand) -> None:
+    def test_offer_for_a_deleted_row_can_no_longer_be_used(self, owner: Client, brand: Brand) -> None:
         reward = factories.reward(brand)
-        where = address("loyalty.reward", "change", reward.pk)
-        sent = form_of(owner.get(where))
-        sent.pop("is_active")
-        owner.post(where, sent)
+        url = address("loyalty.reward", "change", reward.pk)
+        form_data = form_of(owner.get(url))
+        form_data.pop("is_active")
+        owner.post(url, form_data)
         reward.delete()
 
         undo(owner)
 
         assert "This can no longer be undone here" in messages_of(owner)
 
-    @pytest.mark.usefixtures("offered")
-    def test_offers_that_have_ended_are_deleted(self) -> None:
+    @pytest.mark.usefixtures("offer")
+    def test_expired_offers_are_purged(self) -> None:
         UndoOffer.objects.update(expires_at=timezone.now())
 
         purge_ended_sessions()
@@ -136,21 +136,21 @@ class TestWhoAndWhen:
 
 
 @pytest.mark.django_db
-def test_what_tells_of_a_customer_is_erased_with_them(brand: Brand, owner: Client) -> None:
+def test_offers_about_a_customer_are_exported_and_erased(brand: Brand, owner: Client) -> None:
     customer = factories.customer(brand)
-    where = address("loyalty.userpoints", "note", factories.account(customer, brand).pk)
-    owner.post(where, {"text": "Prefers tea"})
-    owner.post(where, {"delete": MemberNote.objects.get().pk})
+    url = address("loyalty.userpoints", "note", factories.account(customer, brand).pk)
+    owner.post(url, {"text": "Prefers tea"})
+    owner.post(url, {"delete": MemberNote.objects.get().pk})
     [exported] = UNDO_OFFERS.export(customer.pk, brand.pk)
     assert exported["kind"] == "member-note"
-    assert "Prefers tea" not in str(exported), "a note is not exported while it stands either"
+    assert "Prefers tea" not in str(exported), "the text of a note is never exported"
 
     UNDO_OFFERS.erase(customer.pk, brand.pk, to=factories.user().pk, at=timezone.now())
 
     assert not UndoOffer.objects.exists()
 
 
-def test_every_kind_has_a_page_whose_roles_may_undo_it() -> None:
+def test_every_registered_kind_can_be_imported_and_fits_its_column() -> None:
     for name, path in settings.UNDO_KINDS.items():
         kind = import_string(path)
         assert isinstance(kind, UndoKind), name

@@ -1,4 +1,4 @@
-"""The Undo button takes back each kind of change whole."""
+"""The Undo button for each kind of change."""
 
 from uuid import uuid4
 
@@ -23,7 +23,7 @@ from tests.support.portal import address, browser, form_of, staff, text
 
 @pytest.mark.django_db
 class TestEachKind:
-    def test_codes_that_were_switched_off(self, brand: Brand, owner: Client) -> None:
+    def test_deactivation_of_a_code_can_be_undone(self, brand: Brand, owner: Client) -> None:
         code = factories.code(brand)
         owner.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Lost"})
         code.refresh_from_db()
@@ -38,24 +38,24 @@ class TestEachKind:
         assert "Undone." in messages_of(owner)
         assert not UndoOffer.objects.exists()
 
-    def test_codes_that_were_assigned_one_by_one(self, brand: Brand, owner: Client) -> None:
+    def test_assignment_of_listed_codes_can_be_undone(self, brand: Brand, owner: Client) -> None:
         product = factories.product(brand)
         factories.batch(brand, quantity=2, assigned=False)
         codes = AuthCode.objects.order_by("code")
-        typed = {"codes": "\n".join(code.code for code in codes), "product": product.pk}
+        form_data = {"codes": "\n".join(code.code for code in codes), "product": product.pk}
 
-        owner.post(address("authcodes.authcode", "assign"), {**typed, "confirm": "1"})
+        owner.post(address("authcodes.authcode", "assign"), {**form_data, "confirm": "1"})
         assert codes.filter(product=product).count() == 2
         undo(owner)
 
         assert codes.filter(product=None).count() == 2
 
-    def test_a_range_that_was_assigned_unless_one_was_scanned_since(self, brand: Brand, owner: Client) -> None:
+    def test_assignment_of_a_range_can_be_undone_unless_a_code_was_scanned(self, brand: Brand, owner: Client) -> None:
         product = factories.product(brand)
         batch = factories.batch(brand, quantity=5, assigned=False)
-        where = address("authcodes.batchrange", "assign", batch.pk)
-        chosen = {"first": batch.first_code, "last": batch.last_code, "product": product.pk, "confirm": "1"}
-        owner.post(where, chosen)
+        url = address("authcodes.batchrange", "assign", batch.pk)
+        form_data = {"first": batch.first_code, "last": batch.last_code, "product": product.pk, "confirm": "1"}
+        owner.post(url, form_data)
         AuthCode.objects.filter(code=batch.first_code).update(scan_count=1)
 
         undo(owner)
@@ -66,14 +66,14 @@ class TestEachKind:
         undo(owner)
         assert AuthCode.objects.filter(product=None).count() == 5
 
-    def test_not_codes_that_a_colleague_has_changed_since(self, brand: Brand, owner: Client) -> None:
+    def test_assignment_cannot_be_undone_after_a_colleague_changed_the_codes(self, brand: Brand, owner: Client) -> None:
         first, second = factories.product(brand), factories.product(brand)
         batch = factories.batch(brand, quantity=5, assigned=False)
-        chosen = {"first": batch.first_code, "last": batch.last_code, "confirm": "1"}
-        owner.post(address("authcodes.batchrange", "assign", batch.pk), {**chosen, "product": first.pk})
+        form_data = {"first": batch.first_code, "last": batch.last_code, "confirm": "1"}
+        owner.post(address("authcodes.batchrange", "assign", batch.pk), {**form_data, "product": first.pk})
         offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
-        colleague.post(address("authcodes.batchrange", "unassign", batch.pk), {**chosen, "reason": "Other tea"})
-        colleague.post(address("authcodes.batchrange", "assign", batch.pk), {**chosen, "product": second.pk})
+        colleague.post(address("authcodes.batchrange", "unassign", batch.pk), {**form_data, "reason": "Other tea"})
+        colleague.post(address("authcodes.batchrange", "assign", batch.pk), {**form_data, "product": second.pk})
         assert AuthCode.objects.filter(product=second).count() == 5
 
         owner.post(reverse("admin:undo", args=[offer.pk]))
@@ -81,7 +81,7 @@ class TestEachKind:
         assert AuthCode.objects.filter(product=second).count() == 5
         assert "somebody has changed it in the meantime" in messages_of(owner)
 
-    def test_not_codes_that_a_colleague_switched_on_and_off_again(self, brand: Brand, owner: Client) -> None:
+    def test_deactivation_cannot_be_undone_after_a_colleague_repeated_it(self, brand: Brand, owner: Client) -> None:
         code = factories.code(brand)
         owner.post(address("authcodes.authcode", "deactivate", code.pk), {"reason": "Lost"})
         offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
@@ -94,42 +94,48 @@ class TestEachKind:
         assert code.deactivated_at
 
     @pytest.mark.parametrize(
-        "given", [{"notes": "Shelf 4"}, {"inventory_location": "Hall 2"}, {"points_per_scan": "7"}], ids=str
+        "extra_fields", [{"notes": "Shelf 4"}, {"inventory_location": "Hall 2"}, {"points_per_scan": "7"}], ids=str
     )
-    def test_nothing_is_offered_where_more_than_the_product_was_given(
-        self, brand: Brand, owner: Client, given: dict[str, str]
+    def test_assignment_with_more_than_a_product_offers_no_undo(
+        self, brand: Brand, owner: Client, extra_fields: dict[str, str]
     ) -> None:
         batch = factories.batch(brand, quantity=5, assigned=False)
         product = factories.product(brand)
-        chosen = {"first": batch.first_code, "last": batch.last_code, "product": product.pk, "confirm": "1", **given}
+        form_data = {
+            "first": batch.first_code,
+            "last": batch.last_code,
+            "product": product.pk,
+            "confirm": "1",
+            **extra_fields,
+        }
 
-        owner.post(address("authcodes.batchrange", "assign", batch.pk), chosen)
+        owner.post(address("authcodes.batchrange", "assign", batch.pk), form_data)
 
         assert AuthCode.objects.filter(product=product).count() == 5
         assert not UndoOffer.objects.exists()
 
-    def test_codes_keep_points_that_they_had_before_they_were_assigned(self, brand: Brand, owner: Client) -> None:
+    def test_undo_of_an_assignment_keeps_earlier_points_of_the_codes(self, brand: Brand, owner: Client) -> None:
         batch = factories.batch(brand, quantity=5, assigned=False)
         AuthCode.objects.update(points_per_scan=9)
         product = factories.product(brand)
-        chosen = {"first": batch.first_code, "last": batch.last_code, "product": product.pk, "confirm": "1"}
-        owner.post(address("authcodes.batchrange", "assign", batch.pk), chosen)
+        form_data = {"first": batch.first_code, "last": batch.last_code, "product": product.pk, "confirm": "1"}
+        owner.post(address("authcodes.batchrange", "assign", batch.pk), form_data)
 
         undo(owner)
 
         assert AuthCode.objects.filter(product=None, points_per_scan=9).count() == 5
 
-    def test_nothing_is_offered_where_some_were_so_before(self, brand: Brand, owner: Client) -> None:
+    def test_deactivation_with_inactive_codes_in_the_range_offers_no_undo(self, brand: Brand, owner: Client) -> None:
         batch = factories.batch(brand, quantity=3)
         AuthCode.objects.filter(code=batch.first_code).update(deactivated_at=timezone.now())
-        chosen = {"first": batch.first_code, "last": batch.last_code, "reason": "Lost", "confirm": "1"}
+        form_data = {"first": batch.first_code, "last": batch.last_code, "reason": "Lost", "confirm": "1"}
 
-        owner.post(address("authcodes.batchrange", "deactivate", batch.pk), chosen)
+        owner.post(address("authcodes.batchrange", "deactivate", batch.pk), form_data)
 
         assert AuthCode.objects.filter(deactivated_at=None).count() == 0
         assert not UndoOffer.objects.exists()
 
-    def test_members_who_were_blocked(self, brand: Brand, owner: Client) -> None:
+    def test_block_of_a_member_can_be_undone(self, brand: Brand, owner: Client) -> None:
         account = factories.account(factories.customer(brand), brand)
         owner.post(address("loyalty.userpoints", "block_one", account.pk), {"reason": "Fraud"})
         account.refresh_from_db()
@@ -141,7 +147,7 @@ class TestEachKind:
         assert account.status == UserPoints.Status.ACTIVE
         assert AuditLogEntry.objects.latest("id").action == "Undone"
 
-    def test_not_members_whom_a_colleague_has_blocked_again(self, brand: Brand, owner: Client) -> None:
+    def test_block_cannot_be_undone_after_a_colleague_repeated_it(self, brand: Brand, owner: Client) -> None:
         account = factories.account(factories.customer(brand), brand)
         owner.post(address("loyalty.userpoints", "block_one", account.pk), {"reason": "Fraud"})
         offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
@@ -154,7 +160,9 @@ class TestEachKind:
         assert account.status == UserPoints.Status.BLOCKED
         assert "somebody has changed it in the meantime" in messages_of(owner)
 
-    def test_not_a_campaign_that_a_colleague_has_paused_again(self, brand: Brand, owner: Client) -> None:
+    def test_pause_of_a_campaign_cannot_be_undone_after_a_colleague_repeated_it(
+        self, brand: Brand, owner: Client
+    ) -> None:
         campaign = factories.campaign(brand)
         factories.milestone(campaign, 3)
         owner.post(address("campaigns.campaign", "pause", campaign.pk), {"reason": "Stock"})
@@ -168,7 +176,7 @@ class TestEachKind:
         assert not Campaign.objects.get().is_active
         assert "somebody has changed it in the meantime" in messages_of(owner)
 
-    def test_not_a_rule_that_a_colleague_has_paused_again(self, brand: Brand, owner: Client) -> None:
+    def test_pause_of_a_rule_cannot_be_undone_after_a_colleague_repeated_it(self, brand: Brand, owner: Client) -> None:
         rule = factories.earning_rule(brand, "log-user-login", state="active")
         owner.post(address("campaigns.earningrule", "pause", rule.pk), {"reason": "Too dear"})
         offer, colleague = UndoOffer.objects.get(), browser(staff(brand))
@@ -181,7 +189,7 @@ class TestEachKind:
         assert EarningRule.objects.get().state == "paused"
         assert "somebody has changed it in the meantime" in messages_of(owner)
 
-    def test_a_campaign_that_was_paused(self, brand: Brand, owner: Client) -> None:
+    def test_pause_of_a_campaign_can_be_undone(self, brand: Brand, owner: Client) -> None:
         campaign = factories.campaign(brand)
         factories.milestone(campaign, 3)
         owner.post(address("campaigns.campaign", "pause", campaign.pk), {"reason": "Stock"})
@@ -191,7 +199,7 @@ class TestEachKind:
 
         assert Campaign.objects.get().is_active
 
-    def test_an_earning_rule_that_was_paused(self, brand: Brand, owner: Client) -> None:
+    def test_pause_of_an_earning_rule_can_be_undone(self, brand: Brand, owner: Client) -> None:
         rule = factories.earning_rule(brand, "log-user-login", state="active")
         owner.post(address("campaigns.earningrule", "pause", rule.pk), {"reason": "Too dear"})
         assert EarningRule.objects.get().state == "paused"
@@ -200,47 +208,47 @@ class TestEachKind:
 
         assert EarningRule.objects.get().state == "active"
 
-    def test_a_reward_that_was_switched_off_in_its_form(self, brand: Brand, owner: Client) -> None:
+    def test_deactivation_of_a_reward_in_its_form_can_be_undone(self, brand: Brand, owner: Client) -> None:
         reward = factories.reward(brand)
-        where = address("loyalty.reward", "change", reward.pk)
-        sent = form_of(owner.get(where))
-        sent.pop("is_active")
-        owner.post(where, sent)
+        url = address("loyalty.reward", "change", reward.pk)
+        form_data = form_of(owner.get(url))
+        form_data.pop("is_active")
+        owner.post(url, form_data)
         assert not Reward.objects.get().is_active
 
         undo(owner)
 
         assert Reward.objects.get().is_active
 
-    def test_not_a_form_that_changed_something_else_too(self, brand: Brand, owner: Client) -> None:
+    def test_form_that_also_changes_another_field_offers_no_undo(self, brand: Brand, owner: Client) -> None:
         reward = factories.reward(brand)
-        where = address("loyalty.reward", "change", reward.pk)
-        sent = {**form_of(owner.get(where)), "name": "Another mug"}
-        sent.pop("is_active")
+        url = address("loyalty.reward", "change", reward.pk)
+        form_data = {**form_of(owner.get(url)), "name": "Another mug"}
+        form_data.pop("is_active")
 
-        owner.post(where, sent)
+        owner.post(url, form_data)
 
         assert not Reward.objects.get().is_active
         assert not UndoOffer.objects.exists()
 
-    def test_a_note_that_was_deleted_comes_back_as_it_was(self, brand: Brand, owner: Client) -> None:
+    def test_deleted_note_is_restored_unchanged(self, brand: Brand, owner: Client) -> None:
         account = factories.account(factories.customer(brand), brand)
-        where = address("loyalty.userpoints", "note", account.pk)
-        owner.post(where, {"text": "Prefers tea"})
+        url = address("loyalty.userpoints", "note", account.pk)
+        owner.post(url, {"text": "Prefers tea"})
         before = MemberNote.objects.values("text", "author", "account", "created_at").get()
-        owner.post(where, {"delete": MemberNote.objects.get().pk})
+        owner.post(url, {"delete": MemberNote.objects.get().pk})
         assert not MemberNote.objects.exists()
 
         undo(owner)
 
         assert MemberNote.objects.values("text", "author", "account", "created_at").get() == before
 
-    def test_a_code_of_a_reward_that_was_used(self, brand: Brand, owner: Client) -> None:
+    def test_use_of_a_redemption_code_can_be_undone(self, brand: Brand, owner: Client) -> None:
         customer = factories.customer(brand)
         factories.points(customer, brand, 50)
         redemption = factories.redemption(customer, factories.reward(brand))
-        where = address("loyalty.userpoints", "use", redemption.user_point_id)
-        owner.post(where, {"redemption": redemption.pk, "key": uuid4()})
+        url = address("loyalty.userpoints", "use", redemption.user_point_id)
+        owner.post(url, {"redemption": redemption.pk, "key": uuid4()})
         assert Redemption.objects.get().status == "used"
 
         undo(owner)

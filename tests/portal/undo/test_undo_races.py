@@ -1,4 +1,4 @@
-"""The Undo button pressed by many at once: one of them undoes, once."""
+"""Concurrent uses of one Undo button: only one of them takes effect."""
 
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,8 +17,8 @@ from portal.undo.offers import UndoKind
 from tests.support.concurrency import at_once
 from tests.support.portal import staff
 
-ACTED: list[int] = []
-COUNTED = UndoKind("authcodes.authcode", "x", lambda _request, _offer: ACTED.append(1))
+UNDO_CALLS: list[int] = []
+COUNTED = UndoKind("authcodes.authcode", "x", lambda _request, _offer: UNDO_CALLS.append(1))
 
 
 @contextmanager
@@ -29,29 +29,29 @@ def without_the_lock() -> Any:
 
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
-    """An act that would do its work again each time it is called, pressed by many at once."""
+    """Concurrent uses of an offer whose undo function counts its calls."""
 
-    PRESSED = 6
+    CONCURRENT_USES = 6
 
-    def acts(self, brand: Brand, rf: Any) -> int:
-        person = staff(brand)
-        ACTED.clear()
-        made = UndoOffer.objects.create(
-            brand=brand, user=person, kind="counted", expires_at=timezone.now() + timedelta(minutes=1)
+    def undo_calls_after_concurrent_uses(self, brand: Brand, rf: Any) -> int:
+        user = staff(brand)
+        UNDO_CALLS.clear()
+        offer = UndoOffer.objects.create(
+            brand=brand, user=user, kind="counted", expires_at=timezone.now() + timedelta(minutes=1)
         )
 
-        def press(_number: int) -> None:
+        def use_offer(_number: int) -> None:
             request = rf.post("/")
-            request.user = type(person).objects.get(pk=person.pk)
-            offers.take(request, made.pk)
+            request.user = type(user).objects.get(pk=user.pk)
+            offers.take(request, offer.pk)
 
         with mock.patch.dict(settings.UNDO_KINDS, {"counted": f"{__name__}.COUNTED"}):
-            at_once(press, range(self.PRESSED), threads=self.PRESSED)
-        return len(ACTED)
+            at_once(use_offer, range(self.CONCURRENT_USES), threads=self.CONCURRENT_USES)
+        return len(UNDO_CALLS)
 
-    def test_one_of_many_at_once_undoes_it(self, brand: Brand, rf: Any) -> None:
-        assert [self.acts(brand, rf) for _round in range(5)] == [1] * 5
+    def test_only_one_of_several_concurrent_uses_takes_effect(self, brand: Brand, rf: Any) -> None:
+        assert [self.undo_calls_after_concurrent_uses(brand, rf) for _round in range(5)] == [1] * 5
 
-    def test_control_without_the_lock_several_do(self, brand: Brand, rf: Any) -> None:
+    def test_control_several_uses_take_effect_without_the_lock(self, brand: Brand, rf: Any) -> None:
         with without_the_lock():
-            assert max(self.acts(brand, rf) for _round in range(10)) > 1
+            assert max(self.undo_calls_after_concurrent_uses(brand, rf) for _round in range(10)) > 1

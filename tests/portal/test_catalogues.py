@@ -78,7 +78,7 @@ def test_update_reports_new_texts_and_drops_removed_ones(
     make_key = tool("catalogues.sources").Key
     monkeypatch.setattr(main, "path_of", lambda language, *_where, ending="po": tmp_path / f"{language}.{ending}")
     monkeypatch.setattr(
-        main, "wanted", lambda _language: [make_marked(make_key("A brand new button"), "", "portal/x.py")]
+        main, "required_texts", lambda _language: [make_marked(make_key("A brand new button"), "", "portal/x.py")]
     )
     (tmp_path / "de.po").write_text('msgid ""\nmsgstr ""\n\nmsgid "Gone"\nmsgstr "Weg"\n')
 

@@ -1,4 +1,4 @@
-"""A shop whose server a webhook calls."""
+"""Fixtures: a shop's server that receives webhooks, and an endpoint that leads to it."""
 
 import pytest
 from django.utils import timezone
@@ -13,8 +13,8 @@ State = WebhookDelivery.State
 
 @pytest.fixture
 def shop():
-    with receiver() as running:
-        yield running
+    with receiver() as server:
+        yield server
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def ping(hook):
     return webhook_events.ping(endpoint=hook, at=timezone.now())
 
 
-def pinged(hook):
-    message = ping(hook)
+def ping_and_send(hook):
+    delivery = ping(hook)
     send()
-    message.refresh_from_db()
-    return message
+    delivery.refresh_from_db()
+    return delivery

@@ -1,4 +1,4 @@
-"""A brand's external system, and the scans that it is asked about."""
+"""Helpers for tests of a brand's external loyalty system."""
 
 from django.utils import timezone
 
@@ -11,21 +11,21 @@ from loyalty.models.external_system import ExternalSystem
 WhenRejected, WhenAway = ExternalSystem.WhenRejected, ExternalSystem.WhenAway
 
 
-def system(brand, partner, **fields):
-    chosen = {"when_rejected": WhenRejected.HOLD, "when_away": WhenAway.HOLD, "is_active": True, **fields}
-    made, _secret = external_system.create(
-        brand=brand, url=partner if isinstance(partner, str) else partner.url, **chosen
+def create_system(brand, server, **fields):
+    options = {"when_rejected": WhenRejected.HOLD, "when_away": WhenAway.HOLD, "is_active": True, **fields}
+    created, _secret = external_system.create(
+        brand=brand, url=server if isinstance(server, str) else server.url, **options
     )
-    return made
+    return created
 
 
-def work():
-    """What the workers do: the points' lane, then the one of the external system."""
+def run_workers():
+    """Handle all due events, those of the external system's lane last."""
     worker.drain()
     worker.drain_slow(lane=messages.EXTERNAL)
 
 
-def hasten():
+def make_events_due():
     Event.objects.pending().update(due_at=timezone.now())
 
 

@@ -1,4 +1,4 @@
-"""The external loyalty system: what it says, and what becomes of an event when it says nothing."""
+"""The external loyalty system: its decisions, and what happens to events without an answer."""
 
 import time
 from datetime import timedelta
@@ -16,7 +16,14 @@ from events.models import Event
 from loyalty.integrations import external_system, signing_secrets
 from loyalty.models.external_system import ExternalSystem
 from loyalty.models.ledger import LoyaltyTransaction
-from tests.loyalty.integrations.external_systems import WhenAway, WhenRejected, hasten, points_of, system, work
+from tests.loyalty.integrations.external_systems import (
+    WhenAway,
+    WhenRejected,
+    create_system,
+    make_events_due,
+    points_of,
+    run_workers,
+)
 from tests.support import factories
 from tests.support.fakes.fake_http import Reply, end_cooldowns, receiver, reset_breakers
 
@@ -30,10 +37,10 @@ def loopback_allowed(settings):
 
 
 @pytest.fixture
-def partner():
-    with receiver() as running:
-        running.decides(decision="proceed")
-        yield running
+def external_server():
+    with receiver() as server:
+        server.decides(decision="proceed")
+        yield server
 
 
 def scan(brand, customer, **settings):
@@ -42,25 +49,25 @@ def scan(brand, customer, **settings):
     return code
 
 
-def test_it_is_asked_with_a_signed_question_before_the_points_are_credited(brand, customer, partner):
-    made = system(brand, partner)
-    seen = []
+def test_signed_request_is_sent_before_the_points_are_credited(brand, customer, external_server):
+    system = create_system(brand, external_server)
+    transactions_at_call = []
 
     def record_transactions(_call):
-        seen.append(LoyaltyTransaction.objects.count())
-        connection.close()  # the receiver's own
+        transactions_at_call.append(LoyaltyTransaction.objects.count())
+        connection.close()  # opened by the receiver's thread
 
-    partner.on_call = record_transactions
+    external_server.on_call = record_transactions
     code = scan(brand, customer)
-    work()
+    run_workers()
 
-    [call] = partner.calls
-    question = call.verified(made.secret)
+    [call] = external_server.calls
+    request = call.verified(system.secret)
     event = Event.objects.get(detail_type="scan-auth")
-    assert (seen, points_of(customer)) == ([0], 10)
+    assert (transactions_at_call, points_of(customer)) == ([0], 10)
     assert call.headers["idempotency-key"] == call.headers["webhook-id"] == str(event.event_id)
-    assert question["type"] == "accrual.requested"
-    assert question["data"] == {
+    assert request["type"] == "accrual.requested"
+    assert request["data"] == {
         "event_id": str(event.event_id),
         "kind": "scan-auth",
         "brand_id": brand.pk,
@@ -76,28 +83,28 @@ def test_it_is_asked_with_a_signed_question_before_the_points_are_credited(brand
     }
 
 
-def test_where_none_is_configured_nothing_is_asked_and_no_lane_is_changed(brand, customer, partner):
-    system(factories.brand(), partner)
+def test_brand_without_a_system_credits_without_a_request_or_lane_change(brand, customer, external_server):
+    create_system(factories.brand(), external_server)
     scan(brand, customer)
     worker.drain()
 
-    assert (partner.calls, points_of(customer)) == ([], 10)
+    assert (external_server.calls, points_of(customer)) == ([], 10)
     assert Event.objects.get(detail_type="scan-auth").attempts == 1
 
 
-def test_one_that_is_switched_off_is_not_asked(brand, customer, partner):
-    system(brand, partner, is_active=False)
+def test_inactive_system_receives_no_request(brand, customer, external_server):
+    create_system(brand, external_server, is_active=False)
     scan(brand, customer)
     worker.drain()
 
-    assert (partner.calls, points_of(customer)) == ([], 10)
+    assert (external_server.calls, points_of(customer)) == ([], 10)
 
 
-def test_a_final_no_is_the_events_outcome(brand, customer, partner):
-    system(brand, partner, when_rejected=WhenRejected.REJECT)
-    partner.decides(decision="refuse", reason="Bought at a rival's")
+def test_final_rejection_is_the_outcome_of_the_event(brand, customer, external_server):
+    create_system(brand, external_server, when_rejected=WhenRejected.REJECT)
+    external_server.decides(decision="refuse", reason="Bought at a rival's")
     scan(brand, customer)
-    work()
+    run_workers()
 
     event = Event.objects.get(detail_type="scan-auth")
     assert (event.status, event.outcome["error"]) == ("refused", "EXTERNALLY_REFUSED")
@@ -105,33 +112,33 @@ def test_a_final_no_is_the_events_outcome(brand, customer, partner):
     assert (points_of(customer), Scan.objects.get().points_status) == (0, "not_eligible")
 
 
-def test_a_brand_may_go_on_in_spite_of_a_no(brand, customer, partner):
-    system(brand, partner, when_rejected=WhenRejected.PROCEED)
-    partner.decides(decision="refuse")
+def test_brand_may_credit_points_despite_a_rejection(brand, customer, external_server):
+    create_system(brand, external_server, when_rejected=WhenRejected.PROCEED)
+    external_server.decides(decision="refuse")
     scan(brand, customer)
-    work()
+    run_workers()
 
-    assert (len(partner.calls), points_of(customer)) == (1, 10)
+    assert (len(external_server.calls), points_of(customer)) == (1, 10)
 
 
-def test_a_no_may_hold_the_event_until_it_becomes_a_yes(brand, customer, partner):
-    system(brand, partner, when_rejected=WhenRejected.HOLD)
-    partner.decides(decision="refuse", reason="under review")
+def test_rejected_event_may_wait_until_it_is_approved(brand, customer, external_server):
+    create_system(brand, external_server, when_rejected=WhenRejected.HOLD)
+    external_server.decides(decision="refuse", reason="under review")
     scan(brand, customer)
-    work()
+    run_workers()
     event = Event.objects.get(detail_type="scan-auth")
     waiting = external_system.postponed(brand_id=brand.pk)
     assert (event.status, points_of(customer), waiting.number) == ("pending", 0, 1)
     assert "Held. External loyalty system: rejected. under review" in event.last_error
 
-    partner.decides(decision="proceed")
-    hasten()
-    work()
+    external_server.decides(decision="proceed")
+    make_events_due()
+    run_workers()
     assert (points_of(customer), external_system.postponed(brand_id=brand.pk).number) == (10, 0)
-    assert len({call.headers["idempotency-key"] for call in partner.calls}) == 1
+    assert len({call.headers["idempotency-key"] for call in external_server.calls}) == 1
 
 
-AWAY = {
+UNUSABLE_REPLIES = {
     "an error": Reply(500),
     "too many": Reply(429),
     "a redirect": Reply(302, headers={"Location": "http://127.0.0.1:1/"}),
@@ -146,150 +153,150 @@ AWAY = {
 }
 
 
-@pytest.mark.parametrize("reply", AWAY.values(), ids=AWAY)
-def test_no_usable_answer_holds_the_event(brand, customer, partner, reply):
-    system(brand, partner)
-    partner.answers(reply)
+@pytest.mark.parametrize("reply", UNUSABLE_REPLIES.values(), ids=UNUSABLE_REPLIES)
+def test_event_waits_without_a_usable_answer(brand, customer, external_server, reply):
+    create_system(brand, external_server)
+    external_server.answers(reply)
     scan(brand, customer)
-    work()
+    run_workers()
 
     event = Event.objects.get(detail_type="scan-auth")
     assert (event.status, event.lane, points_of(customer)) == ("pending", "external", 0)
     assert event.last_error.startswith("RetryLater: Held. External loyalty system: no answer.")
 
 
-def test_without_an_answer_a_brand_may_go_on(brand, customer, partner):
-    system(brand, partner, when_away=WhenAway.PROCEED)
-    partner.answers(500)
+def test_brand_may_credit_points_without_an_answer(brand, customer, external_server):
+    create_system(brand, external_server, when_away=WhenAway.PROCEED)
+    external_server.answers(500)
     scan(brand, customer)
-    work()
+    run_workers()
 
     assert points_of(customer) == 10
 
 
-def test_one_that_hangs_costs_two_seconds_in_all(brand, customer, partner):
-    system(brand, partner, when_away=WhenAway.PROCEED)
-    partner.answers(Reply(waits=20))
+def test_hanging_system_costs_two_seconds(brand, customer, external_server):
+    create_system(brand, external_server, when_away=WhenAway.PROCEED)
+    external_server.answers(Reply(waits=20))
     scan(brand, customer)
-    began = time.monotonic()
-    work()
+    started = time.monotonic()
+    run_workers()
 
-    assert 1.9 < time.monotonic() - began < 10  # two seconds, and what else the machine does
+    assert 1.9 < time.monotonic() - started < 10  # two seconds of timeout, plus whatever a busy machine takes
     assert points_of(customer) == 10
 
 
 @pytest.mark.parametrize("reply", [Reply(503), Reply(502)], ids=["503", "502"])
-def test_what_fails_for_a_moment_is_asked_again_at_once(brand, customer, partner, reply):
-    system(brand, partner)
-    partner.answers(reply, Reply(body=b'{"decision": "proceed"}'))
+def test_request_is_repeated_immediately_after_a_gateway_error(brand, customer, external_server, reply):
+    create_system(brand, external_server)
+    external_server.answers(reply, Reply(body=b'{"decision": "proceed"}'))
     scan(brand, customer)
-    work()
+    run_workers()
 
-    assert (len(partner.calls), points_of(customer)) == (2, 10)
-    assert len({call.headers["idempotency-key"] for call in partner.calls}) == 1
+    assert (len(external_server.calls), points_of(customer)) == (2, 10)
+    assert len({call.headers["idempotency-key"] for call in external_server.calls}) == 1
 
 
-def test_a_held_event_is_tried_for_three_days_and_then_waits_for_staff(brand, customer, partner):
-    system(brand, partner)
-    partner.answers(500)
+def test_event_is_retried_for_three_days_and_then_waits_for_staff(brand, customer, external_server):
+    create_system(brand, external_server)
+    external_server.answers(500)
     scan(brand, customer)
-    work()
+    run_workers()
     event = Event.objects.get(detail_type="scan-auth")
     assert event.give_up_at - event.created_at > timedelta(hours=71)
 
     Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1))
-    hasten()
-    work()
+    make_events_due()
+    run_workers()
     event.refresh_from_db()
     assert (event.status, points_of(customer)) == ("dead", 0)
 
-    partner.decides(decision="proceed")
+    external_server.decides(decision="proceed")
     external_system.breaker_of(ExternalSystem.objects.get()).succeeded()
     leases.redeliver(event=event, at=timezone.now())
-    work()
+    run_workers()
     assert points_of(customer) == 10
 
 
-def test_after_failures_in_a_row_it_is_left_alone_and_probed_later(brand, customer, partner):
-    system(brand, partner)
-    partner.answers(500)
+def test_repeated_failures_open_the_breaker_until_a_cooldown_has_passed(brand, customer, external_server):
+    create_system(brand, external_server)
+    external_server.answers(500)
     for _ in range(9):
         scan(brand, customer)
-    work()
-    assert len(partner.calls) == 5
+    run_workers()
+    assert len(external_server.calls) == 5
     assert Event.objects.pending().count() == 9
 
-    partner.decides(decision="proceed")
-    hasten()
-    work()
-    assert len(partner.calls) == 5, "the breaker is open"
+    external_server.decides(decision="proceed")
+    make_events_due()
+    run_workers()
+    assert len(external_server.calls) == 5, "the breaker is open"
 
     end_cooldowns()
-    hasten()
-    work()
-    hasten()
-    work()
+    make_events_due()
+    run_workers()
+    make_events_due()
+    run_workers()
     assert points_of(customer) == 90
 
 
-def test_one_brands_hanging_system_delays_no_other_brands_points(brand, customer, partner):
-    system(brand, partner)
-    partner.answers(Reply(waits=20))
+def test_hanging_system_of_one_brand_does_not_delay_points_of_another(brand, customer, external_server):
+    create_system(brand, external_server)
+    external_server.answers(Reply(waits=20))
     for _ in range(6):
         scan(brand, customer)
     other = factories.brand()
     factories.level(other)
-    stranger = factories.customer(other)
-    scan(other, stranger)
+    foreign_customer = factories.customer(other)
+    scan(other, foreign_customer)
     worker.drain()
 
-    assert points_of(stranger) == 10
-    assert partner.calls == []
+    assert points_of(foreign_customer) == 10
+    assert external_server.calls == []
 
 
-def test_milestone_rewards_that_were_won_are_not_asked_about(brand, customer, partner):
-    system(brand, partner)
+def test_milestone_rewards_need_no_approval(brand, customer, external_server):
+    create_system(brand, external_server)
     factories.milestone(factories.campaign(brand), 1, auto_claim=True, reward_points=7)
     scan(brand, customer)
-    work()
+    run_workers()
     worker.drain()
 
-    assert (len(partner.calls), points_of(customer)) == (1, 17)
+    assert (len(external_server.calls), points_of(customer)) == (1, 17)
 
 
-def test_the_first_accrual_of_a_new_customer_is_asked_about_too(brand, partner):
-    system(brand, partner)
-    stranger = factories.customer(brand, enrolled=False)
-    scan(brand, stranger)
-    work()
+def test_first_accrual_of_a_new_customer_needs_approval(brand, external_server):
+    create_system(brand, external_server)
+    new_customer = factories.customer(brand, enrolled=False)
+    scan(brand, new_customer)
+    run_workers()
 
-    assert (partner.calls[0].payload["data"]["user_point_id"], points_of(stranger)) == (None, 10)
-
-
-def test_a_test_question_tells_what_came_of_it(brand, partner):
-    made = system(brand, partner)
-    partner.decides(decision="refuse", reason="I know nobody")
-    verdict = external_system.test(system=made)
-
-    assert (verdict.decision, verdict.reason) == ("refuse", "I know nobody")
-    assert partner.calls[0].verified(made.secret)["type"] == "external.test"
-    assert partner.calls[0].payload["data"] == {"message": "Hello."}
+    assert (external_server.calls[0].payload["data"]["user_point_id"], points_of(new_customer)) == (None, 10)
 
 
-def test_a_good_test_closes_the_breaker(brand, partner):
-    made = system(brand, partner)
+def test_test_request_returns_the_systems_decision(brand, external_server):
+    system = create_system(brand, external_server)
+    external_server.decides(decision="refuse", reason="I know nobody")
+    decision = external_system.test(system=system)
+
+    assert (decision.decision, decision.reason) == ("refuse", "I know nobody")
+    assert external_server.calls[0].verified(system.secret)["type"] == "external.test"
+    assert external_server.calls[0].payload["data"] == {"message": "Hello."}
+
+
+def test_successful_test_request_closes_the_breaker(brand, external_server):
+    system = create_system(brand, external_server)
     for _ in range(5):
-        external_system.breaker_of(made).failed()
-    external_system.test(system=made)
+        external_system.breaker_of(system).failed()
+    external_system.test(system=system)
 
-    assert not external_system.breaker_of(made).is_open()
+    assert not external_system.breaker_of(system).is_open()
 
 
-def test_for_a_while_after_rotation_both_secrets_sign(brand, partner):
-    made = system(brand, partner)
-    old = made.secret
-    signing_secrets.rotate(row=made, at=timezone.now(), grace=timedelta(hours=1))
-    made.refresh_from_db()
-    external_system.test(system=made)
+def test_both_secrets_sign_during_the_grace_period_of_a_rotation(brand, external_server):
+    system = create_system(brand, external_server)
+    old = system.secret
+    signing_secrets.rotate(row=system, at=timezone.now(), grace=timedelta(hours=1))
+    system.refresh_from_db()
+    external_system.test(system=system)
 
-    assert partner.calls[0].verified(old) == partner.calls[0].verified(made.secret)
+    assert external_server.calls[0].verified(old) == external_server.calls[0].verified(system.secret)

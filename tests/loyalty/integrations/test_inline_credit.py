@@ -1,11 +1,17 @@
-"""The external loyalty system is asked within a request that credits at once."""
+"""Requests that credit points inline ask the external loyalty system before they answer."""
 
 import time
 
 import pytest
 
 from loyalty.integrations import external_system
-from tests.loyalty.integrations.external_systems import WhenRejected, hasten, points_of, system, work
+from tests.loyalty.integrations.external_systems import (
+    WhenRejected,
+    create_system,
+    make_events_due,
+    points_of,
+    run_workers,
+)
 from tests.support import factories
 from tests.support.api import error
 from tests.support.fakes.fake_http import Reply, receiver, reset_breakers
@@ -20,10 +26,10 @@ def loopback_allowed(settings):
 
 
 @pytest.fixture
-def partner():
-    with receiver() as running:
-        running.decides(decision="proceed")
-        yield running
+def external_server():
+    with receiver() as server:
+        server.decides(decision="proceed")
+        yield server
 
 
 @pytest.fixture
@@ -31,51 +37,51 @@ def app(api, customer):
     return api.as_customer(customer).app()
 
 
-def test_inline_it_is_asked_in_the_request(app, brand, customer, partner):
-    system(brand, partner)
+def test_external_system_decides_within_the_request(app, brand, customer, external_server):
+    create_system(brand, external_server)
     response = app.credit(customer, factories.code(brand))
 
-    assert (response.status_code, len(partner.calls)) == (200, 1)
+    assert (response.status_code, len(external_server.calls)) == (200, 1)
     assert response.json()["data"]["points_earned"] == 10
 
 
-def test_inline_its_final_no_has_a_code_of_its_own(app, brand, customer, partner):
-    system(brand, partner, when_rejected=WhenRejected.REJECT)
-    partner.decides(decision="refuse", reason="Blocked there")
+def test_rejection_has_its_own_error_code_and_reason(app, brand, customer, external_server):
+    create_system(brand, external_server, when_rejected=WhenRejected.REJECT)
+    external_server.decides(decision="refuse", reason="Blocked there")
     response = app.credit(customer, factories.code(brand))
 
     assert error(response) == (409, "EXTERNALLY_REFUSED")
     assert response.json()["details"] == {"reason": "Blocked there"}
 
 
-def test_inline_a_held_request_is_kept_and_credited_later(app, brand, customer, partner):
-    system(brand, partner)
-    partner.answers(Reply(waits=20))
+def test_request_without_a_decision_is_stored_and_credited_later(app, brand, customer, external_server):
+    create_system(brand, external_server)
+    external_server.answers(Reply(waits=20))
     code = factories.code(brand)
-    began = time.monotonic()
+    started = time.monotonic()
     response = app.credit(customer, code, idempotency_key="once")
-    took = time.monotonic() - began
-    again = app.credit(customer, code, idempotency_key="once")
+    duration = time.monotonic() - started
+    retried = app.credit(customer, code, idempotency_key="once")
 
     assert error(response) == (503, "UNAVAILABLE")
     assert int(response["Retry-After"]) > 0
     assert "kept" in response.json()["message"]
-    assert took < 10  # two seconds, and what else the machine does
-    assert error(again) == (409, "REQUEST_IN_PROGRESS")
+    assert duration < 10  # two seconds of timeout, plus whatever a busy machine takes
+    assert error(retried) == (409, "REQUEST_IN_PROGRESS")
 
-    partner.decides(decision="proceed")
-    hasten()
-    work()
+    external_server.decides(decision="proceed")
+    make_events_due()
+    run_workers()
     assert points_of(customer) == 10
     assert app.credit(customer, code, idempotency_key="once").json()["data"]["points_earned"] == 10
-    assert len({call.headers["idempotency-key"] for call in partner.calls}) == 1
+    assert len({call.headers["idempotency-key"] for call in external_server.calls}) == 1
 
 
-def test_inline_nobody_is_asked_through_an_open_breaker(app, brand, customer, partner):
-    made = system(brand, partner)
+def test_open_circuit_breaker_makes_the_request_unavailable_without_a_call(app, brand, customer, external_server):
+    system = create_system(brand, external_server)
     for _ in range(5):
-        external_system.breaker_of(made).failed()
+        external_system.breaker_of(system).failed()
     response = app.credit(customer, factories.code(brand))
 
     assert error(response) == (503, "UNAVAILABLE")
-    assert partner.calls == []
+    assert external_server.calls == []

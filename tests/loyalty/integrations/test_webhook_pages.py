@@ -1,4 +1,4 @@
-"""The portal's pages of webhooks and of external systems: secrets shown once, acts asked why, messages sent again."""
+"""Portal pages of webhooks and external systems: secrets shown once, reasons required, deliveries sent again."""
 
 from datetime import timedelta
 
@@ -32,8 +32,8 @@ def client(brand):
 
 @pytest.fixture
 def shop():
-    with receiver() as running:
-        yield running
+    with receiver() as server:
+        yield server
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ def hook(brand, shop):
     return webhook_endpoints.create(brand=brand, url=shop.url, types=["points.earned"], at=timezone.now())[0]
 
 
-def its(row, what="change"):
-    return address(row._meta.label_lower, what, row.pk)
+def url_of(row, action="change"):
+    return address(row._meta.label_lower, action, row.pk)
 
 
 @pytest.mark.parametrize(
-    ("sent", "named"),
+    ("form_data", "field"),
     [
         ({"url": "https://10.0.0.1/"}, "url"),
         ({"url": "gopher://shop.example/"}, "url"),
@@ -54,67 +54,74 @@ def its(row, what="change"):
         ({"types": ["points.stolen"]}, "types"),
     ],
 )
-def test_bad_input_is_told_at_its_field(client, brand, sent, named):
-    plain = {"brand": brand.pk, "url": "https://shop.example/", "types": ["points.earned"]}
-    refused = client.post(address("loyalty.webhookendpoint", "add"), {**plain, **sent})
+def test_invalid_input_is_an_error_of_its_field(client, brand, form_data, field):
+    valid = {"brand": brand.pk, "url": "https://shop.example/", "types": ["points.earned"]}
+    response = client.post(address("loyalty.webhookendpoint", "add"), {**valid, **form_data})
 
-    assert set(errors(refused)) == {named}
+    assert set(errors(response)) == {field}
     assert not WebhookEndpoint.objects.exists()
 
 
-def test_a_rotated_secret_is_shown_once_and_kept_out_of_the_audit_trail(client, hook):
+def test_rotated_secret_is_displayed_once_and_not_in_the_audit_log(client, hook):
     old = hook.secret
-    shown = text(client.post(its(hook, "rotate"), {"hours": 24, "reason": "Yearly"}))
+    html = text(client.post(url_of(hook, "rotate"), {"hours": 24, "reason": "Yearly"}))
     hook.refresh_from_db()
 
-    assert hook.secret in shown
+    assert hook.secret in html
     assert hook.previous_secret == old
     pages = (
-        text(client.get(its(hook))) + text(client.get(its(hook, "history"))) + str(list(AuditLogEntry.objects.values()))
+        text(client.get(url_of(hook)))
+        + text(client.get(url_of(hook, "history")))
+        + str(list(AuditLogEntry.objects.values()))
     )
     assert hook.secret not in pages
     assert old not in pages
     assert AuditLogEntry.objects.filter(action="Secret rotated", reason="Yearly").exists()
 
 
-def test_a_test_message_leads_to_its_own_page_which_follows_it(client, hook, shop):
-    assert 'name="reason"' not in client.get(its(hook, "ping")).content.decode()
-    sent = client.post(its(hook, "ping"), follow=True)
-    [message] = WebhookDelivery.objects.all()
-    followed = [f'data-live-row="{message.pk}" data-live-column="{name}"' in text(sent) for name in ("ended", "calls")]
-    assert (sent.status_code, followed, "Waiting" in text(sent)) == (200, [True, True], True)
+def test_test_message_redirects_to_its_page_with_live_columns(client, hook, shop):
+    assert 'name="reason"' not in client.get(url_of(hook, "ping")).content.decode()
+    response = client.post(url_of(hook, "ping"), follow=True)
+    [delivery] = WebhookDelivery.objects.all()
+    live_columns = [
+        f'data-live-row="{delivery.pk}" data-live-column="{name}"' in text(response) for name in ("ended", "calls")
+    ]
+    assert (response.status_code, live_columns, "Waiting" in text(response)) == (200, [True, True], True)
 
     send()
-    query = {"id": message.pk, "column": ["ended", "calls"]}
+    query = {"id": delivery.pk, "column": ["ended", "calls"]}
     columns = client.get(address("loyalty.webhookdelivery", "live"), query).json()["rows"][0]["columns"]
-    page = text(client.get(its(message)))
+    html = text(client.get(url_of(delivery)))
     assert ("Delivered" in columns["ended"], "data-live-row" in columns["calls"]) == (True, False)
-    assert ("data-live-row" in page, "Delivered" in page, len(shop.calls)) == (False, True, 1)
+    assert ("data-live-row" in html, "Delivered" in html, len(shop.calls)) == (False, True, 1)
 
 
-def test_a_message_that_waits_for_hours_is_not_followed(client, hook):
-    message = webhook_events.ping(endpoint=hook, at=timezone.now() - timedelta(hours=1))
+def test_delivery_that_waits_for_hours_has_no_live_columns(client, hook):
+    delivery = webhook_events.ping(endpoint=hook, at=timezone.now() - timedelta(hours=1))
     WebhookDelivery.objects.update(attempts=3, next_attempt_at=timezone.now() + timedelta(hours=2))
 
-    assert "data-live-row" not in text(client.get(its(message)))
+    assert "data-live-row" not in text(client.get(url_of(delivery)))
 
 
-def test_a_page_that_was_read_before_the_attempt_shows_neither_its_answer_nor_its_end(hook, shop):
-    read_before = webhook_events.ping(endpoint=hook, at=timezone.now())
+def test_page_of_a_row_read_before_the_attempt_is_consistent(hook, shop):
+    stale_row = webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
-    page = admin.site._registry[WebhookDelivery]
+    model_admin = admin.site._registry[WebhookDelivery]
 
-    assert "No attempts yet" not in page.calls(WebhookDelivery.objects.get())
-    assert ("Waiting" in page.ended(read_before), "No attempts yet" in page.calls(read_before)) == (True, True)
+    assert "No attempts yet" not in model_admin.calls(WebhookDelivery.objects.get())
+    assert ("Waiting" in model_admin.ended(stale_row), "No attempts yet" in model_admin.calls(stale_row)) == (
+        True,
+        True,
+    )
 
 
-def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, shop):
-    message = webhook_events.ping(endpoint=hook, at=timezone.now())
+def test_delivery_can_be_resent_from_its_page_and_from_the_list(client, hook, shop):
+    delivery = webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
-    client.post(its(message, "resend"))
+    client.post(url_of(delivery, "resend"))
     send()
     client.post(
-        address("loyalty.webhookdelivery"), {"action": "resend_chosen", "_selected_action": [message.pk], "index": 0}
+        address("loyalty.webhookdelivery"), {"action": "resend_chosen", "_selected_action": [delivery.pk], "index": 0}
     )
     send()
 
@@ -122,94 +129,94 @@ def test_a_message_is_sent_again_from_its_page_and_from_the_list(client, hook, s
     assert len(shop.calls) == 3
 
 
-def test_opening_the_page_that_sends_again_sends_nothing(client, hook, shop):
-    message = webhook_events.ping(endpoint=hook, at=timezone.now())
+def test_opening_the_resend_page_sends_nothing(client, hook, shop):
+    delivery = webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
 
-    page = client.get(its(message, "resend"))
+    response = client.get(url_of(delivery, "resend"))
     send()
 
-    assert "sent again with the same id" in text(page)
-    assert 'method="post"' in text(page)
+    assert "sent again with the same id" in text(response)
+    assert 'method="post"' in text(response)
     assert len(shop.calls) == 1
 
 
-def test_a_form_of_another_site_sends_nothing_again(client, hook, shop):
-    message = webhook_events.ping(endpoint=hook, at=timezone.now())
+def test_resending_requires_a_csrf_token(client, hook, shop):
+    delivery = webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
-    elsewhere = Client(enforce_csrf_checks=True)
-    elsewhere.cookies = client.cookies
+    csrf_client = Client(enforce_csrf_checks=True)
+    csrf_client.cookies = client.cookies
 
-    assert elsewhere.post(its(message, "resend")).status_code == 403
+    assert csrf_client.post(url_of(delivery, "resend")).status_code == 403
     send()
     assert len(shop.calls) == 1
 
 
-def test_a_message_about_an_erased_person_says_so_and_is_not_sent_again(client, hook, shop):
-    message = webhook_events.ping(endpoint=hook, at=timezone.now())
+def test_delivery_about_an_erased_customer_cannot_be_resent(client, hook, shop):
+    delivery = webhook_events.ping(endpoint=hook, at=timezone.now())
     WebhookDelivery.objects.update(state="dropped", body="")
 
-    page = client.post(its(message, "resend"), follow=True)
+    response = client.post(url_of(delivery, "resend"), follow=True)
 
-    assert "a customer whose data was erased" in text(page)
-    assert "Not sent: 1" in text(page)
+    assert "a customer whose data was erased" in text(response)
+    assert "Not sent: 1" in text(response)
     assert shop.calls == []
 
 
-def test_disabling_and_enabling_are_asked_why_and_written_down(client, hook):
-    client.post(its(hook, "stop"), {"reason": ""})
+def test_disabling_and_enabling_require_a_reason_and_are_audited(client, hook):
+    client.post(url_of(hook, "stop"), {"reason": ""})
     hook.refresh_from_db()
     assert hook.is_active
 
-    client.post(its(hook, "stop"), {"reason": "Moving"})
+    client.post(url_of(hook, "stop"), {"reason": "Moving"})
     hook.refresh_from_db()
     assert hook.state == "disabled"
 
-    client.post(its(hook, "start"), {"reason": "Moved"})
+    client.post(url_of(hook, "start"), {"reason": "Moved"})
     hook.refresh_from_db()
     assert hook.is_active
     assert list(AuditLogEntry.objects.order_by("id").values_list("reason", flat=True)) == ["Moving", "Moved"]
 
 
 @pytest.mark.parametrize("role", ["support", "printer"])
-def test_others_see_no_webhooks(brand, hook, role):
-    other = browser(staff(brand, role=role))
+def test_support_and_printers_have_no_access_to_webhooks(brand, hook, role):
+    other_staff = browser(staff(brand, role=role))
 
-    assert other.get(its(hook)).status_code in {403, 404}
-    assert other.post(its(hook, "rotate"), {"hours": 0, "reason": "x"}).status_code in {403, 404}
-
-
-def test_another_brands_webhook_cannot_be_acted_on(hook):
-    stranger = browser(staff(factories.brand()))
-
-    for what in ("rotate", "ping", "stop"):
-        assert stranger.post(its(hook, what), {"hours": 0, "reason": "x"}).status_code == 404
+    assert other_staff.get(url_of(hook)).status_code in {403, 404}
+    assert other_staff.post(url_of(hook, "rotate"), {"hours": 0, "reason": "x"}).status_code in {403, 404}
 
 
-def test_the_external_system_is_set_up_tried_out_and_watched(client, brand, shop):
-    settings = {"when_rejected": "hold", "when_away": "proceed", "is_active": "on"}
-    made = client.post(address("loyalty.externalsystem", "add"), {"brand": brand.pk, "url": shop.url, **settings})
+def test_webhook_of_another_brand_is_not_found(hook):
+    foreign_staff = browser(staff(factories.brand()))
+
+    for action in ("rotate", "ping", "stop"):
+        assert foreign_staff.post(url_of(hook, action), {"hours": 0, "reason": "x"}).status_code == 404
+
+
+def test_external_system_can_be_created_tested_and_monitored(client, brand, shop):
+    options = {"when_rejected": "hold", "when_away": "proceed", "is_active": "on"}
+    response = client.post(address("loyalty.externalsystem", "add"), {"brand": brand.pk, "url": shop.url, **options})
     system = ExternalSystem.objects.get()
-    assert system.secret in text(made)
+    assert system.secret in text(response)
 
     shop.decides(decision="proceed")
-    tried = client.post(its(system, "try_out"), {"reason": "Try"}, follow=True)
-    assert "credit the points." in text(tried)
+    response = client.post(url_of(system, "try_out"), {"reason": "Try"}, follow=True)
+    assert "credit the points." in text(response)
 
     shop.answers(500)
-    tried = client.post(its(system, "try_out"), {"reason": "Try"}, follow=True)
-    assert "It answered 500." in text(tried)
+    response = client.post(url_of(system, "try_out"), {"reason": "Try"}, follow=True)
+    assert "It answered 500." in text(response)
 
     for _ in range(5):
         external_system.breaker_of(system).failed()
-    assert "Requests are paused" in text(client.get(its(system)))
+    assert "Requests are paused" in text(client.get(url_of(system)))
 
 
-def test_a_changed_setting_of_the_external_system_is_in_the_audit_trail(client, brand):
+def test_changed_setting_of_the_external_system_is_audited(client, brand):
     options = {"when_rejected": "hold", "when_away": "hold", "is_active": True}
     system, _secret = external_system.create(brand=brand, url="https://erp.example/", **options)
-    changed = {"url": "https://erp.example/", "when_rejected": "refuse", "when_away": "hold", "is_active": "on"}
-    client.post(its(system), changed)
+    form_data = {"url": "https://erp.example/", "when_rejected": "refuse", "when_away": "hold", "is_active": "on"}
+    client.post(url_of(system), form_data)
     system.refresh_from_db()
 
     assert system.when_rejected == "refuse"

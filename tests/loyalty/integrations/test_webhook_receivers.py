@@ -1,4 +1,4 @@
-"""Receivers of webhooks that are slow, huge, private or away are cut off, and hold up no other."""
+"""Webhook receivers that are slow, unreachable, private or answer too much are cut off and delay no others."""
 
 import time
 from datetime import timedelta
@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from events.models import Event
 from loyalty.models.webhooks import WebhookDelivery
-from tests.loyalty.integrations.conftest import State, ping, pinged
+from tests.loyalty.integrations.conftest import State, ping, ping_and_send
 from tests.loyalty.integrations.webhooks import endpoint, hasten, send
 from tests.support import factories
 from tests.support.fakes.fake_http import Reply, receiver, reset_breakers
@@ -23,78 +23,78 @@ def loopback_allowed(settings):
     reset_breakers()
 
 
-def error_of(message):
-    return message.calls.get().error
+def error_of(delivery):
+    return delivery.calls.get().error
 
 
-def test_a_slow_receiver_is_cut_off(hook, shop):
+def test_slow_receiver_is_cut_off(hook, shop):
     shop.answers(Reply(waits=10))
-    began = time.monotonic()
-    message = pinged(hook)
+    started = time.monotonic()
+    delivery = ping_and_send(hook)
 
-    assert time.monotonic() - began < 5
-    assert (message.state, message.last_status) == (State.WAITING, None)
-    assert error_of(message) == "no whole answer within 0.5 seconds"
+    assert time.monotonic() - started < 5
+    assert (delivery.state, delivery.last_status) == (State.WAITING, None)
+    assert error_of(delivery) == "no whole answer within 0.5 seconds"
 
 
-def test_a_dripping_receiver_is_cut_off(hook, shop):
+def test_receiver_that_sends_its_answer_byte_by_byte_is_cut_off(hook, shop):
     shop.answers(Reply(body=b"x" * 200, drips=0.05))
-    message = pinged(hook)
+    delivery = ping_and_send(hook)
 
-    assert error_of(message) == "no whole answer within 0.5 seconds"
+    assert error_of(delivery) == "no whole answer within 0.5 seconds"
 
 
-def test_of_a_huge_answer_the_beginning_is_read(hook, shop):
+def test_only_the_start_of_an_endless_answer_is_read(hook, shop):
     shop.answers(Reply(body=b"", endless=True))
-    message = pinged(hook)
+    delivery = ping_and_send(hook)
 
-    attempt = message.calls.get()
-    assert message.state == State.DELIVERED
+    attempt = delivery.calls.get()
+    assert delivery.state == State.DELIVERED
     assert (attempt.answer, "longer than 2000 bytes" in attempt.error) == ("x" * 2000, True)
 
 
-def test_a_redirect_is_a_failure_and_is_not_followed(hook, shop):
+def test_redirect_is_a_failure_and_is_not_followed(hook, shop):
     shop.answers(Reply(302, headers={"Location": shop.url}))
-    message = pinged(hook)
+    delivery = ping_and_send(hook)
 
-    assert (message.state, len(shop.calls)) == (State.WAITING, 1)
-    assert error_of(message) == f"Redirects are not followed. This one points to {shop.url}."
+    assert (delivery.state, len(shop.calls)) == (State.WAITING, 1)
+    assert error_of(delivery) == f"Redirects are not followed. This one points to {shop.url}."
 
 
-def test_a_private_address_is_refused_at_the_call_and_logged(hook, shop, settings):
+def test_private_address_is_blocked_at_the_call_and_logged(hook, shop, settings):
     settings.OUTGOING_PRIVATE_NETWORKS = []
-    message = pinged(hook)
+    delivery = ping_and_send(hook)
 
     assert shop.calls == []
-    assert "private network address" in error_of(message)
+    assert "private network address" in error_of(delivery)
 
 
-def test_nobody_there_is_logged(brand):
-    message = pinged(endpoint(brand, "http://127.0.0.1:9/"))
+def test_failed_connection_is_logged(brand):
+    delivery = ping_and_send(endpoint(brand, "http://127.0.0.1:9/"))
 
-    assert "Connection refused" in error_of(message)
+    assert "Connection refused" in error_of(delivery)
 
 
-def test_a_receiver_that_fails_again_and_again_is_left_alone_for_a_while(hook, shop):
+def test_calls_to_a_failing_receiver_pause_for_a_cooldown(hook, shop):
     shop.answers(500)
     for _ in range(12):
         ping(hook)
     send()
-    untried = WebhookDelivery.objects.filter(attempts=0)
-    due = Event.objects.pending().filter(detail_type="call-webhook").values_list("due_at", flat=True)
+    not_attempted = WebhookDelivery.objects.filter(attempts=0)
+    due_moments = Event.objects.pending().filter(detail_type="call-webhook").values_list("due_at", flat=True)
 
     assert len(shop.calls) == 5
-    assert untried.count() == 7
-    assert min(due) > timezone.now() + timedelta(seconds=3)
+    assert not_attempted.count() == 7
+    assert min(due_moments) > timezone.now() + timedelta(seconds=3)
 
     shop.answers(200)
-    reset_breakers()  # as if the rest were over
+    reset_breakers()  # as if the cooldown were over
     hasten()
     send()
     assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {State.DELIVERED}
 
 
-def test_a_receiver_that_answers_no_is_not_left_alone(hook, shop):
+def test_receiver_that_answers_422_is_called_without_a_cooldown(hook, shop):
     shop.answers(422)
     for _ in range(8):
         ping(hook)
@@ -103,17 +103,17 @@ def test_a_receiver_that_answers_no_is_not_left_alone(hook, shop):
     assert len(shop.calls) == 8
 
 
-def test_a_hanging_receiver_holds_up_no_other(brand, hook, shop):
-    with receiver() as quick:
+def test_hanging_receiver_does_not_delay_another_brands_deliveries(brand, hook, shop):
+    with receiver() as quick_server:
         shop.answers(Reply(waits=10))
-        healthy = endpoint(factories.brand(), quick)
+        healthy_endpoint = endpoint(factories.brand(), quick_server)
         for _ in range(15):
             ping(hook)
-        message = ping(healthy)
-        began = time.monotonic()
+        delivery = ping(healthy_endpoint)
+        started = time.monotonic()
         send()
-        message.refresh_from_db()
+        delivery.refresh_from_db()
 
-    # Five times half a second, then the breaker opens.
-    assert (message.state, len(shop.calls)) == (State.DELIVERED, 5)
-    assert time.monotonic() - began < 10
+    # Five timeouts of half a second, then the breaker opens.
+    assert (delivery.state, len(shop.calls)) == (State.DELIVERED, 5)
+    assert time.monotonic() - started < 10

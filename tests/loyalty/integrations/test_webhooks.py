@@ -1,4 +1,4 @@
-"""What webhooks are told: each event once to each endpoint that listens, signed, and nothing where nobody does."""
+"""Webhook events: signed, sent once to each subscribed endpoint, and not published without subscribers."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -38,8 +38,8 @@ def loopback_allowed(settings):
 @pytest.fixture
 def shop():
     """The brand's own server."""
-    with receiver() as running:
-        yield running
+    with receiver() as server:
+        yield server
 
 
 def scan(code, customer=None, **fields):
@@ -47,10 +47,10 @@ def scan(code, customer=None, **fields):
     return scanning.scan(scanned=str(code), context=ScanContext(at=timezone.now(), user_id=user_id, **fields))
 
 
-event_data = data_of
+webhook_data = data_of
 
 
-def test_points_earned_are_told(brand, customer, shop, deliver):
+def test_earned_points_are_sent_to_a_subscribed_endpoint(brand, customer, shop, deliver):
     hook = endpoint(brand, shop, types=[WebhookType.POINTS_EARNED])
     code = factories.code(brand)
     scanned = scan(code, customer)
@@ -59,15 +59,15 @@ def test_points_earned_are_told(brand, customer, shop, deliver):
 
     [call] = shop.calls
     content = call.verified(hook.secret)
-    line = LoyaltyTransaction.objects.get()
+    entry = LoyaltyTransaction.objects.get()
     assert (content["type"], content["timestamp"][-1]) == ("points.earned", "Z")
     assert content["data"] == {
         "user_id": customer.pk,
         "points_earned": 10,
         "new_balance": 10,
-        "transaction_id": str(line.pk),
+        "transaction_id": str(entry.pk),
         "reason_ids": [code.code],
-        "note": line.note,
+        "note": entry.note,
         "current_level": "Bronze",
         "lifetime_points": 10,
         "cause": str(scanned.scan_id),
@@ -75,12 +75,12 @@ def test_points_earned_are_told(brand, customer, shop, deliver):
     assert call.headers["content-type"] == "application/json"
 
 
-def test_a_step_in_a_campaign_that_pays_nothing_earned_no_points(brand, customer, shop, deliver):
+def test_campaign_progress_without_points_sends_no_webhook(brand, customer, shop, deliver):
     factories.campaign(brand, type="login")
     endpoint(brand, shop)
     fields = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=fields)
-    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    event = messages.NewEvent(kind="log-user-login", payload={"type": "login"}, arguments=fields)
+    publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now())
     deliver()
     send()
 
@@ -88,19 +88,19 @@ def test_a_step_in_a_campaign_that_pays_nothing_earned_no_points(brand, customer
     assert shop.calls == []
 
 
-def test_a_level_reached_is_told_beside_the_points(brand, customer, shop, deliver):
+def test_reached_level_is_sent_in_addition_to_the_points(brand, customer, shop, deliver):
     factories.level(brand, "Silver", 10)
     endpoint(brand, shop)
     scan(factories.code(brand), customer)
     deliver()
     send()
 
-    [level] = event_data(shop, "level.reached")
+    [level] = webhook_data(shop, "level.reached")
     assert (level["user_id"], level["current_level"], level["lifetime_points"]) == (customer.pk, "Silver", 10)
-    assert len(event_data(shop, "points.earned")) == 1
+    assert len(webhook_data(shop, "points.earned")) == 1
 
 
-def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop):
+def test_points_earned_is_sent_for_added_but_not_for_deducted_points(brand, customer, shop):
     endpoint(brand, shop)
     account = factories.account(customer, brand)
     for points in (Decimal(20), Decimal(-5)):
@@ -109,11 +109,11 @@ def test_points_by_hand_are_told_and_points_taken_are_not(brand, customer, shop)
         )
     send()
 
-    [credit] = event_data(shop, "points.earned")
+    [credit] = webhook_data(shop, "points.earned")
     assert (credit["points_earned"], credit["note"]) == (20, "Sorry")
 
 
-def test_every_scan_of_a_code_is_told_with_its_outcome(brand, customer, shop):
+def test_every_scan_of_a_known_code_is_sent_with_its_outcome(brand, customer, shop):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     code, expired = factories.code(brand), factories.expired_code(brand)
     scan(code, customer)
@@ -122,7 +122,7 @@ def test_every_scan_of_a_code_is_told_with_its_outcome(brand, customer, shop):
     scan("nobody's code")
     send()
 
-    scans = event_data(shop, "code.scanned")
+    scans = webhook_data(shop, "code.scanned")
     assert sorted((each["code"], each["outcome"], each["reason"]) for each in scans) == sorted(
         [
             (code.code, "success", "accepted"),
@@ -133,42 +133,42 @@ def test_every_scan_of_a_code_is_told_with_its_outcome(brand, customer, shop):
     assert {each.get("user_id") for each in scans} == {customer.pk, None}
 
 
-def test_a_scan_that_an_accrual_brings_is_told_too(brand, customer, shop, deliver):
+def test_scan_of_an_accrual_event_is_sent(brand, customer, shop, deliver):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     payload = {"type": "authenticator_scan", "product": {"authCode": factories.code(brand).code}}
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = messages.NewEvent(kind="scan-auth", payload=payload, arguments=arguments)
-    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+    event = messages.NewEvent(kind="scan-auth", payload=payload, arguments=arguments)
+    publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now())
     deliver()
     send()
 
-    [scanned] = event_data(shop, "code.scanned")
+    [scanned] = webhook_data(shop, "code.scanned")
     assert (scanned["outcome"], scanned["user_id"]) == ("success", customer.pk)
 
 
-def test_whose_customer_scanned_through_another_brand_is_not_told(brand, shop):
+def test_scan_through_another_brand_does_not_identify_the_customer(brand, shop):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     other = factories.brand()
-    stranger = factories.customer(other)
-    scan(factories.code(brand), stranger, brand_id=other.pk)
+    foreign_customer = factories.customer(other)
+    scan(factories.code(brand), foreign_customer, brand_id=other.pk)
     send()
 
-    [scanned] = event_data(shop, "code.scanned")
+    [scanned] = webhook_data(shop, "code.scanned")
     assert (scanned["reason"], "user_id" in scanned) == ("other_brand", False)
 
 
-def test_a_recall_is_told(brand, shop):
+def test_recall_is_sent(brand, shop):
     endpoint(brand, shop, types=[WebhookType.BATCH_RECALLED])
     batch = factories.batch(brand)
     recall_fields = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
     recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
     send()
 
-    [recall] = event_data(shop, "batch.recalled")
+    [recall] = webhook_data(shop, "batch.recalled")
     assert (recall["recall_id"], recall["contact"], recall["batch"]["id"]) == ("R-1", "0800 1", batch.pk)
 
 
-def test_a_refused_recall_tells_nothing(brand, shop):
+def test_rejected_recall_sends_no_webhook(brand, shop):
     endpoint(brand, shop, types=[WebhookType.BATCH_RECALLED])
     batch = factories.batch(brand)
     recall_fields = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
@@ -180,11 +180,11 @@ def test_a_refused_recall_tells_nothing(brand, shop):
     assert len(shop.calls) == 1
 
 
-def test_where_nobody_listens_nothing_is_announced(brand, customer, deliver):
+def test_no_webhook_event_is_published_without_a_subscribed_endpoint(brand, customer, deliver):
     endpoint(brand, "https://shop.example/hook", types=[WebhookType.REWARD_REDEEMED])
-    stopped = endpoint(brand, "https://shop.example/hook")
+    disabled = endpoint(brand, "https://shop.example/hook")
     webhook_endpoints.stop(
-        endpoint=stopped,
+        endpoint=disabled,
         state=webhook_endpoints.State.DISABLED,
         at=timezone.now(),
         audit_context=AuditContext(None, timezone.now()),
@@ -195,7 +195,7 @@ def test_where_nobody_listens_nothing_is_announced(brand, customer, deliver):
     assert not Event.objects.filter(detail_type="announce").exists()
 
 
-def test_another_brands_webhooks_hear_nothing(brand, customer, shop, deliver):
+def test_endpoint_of_another_brand_receives_nothing(brand, customer, shop, deliver):
     endpoint(factories.brand(), shop)
     scan(factories.code(brand), customer)
     deliver()
@@ -204,7 +204,7 @@ def test_another_brands_webhooks_hear_nothing(brand, customer, shop, deliver):
     assert shop.calls == []
 
 
-def test_each_endpoint_gets_the_same_message_under_the_same_id_with_its_own_signature(brand, customer, shop, deliver):
+def test_all_endpoints_get_the_same_id_and_body_with_their_own_signature(brand, customer, shop, deliver):
     first, second = endpoint(brand, f"{shop.url}/1"), endpoint(brand, f"{shop.url}/2")
     scan(factories.code(brand), customer)
     deliver()
@@ -218,19 +218,19 @@ def test_each_endpoint_gets_the_same_message_under_the_same_id_with_its_own_sign
         call.verified((first if call.path.endswith("1") else second).secret)
 
 
-def test_a_handler_of_anybodys_may_announce_what_it_likes(brand, customer, shop):
+def test_webhook_event_published_twice_is_sent_once(brand, customer, shop):
     endpoint(brand, shop, types=[WebhookType.REWARD_REDEEMED])
-    message = webhook_events.webhook_event(
+    event = webhook_events.webhook_event(
         WebhookType.REWARD_REDEEMED, {"reward_id": 3}, brand_id=brand.pk, user_id=customer.pk, event_id=uuid4()
     )
-    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
-    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now(), once=True)
+    publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now())
+    publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now(), once=True)
     send()
 
     assert [call.payload["data"] for call in shop.calls] == [{"user_id": customer.pk, "reward_id": 3}]
 
 
-def test_for_a_while_after_rotation_both_secrets_sign(brand, shop):
+def test_both_secrets_sign_during_the_grace_period_of_a_rotation(brand, shop):
     hook = endpoint(brand, shop)
     old = hook.secret
     new = signing_secrets.rotate(row=hook, at=timezone.now(), grace=timedelta(hours=1))
@@ -244,7 +244,7 @@ def test_for_a_while_after_rotation_both_secrets_sign(brand, shop):
     assert len(call.headers["webhook-signature"].split()) == 2
 
 
-def test_when_its_time_is_over_the_old_secret_signs_no_more(brand, shop):
+def test_old_secret_no_longer_signs_after_the_grace_period(brand, shop):
     hook = endpoint(brand, shop)
     old = hook.secret
     signing_secrets.rotate(row=hook, at=timezone.now() - timedelta(hours=2), grace=timedelta(hours=1))
@@ -256,7 +256,7 @@ def test_when_its_time_is_over_the_old_secret_signs_no_more(brand, shop):
         shop.calls[0].verified(old)
 
 
-def test_a_changed_body_is_not_verified(brand, shop):
+def test_signature_does_not_verify_a_changed_body(brand, shop):
     hook = endpoint(brand, shop)
     webhook_events.ping(endpoint=hook, at=timezone.now())
     send()
@@ -266,7 +266,7 @@ def test_a_changed_body_is_not_verified(brand, shop):
         type(call)(call.path, call.headers, call.body.replace(b"Hello", b"Hallo")).verified(hook.secret)
 
 
-def test_secrets_are_long_and_each_their_own():
+def test_new_secrets_are_long_and_unique():
     first, second = webhook_signatures.new_secret(), webhook_signatures.new_secret()
 
     assert first.startswith("whsec_")
@@ -274,7 +274,7 @@ def test_secrets_are_long_and_each_their_own():
     assert first != second
 
 
-def test_secrets_are_not_in_the_database_as_they_are(brand, shop):
+def test_secrets_are_encrypted_in_the_database(brand, shop):
     hook = endpoint(brand, shop)
     [stored] = type(hook).objects.raw("SELECT id, secret || '' AS kept FROM loyalty_webhookendpoint")
 
@@ -282,9 +282,9 @@ def test_secrets_are_not_in_the_database_as_they_are(brand, shop):
     assert hook.secret == type(hook).objects.get().secret
 
 
-def test_a_log_is_forgotten_when_it_is_old(brand, shop):
+def test_purge_deletes_old_deliveries_but_not_waiting_ones(brand, shop):
     hook = endpoint(brand, shop)
-    kept = webhook_events.ping(endpoint=hook, at=timezone.now())
+    recent = webhook_events.ping(endpoint=hook, at=timezone.now())
     old, waiting = (
         webhook_events.ping(endpoint=hook, at=timezone.now()),
         webhook_events.ping(endpoint=hook, at=timezone.now()),
@@ -295,16 +295,16 @@ def test_a_log_is_forgotten_when_it_is_old(brand, shop):
     WebhookDelivery.objects.filter(pk=waiting.pk).update(state="waiting", created_at=timezone.now() - timedelta(days=2))
 
     assert webhook_events.purge(before=timezone.now() - timedelta(days=1)) == 1
-    assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {kept.pk, waiting.pk}
+    assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {recent.pk, waiting.pk}
 
 
-def erase(person, brand):
-    erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+def erase(customer, brand):
+    erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_of_an_erased_person_nothing_more_is_told_and_the_log_says_nothing(brand, customer, shop, elsewhere):
-    if elsewhere:
+@pytest.mark.parametrize("is_member_elsewhere", [False, True])
+def test_erasure_clears_a_customers_deliveries_and_stops_further_ones(brand, customer, shop, is_member_elsewhere):
+    if is_member_elsewhere:
         factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     other = factories.customer(brand)
@@ -318,33 +318,31 @@ def test_of_an_erased_person_nothing_more_is_told_and_the_log_says_nothing(brand
     assert (len(shop.calls), Event.objects.pending().filter(detail_type="announce").count()) == (3, 1)
 
     erase(customer, brand)
-    again = [
-        webhook_events.resend(message=message, at=timezone.now()) for message in WebhookDelivery.objects.filter(body="")
-    ]
+    resent = [webhook_events.resend(message=row, at=timezone.now()) for row in WebhookDelivery.objects.filter(body="")]
     hasten()
     send()
 
-    assert (len(shop.calls), again) == (3, [False, False])
-    kept = WebhookDelivery.objects.exclude(user=other).order_by("pk").values_list("state", "user", "body")
-    assert list(kept) == [("delivered", None, ""), ("dropped", None, "")]
+    assert (len(shop.calls), resent) == (3, [False, False])
+    remaining = WebhookDelivery.objects.exclude(user=other).order_by("pk").values_list("state", "user", "body")
+    assert list(remaining) == [("delivered", None, ""), ("dropped", None, "")]
     assert WebhookDelivery.objects.get(user=other).body
     assert "Who" not in "".join(WebhookAttempt.objects.values_list("answer", flat=True))
 
 
-def test_who_is_erased_while_a_receiver_is_told_of_them_is_not_written_down_again(brand, customer, shop):
+def test_erasure_during_a_call_drops_the_delivery_and_stores_no_attempt(brand, customer, shop):
     endpoint(brand, shop, types=[WebhookType.CODE_SCANNED])
     scan(factories.code(brand), customer)
 
-    def erase_meanwhile(_call):
+    def erase_during_call(_call):
         try:
             erase(customer, brand)
         finally:
             connection.close()
 
-    shop.on_call = erase_meanwhile
+    shop.on_call = erase_during_call
     shop.answers(Reply(500, b"Who is this person?"))
     send()
 
-    message = WebhookDelivery.objects.get()
-    assert (len(shop.calls), message.state, message.body, message.calls.count()) == (1, "dropped", "", 0)
+    delivery = WebhookDelivery.objects.get()
+    assert (len(shop.calls), delivery.state, delivery.body, delivery.calls.count()) == (1, "dropped", "", 0)
     assert Event.objects.get(detail_type="call-webhook").outcome["error"] == "PERSON_ERASED"

@@ -1,4 +1,4 @@
-"""What tests of webhooks begin with: an endpoint that leads to a receiver, and the senders' turn."""
+"""Helpers for tests of webhooks: create an endpoint, run the workers and read what a receiver got."""
 
 from typing import Any
 
@@ -17,18 +17,18 @@ EVERYTHING = list(WebhookType)
 
 def endpoint(brand: Brand, receiver: Receiver | str, types: Any = EVERYTHING, **fields: Any) -> WebhookEndpoint:
     url = receiver if isinstance(receiver, str) else receiver.url
-    made, _secret = webhook_endpoints.create(brand=brand, url=url, types=types, at=timezone.now(), **fields)
-    return made
+    created, _secret = webhook_endpoints.create(brand=brand, url=url, types=types, at=timezone.now(), **fields)
+    return created
 
 
 def send() -> None:
-    """What the workers of the slow lanes do, until nothing is due."""
+    """Run the workers of the webhook lanes until no event is due."""
     while sum(worker.drain_slow(lane=lane) for lane in ("announce", "webhooks")):
         pass
 
 
 def data_of(receiver: Receiver, kind: str) -> list[dict[str, Any]]:
-    """What a receiver has been sent of a type, in the order of its arrival, as the API's description has it."""
+    """The data of each webhook of a type that a receiver got, in order, validated against the API's description."""
     bodies = [call.payload for call in receiver.calls if call.payload["type"] == kind]
     for body in bodies:
         openapi.webhook_validator(kind).validate(body)
@@ -36,5 +36,5 @@ def data_of(receiver: Receiver, kind: str) -> list[dict[str, Any]]:
 
 
 def hasten() -> None:
-    """As if the pause before the next attempt were over."""
+    """Make waiting attempts due now."""
     Event.objects.pending().filter(lane="webhooks").update(due_at=timezone.now())

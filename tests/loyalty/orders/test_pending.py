@@ -1,4 +1,4 @@
-"""Pending points: held for days or until a delivery, released once, cancelled by a return, shown with the balance."""
+"""Points of orders that are pending for days or until delivery, then released once or cancelled by a return."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ def ten_percent(brand):
     return factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
 
 
-def hold(brand, order_points="after_days", days=14):
+def set_order_points(brand, order_points="after_days", days=14):
     Brand.objects.filter(pk=brand.pk).update(order_points=order_points, order_points_days=days)
 
 
@@ -29,8 +29,8 @@ def in_days(days):
     return timezone.now() + timedelta(days=days)
 
 
-def test_points_of_an_order_are_pending_for_the_brands_days_and_released_once(brand, customer):
-    hold(brand)
+def test_order_points_are_pending_for_the_brands_days_and_released_once(brand, customer):
+    set_order_points(brand)
     factories.level(brand, "Silver", 10)
 
     event = shop.buy(brand, customer)
@@ -50,31 +50,31 @@ def test_points_of_an_order_are_pending_for_the_brands_days_and_released_once(br
     assert [line[0] for line in shop.lines()] == ["pending", "released"]
 
 
-def test_a_delivery_releases(brand, customer):
-    hold(brand, "after_delivery", 0)
+def test_delivery_releases_pending_points_once(brand, customer):
+    set_order_points(brand, "after_delivery", 0)
     shop.buy(brand, customer)
     assert PendingPoints.objects.get().release_at is None
     assert releases.catch_up(at=in_days(400)) == 0
 
-    first, again = shop.deliver(brand, customer), shop.deliver(brand, customer)
+    first, repeated = shop.deliver(brand, customer), shop.deliver(brand, customer)
 
-    assert (first.outcome["points_released"], again.outcome["points_released"]) == (10, 0)
+    assert (first.outcome["points_released"], repeated.outcome["points_released"]) == (10, 0)
     assert shop.numbers(brand, customer) == (10, 0, 0)
 
 
-def test_a_delivery_that_is_never_confirmed_is_waited_for_no_longer_than_the_brand_says(brand, customer):
-    hold(brand, "after_delivery", 30)
+def test_points_without_a_delivery_are_released_after_the_brands_maximum_days(brand, customer):
+    set_order_points(brand, "after_delivery", 30)
     shop.buy(brand, customer)
 
     assert releases.catch_up(at=in_days(31)) == 1
 
 
-def test_a_delivery_before_its_order_waits_for_it(brand, customer):
+def test_delivery_that_arrives_before_its_order_waits(brand, customer):
     assert shop.deliver(brand, customer).status == "pending"
 
 
-def test_a_return_cancels_what_is_pending_and_the_rest_is_released(brand, customer):
-    hold(brand)
+def test_return_cancels_pending_points_and_the_remainder_is_released(brand, customer):
+    set_order_points(brand)
     shop.buy(brand, customer)
 
     event = shop.give_back(brand, customer, return_id="R-1", amount="40.00")
@@ -87,10 +87,10 @@ def test_a_return_cancels_what_is_pending_and_the_rest_is_released(brand, custom
     assert shop.numbers(brand, customer) == (0, 0, 0)
 
 
-def test_released_points_settle_what_is_owed(brand, customer):
+def test_released_points_settle_owed_points_first(brand, customer):
     shop.buy(brand, customer, "A-1", subtotal="40.00")
     factories.redemption(customer, factories.reward(brand, cost=4))
-    hold(brand)
+    set_order_points(brand)
     shop.buy(brand, customer, "A-2")
     shop.give_back(brand, customer, "A-1")
     assert shop.numbers(brand, customer) == (0, 10, 4)
@@ -100,8 +100,8 @@ def test_released_points_settle_what_is_owed(brand, customer):
     assert shop.numbers(brand, customer) == (6, 0, 0)
 
 
-def test_a_blocked_members_points_wait(brand, customer):
-    hold(brand)
+def test_points_of_a_blocked_member_are_not_released(brand, customer):
+    set_order_points(brand)
     shop.buy(brand, customer)
     UserPoints.objects.filter(user=customer).update(status="blocked")
 
@@ -110,24 +110,24 @@ def test_a_blocked_members_points_wait(brand, customer):
     assert releases.catch_up(at=in_days(15)) == 1
 
 
-def test_a_point_limit_counts_points_when_they_are_earned_not_when_they_are_released(brand, customer):
+def test_point_limit_counts_points_when_earned_not_when_released(brand, customer):
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=12)
-    hold(brand)
+    set_order_points(brand)
     shop.buy(brand, customer, "A-1")
 
     second = shop.buy(brand, customer, "A-2")
 
     assert second.outcome["pending"]["points"] == 2
     releases.catch_up(at=in_days(15))
-    left = point_limits.most_restrictive(
+    limit = point_limits.most_restrictive(
         account=shop.held_by(brand, customer).pk, zone=brand.zone, daily=12, monthly=None, at=in_days(15)
     )
-    assert left.left == 12
+    assert limit.left == 12
 
 
 @pytest.mark.parametrize(
     ("order_points", "days"), [("at_once", 3), ("after_days", 0), ("after_days", 366), ("never", 0)]
 )
-def test_a_setting_that_makes_no_sense_is_refused(brand, order_points, days):
+def test_database_rejects_invalid_order_point_settings(brand, order_points, days):
     with pytest.raises(IntegrityError), transaction.atomic():
-        hold(brand, order_points, days)
+        set_order_points(brand, order_points, days)

@@ -1,4 +1,4 @@
-"""Releases serve brands in turns: neither a line that cannot be released nor many of one brand keep others waiting."""
+"""Releases of pending points serve brands in turns, so that no failing or busy brand delays the others."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ from loyalty.orders import releases
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db
-MOST = Decimal("999999999999.99")  # what an account's columns hold
+MAX_POINTS = Decimal("999999999999.99")  # the maximum of an account's columns
 
 
 def in_days(days):
@@ -21,42 +21,42 @@ def in_days(days):
 
 
 @pytest.fixture
-def holding():
-    """A brand whose orders' points are pending for two weeks, and a member of it."""
+def new_brand():
+    """Creates a brand whose orders' points are pending for two weeks, and a member of it."""
 
-    def made():
+    def create():
         brand = factories.brand(order_points=Brand.OrderPoints.AFTER_DAYS, order_points_days=14)
         factories.level(brand)
         factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
         return brand, factories.customer(brand)
 
-    return made
+    return create
 
 
-def fill(customer):
-    """So many points have been earned that there is no room for one more."""
-    UserPoints.objects.filter(user=customer).update(points_earned=MOST, points_redeemed=MOST)
+def fill_account(customer):
+    """Set the customer's earned points to the maximum, so that no more can be credited."""
+    UserPoints.objects.filter(user=customer).update(points_earned=MAX_POINTS, points_redeemed=MAX_POINTS)
 
 
-def test_a_line_that_its_account_has_no_room_for_keeps_no_other_waiting(holding, caplog):
-    (full_brand, full), (brand, customer) = holding(), holding()
-    shop.buy(full_brand, full)
-    colleague = factories.customer(full_brand)
-    shop.buy(full_brand, colleague, "A-2")
+def test_points_that_cannot_be_released_do_not_delay_other_releases(new_brand, caplog):
+    (full_brand, full_customer), (brand, customer) = new_brand(), new_brand()
+    shop.buy(full_brand, full_customer)
+    other_customer = factories.customer(full_brand)
+    shop.buy(full_brand, other_customer, "A-2")
     shop.buy(brand, customer)
-    fill(full)
+    fill_account(full_customer)
 
     assert releases.catch_up(at=in_days(15)) == 2
 
     assert factories.account(customer, brand).points == 10
-    assert factories.account(colleague, full_brand).points == 10
+    assert factories.account(other_customer, full_brand).points == 10
     assert "could not be released" in caplog.text
 
 
-def test_such_a_line_is_tried_again_after_a_while_and_not_at_once(holding, caplog):
-    brand, customer = holding()
+def test_failed_release_is_retried_after_a_pause(new_brand, caplog):
+    brand, customer = new_brand()
     shop.buy(brand, customer)
-    fill(customer)
+    fill_account(customer)
     releases.catch_up(at=in_days(15))
     caplog.clear()
 
@@ -67,22 +67,22 @@ def test_such_a_line_is_tried_again_after_a_while_and_not_at_once(holding, caplo
     assert not PendingPoints.objects.filter(remaining__gt=0).exists()
 
 
-def test_each_brand_has_its_turn_before_the_next_lines_of_any(holding):
-    (busy_brand, busy), (brand, customer) = holding(), holding()
+def test_due_points_are_fetched_in_turns_of_the_brands(new_brand):
+    (busy_brand, busy_customer), (brand, customer) = new_brand(), new_brand()
     for number in range(3):
-        shop.buy(busy_brand, busy, f"A-{number}")
+        shop.buy(busy_brand, busy_customer, f"A-{number}")
     shop.buy(brand, customer, "B-1")
 
     due = releases.FETCH_DUE.all(at=in_days(15), limit=2)
 
-    assert {each.account for each in due} == {
-        factories.account(busy, busy_brand).pk,
+    assert {pending.account for pending in due} == {
+        factories.account(busy_customer, busy_brand).pk,
         factories.account(customer, brand).pk,
     }
 
 
-def test_a_call_ends_with_its_time_and_the_next_goes_on(holding):
-    brand, customer = holding()
+def test_run_stops_when_its_time_is_over_and_the_next_run_continues(new_brand):
+    brand, customer = new_brand()
     for number in range(2):
         shop.buy(brand, customer, f"A-{number}")
 

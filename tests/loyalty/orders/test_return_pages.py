@@ -1,4 +1,4 @@
-"""The portal's page of returned orders."""
+"""The portal's pages of returned orders."""
 
 import pytest
 
@@ -10,31 +10,31 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def returned(brand, customer):
+def order_return(brand, customer):
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     shop.buy(brand, customer)
     shop.give_back(brand, customer, return_id="R-1", amount="40.00")
     return OrderReturn.objects.get()
 
 
-def test_support_finds_a_return_by_its_order(brand, customer, returned):
-    page = browser(staff(brand, role="support"))
+def test_support_can_search_returns_by_order(brand, customer, order_return):
+    client = browser(staff(brand, role="support"))
 
-    listed = page.get(address("loyalty.orderreturn", "changelist"), {"q": "A-1"}).content.decode()
-    shown = page.get(address("loyalty.orderreturn", "change", returned.pk)).content.decode()
+    list_page = client.get(address("loyalty.orderreturn", "changelist"), {"q": "A-1"}).content.decode()
+    detail_page = client.get(address("loyalty.orderreturn", "change", order_return.pk)).content.decode()
 
-    assert customer.email in listed
-    assert "R-1" in shown
-
-
-def test_another_brands_returns_are_not_there(returned):
-    page = browser(staff(factories.brand(), role="owner"))
-
-    assert "A-1" not in page.get(address("loyalty.orderreturn", "changelist")).content.decode()
-    assert page.get(address("loyalty.orderreturn", "change", returned.pk)).status_code in {302, 404}
+    assert customer.email in list_page
+    assert "R-1" in detail_page
 
 
-def test_nobody_writes_returns(brand, returned):
-    page = browser(staff(brand, role="owner"))
+def test_returns_of_another_brand_are_not_visible(order_return):
+    client = browser(staff(factories.brand(), role="owner"))
 
-    assert page.get(address("loyalty.orderreturn", "add")).status_code == 403
+    assert "A-1" not in client.get(address("loyalty.orderreturn", "changelist")).content.decode()
+    assert client.get(address("loyalty.orderreturn", "change", order_return.pk)).status_code in {302, 404}
+
+
+def test_owner_cannot_add_returns(brand, order_return):
+    client = browser(staff(brand, role="owner"))
+
+    assert client.get(address("loyalty.orderreturn", "add")).status_code == 403

@@ -1,4 +1,4 @@
-"""Adjustments by hand, as the tests make them."""
+"""Helpers for tests of adjustments by staff."""
 
 from decimal import Decimal
 from typing import Any
@@ -15,8 +15,10 @@ KEY = UUID(int=7)
 
 
 def adjust(account: UserPoints, points: Any, *, key: UUID | None = None, by: User | None = None) -> Any:
-    deed = AuditContext(by, timezone.now(), "req-1", "Goodwill")
-    return adjustments.adjust(account=account, points=Decimal(str(points)), key=key or uuid4(), audit_context=deed)
+    audit_context = AuditContext(by, timezone.now(), "req-1", "Goodwill")
+    return adjustments.adjust(
+        account=account, points=Decimal(str(points)), key=key or uuid4(), audit_context=audit_context
+    )
 
 
 def numbers(account: UserPoints) -> tuple[Decimal, Decimal, Decimal]:

@@ -1,4 +1,4 @@
-"""A friend, and what gives points to them."""
+"""Helpers for tests of points: balances, and the ledger's consistency checks."""
 
 from django.db import connection
 
@@ -11,10 +11,10 @@ def balances(*customers):
 
 
 def contradictions(checks=consistency.CHECKS):
-    """What the checks say, read in the test's own transaction."""
+    """The findings of the consistency checks, read in the test's own transaction."""
     with connection.cursor() as cursor:
-        result = []
+        findings = []
         for check, statement in checks.items():
             cursor.execute(statement)
-            result += [(check, row[0]) for row in cursor.fetchall()]
-    return result
+            findings += [(check, row[0]) for row in cursor.fetchall()]
+    return findings

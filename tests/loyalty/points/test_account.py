@@ -1,4 +1,4 @@
-"""What customers read of their account: balance, level and ledger."""
+"""The customer API for an account: balance, level and ledger entries."""
 
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from tests.support.api import error
 
 @pytest.fixture
 def customer_api(api, customer):
-    """The customer's own calls."""
+    """An API client with the customer's token."""
     return api.as_customer(customer)
 
 
@@ -25,8 +25,8 @@ def credit(customer, brand, points, reason_id="shop"):
     )
 
 
-def walk(customer_api, path, **query):
-    """Every row of a list, page by page, and how many pages that took."""
+def read_all_pages(customer_api, path, **query):
+    """All rows of a paginated list, and the number of pages."""
     rows, pages, cursor = [], 0, {}
     while True:
         body = customer_api.get(path, **query, **cursor).json()
@@ -39,7 +39,7 @@ def walk(customer_api, path, **query):
 # --- Points ----------------------------------------------------------------------------------------------------------
 
 
-def test_balance_and_level_are_told(customer_api, brand, customer):
+def test_account_returns_balance_and_level(customer_api, brand, customer):
     factories.level(brand, "Silver", 100)
     credit(customer, brand, 25)
 
@@ -65,15 +65,15 @@ def test_balance_and_level_are_told(customer_api, brand, customer):
     }
 
 
-def test_customer_who_is_not_enrolled_has_nothing(api, brand):
-    stranger = factories.customer(brand, enrolled=False)
+def test_customer_who_is_not_enrolled_has_no_points_and_no_level(api, brand):
+    customer = factories.customer(brand, enrolled=False)
 
-    data = api.as_customer(stranger).get("customer/loyalty/points").json()["data"]
+    data = api.as_customer(customer).get("customer/loyalty/points").json()["data"]
 
     assert (data["points"], data["level"], data["enrolled"]) == (0, "", False)
 
 
-def test_points_are_those_at_the_tokens_brand(api, brand, customer):
+def test_points_are_those_of_the_tokens_brand(api, brand, customer):
     other = factories.brand()
     factories.accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=customer.date_joined)
     credit(customer, other, 70)
@@ -83,7 +83,7 @@ def test_points_are_those_at_the_tokens_brand(api, brand, customer):
 
 
 @pytest.mark.parametrize("path", ["customer/loyalty/points", "customer/loyalty/transactions"])
-def test_account_is_not_told_to_guests(api, path):
+def test_guests_cannot_read_an_account(api, path):
     response = api.get(path)
 
     assert error(response) == (401, "AUTHENTICATION_REQUIRED")
@@ -91,7 +91,7 @@ def test_account_is_not_told_to_guests(api, path):
 
 
 @pytest.mark.parametrize("path", ["customer/loyalty/points", "customer/loyalty/transactions"])
-def test_deactivated_customer_is_refused_on_the_next_call(customer_api, customer, path):
+def test_token_of_a_deactivated_customer_is_invalid(customer_api, customer, path):
     customer.is_active = False
     customer.save(update_fields=["is_active"])
 
@@ -101,14 +101,14 @@ def test_deactivated_customer_is_refused_on_the_next_call(customer_api, customer
 # --- Transactions ----------------------------------------------------------------------------------------------------
 
 
-def test_line_of_the_ledger_is_shown(customer_api, brand, customer):
-    line = credit(customer, brand, 25)
+def test_transactions_return_ledger_entries(customer_api, brand, customer):
+    entry = credit(customer, brand, 25)
 
     assert customer_api.get("customer/loyalty/transactions").json() == {
         "success": True,
         "data": [
             {
-                "loyalty_transaction_id": line.loyalty_transaction_id,
+                "loyalty_transaction_id": entry.loyalty_transaction_id,
                 "reason": "earned",
                 "reason_id": "shop",
                 "points_earned": 25,
@@ -126,17 +126,17 @@ def test_line_of_the_ledger_is_shown(customer_api, brand, customer):
     }
 
 
-def test_120_lines_are_walked_without_gap_or_double_newest_first(customer_api, brand, customer):
+def test_120_entries_are_paged_newest_first_without_gaps_or_duplicates(customer_api, brand, customer):
     for number in range(120):
         credit(customer, brand, 1, f"order:{number}")
 
-    rows, pages = walk(customer_api, "customer/loyalty/transactions")
+    rows, pages = read_all_pages(customer_api, "customer/loyalty/transactions")
 
     assert [row["reason_id"] for row in rows] == [f"order:{number}" for number in reversed(range(120))]
     assert pages == 3
 
 
-def test_lines_written_during_the_walk_move_no_page(customer_api, brand, customer):
+def test_entry_written_between_pages_does_not_shift_the_next_page(customer_api, brand, customer):
     for number in range(4):
         credit(customer, brand, 1, f"order:{number}")
     first = customer_api.get("customer/loyalty/transactions", limit=2).json()
@@ -148,7 +148,7 @@ def test_lines_written_during_the_walk_move_no_page(customer_api, brand, custome
 
 
 @pytest.mark.parametrize("limit", [1, 7, 200])
-def test_limit_sets_the_size_of_a_page(customer_api, brand, customer, limit):
+def test_limit_sets_the_page_size(customer_api, brand, customer, limit):
     for number in range(9):
         credit(customer, brand, 1, f"order:{number}")
 
@@ -159,17 +159,17 @@ def test_limit_sets_the_size_of_a_page(customer_api, brand, customer, limit):
 
 
 @pytest.mark.parametrize("limit", ["0", "201", "-1", "1.5", "x", "", "0000000010000", "9" * 5000, "٣", "1e2"])
-def test_other_limits_are_refused(customer_api, limit):
+def test_invalid_limit_is_rejected(customer_api, limit):
     assert error(customer_api.get("customer/loyalty/transactions", limit=limit)) == (400, "VALIDATION_ERROR")
 
 
-def test_others_lines_are_not_shown(api, brand, customer):
+def test_entries_of_another_member_are_not_returned(api, brand, customer):
     credit(customer, brand, 25)
 
     assert api.as_customer(factories.customer(brand)).get("customer/loyalty/transactions").json()["data"] == []
 
 
-def test_list_costs_the_same_for_1_and_30_lines(customer_api, brand, customer, django_assert_num_queries):
+def test_list_needs_the_same_query_count_for_1_and_30_entries(customer_api, brand, customer, django_assert_num_queries):
     credit(customer, brand, 1, "order:one")
     with django_assert_num_queries(2):  # the user, the page
         customer_api.get("customer/loyalty/transactions")
@@ -180,18 +180,20 @@ def test_list_costs_the_same_for_1_and_30_lines(customer_api, brand, customer, d
         customer_api.get("customer/loyalty/transactions")
 
 
-def test_lines_are_filtered_by_reason_and_period_in_the_brands_zone(api):
+def test_entries_can_be_filtered_by_reason_and_period_in_the_brands_zone(api):
     brand = factories.brand(time_zone="Pacific/Auckland")  # 13 hours ahead of UTC in March
     customer = factories.customer(brand)
     account = factories.account(customer, brand).pk
     for day in (13, 14, 15):
-        noon = datetime(2026, 3, day, 12, tzinfo=UTC)  # by the brand's clock the day after
+        noon = datetime(2026, 3, day, 12, tzinfo=UTC)  # the next day in the brand's zone
         ledger.credit(account=account, points=10, reason_id=f"order:{day}", note="", at=noon)
     ledger.debit(account=account, points=5, reason_id="redeem:1", note="", at=datetime(2026, 3, 14, 12, tzinfo=UTC))
     customer_api = api.as_customer(customer, of=brand)
 
     def reason_ids(**query):
-        return [line["reason_id"] for line in customer_api.get("customer/loyalty/transactions", **query).json()["data"]]
+        return [
+            entry["reason_id"] for entry in customer_api.get("customer/loyalty/transactions", **query).json()["data"]
+        ]
 
     assert reason_ids(reason="redeemed") == ["redeem:1"]
     assert reason_ids(**{"from": "2026-03-15", "to": "2026-03-15"}) == ["redeem:1", "order:14"]
@@ -201,7 +203,7 @@ def test_lines_are_filtered_by_reason_and_period_in_the_brands_zone(api):
 
 
 @pytest.mark.parametrize("query", [{"reason": "won"}, {"reason": ""}, {"from": "x"}, {"to": "20260301"}, {"to": ""}])
-def test_filters_that_are_none_are_refused(customer_api, query):
+def test_invalid_filter_value_is_rejected(customer_api, query):
     response = customer_api.get("customer/loyalty/transactions", **query)
 
     assert error(response) == (400, "VALIDATION_ERROR")
@@ -211,7 +213,7 @@ def test_filters_that_are_none_are_refused(customer_api, query):
 
 
 @pytest.mark.parametrize("name", ["first_day", "created_at", "user_point__brand_id", "from_"])
-def test_parameters_that_are_no_filters_are_rejected_by_name(customer_api, name):
-    refused = customer_api.get("customer/loyalty/transactions", **{name: "1"})
+def test_unknown_parameter_is_rejected_by_name(customer_api, name):
+    response = customer_api.get("customer/loyalty/transactions", **{name: "1"})
 
-    assert (refused.status_code, refused.json()["details"]) == (400, {"field": name})
+    assert (response.status_code, response.json()["details"]) == (400, {"field": name})

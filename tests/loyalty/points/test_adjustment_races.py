@@ -1,4 +1,4 @@
-"""Adjustments by hand at the same time."""
+"""Concurrent adjustments by staff."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -29,10 +29,10 @@ def account(customer: User, brand: Brand) -> UserPoints:
 @pytest.mark.django_db(transaction=True)
 class TestRaces:
     def results(self, account: UserPoints, times: int, points: int, key: UUID | None = None) -> list[str]:
-        found = at_once(lambda _number: adjust(account, points, key=key), range(times))
-        return [type(each).__name__ for each in found]
+        results = at_once(lambda _number: adjust(account, points, key=key), range(times))
+        return [type(each).__name__ for each in results]
 
-    def test_takers_at_once_take_no_more_than_there_is(self, account: UserPoints) -> None:
+    def test_concurrent_deductions_do_not_exceed_the_balance(self, account: UserPoints) -> None:
         adjust(account, 35)
 
         results = self.results(account, 24, -10)
@@ -42,26 +42,28 @@ class TestRaces:
         assert numbers(account) == (5, 35, 30)
         assert list(consistency.differences()) == []
 
-    def added(self, brand: Brand) -> int:
-        """How many of twelve additions of 100 points, at once and for twelve members, one person gets through."""
+    def count_concurrent_additions(self, brand: Brand) -> int:
+        """The number of successful additions when one user adds 100 points to each of twelve members concurrently."""
         brand.max_points_per_scan = 5
         brand.save()
-        person, accounts = staff(brand), [factories.account(factories.customer(brand), brand) for _ in range(12)]
-        found = at_once(lambda number: adjust(accounts[number], 100, by=person), range(12))
-        assert {type(each).__name__ for each in found} <= {"Adjustment", "Invalid"}
+        owner, accounts = staff(brand), [factories.account(factories.customer(brand), brand) for _ in range(12)]
+        results = at_once(lambda number: adjust(accounts[number], 100, by=owner), range(12))
+        assert {type(each).__name__ for each in results} <= {"Adjustment", "Invalid"}
         return UserPoints.objects.filter(brand=brand, points=100).count()
 
-    def test_of_additions_at_once_no_more_pass_than_the_day_has(self, brand: Brand) -> None:
-        assert self.added(brand) == 5
+    def test_concurrent_additions_do_not_exceed_the_daily_limit(self, brand: Brand) -> None:
+        assert self.count_concurrent_additions(brand) == 5
 
-    def test_control_without_turns_more_pass(self, brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(adjustments, "take_turn", lambda **_whose: None)
+    def test_control_without_turns_additions_exceed_the_daily_limit(
+        self, brand: Brand, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(adjustments, "take_turn", lambda **_arguments: None)
 
-        assert self.added(brand) > 5
+        assert self.count_concurrent_additions(brand) > 5
 
     @pytest.fixture
-    def unlocked(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        """The balance is looked at, but not under the lock that holds it."""
+    def without_lock(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """Check the balance without locking the account, and drop the constraint on it."""
         monkeypatch.setattr(ledger, "DEBIT_POINTS", altered(ledger.DEBIT_POINTS, ("FOR UPDATE", "")))
         with connection.as_owner(), connection.cursor() as cursor:
             cursor.execute("ALTER TABLE user_points DROP CONSTRAINT points_not_negative")
@@ -73,8 +75,8 @@ class TestRaces:
                 " AND points_redeemed >= 0 AND points_expired >= 0)"
             )
 
-    @pytest.mark.usefixtures("transactional_db", "unlocked")
-    def test_control_without_the_lock_they_take_more(self, account: UserPoints) -> None:
+    @pytest.mark.usefixtures("transactional_db", "without_lock")
+    def test_control_without_the_lock_deductions_exceed_the_balance(self, account: UserPoints) -> None:
         adjust(account, 35)
 
         self.results(account, 24, -10)
@@ -82,7 +84,7 @@ class TestRaces:
         assert numbers(account)[0] < 0
 
     @pytest.mark.parametrize("points", [10, -10])
-    def test_one_form_sent_many_times_at_once_counts_once(self, account: UserPoints, points: int) -> None:
+    def test_adjustment_sent_many_times_concurrently_counts_once(self, account: UserPoints, points: int) -> None:
         adjust(account, 100)
 
         results = self.results(account, 24, points, key=KEY)

@@ -1,4 +1,4 @@
-"""Points above a brand's ceiling: two people, whatever way they are set, and however many decide at once."""
+"""Points above a brand's ceiling need the approval of a second user, however they are set."""
 
 from decimal import Decimal
 
@@ -31,35 +31,35 @@ def manager(brand):
     return staff(brand, role="manager")
 
 
-def edit(person, row, **fields):
+def edit(user, row, **fields):
     label = row._meta.label_lower
-    its, client = address(label, "change", row.pk), browser(person)
-    agreed = {"reason": "Agreed"} if label == "authcodes.batchrange" else {}
-    answer = client.post(its, {**form_of(client.get(its)), **agreed, **fields})
-    assert answer.status_code == 302, errors(answer)
+    url, client = address(label, "change", row.pk), browser(user)
+    reason = {"reason": "Agreed"} if label == "authcodes.batchrange" else {}
+    response = client.post(url, {**form_of(client.get(url)), **reason, **fields})
+    assert response.status_code == 302, errors(response)
     row.refresh_from_db()
     return row
 
 
-def decide(person, approval, what="approve"):
-    return browser(person).post(address("loyalty.pointsapproval", what, approval.pk), follow=True)
+def decide(user, approval, action="approve"):
+    return browser(user).post(address("loyalty.pointsapproval", action, approval.pk), follow=True)
 
 
 def pending():
     return PointsApproval.objects.get(status="pending")
 
 
-def add_batch(person, brand, **fields):
+def add_batch(user, brand, **fields):
     numbering = {"prefix": "AUT-", "starting_number": 1, "number_width": 8, "quantity": 2500, "signed": "plain"}
-    sent = {"brand": brand.pk, "range_name": "Autumn", **numbering, "scan_limit": 1, **fields}
-    answer = browser(person).post(address("authcodes.batchrange", "add"), sent)
-    return BatchRange.objects.get(range_name="Autumn") if answer.status_code == 302 else errors(answer)
+    form_data = {"brand": brand.pk, "range_name": "Autumn", **numbering, "scan_limit": 1, **fields}
+    response = browser(user).post(address("authcodes.batchrange", "add"), form_data)
+    return BatchRange.objects.get(range_name="Autumn") if response.status_code == 302 else errors(response)
 
 
 # --- Batches ---------------------------------------------------------------------------------------------------------
 
 
-def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approves(brand, owner, manager):
+def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_user_approves(brand, owner, manager):
     batch = add_batch(owner, brand, points_per_scan=5000)
 
     assert batch.points_per_scan == 1000
@@ -76,8 +76,8 @@ def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approve
     assert batch.points_per_scan == 5000
     approval.refresh_from_db()
     assert (approval.status, approval.decided_by) == ("approved", manager)
-    trail = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk), user=manager)
-    assert [entry.changes for entry in trail] == [{"points_per_scan": [1000, 5000]}]
+    batch_entries = AuditLogEntry.objects.filter(kind="authcodes.batchrange", row_id=str(batch.pk), user=manager)
+    assert [entry.changes for entry in batch_entries] == [{"points_per_scan": [1000, 5000]}]
     entries = AuditLogEntry.objects.filter(kind="loyalty.pointsapproval").order_by("id")
     assert [(entry.user, entry.action) for entry in entries] == [
         (owner, "Approval requested"),
@@ -85,24 +85,24 @@ def test_batch_above_the_ceiling_earns_the_ceiling_until_a_second_person_approve
     ]
 
 
-def test_batch_made_without_the_portal_stays_below_the_ceiling(brand):
+def test_batch_created_in_code_cannot_exceed_the_ceiling(brand):
     batch_settings = BatchSettings(range_name="Mint", quantity=1, prefix="M-", points_per_scan=99_999_999, signed=False)
 
     with pytest.raises(BatchRejected, match="At most 1,000 points"):
         batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
-def test_summary_says_what_the_batch_pays_at_most(brand, owner):
-    sent = {"brand": brand.pk, "range_name": "A", "prefix": "A-", "starting_number": 1, "number_width": 6}
-    sent |= {"quantity": 2500, "points_per_scan": 5000, "scan_limit": 1, "signed": "plain"}
+def test_summary_states_the_maximum_points_of_the_batch(brand, owner):
+    form_data = {"brand": brand.pk, "range_name": "A", "prefix": "A-", "starting_number": 1, "number_width": 6}
+    form_data |= {"quantity": 2500, "points_per_scan": 5000, "scan_limit": 1, "signed": "plain"}
 
-    shown = text(browser(owner).get(address("authcodes.batchrange", "summary"), sent))
+    html = text(browser(owner).get(address("authcodes.batchrange", "summary"), form_data))
 
-    assert "as allowed: 12,500,000 points" in shown
-    assert "Until a second manager or owner approves it, a scan earns 1,000" in shown
+    assert "as allowed: 12,500,000 points" in html
+    assert "Until a second manager or owner approves it, a scan earns 1,000" in html
 
 
-def test_rejected_request_changes_nothing(brand, owner, manager):
+def test_rejected_request_leaves_the_value_unchanged(brand, owner, manager):
     batch = add_batch(owner, brand, points_per_scan=5000)
 
     decide(manager, pending(), "reject")
@@ -111,21 +111,21 @@ def test_rejected_request_changes_nothing(brand, owner, manager):
     assert (batch.points_per_scan, PointsApproval.objects.get().status) == (1000, "rejected")
 
 
-def test_editing_the_batch_after_the_request_voids_it(brand, owner, manager):
-    """The second person would approve another total than the one that was shown."""
+def test_approval_fails_if_the_batch_was_edited_after_the_request(brand, owner, manager):
+    """Otherwise the second user would approve a different total from the one displayed."""
     batch = add_batch(owner, brand, points_per_scan=5000)
     approval = pending()
     edit(owner, batch, scan_limit=100)
 
-    answer = decide(manager, approval)
+    response = decide(manager, approval)
 
     batch.refresh_from_db()
-    assert "and its total points have changed" in text(answer)
+    assert "and its total points have changed" in text(response)
     assert batch.points_per_scan == 1000
     assert pending() == approval
 
 
-def test_editing_after_the_approval_needs_another_one(brand, owner, manager):
+def test_edit_after_an_approval_needs_a_new_approval(brand, owner, manager):
     batch = add_batch(owner, brand, points_per_scan=5000)
     decide(manager, pending())
 
@@ -144,7 +144,7 @@ def test_editing_after_the_approval_needs_another_one(brand, owner, manager):
     assert batch.points_per_scan == 1000
 
 
-def test_a_later_value_withdraws_the_request(brand, owner, manager):
+def test_later_value_below_the_ceiling_withdraws_the_request(brand, owner, manager):
     batch = add_batch(owner, brand, points_per_scan=5000)
     approval = pending()
 
@@ -155,10 +155,10 @@ def test_a_later_value_withdraws_the_request(brand, owner, manager):
     assert batch.points_per_scan == 7
 
 
-# --- Everything else that says what a scan earns ---------------------------------------------------------------------
+# --- Other sources of a scan's points --------------------------------------------------------------------------------
 
 
-def test_product_level_and_rule_wait_for_a_second_person_too(brand, owner, manager):
+def test_product_level_and_rule_above_the_ceiling_need_approval(brand, owner, manager):
     rows = [
         (factories.product(brand), "redeem_point_value"),
         (factories.level(brand, "Gold", 500), "scan_reward_value"),
@@ -173,8 +173,8 @@ def test_product_level_and_rule_wait_for_a_second_person_too(brand, owner, manag
         assert getattr(row, field) == 2_000_000
 
 
-def test_a_request_may_have_the_id_of_what_it_is_about(brand, owner):
-    """Seen on a fresh installation: the audit log compared the one with the other, and the page was a 500."""
+def test_request_may_have_the_same_id_as_its_row(brand, owner):
+    """Regression: on a fresh installation the audit log confused the two rows and the page failed."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence('loyalty_pointsapproval', 'id'))")
         product = factories.product(brand, pk=cursor.fetchone()[0] + 1)
@@ -184,7 +184,7 @@ def test_a_request_may_have_the_id_of_what_it_is_about(brand, owner):
     assert pending().pk == product.pk
 
 
-def test_percentage_above_a_hundred_waits(brand, owner):
+def test_percentage_above_a_hundred_needs_approval(brand, owner):
     level = factories.level(brand, "Gold", 500, "percentage", 50)
 
     edit(owner, level, scan_reward_value=500)
@@ -195,16 +195,16 @@ def test_percentage_above_a_hundred_waits(brand, owner):
     assert other.scan_reward_value == 100
 
 
-def test_new_level_above_the_ceiling_begins_at_it(brand, owner):
-    sent = {"brand": brand.pk, "name": "Gold", "threshold": 9, "scan_reward_type": "points", "scan_reward_value": 5000}
+def test_new_level_above_the_ceiling_starts_at_the_ceiling(brand, owner):
+    data = {"brand": brand.pk, "name": "Gold", "threshold": 9, "scan_reward_type": "points", "scan_reward_value": 5000}
 
-    browser(owner).post(address("loyalty.brandlevel", "add"), sent)
+    browser(owner).post(address("loyalty.brandlevel", "add"), data)
 
     assert BrandLevel.objects.get(name="Gold").scan_reward_value == 1000
     assert pending().values == {"scan_reward_value": "5000"}
 
 
-def test_the_database_refuses_what_no_second_person_approved(brand, owner, manager):
+def test_database_rejects_values_without_the_approval_of_a_second_user(brand, owner, manager):
     batch = add_batch(owner, brand, points_per_scan=5000)
     product, level = factories.product(brand), factories.level(brand, "Gold", 500)
     rule = factories.earning_rule(brand, "log-user-login")
@@ -226,7 +226,7 @@ def test_the_database_refuses_what_no_second_person_approved(brand, owner, manag
         writes[0]()
 
 
-def test_what_was_above_a_lowered_ceiling_stays_and_may_fall(brand, owner):
+def test_value_above_a_lowered_ceiling_may_stay_or_decrease(brand, owner):
     product = factories.product(brand, redeem_point_value=900)
     Brand.objects.filter(pk=brand.pk).update(max_points_per_scan=100)
 
@@ -238,31 +238,31 @@ def test_what_was_above_a_lowered_ceiling_stays_and_may_fall(brand, owner):
     assert (product.redeem_point_value, pending().values) == (800, {"redeem_point_value": 850})
 
 
-# --- Who -------------------------------------------------------------------------------------------------------------
+# --- Permissions -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("role", ["printer", "support"])
-def test_printers_and_support_do_not_decide(brand, owner, role):
+def test_printers_and_support_cannot_decide_requests(brand, owner, role):
     batch = add_batch(owner, brand, points_per_scan=5000)
-    person = staff(brand, role=role)
+    user = staff(brand, role=role)
 
-    assert decide(person, pending()).status_code in {403, 404}
+    assert decide(user, pending()).status_code in {403, 404}
     with pytest.raises(Forbidden):
-        approvals.approve(approval=pending(), by=person, at=timezone.now())
+        approvals.approve(approval=pending(), by=user, at=timezone.now())
     batch.refresh_from_db()
     assert batch.points_per_scan == 1000
 
 
-def test_another_brands_owner_does_not_see_the_request(brand, owner):
+def test_owner_of_another_brand_cannot_decide_a_request(brand, owner):
     add_batch(owner, brand, points_per_scan=5000)
-    stranger = staff(factories.brand())
+    foreign_owner = staff(factories.brand())
 
-    assert decide(stranger, pending()).status_code == 404
+    assert decide(foreign_owner, pending()).status_code == 404
     with pytest.raises(Forbidden):
-        approvals.approve(approval=pending(), by=stranger, at=timezone.now())
+        approvals.approve(approval=pending(), by=foreign_owner, at=timezone.now())
 
 
-def test_a_manager_who_lost_the_role_decides_nothing(brand, owner, manager):
+def test_manager_who_lost_the_role_cannot_approve(brand, owner, manager):
     add_batch(owner, brand, points_per_scan=5000)
     StaffRole.objects.filter(user=manager).update(role="support")
     manager.refresh_from_db()
@@ -271,19 +271,19 @@ def test_a_manager_who_lost_the_role_decides_nothing(brand, owner, manager):
         approvals.approve(approval=pending(), by=manager, at=timezone.now())
 
 
-def test_the_database_takes_no_approval_by_who_asked(brand, owner):
+def test_database_rejects_an_approval_by_the_requester(brand, owner):
     add_batch(owner, brand, points_per_scan=5000)
 
     with pytest.raises(IntegrityError, match="approved_by_a_second_person"), transaction.atomic():
         PointsApproval.objects.update(status="approved", decided_by=owner, decided_at=timezone.now())
 
 
-def test_owners_lower_the_ceiling_and_only_operators_raise_it(brand, owner):
-    its = address("brands.brand", "change", brand.pk)
+def test_owners_can_lower_the_ceiling_and_only_operators_can_raise_it(brand, owner):
+    url = address("brands.brand", "change", brand.pk)
 
-    def ceiling(person, points):
-        client = browser(person)
-        client.post(its, {**form_of(client.get(its)), "max_points_per_scan": points})
+    def ceiling(user, points):
+        client = browser(user)
+        client.post(url, {**form_of(client.get(url)), "max_points_per_scan": points})
         brand.refresh_from_db()
         return brand.max_points_per_scan
 
@@ -293,22 +293,22 @@ def test_owners_lower_the_ceiling_and_only_operators_raise_it(brand, owner):
     assert ceiling(factories.user(is_staff=True, is_superuser=True), 2000) == 2000
 
 
-def test_front_page_tells_those_who_may_decide(brand, owner, manager):
+def test_home_page_shows_pending_requests_to_users_who_may_decide(brand, owner, manager):
     add_batch(owner, brand, points_per_scan=5000)
 
-    def sees_notice(person):
-        return "above the ceiling" in text(browser(person).get("/admin/"))
+    def sees_pending_requests(user):
+        return "above the ceiling" in text(browser(user).get("/admin/"))
 
-    others = [staff(brand, role="printer"), staff(brand, role="support"), staff(factories.brand())]
-    assert sees_notice(manager)
-    assert not any(sees_notice(person) for person in [owner, *others])
+    other_staff = [staff(brand, role="printer"), staff(brand, role="support"), staff(factories.brand())]
+    assert sees_pending_requests(manager)
+    assert not any(sees_pending_requests(user) for user in [owner, *other_staff])
 
 
-# --- At once ---------------------------------------------------------------------------------------------------------
+# --- Races -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_decisions_at_once_are_one():
+def test_only_one_of_many_concurrent_decisions_succeeds():
     brand = factories.brand()
     owner = staff(brand)
     managers = [staff(brand, role="manager") for _ in range(8)]
@@ -317,11 +317,11 @@ def test_many_decisions_at_once_are_one():
         row=product, brand=brand, values={"redeem_point_value": 5000}, max_total=None, by=owner, at=timezone.now()
     )
 
-    def one(person):
-        act = approvals.approve if person.pk % 2 else approvals.reject
-        return act(approval=approval, by=person, at=timezone.now())
+    def decide_once(user):
+        decision = approvals.approve if user.pk % 2 else approvals.reject
+        return decision(approval=approval, by=user, at=timezone.now())
 
-    results = at_once(one, managers)
+    results = at_once(decide_once, managers)
 
     approval.refresh_from_db()
     product.refresh_from_db()
@@ -330,7 +330,7 @@ def test_many_decisions_at_once_are_one():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_edit_and_an_approval_at_once_never_leave_more_than_was_approved():
+def test_edit_concurrent_with_an_approval_never_exceeds_the_approved_value():
     brand = factories.brand()
     owner, manager = staff(brand), staff(brand, role="manager")
     for _ in range(6):
@@ -338,7 +338,7 @@ def test_an_edit_and_an_approval_at_once_never_leave_more_than_was_approved():
         edit(owner, product, redeem_point_value=5000)
         approval = pending()
         at_once(
-            lambda act: act(),
+            lambda action: action(),
             [
                 lambda approval=approval: approvals.approve(approval=approval, by=manager, at=timezone.now()),
                 lambda product=product: edit(owner, product, redeem_point_value=9000),

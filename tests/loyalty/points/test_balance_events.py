@@ -1,4 +1,4 @@
-"""A change of a balance is kept for wallets alone: for an account without a pass nobody waits for it."""
+"""Balance events are for wallets only: the event of an account without a pass has no consumer."""
 
 from decimal import Decimal
 
@@ -18,29 +18,31 @@ def account(brand):
 
 
 @pytest.fixture
-def holder(brand):
-    made = factories.account(factories.customer(brand), brand)
-    passes.issue(account=made, platform="google", at=timezone.now())
-    return made
+def account_with_pass(brand):
+    account = factories.account(factories.customer(brand), brand)
+    passes.issue(account=account, platform="google", at=timezone.now())
+    return account
 
 
-def event_of(account, **more):
-    common = {"brand_id": account.brand_id, "user_id": account.user_id, "account": account.pk}
-    return balance_changed(**common, points=Decimal(5), level="", cause="test", **more)
+def balance_event(account, **fields):
+    account_fields = {"brand_id": account.brand_id, "user_id": account.user_id, "account": account.pk}
+    return balance_changed(**account_fields, points=Decimal(5), level="", cause="test", **fields)
 
 
-def test_who_has_a_pass_is_looked_up_once_for_each_event(account, holder, django_assert_num_queries):
+def test_pass_is_looked_up_with_one_query_per_event(account, account_with_pass, django_assert_num_queries):
     with django_assert_num_queries(2):
-        assert [event_of(each).has_consumer for each in (account, holder)] == [False, True]
+        assert [balance_event(each).has_consumer for each in (account, account_with_pass)] == [False, True]
 
 
-def test_what_the_caller_knows_is_not_looked_up(account, holder, django_assert_num_queries):
+def test_known_consumer_needs_no_query(account, account_with_pass, django_assert_num_queries):
     with django_assert_num_queries(0):
-        assert [event_of(account, has_consumer=known).has_consumer for known in (True, False)] == [True, False]
+        assert [balance_event(account, has_consumer=known).has_consumer for known in (True, False)] == [True, False]
 
 
-def test_many_accounts_are_asked_about_at_once_and_none_not_at_all(account, holder, django_assert_num_queries):
+def test_with_pass_needs_one_query_for_many_accounts_and_none_for_no_account(
+    account, account_with_pass, django_assert_num_queries
+):
     with django_assert_num_queries(1):
-        assert with_pass({account.pk: "a", holder.pk: "b"}) == {holder.pk}
+        assert with_pass({account.pk: "a", account_with_pass.pk: "b"}) == {account_with_pass.pk}
     with django_assert_num_queries(0):
         assert with_pass([]) == set()

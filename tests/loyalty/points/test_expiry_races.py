@@ -1,4 +1,4 @@
-"""Expiry beside redemptions and accruals, on parallel connections."""
+"""Expiry concurrent with redemptions and accruals, on parallel connections."""
 
 import time
 import uuid
@@ -18,12 +18,12 @@ from loyalty.models.rewards import Redemption
 from loyalty.points import accounts, expiry, ledger
 from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
-from tests.loyalty.points.test_expiry import DAY, NOON, earn, expiring
+from tests.loyalty.points.test_expiry import DAY, NOON, earn, new_brand
 from tests.support import factories
 from tests.support.concurrency import at_once, while_uncommitted
 from tests.support.statements import altered
 
-__all__ = ["expiring"]
+__all__ = ["new_brand"]
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG_AGO = timedelta(days=100)
 
@@ -31,9 +31,9 @@ LONG_AGO = timedelta(days=100)
 @pytest.fixture
 def brand(transactional_db, settings):
     settings.EXPIRY_CHUNK = 3
-    made = factories.brand(points_expire="days", points_expire_after=10)
-    factories.level(made)
-    return made
+    brand = factories.brand(points_expire="days", points_expire_after=10)
+    factories.level(brand)
+    return brand
 
 
 def members(brand, count):
@@ -43,18 +43,18 @@ def members(brand, count):
     return customers
 
 
-def test_several_workers_share_a_night(brand):
+def test_concurrent_runs_expire_each_members_points_once(brand):
     members(brand, 30)
 
-    changed = at_once(lambda _number: expiry.run(brand=brand, at=timezone.now()), range(8))
+    expired = at_once(lambda _number: expiry.run(brand=brand, at=timezone.now()), range(8))
 
-    assert sum(changed) == 30
+    assert sum(expired) == 30
     assert UserPoints.objects.filter(points=0, points_expired=30).count() == 30
     assert ExpiryRun.objects.get(kind="expire").members == 30
     assert list(consistency.differences()) == []
 
 
-def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
+def test_ledger_stays_consistent_with_concurrent_expiry_redemptions_and_accruals(brand):
     customers, reward = members(brand, 12), factories.reward(brand, cost=20)
 
     def act(number):
@@ -70,29 +70,29 @@ def test_expiry_redemptions_and_accruals_at_once_keep_the_books(brand):
     expiry.run(brand=brand, at=timezone.now())
 
     assert list(consistency.differences()) == []
-    members_left = UserPoints.objects.all()
-    fresh = 5 * LoyaltyTransaction.objects.filter(reason_id__startswith="race:").count()
-    spent = 20 * Redemption.objects.count()
-    expired = sum(each.points_expired for each in members_left)
-    assert fresh == 40 * 5
-    assert sum(each.points for each in members_left) == 12 * 30 + fresh - spent - expired
+    accounts = UserPoints.objects.all()
+    earned = 5 * LoyaltyTransaction.objects.filter(reason_id__startswith="race:").count()
+    redeemed = 20 * Redemption.objects.count()
+    expired = sum(account.points_expired for account in accounts)
+    assert earned == 40 * 5
+    assert sum(account.points for account in accounts) == 12 * 30 + earned - redeemed - expired
 
 
-def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monkeypatch):
-    """What an unlocked look found is decided again under the lock; by the look alone it would be taken twice."""
+def test_points_redeemed_before_the_lock_do_not_expire(brand, monkeypatch):
+    """Expiry decides again under the lock; a decision by the unlocked read would take the points twice."""
     [customer] = members(brand, 1)
     reward = factories.reward(brand, cost=30)
     lock = accounts.LOCK_ACCOUNTS.text
-    seen = []
+    unlocked_balances = []
     execute = sql.execute
 
-    def look_think_and_take(statement, parameters, fetch):
+    def pause_before_lock(statement, parameters, fetch):
         if statement is lock:
-            seen.append(UserPoints.objects.get().points)  # what an unlocked look would decide by
+            unlocked_balances.append(UserPoints.objects.get().points)  # what a decision without the lock would use
             time.sleep(0.3)
         return execute(statement, parameters, fetch)
 
-    monkeypatch.setattr(sql, "execute", look_think_and_take)
+    monkeypatch.setattr(sql, "execute", pause_before_lock)
 
     def act(number):
         if number:
@@ -102,58 +102,60 @@ def test_what_is_redeemed_between_look_and_lock_does_not_expire_too(brand, monke
 
     at_once(act, [0, 1])
 
-    assert (seen, UserPoints.objects.get().points) == ([Decimal(30)], 0)
-    assert UserPoints.objects.get().points_expired == 0  # decided again under the lock, by what is there then
+    assert (unlocked_balances, UserPoints.objects.get().points) == ([Decimal(30)], 0)
+    assert UserPoints.objects.get().points_expired == 0  # decided again under the lock, by the current balance
     assert list(consistency.differences()) == []
 
 
-def expire_while_redeeming(brand):
-    """What comes of the night's work that begins before a redemption of 20 of 30 old points is committed."""
+def expire_during_redemption(brand):
+    """The result of an expiry run that begins before a redemption of 20 of 30 old points is committed."""
     [customer] = members(brand, 1)
-    wish = RedemptionRequest(brand.pk, customer.pk, factories.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now())
-    return while_uncommitted(lambda: redeem.redeem(wish), lambda: expiry.run(brand=brand, at=timezone.now()))
+    request = RedemptionRequest(
+        brand.pk, customer.pk, factories.reward(brand, cost=20).pk, uuid.uuid4(), timezone.now()
+    )
+    return while_uncommitted(lambda: redeem.redeem(request), lambda: expiry.run(brand=brand, at=timezone.now()))
 
 
-def test_expiry_waits_for_a_redemption_and_takes_what_it_left(brand):
-    assert expire_while_redeeming(brand) == 1
+def test_expiry_waits_for_a_redemption_and_expires_only_the_remainder(brand):
+    assert expire_during_redemption(brand) == 1
 
     assert UserPoints.objects.values_list("points", "points_redeemed", "points_expired").get() == (0, 20, 10)
     assert list(consistency.differences()) == []
 
 
-def test_control_without_the_lock_it_would_take_what_was_just_spent(brand, monkeypatch):
+def test_control_without_the_lock_expiry_would_take_redeemed_points(brand, monkeypatch):
     unlocked = altered(accounts.LOCK_ACCOUNTS, ("FOR NO KEY UPDATE", ""))
     monkeypatch.setattr(accounts, "LOCK_ACCOUNTS", unlocked)
 
-    assert isinstance(expire_while_redeeming(brand), IntegrityError)  # 30 of the 10 that are left
+    assert isinstance(expire_during_redemption(brand), IntegrityError)  # it would take 30 of the remaining 10
 
 
 # --- Turns of the brands ---------------------------------------------------------------------------------------------
 
 
-def test_a_call_ends_with_its_time_and_the_next_goes_on(expiring, settings):
+def test_run_stops_when_its_time_is_over_and_the_next_run_continues(new_brand, settings):
     settings.EXPIRY_CHUNK = 1
-    brand, customer = expiring()
+    brand, customer = new_brand()
     members = [customer, factories.customer(brand)]
-    for each in members:
-        earn(each, brand, 5, 0)
+    for member in members:
+        earn(member, brand, 5, 0)
 
     assert [expiry.catch_up(at=NOON + 20 * DAY, seconds=0) for _call in range(3)] == [1, 1, 0]
 
 
-def test_a_brand_with_many_members_keeps_no_other_from_its_night(expiring, settings, monkeypatch):
+def test_brand_with_many_members_does_not_delay_another_brand(new_brand, settings, monkeypatch):
     settings.EXPIRY_CHUNK = 1
-    (busy, first), (brand, customer) = expiring(), expiring()
-    for each in (first, *(factories.customer(busy) for _number in range(3))):
-        earn(each, busy, 5, 0)
+    (busy_brand, busy_customer), (brand, customer) = new_brand(), new_brand()
+    for member in (busy_customer, *(factories.customer(busy_brand) for _number in range(3))):
+        earn(member, busy_brand, 5, 0)
     earn(customer, brand, 5, 0)
-    taken, take_chunk = [], expiry.take_chunk
+    brands, take_chunk = [], expiry.take_chunk
 
-    def noting(run_id, **rest):
-        taken.append(ExpiryRun.objects.get(pk=run_id).brand_id)
-        return take_chunk(run_id, **rest)
+    def record_brand(run_id, **arguments):
+        brands.append(ExpiryRun.objects.get(pk=run_id).brand_id)
+        return take_chunk(run_id, **arguments)
 
-    monkeypatch.setattr(expiry, "take_chunk", noting)
+    monkeypatch.setattr(expiry, "take_chunk", record_brand)
 
     assert expiry.catch_up(at=NOON + 20 * DAY) == 5
-    assert set(taken[:2]) == {busy.pk, brand.pk}
+    assert set(brands[:2]) == {busy_brand.pk, brand.pk}

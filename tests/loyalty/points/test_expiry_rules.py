@@ -1,4 +1,4 @@
-"""On which day points are gone, and which are kept."""
+"""Expiry rules: the day on which points expire, and the first day whose points are retained."""
 
 from datetime import date, timedelta
 
@@ -18,7 +18,7 @@ DAYS = some.dates(date(1990, 1, 1), date(2150, 1, 1))
 
 
 @pytest.mark.parametrize(
-    ("rule", "earned", "gone"),
+    ("rule", "earned", "expiry_day"),
     [
         (Rule("days", 1), date(2026, 3, 1), date(2026, 3, 3)),
         (Rule("days", 365), date(2026, 1, 1), date(2027, 1, 2)),
@@ -30,18 +30,18 @@ DAYS = some.dates(date(1990, 1, 1), date(2150, 1, 1))
         (Rule("year_end", 1), date(2026, 12, 31), date(2028, 1, 1)),
     ],
 )
-def test_points_are_gone_on(rule, earned, gone):
-    assert rule.gone_on(earned) == gone
+def test_points_expire_on_the_day_of_the_rule(rule, earned, expiry_day):
+    assert rule.gone_on(earned) == expiry_day
 
 
 @given(RULES, DAYS)
-def test_what_is_earned_later_is_never_gone_earlier(rule, earned):
+def test_points_earned_later_never_expire_earlier(rule, earned):
     assert rule.gone_on(earned) <= rule.gone_on(earned + timedelta(days=1))
     assert rule.gone_on(earned) > earned
 
 
 @given(RULES, DAYS)
-def test_first_kept_day_is_the_first(rule, day):
+def test_retained_from_is_the_first_day_whose_points_are_retained(rule, day):
     first = rule.retained_from(day)
 
     assert rule.gone_on(first) > day >= rule.gone_on(first - timedelta(days=1))

@@ -1,4 +1,4 @@
-"""The ledger: credited once, never edited, never out of balance."""
+"""The ledger credits a reason once, is append-only and always adds up."""
 
 from decimal import Decimal
 
@@ -24,21 +24,21 @@ def credit(account, points="10", reason_id="CODE-1"):
     )
 
 
-def test_a_credit_writes_a_line_and_moves_balance_and_lifetime(account):
-    line = credit(account, "12.50")
+def test_credit_writes_an_entry_and_raises_balance_and_lifetime(account):
+    entry = credit(account, "12.50")
 
-    assert (line.balance, line.lifetime, line.current_level) == (Decimal("12.50"), Decimal("12.50"), "Bronze")
+    assert (entry.balance, entry.lifetime, entry.current_level) == (Decimal("12.50"), Decimal("12.50"), "Bronze")
     assert LoyaltyTransaction.objects.get().points_earned == Decimal("12.50")
 
 
-def test_a_line_is_the_brands_whose_account_it_is_of_also_where_nobody_says_so(account):
+def test_entry_gets_the_brand_of_its_account_by_default(account):
     credit(account)
     account.transactions.create(points_earned=1, reason="earned", reason_id="by hand")
 
     assert set(LoyaltyTransaction.objects.values_list("brand", flat=True)) == {account.brand_id}
 
 
-def test_the_same_reason_is_refused_and_changes_nothing(account):
+def test_repeated_reason_is_rejected_and_changes_nothing(account):
     credit(account)
 
     with pytest.raises(PointsAlreadyClaimed):
@@ -49,7 +49,7 @@ def test_the_same_reason_is_refused_and_changes_nothing(account):
 
 
 @pytest.mark.parametrize("statement", ["UPDATE loyalty_transaction SET note = 'x'", "DELETE FROM loyalty_transaction"])
-def test_the_database_refuses_to_edit_a_line(account, statement):
+def test_database_rejects_changes_to_an_entry(account, statement):
     credit(account)
 
     with (
@@ -62,16 +62,16 @@ def test_the_database_refuses_to_edit_a_line(account, statement):
 
 
 @pytest.mark.parametrize(
-    "change",
+    "fields",
     [{"points": 5}, {"points_earned": 5}, {"points": -1, "points_redeemed": 1}, {"status": "vip"}],
 )
-def test_the_database_refuses_numbers_that_do_not_add_up(account, change):
+def test_database_rejects_invalid_account_values(account, fields):
     with pytest.raises(IntegrityError), transaction.atomic():
-        UserPoints.objects.filter(pk=account.pk).update(**change)
+        UserPoints.objects.filter(pk=account.pk).update(**fields)
 
 
 @pytest.mark.parametrize(
-    "line",
+    "fields",
     [
         {"reason": "earned", "points_redeemed": 1},
         {"reason": "earned", "points_earned": -1},
@@ -81,6 +81,6 @@ def test_the_database_refuses_numbers_that_do_not_add_up(account, change):
         {"reason": "earned", "points_earned": 1, "reason_id": ""},
     ],
 )
-def test_the_database_refuses_lines_that_mean_nothing(account, line):
+def test_database_rejects_invalid_entries(account, fields):
     with pytest.raises(IntegrityError), transaction.atomic():
-        LoyaltyTransaction.objects.create(user_point=account, **{"reason_id": "X", **line})
+        LoyaltyTransaction.objects.create(user_point=account, **{"reason_id": "X", **fields})

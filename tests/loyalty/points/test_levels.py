@@ -1,4 +1,4 @@
-"""Which level a number of lifetime points reaches."""
+"""Levels by lifetime points."""
 
 from decimal import Decimal
 
@@ -7,26 +7,29 @@ import pytest
 from loyalty.points import levels
 from loyalty.points.levels import Level
 
-TIERS = [Level(name, Decimal(at), "points", Decimal(1)) for name, at in [("Bronze", 0), ("Silver", 100), ("Gold", 500)]]
+LEVELS = [
+    Level(name, Decimal(threshold), "points", Decimal(1))
+    for name, threshold in [("Bronze", 0), ("Silver", 100), ("Gold", 500)]
+]
 
 
 @pytest.mark.parametrize(
     ("lifetime", "name"), [("0", "Bronze"), ("99.99", "Bronze"), ("100", "Silver"), ("9999", "Gold")]
 )
-def test_the_highest_threshold_taken_is_the_level(lifetime, name):
-    assert levels.reached(levels=TIERS, lifetime=Decimal(lifetime)).name == name
+def test_reached_returns_the_level_with_the_highest_reached_threshold(lifetime, name):
+    assert levels.reached(levels=LEVELS, lifetime=Decimal(lifetime)).name == name
 
 
-def test_below_the_lowest_threshold_no_level_is_reached():
-    assert levels.reached(levels=TIERS[1:], lifetime=Decimal(5)) is None
+def test_no_level_is_reached_below_the_lowest_threshold():
+    assert levels.reached(levels=LEVELS[1:], lifetime=Decimal(5)) is None
 
 
-def test_the_next_level_is_none_at_the_top():
-    assert levels.following(levels=TIERS, lifetime=Decimal(100)).name == "Gold"
-    assert levels.following(levels=TIERS, lifetime=Decimal(500)) is None
+def test_following_is_none_at_the_highest_level():
+    assert levels.following(levels=LEVELS, lifetime=Decimal(100)).name == "Gold"
+    assert levels.following(levels=LEVELS, lifetime=Decimal(500)) is None
 
 
-def test_a_customer_without_level_scans_in_the_lowest():
-    assert levels.current_level(levels=TIERS, name="").name == "Bronze"
-    assert levels.current_level(levels=TIERS, name="Gold").name == "Gold"
+def test_current_level_defaults_to_the_lowest():
+    assert levels.current_level(levels=LEVELS, name="").name == "Bronze"
+    assert levels.current_level(levels=LEVELS, name="Gold").name == "Gold"
     assert levels.current_level(levels=[], name="Gold") is None

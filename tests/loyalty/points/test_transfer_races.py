@@ -1,4 +1,4 @@
-"""Points that members give to each other at the same time."""
+"""Concurrent transfers of points between members."""
 
 import time
 import uuid
@@ -25,8 +25,8 @@ def brand(brand):
 
 
 @pytest.fixture
-def pair(transactional_db):
-    """A brand whose members give 100 a day, and two members with 200 points each."""
+def brand_and_members(transactional_db):
+    """A brand whose members may transfer 100 points a day, and two members with 200 points each."""
     brand = factories.brand(transfers_allowed=True, transfer_daily_limit=100)
     members = [factories.customer(brand) for _ in range(2)]
     for member in members:
@@ -34,7 +34,7 @@ def pair(transactional_db):
     return brand, *members
 
 
-def wish(brand, sender, receiver, points, key):
+def transfer_request(brand, sender, receiver, points, key):
     return transfers.TransferRequest(
         brand.pk,
         sender.pk,
@@ -45,53 +45,56 @@ def wish(brand, sender, receiver, points, key):
     )
 
 
-def race(pair, monkeypatch, *, points=20, number=10):
-    """Many gifts of one member at once, each thinking a moment between reading and writing; how many were made."""
-    brand, sender, receiver = pair
+def run_transfers_concurrently(brand_and_members, monkeypatch, *, points=20, number=10):
+    """Run concurrent transfers of one member, each pausing between reading and writing; return how many succeeded."""
+    brand, sender, receiver = brand_and_members
     move = transfers.move
 
-    def think_and_move(*details):
+    def pause_and_move(*arguments):
         time.sleep(0.05)
-        return move(*details)
+        return move(*arguments)
 
-    monkeypatch.setattr(transfers, "move", think_and_move)
-    requests = [wish(brand, sender, receiver, points, key) for key in range(number)]
+    monkeypatch.setattr(transfers, "move", pause_and_move)
+    requests = [transfer_request(brand, sender, receiver, points, key) for key in range(number)]
     results = at_once(transfers.transfer, requests, threads=number)
-    return sum(isinstance(each, PointTransfer) for each in results)
+    return sum(isinstance(result, PointTransfer) for result in results)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_daily_limit_holds_at_once(pair, monkeypatch):
-    assert race(pair, monkeypatch) == 5
+def test_concurrent_transfers_do_not_exceed_the_daily_limit(brand_and_members, monkeypatch):
+    assert run_transfers_concurrently(brand_and_members, monkeypatch) == 5
     assert contradictions() == []
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_lock_more_is_given(pair, monkeypatch):
-    """The control: the race is there."""
-    monkeypatch.setattr(accounts, "lock_many", lambda **_accounts: None)
+def test_without_the_lock_transfers_exceed_the_daily_limit(brand_and_members, monkeypatch):
+    """Control: shows the race without the lock."""
+    monkeypatch.setattr(accounts, "lock_many", lambda **_arguments: None)
 
-    assert race(pair, monkeypatch) > 5
+    assert run_transfers_concurrently(brand_and_members, monkeypatch) > 5
 
 
 @pytest.mark.django_db(transaction=True)
-def test_both_directions_at_once_wait_for_each_other(pair):
-    brand, first, second = pair
-    requests = [wish(brand, *((first, second) if at % 2 else (second, first)), 5, at) for at in range(20)]
+def test_concurrent_transfers_in_both_directions_all_succeed(brand_and_members):
+    brand, first, second = brand_and_members
+    requests = [
+        transfer_request(brand, *((first, second) if number % 2 else (second, first)), 5, number)
+        for number in range(20)
+    ]
 
     results = at_once(transfers.transfer, requests, threads=10)
 
-    assert all(isinstance(each, PointTransfer) for each in results), results
+    assert all(isinstance(result, PointTransfer) for result in results), results
     assert sum(balances(first, second)) == 400
     assert contradictions() == []
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_same_request_many_times_at_once_is_made_once(pair):
-    brand, first, second = pair
-    request = wish(brand, first, second, 5, 1)
+def test_request_sent_many_times_concurrently_is_executed_once(brand_and_members):
+    brand, first, second = brand_and_members
+    request = transfer_request(brand, first, second, 5, 1)
 
     results = at_once(transfers.transfer, [request] * 8)
 
-    assert {each.pk for each in results} == {PointTransfer.objects.get().pk}
+    assert {result.pk for result in results} == {PointTransfer.objects.get().pk}
     assert balances(first, second) == [195, 205]

@@ -1,1 +1,1 @@
-"""Tests of the programme's figures and books."""
+"""Tests of the figures and the roll-forward of a loyalty programme."""

@@ -12,7 +12,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points import ledger
 from tests.support import factories
 
-# Movement -> column, reason, what its ids begin with, and what it does to the balance.
+# Movement -> column, reason, prefix of the reason's id, and sign of the change to the balance.
 KINDS = {
     "brought_along": ("points_earned", "earned", "opening:", 1),
     "earned": ("points_earned", "earned", "order:", 1),
@@ -31,14 +31,14 @@ KINDS = {
     "cancelled": ("points_cleared", "cancelled", "cancel:", 0),
 }
 OF_BALANCE = [kind for kind, (_column, _reason, _prefix, sign) in KINDS.items() if sign]
-# Of two accounts at once: tests/loyalty/merges makes them as production does.
+# These need two accounts: tests/loyalty/merges makes them as production does.
 MERGES = ("merged_in", "merged_out")
-# What they do to the account's pending points.
+# Sign of the change to the account's pending points.
 PENDING = {"pending": 1, "released": -1, "cancelled": -1}
 
 
 def movement_of(entry: LoyaltyTransaction) -> str:
-    """Written apart from the table that is tested."""
+    """The movement of an entry, written independently of the tested table."""
     if entry.reason_id.startswith("adjust:"):
         return "adjusted_up" if entry.reason == "earned" else "adjusted_down"
     if entry.reason_id.startswith("transfer:"):
@@ -53,10 +53,10 @@ def movement_of(entry: LoyaltyTransaction) -> str:
 
 
 def entry(account: UserPoints, kind: str, points: Decimal, at: datetime) -> LoyaltyTransaction:
-    """A line of the ledger, with the account's balance, at any moment: production writes them at theirs."""
+    """Write a ledger entry at any moment and update the account's balance."""
     column, reason, prefix, sign = KINDS[kind]
     cleared = {"points_cleared": points} if kind == "released" else {}
-    made = LoyaltyTransaction.objects.create(
+    ledger_entry = LoyaltyTransaction.objects.create(
         user_point=account, reason=reason, reason_id=f"{prefix}{uuid4()}", created_at=at, **{column: points}, **cleared
     )
     account.points += sign * points
@@ -68,7 +68,7 @@ def entry(account: UserPoints, kind: str, points: Decimal, at: datetime) -> Loya
     if kind == "refunded":
         account.points_returned += points
     account.save()
-    return made
+    return ledger_entry
 
 
 def member(brand: Brand, *, enrolled_at: datetime) -> UserPoints:
@@ -78,26 +78,26 @@ def member(brand: Brand, *, enrolled_at: datetime) -> UserPoints:
     return account
 
 
-def moments(brand: Brand, chance: random.Random, *, months: int, now: datetime) -> Iterator[datetime]:
-    """Half of them within two hours of the edge of a month in the brand's zone."""
+def moments(brand: Brand, rng: random.Random, *, months: int, now: datetime) -> Iterator[datetime]:
+    """Random moments; half of them within two hours of the start of a month in the brand's zone."""
     while True:
-        at = now - timedelta(days=chance.random() * 30 * months)
-        if chance.random() < 0.5:
-            edge = at.astimezone(brand.zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-            at = edge.astimezone(UTC) + timedelta(minutes=chance.randint(-120, 120))
+        at = now - timedelta(days=rng.random() * 30 * months)
+        if rng.random() < 0.5:
+            month_start = at.astimezone(brand.zone).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+            at = month_start.astimezone(UTC) + timedelta(minutes=rng.randint(-120, 120))
         if at <= now:
             yield at
 
 
-def fill(brand: Brand, chance: random.Random, *, now: datetime, entries: int = 160, months: int = 8) -> None:
-    """Members who enrolled in different months, and their entries in the order of time."""
-    start = now - timedelta(days=30 * months + 40)
-    accounts = [member(brand, enrolled_at=start + timedelta(days=chance.random() * 200)) for _ in range(6)]
-    some = moments(brand, chance, months=months, now=now)
-    for at in sorted(next(some) for _ in range(entries)):
-        account = chance.choice(accounts)
-        kind = chance.choice([*(kind for kind in KINDS if kind not in MERGES), "earned", "earned"])
-        amount = Decimal(chance.randint(1, 5000)) / 100
+def fill(brand: Brand, rng: random.Random, *, now: datetime, entries: int = 160, months: int = 8) -> None:
+    """Create members who enrolled in different months, and their entries in order of time."""
+    first_enrolment = now - timedelta(days=30 * months + 40)
+    accounts = [member(brand, enrolled_at=first_enrolment + timedelta(days=rng.random() * 200)) for _ in range(6)]
+    upcoming = moments(brand, rng, months=months, now=now)
+    for at in sorted(next(upcoming) for _ in range(entries)):
+        account = rng.choice(accounts)
+        kind = rng.choice([*(kind for kind in KINDS if kind not in MERGES), "earned", "earned"])
+        amount = Decimal(rng.randint(1, 5000)) / 100
         if KINDS[kind][3] < 0:
             amount = min(amount, account.points)
         if kind == "refunded":
@@ -111,25 +111,25 @@ def fill(brand: Brand, chance: random.Random, *, now: datetime, entries: int = 1
 
 
 def book(brand: Brand, first: date, last: date) -> list[tuple[date, Decimal, dict[str, Decimal], Decimal]]:
-    """Month, opening, points by movement, closing: from nothing but the ledger's lines."""
+    """Month, opening balance, points by movement and closing balance, from the ledger entries alone."""
     by_month: dict[date, dict[str, Decimal]] = {}
-    for line in LoyaltyTransaction.objects.filter(user_point__brand=brand):
-        month = line.created_at.astimezone(brand.zone).date().replace(day=1)
+    for entry in LoyaltyTransaction.objects.filter(user_point__brand=brand):
+        month = entry.created_at.astimezone(brand.zone).date().replace(day=1)
         points = by_month.setdefault(month, dict.fromkeys(KINDS, Decimal(0)))
-        points[movement_of(line)] += line.amount
+        points[movement_of(entry)] += entry.amount
     balance = Decimal(0)
-    lines = []
+    rows = []
     month = min([first, *by_month])
     while month <= last:
         points = by_month.get(month, dict.fromkeys(KINDS, Decimal(0)))
         opening = balance
         balance += sum((KINDS[kind][3] * amount for kind, amount in points.items()), Decimal(0))
         if month >= first:
-            lines.append((month, opening, points, balance))
+            rows.append((month, opening, points, balance))
         month = (month + timedelta(days=32)).replace(day=1)
-    return lines
+    return rows
 
 
-assert ledger.ADJUSTED == "adjust:"  # what KINDS says is what production writes
+assert ledger.ADJUSTED == "adjust:"  # KINDS must use the prefixes of production
 assert ledger.RETURNED == "redeem-undo:"
 assert ledger.OPENING == "opening:"

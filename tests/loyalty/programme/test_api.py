@@ -1,4 +1,4 @@
-"""The programme's books over the brand's API: the figures of the page, month by month."""
+"""The brand API of the programme: the figures of the page, month by month."""
 
 import random
 from datetime import date
@@ -20,47 +20,47 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def brand() -> Brand:
-    made = factories.brand(time_zone="Asia/Kolkata", points_expire="months", points_expire_after=6)
-    factories.level(made, "Bronze")
-    histories.fill(made, random.Random(1), now=timezone.now())
-    rollups.catch_up(brand=made, at=timezone.now())
-    return made
+    brand = factories.brand(time_zone="Asia/Kolkata", points_expire="months", points_expire_after=6)
+    factories.level(brand, "Bronze")
+    histories.fill(brand, random.Random(1), now=timezone.now())
+    rollups.catch_up(brand=brand, at=timezone.now())
+    return brand
 
 
-def read(api: Any, **query: str) -> Any:
+def get_programme(api: Any, **query: str) -> Any:
     return api.hub().get("brand/programme", **query)
 
 
-def test_each_month_goes_on_from_the_one_before_up_to_what_members_hold(api: Any, brand: Brand) -> None:
+def test_months_are_continuous_and_end_at_the_members_balances(api: Any, brand: Brand) -> None:
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.01")
-    found = read(api).json()["data"]
+    data = get_programme(api).json()["data"]
 
-    months = found["months"]
+    months = data["months"]
     assert len(months) == 12
-    for line, following in zip(months, [*months[1:], None], strict=True):
-        moved = sum(each.sign * line["movements"][each.name] for each in OF_BALANCE)
-        assert round(line["opening"] + moved, 2) == line["closing"]
-        assert following is None or following["opening"] == line["closing"]
-    assert found["outstanding"] == months[-1]["closing"]
-    assert found["outstanding"] == float(sum(account.points for account in brand.members.all()))
-    assert found["liability"] == pytest.approx(found["outstanding"] * 0.01, abs=0.005)
-    assert [row["level"] for row in found["levels"]][:1] in (["Bronze"], [""])
-    assert found["currency"] == brand.currency
+    for month, following in zip(months, [*months[1:], None], strict=True):
+        change = sum(movement.sign * month["movements"][movement.name] for movement in OF_BALANCE)
+        assert round(month["opening"] + change, 2) == month["closing"]
+        assert following is None or following["opening"] == month["closing"]
+    assert data["outstanding"] == months[-1]["closing"]
+    assert data["outstanding"] == float(sum(account.points for account in brand.members.all()))
+    assert data["liability"] == pytest.approx(data["outstanding"] * 0.01, abs=0.005)
+    assert [row["level"] for row in data["levels"]][:1] in (["Bronze"], [""])
+    assert data["currency"] == brand.currency
 
 
-def test_a_brand_where_nothing_happened_has_a_month_of_nothing(api: Any, db: None) -> None:
+def test_brand_without_members_has_empty_figures(api: Any, db: None) -> None:
     brand = factories.brand()
 
-    found = api.hub(of=brand).get("brand/programme").json()["data"]
+    data = api.hub(of=brand).get("brand/programme").json()["data"]
 
-    assert (found["outstanding"], found["liability"], found["redemption_rate"]) == (0, None, None)
-    assert (found["members"], found["expiring"], found["counted_at"]) == ([], [], None)
+    assert (data["outstanding"], data["liability"], data["redemption_rate"]) == (0, None, None)
+    assert (data["members"], data["expiring"], data["counted_at"]) == ([], [], None)
 
 
-def test_the_months_asked_for_are_those_of_the_days(api: Any, brand: Brand) -> None:
-    found = read(api, **{"from": "2026-01-31", "to": "2026-03-01"}).json()["data"]
+def test_months_are_those_of_the_requested_days(api: Any, brand: Brand) -> None:
+    data = get_programme(api, **{"from": "2026-01-31", "to": "2026-03-01"}).json()["data"]
 
-    assert [date.fromisoformat(line["month"]).month for line in found["months"]] == [1, 2, 3]
+    assert [date.fromisoformat(line["month"]).month for line in data["months"]] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_the_months_asked_for_are_those_of_the_days(api: Any, brand: Brand) -> N
         ({"first": "2026-01-01"}, "first"),
     ],
 )
-def test_months_that_are_none_are_refused_by_name(api: Any, brand: Brand, query: dict[str, str], field: str) -> None:
-    refused = read(api, **query)
+def test_invalid_parameter_is_rejected_by_name(api: Any, brand: Brand, query: dict[str, str], field: str) -> None:
+    response = get_programme(api, **query)
 
-    assert error(refused) == (400, "VALIDATION_ERROR")
-    assert refused.json()["details"] == {"field": field}
+    assert error(response) == (400, "VALIDATION_ERROR")
+    assert response.json()["details"] == {"field": field}

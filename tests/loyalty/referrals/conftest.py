@@ -1,4 +1,4 @@
-"""A programme of referrals, and the states of what it made."""
+"""Fixtures and helpers for tests of referrals."""
 
 import pytest
 
@@ -16,12 +16,9 @@ def states():
     return list(Referral.objects.order_by("pk").values_list("state", "why"))
 
 
-# --- Returns
-
-
 @pytest.fixture
-def bought(brand, customer, terms):
-    """A friend whose first order of 100 earned 10 points, and both sides' reward."""
+def friend_with_order(brand, customer, terms):
+    """A friend whose first order of 100 earned 10 points, and the rewards of both sides."""
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     friend, _referral = referred(customer, brand)
     shop.buy(brand, friend)

@@ -1,4 +1,4 @@
-"""Rewards of referrals end with limits, budgets, blocked members and time."""
+"""Rewards of referrals are limited by count, budget, blocked members and time."""
 
 from datetime import timedelta
 
@@ -15,10 +15,7 @@ from tests.support.referrals import balance, contradictions, programme, referred
 pytestmark = pytest.mark.django_db
 
 
-# --- Limits
-
-
-def test_a_member_is_rewarded_for_so_many_friends_a_month(brand, customer):
+def test_monthly_limit_rejects_further_friends(brand, customer):
     programme(brand, monthly_limit=2)
     for _number in range(3):
         friend, _referral = referred(customer, brand)
@@ -30,7 +27,7 @@ def test_a_member_is_rewarded_for_so_many_friends_a_month(brand, customer):
     assert contradictions() == []
 
 
-def test_the_month_is_the_brand_s_and_begins_again(brand, customer):
+def test_monthly_limit_resets_in_the_next_month(brand, customer):
     programme(brand, monthly_limit=1)
     friend, _referral = referred(customer, brand)
     scan(friend, brand)
@@ -43,7 +40,7 @@ def test_the_month_is_the_brand_s_and_begins_again(brand, customer):
     assert states() == [("rewarded", ""), ("rewarded", "")]
 
 
-def test_a_member_is_rewarded_for_so_many_friends_in_all(brand, customer):
+def test_total_limit_rejects_further_friends(brand, customer):
     programme(brand, total_limit=1)
     for _number in range(2):
         friend, _referral = referred(customer, brand)
@@ -54,7 +51,7 @@ def test_a_member_is_rewarded_for_so_many_friends_in_all(brand, customer):
     assert states() == [("rewarded", ""), ("rejected", "total")]
 
 
-def test_the_budget_is_not_exceeded_and_what_goes_back_is_in_it_again(brand, customer):
+def test_referral_that_exceeds_the_budget_is_rejected(brand, customer):
     terms = programme(brand, budget=299)
     for _number in range(2):
         friend, _referral = referred(customer, brand)
@@ -67,7 +64,7 @@ def test_the_budget_is_not_exceeded_and_what_goes_back_is_in_it_again(brand, cus
     assert contradictions() == []
 
 
-def test_a_budget_that_is_exactly_enough_is_used_up(brand, customer):
+def test_budget_can_be_used_up_exactly(brand, customer):
     programme(brand, budget=150)
     friend, _referral = referred(customer, brand)
     scan(friend, brand)
@@ -76,7 +73,7 @@ def test_a_budget_that_is_exactly_enough_is_used_up(brand, customer):
     assert states() == [("rewarded", "")]
 
 
-def test_blocked_members_get_nothing(brand, customer, terms):
+def test_blocked_referrer_gets_no_reward(brand, customer, terms):
     friend, _referral = referred(customer, brand)
     scan(friend, brand)
     UserPoints.objects.filter(user=customer).update(status="blocked")
@@ -85,17 +82,17 @@ def test_blocked_members_get_nothing(brand, customer, terms):
     assert states() == [("rejected", "blocked")]
 
 
-def test_a_phone_that_was_entered_later_is_seen(brand, customer, terms):
+def test_same_phone_number_entered_later_rejects_the_referral(brand, customer, terms):
     friend, _referral = referred(customer, brand)
-    for person in (customer, friend):
-        preferences.change(person.pk, brand.pk, at=timezone.now(), phone="+4930123456")
+    for member in (customer, friend):
+        preferences.change(member.pk, brand.pk, at=timezone.now(), phone="+4930123456")
     scan(friend, brand)
     settle()
 
     assert states() == [("rejected", "phone")]
 
 
-def test_where_addresses_must_be_confirmed_the_member_s_is_waited_for(brand, customer, terms):
+def test_referral_waits_for_a_required_confirmed_email_address(brand, customer, terms):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
     type(customer).objects.filter(pk=customer.pk).update(email_verified_at=None)
     friend, _referral = referred(customer, brand)
@@ -106,7 +103,7 @@ def test_where_addresses_must_be_confirmed_the_member_s_is_waited_for(brand, cus
     assert settle() == 1
 
 
-def test_a_programme_that_is_off_pays_nothing_until_it_is_on_again(brand, customer, terms):
+def test_inactive_programme_rewards_nothing_until_it_is_active_again(brand, customer, terms):
     friend, _referral = referred(customer, brand)
     scan(friend, brand)
     ReferralProgramme.objects.update(is_active=False)
@@ -116,7 +113,7 @@ def test_a_programme_that_is_off_pays_nothing_until_it_is_on_again(brand, custom
     assert settle() == 1
 
 
-def test_what_waits_too_long_lapses(brand, customer, terms):
+def test_referral_that_waits_too_long_lapses(brand, customer, terms):
     friend, _referral = referred(customer, brand)
     Referral.objects.update(created_at=timezone.now() - timedelta(days=91))
     settle()
@@ -126,7 +123,7 @@ def test_what_waits_too_long_lapses(brand, customer, terms):
     assert settle() == 0
 
 
-def test_an_action_in_the_last_moment_counts(brand, customer, terms):
+def test_first_action_before_the_referral_lapses_is_rewarded(brand, customer, terms):
     friend, _referral = referred(customer, brand)
     Referral.objects.update(created_at=timezone.now() - timedelta(days=91))
     scan(friend, brand)

@@ -1,4 +1,4 @@
-"""Referrals at once: one reward for two first actions, limits and budgets that hold, and a return in the midst."""
+"""Concurrent referrals: one reward for two first actions, limits and budgets, and a return during the reward."""
 
 import time
 from decimal import Decimal
@@ -18,7 +18,7 @@ from tests.support.concurrency import at_once
 from tests.support.referrals import balance, code_of, contradictions, programme, referred, scan
 
 pytestmark = pytest.mark.django_db(transaction=True)
-RACERS = 8
+WORKERS = 8
 
 
 @pytest.fixture
@@ -32,33 +32,36 @@ def member(brand):
 
 
 @pytest.fixture
-def slowly(monkeypatch):
-    """Whoever decides thinks a moment between reading and writing."""
+def slow_decisions(monkeypatch):
+    """Make each decision pause between reading and writing."""
     take = rewards.take_from_budget
 
-    def think_and_take(terms):
+    def pause_and_take(terms):
         time.sleep(0.05)
         return take(terms)
 
-    monkeypatch.setattr(rewards, "take_from_budget", think_and_take)
+    monkeypatch.setattr(rewards, "take_from_budget", pause_and_take)
 
 
-def deliver_at_once(numbers):
-    """An event for each number of a referral, each delivered by a worker of its own at the same moment."""
+def deliver_concurrently(referral_ids):
+    """Publish an event for each referral and handle them concurrently, each on its own connection."""
     brand_id = Brand.objects.get().pk
-    new = [NewEvent(kind=find.KIND, arguments={"brand_id": brand_id}, payload={"referral": each}) for each in numbers]
-    publishing.publish(messages=new, brand_id=brand_id, at=timezone.now())
-    held = leases.claim(limit=len(new))
-    assert len(held) == len(new)
-    return at_once(handlers.on_referral_action, held, threads=len(held))
+    events = [
+        NewEvent(kind=find.KIND, arguments={"brand_id": brand_id}, payload={"referral": referral_id})
+        for referral_id in referral_ids
+    ]
+    publishing.publish(messages=events, brand_id=brand_id, at=timezone.now())
+    leased = leases.claim(limit=len(events))
+    assert len(leased) == len(events)
+    return at_once(handlers.on_referral_action, leased, threads=len(leased))
 
 
-def entries():
+def count_reward_entries():
     return LoyaltyTransaction.objects.filter(reason_id__startswith=ledger.REFERRED).count()
 
 
 @pytest.fixture
-def acted(brand, member):
+def referral_with_two_actions(brand, member):
     """A friend whose scan and order were credited at the same moment."""
     programme(brand)
     friend, referral = referred(member, brand)
@@ -66,74 +69,78 @@ def acted(brand, member):
     return referral
 
 
-def test_two_first_actions_at_once_are_rewarded_once(brand, member, acted, slowly):
-    results = deliver_at_once([acted.pk] * RACERS)
+def test_two_concurrent_first_actions_are_rewarded_once(brand, member, referral_with_two_actions, slow_decisions):
+    results = deliver_concurrently([referral_with_two_actions.pk] * WORKERS)
 
-    assert [each for each in results if each is not None] == []
-    assert (entries(), balance(member, brand)) == (2, 100)
+    assert [result for result in results if result is not None] == []
+    assert (count_reward_entries(), balance(member, brand)) == (2, 100)
     assert ReferralProgramme.objects.get().points_rewarded == 150
     assert contradictions() == []
 
 
-def test_without_the_locks_they_are_rewarded_more_than_once(brand, member, acted, slowly, monkeypatch):
-    """The control. Even then ledger and events pay once for a reason, which is taken away here too."""
+def test_without_the_locks_concurrent_actions_are_rewarded_repeatedly(
+    brand, member, referral_with_two_actions, slow_decisions, monkeypatch
+):
+    """Control. Ledger and events still pay once per reason, so that guard is removed as well."""
     unlocked = Referral.objects.select_related("referrer__user", "friend__user", "brand")
     monkeypatch.setattr(handlers, "locked", lambda _brand, number: unlocked.get(pk=number))
     credit = ledger.credit
 
-    def credit_each_time(*, reason_id, **terms):
+    def credit_with_unique_reason(*, reason_id, **terms):
         return credit(reason_id=f"{reason_id}:{time.monotonic_ns()}", **terms)
 
-    monkeypatch.setattr(ledger, "credit", credit_each_time)
-    monkeypatch.setattr(rewards, "consequences", lambda *_credit, **_about: [])
-    deliver_at_once([acted.pk] * RACERS)
+    monkeypatch.setattr(ledger, "credit", credit_with_unique_reason)
+    monkeypatch.setattr(rewards, "consequences", lambda *_credit, **_arguments: [])
+    deliver_concurrently([referral_with_two_actions.pk] * WORKERS)
 
-    assert entries() > 2
+    assert count_reward_entries() > 2
 
 
-def friends_of(member, brand, number):
-    result = []
-    for _friend in range(number):
+def friends_of(member, brand, count):
+    referral_ids = []
+    for _friend in range(count):
         friend, referral = referred(member, brand)
         scan(friend, brand)
-        result.append(referral.pk)
-    return result
+        referral_ids.append(referral.pk)
+    return referral_ids
 
 
-def test_the_limit_of_a_member_holds_at_once(brand, member, slowly):
+def test_concurrent_rewards_do_not_exceed_the_monthly_limit(brand, member, slow_decisions):
     programme(brand, monthly_limit=3)
-    deliver_at_once(friends_of(member, brand, RACERS))
+    deliver_concurrently(friends_of(member, brand, WORKERS))
 
     assert Referral.objects.filter(state="rewarded").count() == 3
     assert balance(member, brand) == 300
     assert contradictions() == []
 
 
-def test_without_the_member_s_lock_the_limit_is_passed(brand, member, slowly, monkeypatch):
+def test_without_the_members_lock_the_monthly_limit_is_exceeded(brand, member, slow_decisions, monkeypatch):
     """The control."""
     programme(brand, monthly_limit=3)
-    waiting = friends_of(member, brand, RACERS)
-    monkeypatch.setattr(accounts, "lock_many", lambda **_accounts: None)
-    deliver_at_once(waiting)
+    referral_ids = friends_of(member, brand, WORKERS)
+    monkeypatch.setattr(accounts, "lock_many", lambda **_arguments: None)
+    deliver_concurrently(referral_ids)
 
     assert Referral.objects.filter(state="rewarded").count() > 3
 
 
-def test_the_budget_holds_at_once(brand, slowly):
+def test_concurrent_rewards_do_not_exceed_the_budget(brand, slow_decisions):
     programme(brand, budget=450)
-    waiting = [number for _each in range(RACERS) for number in friends_of(factories.customer(brand), brand, 1)]
-    deliver_at_once(waiting)
+    referral_ids = [
+        referral_id for _each in range(WORKERS) for referral_id in friends_of(factories.customer(brand), brand, 1)
+    ]
+    deliver_concurrently(referral_ids)
 
     assert Referral.objects.filter(state="rewarded").count() == 3
     assert ReferralProgramme.objects.get().points_rewarded == 450
     assert contradictions() == []
 
 
-def test_without_the_condition_the_budget_is_passed(brand, monkeypatch):
+def test_without_the_condition_the_budget_is_exceeded(brand, monkeypatch):
     """The control."""
     programme(brand, budget=450)
 
-    def look_and_take(terms):
+    def read_pause_and_take(terms):
         current = ReferralProgramme.objects.get(pk=terms.pk)
         time.sleep(0.05)
         current.points_rewarded += terms.points
@@ -142,22 +149,24 @@ def test_without_the_condition_the_budget_is_passed(brand, monkeypatch):
             current.save(update_fields=["points_rewarded"])
         return has_room
 
-    monkeypatch.setattr(rewards, "take_from_budget", look_and_take)
-    waiting = [number for _each in range(RACERS) for number in friends_of(factories.customer(brand), brand, 1)]
-    deliver_at_once(waiting)
+    monkeypatch.setattr(rewards, "take_from_budget", read_pause_and_take)
+    referral_ids = [
+        referral_id for _each in range(WORKERS) for referral_id in friends_of(factories.customer(brand), brand, 1)
+    ]
+    deliver_concurrently(referral_ids)
 
     assert Referral.objects.filter(state="rewarded").count() > 3
 
 
-@pytest.mark.parametrize("_time", range(5))
-def test_an_order_that_goes_back_while_it_is_rewarded_leaves_nothing(brand, member, _time):
+@pytest.mark.parametrize("_attempt", range(5))
+def test_order_returned_during_the_reward_leaves_no_points(brand, member, _attempt):
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     programme(brand)
     friend, _referral = referred(member, brand)
     shop.buy(brand, friend)
     find.publish_first_actions(at=timezone.now())
 
-    at_once(lambda step: step(), [worker.drain, lambda: shop.give_back(brand, friend)], threads=2)
+    at_once(lambda action: action(), [worker.drain, lambda: shop.give_back(brand, friend)], threads=2)
     worker.drain()
 
     assert (balance(member, brand), balance(friend, brand)) == (0, 0)
@@ -165,30 +174,30 @@ def test_an_order_that_goes_back_while_it_is_rewarded_leaves_nothing(brand, memb
     assert contradictions() == []
 
 
-def test_beats_at_once_publish_one_event(brand, member, acted):
+def test_concurrent_beats_publish_one_event(brand, member, referral_with_two_actions):
     published = at_once(lambda _n: find.publish_first_actions(at=timezone.now()), range(4), threads=4)
 
     assert sum(published) == 1
 
 
-def test_two_codes_at_once_make_one_referral(brand, member):
+def test_codes_given_concurrently_create_one_referral(brand, member):
     programme(brand)
-    others = [member, *(factories.customer(brand) for _each in range(5))]
-    given = [code_of(each, brand) for each in others]
+    referrers = [member, *(factories.customer(brand) for _each in range(5))]
+    referral_codes = [code_of(each, brand) for each in referrers]
     friend = factories.customer(brand)
 
     at_once(
         lambda code: referrals.begin(brand_id=brand.pk, user_id=friend.pk, code=code, at=timezone.now()),
-        given,
-        threads=len(given),
+        referral_codes,
+        threads=len(referral_codes),
     )
 
     assert Referral.objects.count() == 1
 
 
-def test_a_member_who_asks_at_once_has_one_code(brand, member):
+def test_concurrent_requests_of_a_member_get_the_same_code(brand, member):
     account = factories.account(member, brand)
 
-    drawn = at_once(lambda _n: codes.code_of(account), range(8), threads=8)
+    issued_codes = at_once(lambda _n: codes.code_of(account), range(8), threads=8)
 
-    assert len(set(drawn)) == 1 == ReferralCode.objects.count()
+    assert len(set(issued_codes)) == 1 == ReferralCode.objects.count()

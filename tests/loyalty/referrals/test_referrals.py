@@ -1,4 +1,4 @@
-"""Giving a friend's code: at registration or soon after, once, by who is new; and no answer says whose it is."""
+"""Referral codes: a new member gives one at registration or soon after, and no answer reveals its owner."""
 
 from datetime import timedelta
 
@@ -33,22 +33,22 @@ def friend(brand, customer):
     return factories.customer(brand)
 
 
-def error(answer):
-    return answer.status_code, answer.json()["error"]
+def error(response):
+    return response.status_code, response.json()["error"]
 
 
 def register(api, **fields):
     return api.app().post("auth/register", {**NEW, **fields})
 
 
-def give(api, friend, code):
+def give_code(api, friend, code):
     return api.as_customer(friend).post("customer/loyalty/referral", {"code": code})
 
 
 # --- The code
 
 
-def test_a_member_s_code_stays_and_says_nothing_about_them(api, brand, customer, terms):
+def test_code_of_a_member_is_permanent_and_random(api, brand, customer, terms):
     first, second = (api.as_customer(customer).get("customer/loyalty/referral").json()["data"] for _ in range(2))
 
     row = ReferralCode.objects.get()
@@ -59,104 +59,106 @@ def test_a_member_s_code_stays_and_says_nothing_about_them(api, brand, customer,
     assert set(row.code) <= set(codes.ALPHABET)
 
 
-def test_codes_are_drawn_again_where_another_member_has_the_same(brand, customer, friend, monkeypatch):
-    drawn = iter("A" * 8 + "A" * 8 + "C" * 8)
-    monkeypatch.setattr(codes.secrets, "choice", lambda _signs: next(drawn))
+def test_code_is_drawn_again_if_another_member_has_it(brand, customer, friend, monkeypatch):
+    characters = iter("A" * 8 + "A" * 8 + "C" * 8)
+    monkeypatch.setattr(codes.secrets, "choice", lambda _alphabet: next(characters))
 
-    assert [code_of(each, brand) for each in (customer, friend)] == ["AAAAAAAA", "CCCCCCCC"]
+    assert [code_of(member, brand) for member in (customer, friend)] == ["AAAAAAAA", "CCCCCCCC"]
 
 
-def test_two_brands_may_have_the_same_code(brand, customer, friend, terms, api):
+def test_same_code_may_exist_at_two_brands(brand, customer, friend, terms, api):
     other = factories.brand()
     member = factories.customer(other)
     code = code_of(customer, brand)
     ReferralCode.objects.create(brand=other, account=factories.account(member, other), code=code)
     programme(other)
 
-    assert give(api, friend, code).status_code == 201
+    assert give_code(api, friend, code).status_code == 201
     assert Referral.objects.get().referrer.user == customer
 
 
-def test_without_a_programme_there_is_no_code(api, brand, customer):
+def test_no_code_without_an_active_programme_or_before_enrolment(api, brand, customer):
     assert api.as_customer(customer).get("customer/loyalty/referral").json() == {"success": True, "data": None}
     programme(brand, is_active=False)
     assert api.as_customer(customer).get("customer/loyalty/referral").json() == {"success": True, "data": None}
-    stranger = factories.customer(brand, enrolled=False)
-    assert api.as_customer(stranger).get("customer/loyalty/referral").json() == {"success": True, "data": None}
+    not_enrolled = factories.customer(brand, enrolled=False)
+    assert api.as_customer(not_enrolled).get("customer/loyalty/referral").json() == {"success": True, "data": None}
     assert not ReferralCode.objects.exists()
 
 
-def test_the_member_reads_how_many_joined_and_not_who(api, brand, customer, terms):
+def test_member_can_read_how_many_friends_joined_but_not_who(api, brand, customer, terms):
     for number in range(3):
         friend, _referral = referred(customer, brand)
         if number:
             scan(friend, brand)
     settle()
 
-    answer = api.as_customer(customer).get("customer/loyalty/referral")
-    data = answer.json()["data"]
+    response = api.as_customer(customer).get("customer/loyalty/referral")
+    data = response.json()["data"]
     assert (data["waiting"], data["rewarded"], data["points_earned"]) == (1, 2, 200)
-    assert friend.email not in answer.content.decode()
+    assert friend.email not in response.content.decode()
 
 
-@pytest.mark.parametrize("typed", ["{0}", "{1}", " {1} ", "{2}"])
-def test_a_code_is_read_however_it_is_typed(api, brand, customer, friend, terms, typed):
+@pytest.mark.parametrize("template", ["{0}", "{1}", " {1} ", "{2}"])
+def test_code_is_accepted_with_any_case_and_spacing(api, brand, customer, friend, terms, template):
     code = code_of(customer, brand)
-    text = typed.format(code, codes.display(code), codes.display(code).lower().replace("-", " "))
+    text = template.format(code, codes.display(code), codes.display(code).lower().replace("-", " "))
 
-    assert give(api, friend, text).status_code == 201
+    assert give_code(api, friend, text).status_code == 201
 
 
 # --- At registration
 
 
-@pytest.fixture(params=[True, False], ids=["confirmed by mail", "at once"])
-def confirms(request):
+@pytest.fixture(params=[True, False], ids=["confirmed by mail", "immediately"])
+def confirms_email(request):
     with override_settings(REGISTRATION_CONFIRMS_EMAIL=request.param):
         yield request.param
 
 
-def finish(confirms):
-    """The mailed code comes back, where one was mailed."""
-    if confirms:
-        made = EmailConfirmation.objects.get(user=None)
+def finish_registration(confirms_email):
+    """Confirm the registration by the mailed code, if one was mailed."""
+    if confirms_email:
+        confirmation = EmailConfirmation.objects.get(user=None)
         confirmations.finish_registration(
-            confirmation_id=made.pk, code=confirmations.code_of(made.pk), at=timezone.now()
+            confirmation_id=confirmation.pk, code=confirmations.code_of(confirmation.pk), at=timezone.now()
         )
 
 
-def test_a_friend_registers_with_a_code(api, brand, customer, terms, confirms):
-    answer = register(api, referral_code=codes.display(code_of(customer, brand)))
-    assert answer.status_code == 201
-    finish(confirms)
+def test_friend_can_register_with_a_code(api, brand, customer, terms, confirms_email):
+    response = register(api, referral_code=codes.display(code_of(customer, brand)))
+    assert response.status_code == 201
+    finish_registration(confirms_email)
 
     referral = Referral.objects.get()
     assert (referral.referrer.user, referral.friend.user.email, referral.state) == (customer, NEW["email"], "waiting")
 
 
-def test_a_code_that_is_nobody_s_is_said_and_nothing_is_registered(api, brand, customer, terms, confirms):
-    answer = register(api, referral_code="AAAA-AAAA")
+def test_registration_with_an_unknown_code_is_rejected(api, brand, customer, terms, confirms_email):
+    response = register(api, referral_code="AAAA-AAAA")
 
-    assert error(answer) == (404, "REFERRAL_CODE_UNKNOWN")
-    assert answer.json()["details"] == {"field": "referral_code"}
+    assert error(response) == (404, "REFERRAL_CODE_UNKNOWN")
+    assert response.json()["details"] == {"field": "referral_code"}
     assert not EmailConfirmation.objects.exists()
     assert not User.objects.filter(email=NEW["email"]).exists()
 
 
-def test_registering_with_a_code_where_none_counts_says_so(api, brand, customer, confirms):
+def test_registration_with_a_code_is_rejected_without_a_programme_or_auto_enrolment(
+    api, brand, customer, confirms_email
+):
     code = code_of(customer, brand)
     assert error(register(api, referral_code=code)) == (403, "REFERRALS_NOT_OFFERED")
     programme(brand)
     Brand.objects.filter(pk=brand.pk).update(auto_enroll=False)
-    answer = register(api, referral_code=code)
-    assert list(answer.json()["details"]["fields"]) == ["referral_code"]
+    response = register(api, referral_code=code)
+    assert list(response.json()["details"]["fields"]) == ["referral_code"]
 
 
-def test_an_empty_code_is_none(api, brand, confirms):
+def test_registration_with_an_empty_code_counts_as_without_a_code(api, brand, confirms_email):
     assert register(api, referral_code="").status_code == 201
 
 
-def test_another_brand_s_code_is_nobody_s(api, brand, terms, confirms):
+def test_registration_with_the_code_of_another_brand_is_rejected(api, brand, terms, confirms_email):
     other = factories.brand()
     programme(other)
     code = code_of(factories.customer(other), other)
@@ -164,7 +166,7 @@ def test_another_brand_s_code_is_nobody_s(api, brand, terms, confirms):
     assert error(register(api, referral_code=code)) == (404, "REFERRAL_CODE_UNKNOWN")
 
 
-def test_a_known_address_gets_the_same_answer(api, brand, customer, friend, terms):
+def test_registration_of_a_known_address_gets_the_same_response(api, brand, customer, friend, terms):
     code = code_of(customer, brand)
     known = register(api, email=friend.email, referral_code=code)
     unknown = register(api, referral_code=code)
@@ -174,94 +176,94 @@ def test_a_known_address_gets_the_same_answer(api, brand, customer, friend, term
     assert not Referral.objects.exists()
 
 
-def test_a_programme_that_ends_before_the_address_is_confirmed_keeps_nobody_out(api, brand, customer, terms):
+def test_registration_succeeds_if_the_programme_ends_before_the_confirmation(api, brand, customer, terms):
     register(api, referral_code=code_of(customer, brand))
     ReferralProgramme.objects.update(is_active=False)
-    finish(True)
+    finish_registration(True)
 
     assert User.objects.filter(email=NEW["email"]).exists()
     assert not Referral.objects.exists()
 
 
-# --- Afterwards
+# --- After registration
 
 
-def test_a_new_member_gives_a_code_afterwards_once(api, brand, customer, friend, terms):
+def test_new_member_can_give_one_code_after_registration(api, brand, customer, friend, terms):
     code = code_of(customer, brand)
-    first, second = (give(api, friend, code) for _ in range(2))
+    first, second = (give_code(api, friend, code) for _ in range(2))
 
     assert (first.status_code, second.status_code) == (201, 201)
     assert first.json() == second.json()
     assert first.json()["data"]["state"] == "waiting"
-    third = code_of(factories.customer(brand), brand)
-    assert error(give(api, friend, third)) == (409, "ALREADY_REFERRED")
+    other_code = code_of(factories.customer(brand), brand)
+    assert error(give_code(api, friend, other_code)) == (409, "ALREADY_REFERRED")
     assert Referral.objects.count() == 1
 
 
 @pytest.mark.parametrize("reason_id", ["CODE1", "order:A", "opening:old"])
-def test_who_has_acted_or_was_brought_along_is_not_new(api, brand, customer, friend, terms, reason_id):
+def test_member_with_an_action_or_opening_balance_cannot_give_a_code(api, brand, customer, friend, terms, reason_id):
     factories.points(friend, brand, 10, reason_id=reason_id)
 
-    assert error(give(api, friend, code_of(customer, brand))) == (409, "REFERRAL_TOO_LATE")
+    assert error(give_code(api, friend, code_of(customer, brand))) == (409, "REFERRAL_TOO_LATE")
 
 
-def test_a_login_or_welcome_points_do_not_make_old(api, brand, customer, friend, terms):
+def test_member_with_login_or_welcome_points_can_give_a_code(api, brand, customer, friend, terms):
     factories.points(friend, brand, 10, reason_id="welcome:member")
     factories.points(friend, brand, 10, reason_id="login:2026-01-01")
 
-    assert give(api, friend, code_of(customer, brand)).status_code == 201
+    assert give_code(api, friend, code_of(customer, brand)).status_code == 201
 
 
-@pytest.mark.parametrize(("days", "answered"), [(13, 201), (15, 409)])
-def test_the_days_after_joining_are_the_brand_s(api, brand, customer, friend, terms, days, answered):
+@pytest.mark.parametrize(("days", "status"), [(13, 201), (15, 409)])
+def test_code_can_be_given_only_within_the_days_after_enrolment(api, brand, customer, friend, terms, days, status):
     UserPoints.objects.filter(user=customer).update(enrolled_at=timezone.now() - timedelta(days=30))
     UserPoints.objects.filter(user=friend).update(enrolled_at=timezone.now() - timedelta(days=days))
 
-    assert give(api, friend, code_of(customer, brand)).status_code == answered
+    assert give_code(api, friend, code_of(customer, brand)).status_code == status
 
 
-def test_a_member_who_joined_later_brought_nobody(api, brand, customer, friend, terms):
-    assert error(give(api, customer, code_of(friend, brand))) == (409, "REFERRAL_TOO_LATE")
+def test_code_of_a_member_who_joined_later_is_rejected(api, brand, customer, friend, terms):
+    assert error(give_code(api, customer, code_of(friend, brand))) == (409, "REFERRAL_TOO_LATE")
 
 
-def test_whether_a_code_can_still_be_given_is_said(api, brand, customer, friend, terms):
-    def may(who):
-        return api.as_customer(who).get("customer/loyalty/referral").json()["data"]["may_give_code"]
+def test_may_give_code_is_false_after_a_referral_or_an_action(api, brand, customer, friend, terms):
+    def may_give_code(member):
+        return api.as_customer(member).get("customer/loyalty/referral").json()["data"]["may_give_code"]
 
-    assert may(friend) is True
+    assert may_give_code(friend) is True
     refer(customer, friend, brand)
-    assert may(friend) is False
+    assert may_give_code(friend) is False
     scan(customer, brand)
-    assert may(customer) is False
+    assert may_give_code(customer) is False
 
 
-def test_blocked_members_refer_nobody_and_get_no_code(api, brand, customer, friend, terms):
+def test_blocked_member_has_no_code_and_cannot_refer_friends(api, brand, customer, friend, terms):
     code = code_of(customer, brand)
     UserPoints.objects.filter(user=customer).update(status="blocked")
 
-    assert error(give(api, friend, code)) == (404, "REFERRAL_CODE_UNKNOWN")
+    assert error(give_code(api, friend, code)) == (404, "REFERRAL_CODE_UNKNOWN")
     assert error(api.as_customer(customer).get("customer/loyalty/referral")) == (403, "MEMBER_BLOCKED")
 
 
 @override_settings(RATE_LIMITS={"referral_code": "3/hour", "referral_code_customer": "2/hour", "read": "9/minute"})
-def test_codes_cannot_be_tried(api, brand, customer, friend, terms):
-    answers = [error(give(api, friend, "AAAAAAAA"))[0] for _ in range(3)]
+def test_guessing_codes_is_rate_limited(api, brand, customer, friend, terms):
+    statuses = [error(give_code(api, friend, "AAAAAAAA"))[0] for _ in range(3)]
 
-    assert answers == [404, 404, 429]
-
-
-# --- One person
+    assert statuses == [404, 404, 429]
 
 
-def test_one_s_own_code_is_refused(api, brand, customer, terms):
-    answer = give(api, customer, code_of(customer, brand))
+# --- Duplicate accounts
 
-    assert error(answer) == (400, "VALIDATION_ERROR")
-    assert list(answer.json()["details"]["fields"]) == ["code"]
+
+def test_own_code_is_rejected(api, brand, customer, terms):
+    response = give_code(api, customer, code_of(customer, brand))
+
+    assert error(response) == (400, "VALIDATION_ERROR")
+    assert list(response.json()["details"]["fields"]) == ["code"]
 
 
 @pytest.mark.parametrize(
-    ("one", "another", "same"),
+    ("first", "second", "same"),
     [
         ("ada@gmail.com", "a.d.a+shop@googlemail.com", True),
         ("ada@gmail.com", "ada2@gmail.com", False),
@@ -272,18 +274,18 @@ def test_one_s_own_code_is_refused(api, brand, customer, terms):
         ("ADA@Example.com", "ada@example.com", True),
     ],
 )
-def test_a_mailbox_is_known_under_its_other_names(one, another, same):
-    assert (duplicates.mailbox(one) == duplicates.mailbox(another)) is same
+def test_aliases_of_a_mailbox_are_recognised(first, second, same):
+    assert (duplicates.mailbox(first) == duplicates.mailbox(second)) is same
 
 
-def test_a_second_account_of_one_mailbox_is_answered_like_any_other(api, brand, terms):
+def test_rejected_alias_account_gets_the_same_response_as_any_other(api, brand, terms):
     member = factories.customer(brand, email="ada@gmail.com")
     alias = factories.customer(brand, email="a.da+2@gmail.com")
-    stranger = factories.customer(brand)
+    other_customer = factories.customer(brand)
     code = code_of(member, brand)
 
-    own, other = give(api, alias, code), give(api, stranger, code)
-    [first, second] = [{**each.json()["data"], "created_at": ""} for each in (own, other)]
+    own, other = give_code(api, alias, code), give_code(api, other_customer, code)
+    [first, second] = [{**response.json()["data"], "created_at": ""} for response in (own, other)]
 
     assert own.status_code == other.status_code == 201
     assert first == second
@@ -292,38 +294,38 @@ def test_a_second_account_of_one_mailbox_is_answered_like_any_other(api, brand, 
     assert (data["waiting"], data["rewarded"]) == (2, 0)
 
 
-def test_one_phone_number_is_one_person(brand, customer, friend, terms):
-    for each in (customer, friend):
-        preferences.change(each.pk, brand.pk, at=timezone.now(), phone="+4930123456")
+def test_same_phone_number_rejects_the_referral(brand, customer, friend, terms):
+    for member in (customer, friend):
+        preferences.change(member.pk, brand.pk, at=timezone.now(), phone="+4930123456")
 
     assert refer(customer, friend, brand).why == "phone"
 
 
-def test_one_phone_with_both_passes_is_one_person(brand, customer, friend, terms):
-    for each in (customer, friend):
-        account = factories.account(each, brand)
-        held = WalletPass.objects.create(brand=brand, account=account, platform="apple", token="x")
-        WalletDevice.objects.create(wallet_pass=held, device="one phone", push_token="x")
+def test_same_device_with_both_passes_rejects_the_referral(brand, customer, friend, terms):
+    for member in (customer, friend):
+        account = factories.account(member, brand)
+        wallet_pass = WalletPass.objects.create(brand=brand, account=account, platform="apple", token="x")
+        WalletDevice.objects.create(wallet_pass=wallet_pass, device="one phone", push_token="x")
 
     assert refer(customer, friend, brand).why == "device"
 
 
-def test_a_brand_at_which_it_fails_keeps_no_others_referrals_waiting(brand, customer, monkeypatch, caplog):
-    """The brands come in any order, so each of them fails once."""
+def test_failing_brand_does_not_delay_referrals_of_other_brands(brand, customer, monkeypatch, caplog):
+    """The order of the brands is random, so each of them fails once."""
     other = factories.brand()
-    for each, member in ((brand, customer), (other, factories.customer(other))):
-        programme(each)
-        friend, _referral = referred(member, each)
-        scan(friend, each)
+    for member_brand, member in ((brand, customer), (other, factories.customer(other))):
+        programme(member_brand)
+        friend, _referral = referred(member, member_brand)
+        scan(friend, member_brand)
     start = find._start
 
-    for broken in (brand, other):
+    for failing_brand in (brand, other):
 
-        def failing(brand_id, *, broken=broken):
-            if brand_id == broken.pk:
+        def start_or_fail(brand_id, *, failing_brand=failing_brand):
+            if brand_id == failing_brand.pk:
                 raise ArithmeticError
             return start(brand_id)
 
-        monkeypatch.setattr(find, "_start", failing)
+        monkeypatch.setattr(find, "_start", start_or_fail)
         assert find.publish_first_actions(at=timezone.now()) == 1
-        assert f"referrals of the brand {broken.slug} could not be looked through" in caplog.text
+        assert f"referrals of the brand {failing_brand.slug} could not be looked through" in caplog.text

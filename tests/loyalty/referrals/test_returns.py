@@ -1,4 +1,4 @@
-"""Orders of friends that go back take the rewards of both sides with them."""
+"""Returned orders of friends reverse the rewards of both sides."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from tests.support.referrals import balance, contradictions, referred, settle
 pytestmark = pytest.mark.django_db
 
 
-def test_an_order_that_went_back_while_its_points_were_pending_does_not_count(brand, customer, terms):
+def test_order_returned_while_its_points_are_pending_is_not_rewarded(brand, customer, terms):
     Brand.objects.filter(pk=brand.pk).update(order_points="after_days", order_points_days=14)
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     friend, _referral = referred(customer, brand)
@@ -29,33 +29,35 @@ def test_an_order_that_went_back_while_its_points_were_pending_does_not_count(br
     assert settle() == 0
 
 
-@pytest.mark.parametrize("give_back", [shop.give_back, shop.cancel])
-def test_a_whole_order_that_goes_back_takes_both_sides_points(brand, customer, terms, bought, give_back):
-    give_back(brand, bought)
+@pytest.mark.parametrize("return_or_cancel", [shop.give_back, shop.cancel])
+def test_fully_returned_or_cancelled_order_reverses_both_rewards(
+    brand, customer, terms, friend_with_order, return_or_cancel
+):
+    return_or_cancel(brand, friend_with_order)
     worker.drain()
 
-    assert (balance(customer, brand), balance(bought, brand)) == (0, 0)
+    assert (balance(customer, brand), balance(friend_with_order, brand)) == (0, 0)
     assert states() == [("reversed", "return")]
     terms.refresh_from_db()
     assert terms.points_rewarded == 0
-    notes = LoyaltyTransaction.objects.filter(reason_id__startswith="referral-return:").order_by("points_reversed")
-    assert [line.note for line in notes] == ["Your first order was returned", "A friend's first order was returned"]
+    entries = LoyaltyTransaction.objects.filter(reason_id__startswith="referral-return:").order_by("points_reversed")
+    assert [entry.note for entry in entries] == ["Your first order was returned", "A friend's first order was returned"]
     assert contradictions() == []
 
 
-def test_partial_returns_take_them_once_the_whole_order_is_back(brand, customer, bought):
-    shop.give_back(brand, bought, return_id="R-1", amount="60.00")
+def test_partial_returns_reverse_the_rewards_once_the_whole_order_is_returned(brand, customer, friend_with_order):
+    shop.give_back(brand, friend_with_order, return_id="R-1", amount="60.00")
     worker.drain()
     assert balance(customer, brand) == 100
-    shop.give_back(brand, bought, return_id="R-2", amount="40.00")
+    shop.give_back(brand, friend_with_order, return_id="R-2", amount="40.00")
     worker.drain()
 
-    assert (balance(customer, brand), balance(bought, brand)) == (0, 0)
+    assert (balance(customer, brand), balance(friend_with_order, brand)) == (0, 0)
 
 
-def test_what_was_spent_is_owed(brand, customer, bought):
+def test_reversed_points_that_were_redeemed_are_owed(brand, customer, friend_with_order):
     factories.redemption(customer, factories.reward(brand, cost=70))
-    shop.give_back(brand, bought)
+    shop.give_back(brand, friend_with_order)
     worker.drain()
 
     account = factories.account(customer, brand)
@@ -63,7 +65,7 @@ def test_what_was_spent_is_owed(brand, customer, bought):
     assert contradictions() == []
 
 
-def test_an_order_that_went_back_first_does_not_count_and_the_next_one_does(brand, customer, terms):
+def test_next_order_is_rewarded_after_the_first_one_was_returned(brand, customer, terms):
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     friend, _referral = referred(customer, brand)
     shop.buy(brand, friend)
@@ -75,7 +77,7 @@ def test_an_order_that_went_back_first_does_not_count_and_the_next_one_does(bran
     assert Referral.objects.get().action == "order:A-2"
 
 
-def test_a_return_between_finding_and_deciding_leaves_the_referral_waiting(brand, customer, terms):
+def test_return_before_the_event_is_handled_leaves_the_referral_waiting(brand, customer, terms):
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     friend, _referral = referred(customer, brand)
     shop.buy(brand, friend)
@@ -87,9 +89,9 @@ def test_a_return_between_finding_and_deciding_leaves_the_referral_waiting(brand
     assert balance(customer, brand) == 0
 
 
-def test_another_order_that_goes_back_changes_nothing(brand, customer, bought):
-    shop.buy(brand, bought, "A-2")
-    shop.give_back(brand, bought, "A-2")
+def test_return_of_another_order_does_not_reverse_the_rewards(brand, customer, friend_with_order):
+    shop.buy(brand, friend_with_order, "A-2")
+    shop.give_back(brand, friend_with_order, "A-2")
     worker.drain()
 
     assert states() == [("rewarded", "")]

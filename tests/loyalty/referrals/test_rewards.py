@@ -1,4 +1,4 @@
-"""Rewards of referrals: both sides or none, once, after the friend's first action."""
+"""Rewards of referrals: given to both sides once, after the friend's first action."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -16,7 +16,7 @@ from loyalty.models.programme.referrals import Referral, ReferralProgramme
 from loyalty.models.webhooks import WebhookEndpoint
 from loyalty.orders import releases
 from loyalty.points import ledger, point_limits
-from loyalty.programme import consistency as books
+from loyalty.programme import consistency as programme_consistency
 from loyalty.programme import roll_forward, rollups
 from loyalty.referrals import find
 from tests.loyalty.referrals.conftest import states
@@ -26,15 +26,15 @@ from tests.support.referrals import balance, contradictions, programme, refer, r
 pytestmark = pytest.mark.django_db
 
 
-def test_both_get_points_after_the_friend_s_first_scan(brand, customer, terms):
+def test_both_members_get_points_after_the_friends_first_scan(brand, customer, terms):
     friend, referral = referred(customer, brand)
     assert settle() == 0
     scan(friend, brand)
 
     assert [settle(), settle()] == [1, 0]
     assert (balance(customer, brand), balance(friend, brand)) == (100, 60)
-    lines = LoyaltyTransaction.objects.filter(reason_id=f"referral:{referral.pk}").order_by("points_earned")
-    assert [(line.points_earned, line.note) for line in lines] == [
+    entries = LoyaltyTransaction.objects.filter(reason_id=f"referral:{referral.pk}").order_by("points_earned")
+    assert [(entry.points_earned, entry.note) for entry in entries] == [
         (50, "You joined through a friend"),
         (100, "A friend joined"),
     ]
@@ -44,7 +44,7 @@ def test_both_get_points_after_the_friend_s_first_scan(brand, customer, terms):
     assert contradictions() == []
 
 
-def test_a_second_action_brings_nothing_more(brand, customer, terms):
+def test_second_action_is_not_rewarded(brand, customer, terms):
     friend, _referral = referred(customer, brand)
     scan(friend, brand)
     settle()
@@ -55,7 +55,7 @@ def test_a_second_action_brings_nothing_more(brand, customer, terms):
 
 
 @pytest.mark.parametrize(
-    ("action", "reason_id", "paid"),
+    ("action", "reason_id", "rewarded"),
     [
         ("scan", "CODE1", 100),
         ("scan", "order:A", 0),
@@ -68,16 +68,16 @@ def test_a_second_action_brings_nothing_more(brand, customer, terms):
         ("either", "event:store-visit:1", 0),
     ],
 )
-def test_what_counts_is_the_brand_s_to_say(brand, customer, action, reason_id, paid):
+def test_only_the_brands_chosen_first_action_is_rewarded(brand, customer, action, reason_id, rewarded):
     programme(brand, action=action)
     friend, _referral = referred(customer, brand)
     factories.points(friend, brand, 10, reason_id=reason_id)
     settle()
 
-    assert balance(customer, brand) == paid
+    assert balance(customer, brand) == rewarded
 
 
-def test_pending_points_of_an_order_count_when_they_are_released(brand, customer, terms):
+def test_order_with_pending_points_is_rewarded_once_they_are_released(brand, customer, terms):
     Brand.objects.filter(pk=brand.pk).update(order_points="after_days", order_points_days=14)
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     friend, _referral = referred(customer, brand)
@@ -89,7 +89,7 @@ def test_pending_points_of_an_order_count_when_they_are_released(brand, customer
     assert balance(customer, brand) == 100
 
 
-def test_one_side_may_get_nothing(brand, customer):
+def test_friend_may_get_no_points(brand, customer):
     programme(brand, friend_points=0)
     friend, _referral = referred(customer, brand)
     scan(friend, brand)
@@ -99,10 +99,10 @@ def test_one_side_may_get_nothing(brand, customer):
     assert contradictions() == []
 
 
-# --- What else follows
+# --- Consequences
 
 
-def test_levels_follow_and_both_are_notified(brand, customer, terms):
+def test_reward_raises_the_level_and_notifies_both_members(brand, customer, terms):
     NotificationSettings.objects.create(brand=brand)
     factories.level(brand, "Gold", 100)
     friend, _referral = referred(customer, brand)
@@ -111,11 +111,13 @@ def test_levels_follow_and_both_are_notified(brand, customer, terms):
     worker.drain(lane="notices")
 
     assert factories.account(customer, brand).current_level == "Gold"
-    notified = Notification.objects.filter(template="NOTIFY_CAMPAIGN_SUCCESS").values_list("user", "payload__note")
-    assert sorted(notified) == sorted([(customer.pk, "A friend joined"), (friend.pk, "You joined through a friend")])
+    notifications = Notification.objects.filter(template="NOTIFY_CAMPAIGN_SUCCESS").values_list("user", "payload__note")
+    assert sorted(notifications) == sorted(
+        [(customer.pk, "A friend joined"), (friend.pk, "You joined through a friend")]
+    )
 
 
-def test_webhooks_hear_of_the_credits(brand, customer, terms):
+def test_rewards_publish_webhook_events_for_both_members(brand, customer, terms):
     WebhookEndpoint.objects.create(brand=brand, url="https://hooks.example.com", types=["points.earned"])
     friend, referral = referred(customer, brand)
     scan(friend, brand)
@@ -128,7 +130,7 @@ def test_webhooks_hear_of_the_credits(brand, customer, terms):
     assert {body["cause"] for body in bodies} == {f"referral:{referral.pk}"}
 
 
-def test_points_limits_neither_cut_nor_count_them(brand, customer, terms):
+def test_point_limits_neither_reduce_nor_count_rewards(brand, customer, terms):
     Brand.objects.filter(pk=brand.pk).update(daily_point_limit=20)
     friend, _referral = referred(customer, brand)
     scan(friend, brand)
@@ -145,8 +147,8 @@ def test_points_limits_neither_cut_nor_count_them(brand, customer, terms):
     assert limit.used == 0
 
 
-def test_the_books_count_them_as_earned(brand, customer, bought):
-    shop.give_back(brand, bought)
+def test_roll_forward_counts_rewards_as_earned(brand, customer, friend_with_order):
+    shop.give_back(brand, friend_with_order)
     worker.drain()
     month = rollups.month_of(timezone.now().astimezone(brand.zone).date())
     [line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
@@ -154,12 +156,12 @@ def test_the_books_count_them_as_earned(brand, customer, bought):
     assert (line.points["earned"], line.points["returned"], line.closing) == (160, 160, 0)
     rollups.catch_up(brand=brand, at=timezone.now() + timedelta(days=2))
     with connection.cursor() as cursor:
-        for statement in books.CHECKS.values():
+        for statement in programme_consistency.CHECKS.values():
             cursor.execute(statement)
             assert cursor.fetchall() == []
 
 
-def test_checks_find_a_side_that_is_missing_and_a_budget_that_is_wrong(brand, customer, terms):
+def test_consistency_checks_find_a_missing_entry_and_a_wrong_budget(brand, customer, terms):
     _friend, referral = referred(customer, brand)
     Referral.objects.update(state="rewarded", rewarded_at=timezone.now(), referrer_points=100)
     ledger.credit(
@@ -170,15 +172,15 @@ def test_checks_find_a_side_that_is_missing_and_a_budget_that_is_wrong(brand, cu
         at=timezone.now(),
     )
 
-    line = LoyaltyTransaction.objects.get()
+    entry = LoyaltyTransaction.objects.get()
     assert set(contradictions()) == {
         ("referral is not what the ledger says", f"referral {referral.pk}"),
-        ("referral is not what the ledger says", f"entry {line.pk}"),
+        ("referral is not what the ledger says", f"entry {entry.pk}"),
         ("referrals gave other points than their programme counted", f"referral programme of brand {brand.pk}"),
     }
 
 
-def test_a_turn_that_cannot_reach_all_begins_anywhere(brand, customer, terms, monkeypatch):
+def test_all_referrals_are_rewarded_over_several_limited_runs(brand, customer, terms, monkeypatch):
     monkeypatch.setattr(find, "MAX_SCANNED", 2)
     friends = [referred(customer, brand)[0] for _number in range(5)]
     for friend in friends:
@@ -189,7 +191,7 @@ def test_a_turn_that_cannot_reach_all_begins_anywhere(brand, customer, terms, mo
     assert states() == [("rewarded", "")] * 5
 
 
-def test_another_brand_s_friends_are_no_business_of_this_one(brand, customer, terms):
+def test_referrals_of_another_brand_are_independent(brand, customer, terms):
     other = factories.brand()
     programme(other)
     member = factories.customer(other)

@@ -1,11 +1,11 @@
-"""What the tests of rewards take, and the books that must be right afterwards."""
+"""Fixtures and helpers for tests of rewards, and the consistency checks that run after them."""
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
-from campaigns.progress import consistency as progress
+from campaigns.progress import consistency as progress_consistency
 from loyalty.models.accounts import UserPoints
 from loyalty.points import consistency
 from loyalty.wallets import passes
@@ -18,15 +18,15 @@ def customer_api(api, customer):
 
 
 @pytest.fixture
-def books_are_right(db):
+def consistent_ledger(db):
     yield
     with connection.cursor() as cursor:
-        for check, statement in {**consistency.CHECKS, **progress.CHECKS}.items():
+        for check, statement in {**consistency.CHECKS, **progress_consistency.CHECKS}.items():
             cursor.execute(statement)
             assert (check, cursor.fetchall()) == (check, [])
 
 
-def hold_a_pass(customer, brand):
+def issue_pass(customer, brand):
     passes.issue(account=factories.account(customer, brand), platform="apple", at=timezone.now())
 
 
@@ -44,5 +44,5 @@ def redemption(brand, customer):
     return factories.redemption(customer, factories.reward(brand, name="A mug", cost=10, stock=3))
 
 
-def deed(brand, reason="A mistake", at=None):
+def audit_context(brand, reason="A mistake", at=None):
     return AuditContext(factories.user(is_staff=True), at or timezone.now(), "", reason)

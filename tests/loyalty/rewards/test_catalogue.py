@@ -1,4 +1,4 @@
-"""The catalogue as customers read it."""
+"""The catalogue of rewards in the customer API."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ def rewards(customer_api):
     return {each["name"]: each for each in customer_api.get("customer/loyalty/rewards").json()["data"]}
 
 
-def test_reward_is_shown_with_its_terms(customer_api, brand, customer):
+def test_catalogue_returns_rewards_with_their_terms(customer_api, brand, customer):
     factories.points(customer, brand, 30)
     reward = factories.reward(brand, name="A mug", cost=25, stock=4, limit_per_member=2, description="Enamel")
 
@@ -42,7 +42,7 @@ def test_reward_is_shown_with_its_terms(customer_api, brand, customer):
     }
 
 
-def test_what_stands_in_the_way_is_told(customer_api, brand, customer):
+def test_catalogue_returns_why_a_reward_is_not_available(customer_api, brand, customer):
     factories.points(customer, brand, 30)
     tomorrow = timezone.now() + timedelta(days=1)
     factories.reward(brand, name="dear", cost=30.01)
@@ -61,7 +61,7 @@ def test_what_stands_in_the_way_is_told(customer_api, brand, customer):
     }
 
 
-def test_reward_that_is_too_dear_says_how_many_points_are_missing(customer_api, brand, customer):
+def test_reward_above_the_balance_has_the_missing_points(customer_api, brand, customer):
     factories.points(customer, brand, 30)
     factories.reward(brand, name="dear", cost=42)
     factories.reward(brand, name="fair", cost=30)
@@ -69,7 +69,7 @@ def test_reward_that_is_too_dear_says_how_many_points_are_missing(customer_api, 
     assert {name: each["missing"] for name, each in rewards(customer_api).items()} == {"dear": 12, "fair": None}
 
 
-def test_blocked_members_and_switched_off_programmes_give_nothing(customer_api, brand, customer):
+def test_no_reward_is_available_to_blocked_members_or_in_inactive_programmes(customer_api, brand, customer):
     factories.points(customer, brand, 30)
     factories.reward(brand, name="A mug")
     UserPoints.objects.filter(user=customer).update(status="blocked")
@@ -80,13 +80,13 @@ def test_blocked_members_and_switched_off_programmes_give_nothing(customer_api, 
     assert (blocked, rewards(customer_api)["A mug"]["reason"]) == ("MEMBER_BLOCKED", "LOYALTY_DISABLED")
 
 
-def test_customer_who_is_not_enrolled_reads_the_catalogue(api, brand):
+def test_customer_who_is_not_enrolled_can_read_the_catalogue(api, brand):
     factories.reward(brand, name="A mug")
 
     assert rewards(api.as_customer(factories.customer(brand, enrolled=False)))["A mug"]["reason"] == "NOT_ENOUGH_POINTS"
 
 
-def test_level_of_the_member_counts(customer_api, brand, customer):
+def test_reward_is_available_to_members_above_its_minimum_level(customer_api, brand, customer):
     gold = factories.level(brand, "Gold", 20)
     factories.level(brand, "Platinum", 30)
     factories.points(customer, brand, 30)
@@ -97,7 +97,7 @@ def test_level_of_the_member_counts(customer_api, brand, customer):
     assert rewards(customer_api)["for gold"]["level"] == "Gold"
 
 
-def test_catalogue_costs_the_same_for_1_and_30(customer_api, brand, django_assert_num_queries):
+def test_catalogue_needs_the_same_query_count_for_1_and_30_rewards(customer_api, brand, django_assert_num_queries):
     factories.reward(brand)
     with django_assert_num_queries(6):  # the user, the brand, the page, the account, the levels, what was taken
         rewards(customer_api)

@@ -1,4 +1,4 @@
-"""Codes of rewards at the till, cancelled redemptions, and uses that are taken back: over the API."""
+"""Redemption codes at the till over the API, cancelled redemptions and undone uses."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -14,14 +14,14 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel
 from loyalty.models.rewards import Reward
 from loyalty.rewards import cancellation, till
-from tests.loyalty.rewards.conftest import balance, deed, hold_a_pass
+from tests.loyalty.rewards.conftest import audit_context, balance, issue_pass
 from tests.support import factories
 from tests.support.api import error
 
-pytestmark = pytest.mark.usefixtures("books_are_right")
+pytestmark = pytest.mark.usefixtures("consistent_ledger")
 
 
-def test_till_sees_what_a_code_is_for_and_not_whose_it_is(api, customer, redemption):
+def test_till_sees_the_reward_of_a_code_but_not_the_members_address(api, customer, redemption):
     data = api.hub().post("redemptions/check", {"code": redemption.code.lower()}).json()["data"]
 
     assert (data["name"], data["state"], data["cost"]) == ("A mug", "good", 10)
@@ -29,77 +29,79 @@ def test_till_sees_what_a_code_is_for_and_not_whose_it_is(api, customer, redempt
     assert data["member"].endswith("@example.com")
 
 
-def test_code_is_used_once(api, redemption):
+def test_code_can_be_used_once(api, redemption):
     hub = api.hub()
 
-    used = hub.post("redemptions/use", {"code": redemption.code})
-    again = hub.post("redemptions/use", {"code": redemption.code})
+    response = hub.post("redemptions/use", {"code": redemption.code})
+    repeated = hub.post("redemptions/use", {"code": redemption.code})
 
-    assert used.json()["data"]["state"] == "used"
-    assert error(again) == (409, "REDEMPTION_USED")
+    assert response.json()["data"]["state"] == "used"
+    assert error(repeated) == (409, "REDEMPTION_USED")
     assert hub.post("redemptions/check", {"code": redemption.code}).json()["data"]["state"] == "used"
 
 
-def test_same_request_is_told_again_that_the_code_is_used(api, redemption):
+def test_repeated_idempotency_key_gets_the_same_response(api, redemption):
     hub = api.hub()
     first = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
-    again = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
+    repeated = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
 
-    assert (first.status_code, again.json()) == (200, first.json())
+    assert (first.status_code, repeated.json()) == (200, first.json())
     assert error(hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="another")) == (
         409,
         "REDEMPTION_USED",
     )
 
 
-def test_expired_and_cancelled_codes_are_worth_nothing(api, brand, customer, redemption):
+def test_expired_and_cancelled_codes_are_rejected(api, brand, customer, redemption):
     factories.points(customer, brand, 30)
-    old = factories.redemption(customer, factories.reward(brand, code_days=1), at=timezone.now() - timedelta(days=2))
-    cancellation.cancel(redemption=redemption, audit_context=deed(brand))
+    expired = factories.redemption(
+        customer, factories.reward(brand, code_days=1), at=timezone.now() - timedelta(days=2)
+    )
+    cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
     hub = api.hub()
 
-    assert error(hub.post("redemptions/use", {"code": old.code})) == (409, "REDEMPTION_EXPIRED")
+    assert error(hub.post("redemptions/use", {"code": expired.code})) == (409, "REDEMPTION_EXPIRED")
     assert error(hub.post("redemptions/use", {"code": redemption.code})) == (409, "REDEMPTION_CANCELLED")
 
 
-def test_code_of_a_blocked_member_is_good_again_once_they_are_let_in(api, brand, redemption):
+def test_code_of_a_blocked_member_is_valid_again_once_unblocked(api, brand, redemption):
     hub = api.hub()
     brand.members.update(status="blocked")
 
     state = hub.post("redemptions/check", {"code": redemption.code}).json()["data"]["state"]
-    refused = hub.post("redemptions/use", {"code": redemption.code})
+    rejected = hub.post("redemptions/use", {"code": redemption.code})
     brand.members.update(status="active")
     used = hub.post("redemptions/use", {"code": redemption.code})
 
-    assert (state, error(refused)) == ("blocked", (403, "MEMBER_BLOCKED"))
+    assert (state, error(rejected)) == ("blocked", (403, "MEMBER_BLOCKED"))
     assert used.json()["data"]["state"] == "used"
 
 
-def test_request_that_used_a_code_is_told_so_though_the_member_is_blocked_since(api, brand, redemption):
+def test_repeated_request_succeeds_although_the_member_was_blocked_since(api, brand, redemption):
     hub = api.hub()
     first = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
     brand.members.update(status="blocked")
 
-    again = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
+    repeated = hub.post("redemptions/use", {"code": redemption.code}, idempotency_key="till-7-receipt-9")
 
-    assert again.json() == first.json()
+    assert repeated.json() == first.json()
 
 
-def test_codes_of_others_and_slips_are_unknown(api, redemption):
-    other = factories.brand()
-    slip = redemption.code[:-1] + ("A" if redemption.code[-1] != "A" else "B")
+def test_foreign_and_mistyped_codes_are_unknown(api, redemption):
+    other_brand = factories.brand()
+    mistyped = redemption.code[:-1] + ("A" if redemption.code[-1] != "A" else "B")
 
-    for caller, code in [(api.hub(of=other), redemption.code), (api.hub(), slip), (api.hub(), "x")]:
+    for caller, code in [(api.hub(of=other_brand), redemption.code), (api.hub(), mistyped), (api.hub(), "x")]:
         assert error(caller.post("redemptions/use", {"code": code})) == (404, "REDEMPTION_CODE_UNKNOWN")
 
 
-def test_only_a_hub_looks_codes_up(api, customer_api, redemption):
+def test_only_hubs_can_check_and_use_codes(api, customer_api, redemption):
     for path in ("redemptions/check", "redemptions/use"):
         assert error(customer_api.post(path, {"code": redemption.code})) == (401, "API_KEY_INVALID")
         assert error(customer_api.app().post(path, {"code": redemption.code})) == (403, "FORBIDDEN")
 
 
-def test_customer_reads_what_they_took(api, customer_api, brand, redemption):
+def test_customer_can_list_their_redemptions(api, customer_api, brand, redemption):
     data = customer_api.get("customer/loyalty/redemptions").json()["data"]
 
     assert [(each["redemption_id"], each["name"], each["state"]) for each in data] == [(redemption.pk, "A mug", "good")]
@@ -108,32 +110,32 @@ def test_customer_reads_what_they_took(api, customer_api, brand, redemption):
     assert customer_api.get("customer/loyalty/redemptions", status="used").json()["data"] == []
 
 
-def test_cancelled_redemption_gives_points_and_stock_back_but_no_lifetime(brand, customer, redemption):
+def test_cancelled_redemption_returns_points_and_stock_but_no_lifetime_points(brand, customer, redemption):
     account = UserPoints.objects.get(user=customer)
     lifetime = account.lifetime
     brand.daily_point_limit = 30
-    hold_a_pass(customer, brand)
+    issue_pass(customer, brand)
 
-    cancellation.cancel(redemption=redemption, audit_context=deed(brand))
+    cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
 
     account.refresh_from_db()
     assert (account.points, account.lifetime, account.redeemed) == (30, lifetime, 0)
     assert Reward.objects.get().stock == 3
-    line = LoyaltyTransaction.objects.latest("pk")
-    assert (line.reason, line.reason_id) == ("earned", f"redeem-undo:{redemption.pk}")
+    entry = LoyaltyTransaction.objects.latest("pk")
+    assert (entry.reason, entry.reason_id) == ("earned", f"redeem-undo:{redemption.pk}")
     assert AuditLogEntry.objects.get().reason == "A mistake"
     balance_events = Event.objects.filter(detail_type="balance-changed").order_by("pk")
     assert [event.status for event in balance_events] == ["ignored", "pending"]
 
 
-def test_points_that_came_back_take_nobody_to_a_level(api, customer_api, brand, customer, deliver):
+def test_returned_points_do_not_count_for_a_level(api, customer_api, brand, customer, deliver):
     BrandLevel.objects.all().delete()
     factories.level(brand, "Bronze", 0, value=1)
     factories.level(brand, "Silver", 40)
     factories.points(customer, brand, 30)
     for _ in range(3):
         redemption = factories.redemption(customer, factories.reward(brand, cost=30))
-        cancellation.cancel(redemption=redemption, audit_context=deed(brand))
+        cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
 
     customer_api.verify(factories.code(brand))
     deliver()
@@ -142,35 +144,35 @@ def test_points_that_came_back_take_nobody_to_a_level(api, customer_api, brand, 
     assert (data["points"], data["lifetime"], data["redeemed"], data["level"]) == (31, 31, 0, "Bronze")
 
 
-def test_points_that_came_back_use_up_no_limit(customer_api, brand, customer, redemption, deliver):
+def test_returned_points_do_not_use_the_daily_limit(customer_api, brand, customer, redemption, deliver):
     brand.daily_point_limit = 45
     brand.save(update_fields=["daily_point_limit"])
-    cancellation.cancel(redemption=redemption, audit_context=deed(brand))
+    cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
 
-    customer_api.verify(factories.code(brand))  # 10 points, beside the 30
+    customer_api.verify(factories.code(brand))  # 10 points in addition to the 30
     deliver()
 
     assert balance(customer) == 40
 
 
-def test_used_codes_are_not_cancelled_and_nothing_twice(brand, redemption):
-    cancellation.cancel(redemption=redemption, audit_context=deed(brand))
+def test_redemption_cannot_be_cancelled_twice_or_undone_after_a_cancellation(brand, redemption):
+    cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
     with pytest.raises(Invalid):
-        cancellation.cancel(redemption=redemption, audit_context=deed(brand))
+        cancellation.cancel(redemption=redemption, audit_context=audit_context(brand))
     with pytest.raises(Invalid):
-        cancellation.undo_use(redemption=redemption, audit_context=deed(brand))
+        cancellation.undo_use(redemption=redemption, audit_context=audit_context(brand))
 
 
-def test_use_is_taken_back_within_minutes_and_with_a_reason(settings, brand, redemption):
+def test_use_can_be_undone_within_minutes_and_with_a_reason(settings, brand, redemption):
     now = timezone.now()
     till.use(redemption=redemption, at=now, request=uuid4())
     with pytest.raises(Invalid):
-        cancellation.undo_use(redemption=redemption, audit_context=deed(brand, reason=" "))
+        cancellation.undo_use(redemption=redemption, audit_context=audit_context(brand, reason=" "))
     with pytest.raises(Invalid):
-        late = now + timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
-        cancellation.undo_use(redemption=redemption, audit_context=deed(brand, at=late))
+        too_late = now + timedelta(minutes=settings.REDEMPTION_UNDO_MINUTES)
+        cancellation.undo_use(redemption=redemption, audit_context=audit_context(brand, at=too_late))
 
-    cancellation.undo_use(redemption=redemption, audit_context=deed(brand))
+    cancellation.undo_use(redemption=redemption, audit_context=audit_context(brand))
 
     redemption.refresh_from_db()
     assert (redemption.status, redemption.used_at, redemption.used_request) == ("issued", None, None)

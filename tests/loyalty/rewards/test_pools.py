@@ -1,4 +1,4 @@
-"""Rewards that hand out codes of partners."""
+"""Rewards with codes of partners from a pool."""
 
 import uuid
 from datetime import timedelta
@@ -30,7 +30,7 @@ def reward(brand):
     return factories.reward(brand, name="Voucher", cost=10, uses_pool=True)
 
 
-def fill(reward, *codes, expires_at=None):
+def add_codes(reward, *codes, expires_at=None):
     pools.add(
         PoolCode(
             brand=reward.brand,
@@ -50,55 +50,55 @@ def member(brand, points=100):
     return customer
 
 
-def wish(customer, reward):
+def redemption_request(customer, reward):
     return RedemptionRequest(reward.brand_id, customer.pk, reward.pk, uuid.uuid4(), timezone.now())
 
 
 # --- Redeeming
 
 
-def test_a_member_gets_the_partners_code(api, brand, reward):
-    fill(reward, "PARTNER-1")
+def test_member_gets_a_partner_code_from_the_pool(api, brand, reward):
+    add_codes(reward, "PARTNER-1")
     customer_api = api.as_customer(member(brand))
-    [offer] = customer_api.get("customer/loyalty/rewards").json()["data"]
-    assert (offer["stock"], offer["available"]) == (1, True)
+    [listed_reward] = customer_api.get("customer/loyalty/rewards").json()["data"]
+    assert (listed_reward["stock"], listed_reward["available"]) == (1, True)
 
-    answer = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="k")
+    response = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="k")
 
-    data = answer.json()["data"]
-    assert (answer.status_code, data["code"], data["is_partner_code"]) == (201, "PARTNER-1", True)
+    data = response.json()["data"]
+    assert (response.status_code, data["code"], data["is_partner_code"]) == (201, "PARTNER-1", True)
     assert data["undo_until"] is None
-    again = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="k")
-    assert again.json()["data"]["code"] == "PARTNER-1"
-    [listed] = customer_api.get("customer/loyalty/redemptions").json()["data"]
-    assert (listed["code"], listed["is_partner_code"]) == ("PARTNER-1", True)
-    [offer] = customer_api.get("customer/loyalty/rewards").json()["data"]
-    assert (offer["stock"], offer["reason"]) == (0, "OUT_OF_STOCK")
-    empty = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="l")
-    assert error(empty) == (409, "OUT_OF_STOCK")
+    repeated = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="k")
+    assert repeated.json()["data"]["code"] == "PARTNER-1"
+    [listed_redemption] = customer_api.get("customer/loyalty/redemptions").json()["data"]
+    assert (listed_redemption["code"], listed_redemption["is_partner_code"]) == ("PARTNER-1", True)
+    [listed_reward] = customer_api.get("customer/loyalty/rewards").json()["data"]
+    assert (listed_reward["stock"], listed_reward["reason"]) == (0, "OUT_OF_STOCK")
+    rejected = customer_api.post(f"customer/loyalty/rewards/{reward.pk}/redeem", idempotency_key="l")
+    assert error(rejected) == (409, "OUT_OF_STOCK")
 
 
-def test_codes_that_expire_first_go_first_and_expired_ones_never(brand, reward):
+def test_code_that_expires_first_is_issued_first_and_expired_ones_never(brand, reward):
     at = timezone.now()
-    fill(reward, "LATE")
-    fill(reward, "GONE", expires_at=at - timedelta(seconds=1))
-    fill(reward, "SOON", expires_at=at + timedelta(days=1))
+    add_codes(reward, "LATE")
+    add_codes(reward, "GONE", expires_at=at - timedelta(seconds=1))
+    add_codes(reward, "SOON", expires_at=at + timedelta(days=1))
     customer = member(brand)
 
-    first, second = (redeem.redeem(wish(customer, reward)) for _ in range(2))
+    first, second = (redeem.redeem(redemption_request(customer, reward)) for _ in range(2))
 
     assert [first.pool_code.code, second.pool_code.code] == ["SOON", "LATE"]
     assert first.expires_at == PoolCode.objects.get(digest=pools.digest("SOON")).expires_at
     with pytest.raises(DomainError, match="out of stock"):
-        redeem.redeem(wish(customer, reward))
+        redeem.redeem(redemption_request(customer, reward))
 
 
-def test_a_code_that_somebody_has_seen_never_returns(api, brand, reward):
-    fill(reward, "ONE")
+def test_issued_code_does_not_return_to_the_pool(api, brand, reward):
+    add_codes(reward, "ONE")
     customer = member(brand)
-    redemption = redeem.redeem(wish(customer, reward))
-    undone = api.as_customer(customer).post(f"customer/loyalty/redemptions/{redemption.pk}/undo")
-    assert error(undone)[1] == "UNDO_NOT_POSSIBLE"
+    redemption = redeem.redeem(redemption_request(customer, reward))
+    undo_response = api.as_customer(customer).post(f"customer/loyalty/redemptions/{redemption.pk}/undo")
+    assert error(undo_response)[1] == "UNDO_NOT_POSSIBLE"
 
     cancellation.cancel(
         redemption=redemption, audit_context=AuditContext(staff(brand), timezone.now(), reason="Voided by the partner")
@@ -109,41 +109,45 @@ def test_a_code_that_somebody_has_seen_never_returns(api, brand, reward):
     assert pools.stock_of(reward, at=timezone.now()) == 0
 
 
-def test_other_rewards_hand_out_their_own_codes(api, brand):
-    """Control."""
-    plain = factories.reward(brand, cost=10)
-    answer = api.as_customer(member(brand)).post(f"customer/loyalty/rewards/{plain.pk}/redeem", idempotency_key="k")
+def test_reward_without_a_pool_issues_own_codes(api, brand):
+    """Control: a reward without a pool."""
+    reward_without_pool = factories.reward(brand, cost=10)
+    response = api.as_customer(member(brand)).post(
+        f"customer/loyalty/rewards/{reward_without_pool.pk}/redeem", idempotency_key="k"
+    )
 
-    data = answer.json()["data"]
+    data = response.json()["data"]
     assert (data["is_partner_code"], len(data["code"])) == (False, 19)
     assert data["undo_until"] is not None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_at_once_get_a_code_each(transactional_db):
+def test_concurrent_redemptions_get_different_codes(transactional_db):
     brand = factories.brand()
     reward = factories.reward(brand, cost=10, uses_pool=True)
-    fill(reward, *(f"CODE-{number}" for number in range(10)))
+    add_codes(reward, *(f"CODE-{number}" for number in range(10)))
 
-    results = at_once(lambda customer: redeem.redeem(wish(customer, reward)), [member(brand) for _ in range(30)])
+    results = at_once(
+        lambda customer: redeem.redeem(redemption_request(customer, reward)), [member(brand) for _ in range(30)]
+    )
 
-    taken = [each for each in results if isinstance(each, Redemption)]
-    assert len({redemption.pool_code.code for redemption in taken}) == len(taken) == 10
-    assert {each.code for each in results if isinstance(each, DomainError)} == {"OUT_OF_STOCK"}
+    redemptions = [result for result in results if isinstance(result, Redemption)]
+    assert len({redemption.pool_code.code for redemption in redemptions}) == len(redemptions) == 10
+    assert {result.code for result in results if isinstance(result, DomainError)} == {"OUT_OF_STOCK"}
     assert UserPoints.objects.filter(points=90).count() == 10
 
 
 @pytest.mark.django_db(transaction=True)
-def test_control_without_the_lock_one_code_goes_to_two(transactional_db, monkeypatch):
+def test_control_without_the_lock_one_code_is_issued_to_two_members(transactional_db, monkeypatch):
     unguarded = altered(
         redeem.WRITE_REDEMPTION, ("redemption_id IS NULL\n       AND id =", "id ="), (" FOR UPDATE SKIP LOCKED", "")
     )
     monkeypatch.setattr(redeem, "WRITE_REDEMPTION", unguarded)
     brand = factories.brand()
     reward = factories.reward(brand, cost=10, uses_pool=True)
-    fill(reward, *(f"CODE-{number}" for number in range(20)))
+    add_codes(reward, *(f"CODE-{number}" for number in range(20)))
 
-    at_once(lambda customer: redeem.redeem(wish(customer, reward)), [member(brand) for _ in range(30)])
+    at_once(lambda customer: redeem.redeem(redemption_request(customer, reward)), [member(brand) for _ in range(30)])
 
     assert Redemption.objects.filter(pool_code=None).exists()
 
@@ -151,20 +155,20 @@ def test_control_without_the_lock_one_code_goes_to_two(transactional_db, monkeyp
 # --- Importing
 
 
-def test_codes_come_as_a_file_and_are_shown_to_no_one(brand, reward):
+def test_imported_codes_are_encrypted_and_never_displayed(brand, reward):
     owner = staff(brand)
     content = "reward,code,expires_at\nVoucher,SECRET-0001,2190-01-31\nVoucher,SECRET-0002,\n"
 
-    page = preview(owner, LABEL, brand, content)
-    assert counts(page) == {"New": 2}
-    assert "SECRET" not in text(page)
-    confirm(owner, LABEL, ticket_of(page))
+    preview_page = preview(owner, LABEL, brand, content)
+    assert counts(preview_page) == {"New": 2}
+    assert "SECRET" not in text(preview_page)
+    confirm(owner, LABEL, ticket_of(preview_page))
 
     codes = PoolCode.objects.order_by("pk")
     assert [code.code for code in codes] == ["SECRET-0001", "SECRET-0002"]
     assert codes[0].expires_at.isoformat().startswith("2190-01-31")
-    stored = PoolCode.objects.extra(select={"raw": "code"}).values_list("raw", flat=True)
-    assert not [raw for raw in stored if "SECRET" in raw]
+    stored_codes = PoolCode.objects.extra(select={"raw": "code"}).values_list("raw", flat=True)
+    assert not [stored_code for stored_code in stored_codes if "SECRET" in stored_code]
     assert counts(preview(owner, LABEL, brand, content)) == {"Unchanged": 2}
     assert "SECRET" not in text(browser(owner).get(address(LABEL)))
     assert "•••001" in text(browser(owner).get(address(LABEL)))
@@ -173,12 +177,12 @@ def test_codes_come_as_a_file_and_are_shown_to_no_one(brand, reward):
     assert not [entry for entry in entries if "SECRET" in f"{entry.row_name}{entry.changes}"]
 
 
-def test_bad_lines_are_said(brand, reward):
+def test_import_reports_invalid_lines(brand, reward):
     factories.reward(brand, name="Mug")
     factories.reward(brand, name="Twin", uses_pool=True)
     twin = factories.reward(brand, name="Twin", uses_pool=True)
     factories.reward(factories.brand(), name="Theirs", uses_pool=True)
-    fill(reward, "HAS")
+    add_codes(reward, "HAS")
     rows = [
         "Voucher,A,",
         "Voucher,A,",
@@ -194,9 +198,9 @@ def test_bad_lines_are_said(brand, reward):
         "Voucher,HAS,2190-01-01",
     ]
 
-    found = faults(preview(staff(brand), LABEL, brand, "reward,code,expires_at\n" + "\n".join(rows)))
+    problems = faults(preview(staff(brand), LABEL, brand, "reward,code,expires_at\n" + "\n".join(rows)))
 
-    assert {line: problem.split(":")[0] for line, problem in found.items()} == {
+    assert {line: problem.split(":")[0] for line, problem in problems.items()} == {
         2: "code",
         3: "code",
         4: "reward",
@@ -212,16 +216,16 @@ def test_bad_lines_are_said(brand, reward):
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("support", 403), ("printer", 403)])
-def test_owners_and_managers_see_and_fill_pools(brand, reward, role, status):
-    person = staff(brand, role=role)
+def test_only_owners_and_managers_can_view_and_import_codes(brand, reward, role, status):
+    user = staff(brand, role=role)
 
-    assert browser(person).get(address(LABEL)).status_code == status
-    assert upload(person, LABEL, brand, "reward,code\nVoucher,A\n").status_code == (302 if status == 200 else 403)
+    assert browser(user).get(address(LABEL)).status_code == status
+    assert upload(user, LABEL, brand, "reward,code\nVoucher,A\n").status_code == (302 if status == 200 else 403)
 
 
-def test_two_brands_may_have_the_same_code(brand, reward):
-    other = factories.reward(factories.brand(), name="Voucher", uses_pool=True)
-    fill(other, "SAME")
+def test_same_code_may_exist_at_two_brands(brand, reward):
+    foreign_reward = factories.reward(factories.brand(), name="Voucher", uses_pool=True)
+    add_codes(foreign_reward, "SAME")
 
     assert imported(staff(brand), LABEL, brand, "reward,code\nVoucher,SAME\n").status_code == 302
 
@@ -229,10 +233,10 @@ def test_two_brands_may_have_the_same_code(brand, reward):
     assert browser(staff(brand)).get(address(LABEL, "import_export")).status_code == 404
 
 
-def test_a_low_pool_is_marked(brand, reward):
+def test_pool_with_few_codes_has_a_hint(brand, reward):
     owner = staff(brand)
     assert "None left: import more" in text(browser(owner).get(address("loyalty.reward")))
-    fill(reward, *map(str, range(10)))
+    add_codes(reward, *map(str, range(10)))
     assert "10 left: import more" in text(browser(owner).get(address("loyalty.reward", "change", reward.pk)))
-    fill(reward, "11th")
+    add_codes(reward, "11th")
     assert "import more" not in text(browser(owner).get(address("loyalty.reward")))

@@ -1,4 +1,4 @@
-"""Many redemptions at once, on parallel connections; each guard with a control that shows the race without it."""
+"""Concurrent redemptions on parallel connections, with controls that show the races without the guards."""
 
 import time
 import uuid
@@ -14,7 +14,7 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.rewards import Redemption, Reward
 from loyalty.points import accounts, ledger
 from loyalty.rewards import redeem, till
-from loyalty.rewards import undo as redemptions
+from loyalty.rewards import undo as undo_redemption
 from loyalty.rewards.redeem import RedemptionRequest
 from tests.support import factories
 from tests.support.concurrency import at_once
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def brand(transactional_db):
-    made = factories.brand()
-    factories.level(made)
-    return made
+    brand = factories.brand()
+    factories.level(brand)
+    return brand
 
 
 def member(brand, points):
@@ -36,142 +36,142 @@ def member(brand, points):
     return customer
 
 
-def outcomes(results):
-    return Counter("taken" if isinstance(each, Redemption) else each.code for each in results)
+def count_outcomes(results):
+    return Counter("taken" if isinstance(result, Redemption) else result.code for result in results)
 
 
-def wish(customer, reward, key=None):
+def redemption_request(customer, reward, key=None):
     return RedemptionRequest(reward.brand_id, customer.pk, reward.pk, key or uuid.uuid4(), timezone.now())
 
 
-def test_100_redemptions_against_stock_10(brand):
+def test_100_concurrent_redemptions_do_not_exceed_a_stock_of_10(brand):
     reward = factories.reward(brand, cost=10, stock=10)
     customers = [member(brand, 10) for _ in range(100)]
 
-    results = at_once(lambda customer: redeem.redeem(wish(customer, reward)), customers)
+    results = at_once(lambda customer: redeem.redeem(redemption_request(customer, reward)), customers)
 
-    assert outcomes(results) == {"taken": 10, "OUT_OF_STOCK": 90}
+    assert count_outcomes(results) == {"taken": 10, "OUT_OF_STOCK": 90}
     assert Reward.objects.get().stock == 0
     assert UserPoints.objects.filter(points=0).count() == 10
     assert list(consistency.differences()) == []
 
 
-def test_100_redemptions_against_a_balance_for_3(brand):
+def test_100_concurrent_redemptions_do_not_exceed_a_balance_for_3(brand):
     reward, customer = factories.reward(brand, cost=10, stock=50), member(brand, 35)
 
-    results = at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(100))
+    results = at_once(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(100))
 
-    assert outcomes(results) == {"taken": 3, "NOT_ENOUGH_POINTS": 97}
+    assert count_outcomes(results) == {"taken": 3, "NOT_ENOUGH_POINTS": 97}
     assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (5, 47)
     assert list(consistency.differences()) == []
 
 
-def test_100_redemptions_against_stock_10_and_balances_for_3(brand):
+def test_100_concurrent_redemptions_do_not_exceed_stock_and_balances(brand):
     reward = factories.reward(brand, cost=10, stock=10)
     customers = [member(brand, 30) for _ in range(5)]
 
-    results = at_once(lambda number: redeem.redeem(wish(customers[number % 5], reward)), range(100))
+    results = at_once(lambda number: redeem.redeem(redemption_request(customers[number % 5], reward)), range(100))
 
-    taken = outcomes(results)["taken"]
-    assert taken == 10
+    redeemed = count_outcomes(results)["taken"]
+    assert redeemed == 10
     assert Reward.objects.get().stock == 0
     assert sorted(UserPoints.objects.values_list("points", flat=True))[0] >= 0
     assert list(consistency.differences()) == []
 
 
-def test_limit_per_member_holds(brand):
+def test_concurrent_redemptions_do_not_exceed_the_limit_per_member(brand):
     reward, customer = factories.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
 
-    results = at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(50))
+    results = at_once(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(50))
 
-    assert outcomes(results) == {"taken": 2, "REDEMPTION_LIMIT_REACHED": 48}
+    assert count_outcomes(results) == {"taken": 2, "REDEMPTION_LIMIT_REACHED": 48}
 
 
-def test_same_key_at_once_is_one_redemption(brand):
+def test_concurrent_requests_with_the_same_key_create_one_redemption(brand):
     reward, customer, key = factories.reward(brand, cost=1), member(brand, 100), uuid.uuid4()
 
-    results = at_once(lambda _number: redeem.redeem(wish(customer, reward, key)), range(50))
+    results = at_once(lambda _number: redeem.redeem(redemption_request(customer, reward, key)), range(50))
 
-    assert len({each.pk for each in results}) == Redemption.objects.count() == 1
+    assert len({result.pk for result in results}) == Redemption.objects.count() == 1
     assert UserPoints.objects.get().points == 99
 
 
 @pytest.fixture
-def members_unguarded(monkeypatch):
-    """Nobody waits for an account, and all think a moment between reading and writing."""
-    read = redeem.read_snapshot
+def without_lock(monkeypatch):
+    """Skip the account lock, and pause between reading and writing."""
+    read_snapshot = redeem.read_snapshot
 
-    def read_and_think(*arguments):
-        facts = read(*arguments)
+    def read_and_pause(*arguments):
+        snapshot = read_snapshot(*arguments)
         time.sleep(0.05)
-        return facts
+        return snapshot
 
-    monkeypatch.setattr(redeem, "read_snapshot", read_and_think)
+    monkeypatch.setattr(redeem, "read_snapshot", read_and_pause)
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 
-@pytest.mark.usefixtures("members_unguarded")
-def test_control_without_the_lock_more_are_taken_than_the_member_may(brand):
+@pytest.mark.usefixtures("without_lock")
+def test_control_without_the_lock_the_limit_per_member_is_exceeded(brand):
     reward, customer = factories.reward(brand, cost=1, limit_per_member=2), member(brand, 100)
 
-    at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(24))
+    at_once(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(24))
 
     assert Redemption.objects.count() > 2
 
 
-@pytest.mark.usefixtures("members_unguarded")
-def test_without_the_lock_no_balance_goes_below_zero(brand):
-    """The database's own rule is the last word: whoever would overdraw fails, whole."""
+@pytest.mark.usefixtures("without_lock")
+def test_balance_does_not_become_negative_even_without_the_lock(brand):
+    """The database's constraint makes a redemption that would overdraw the balance fail as a whole."""
     reward, customer = factories.reward(brand, cost=10), member(brand, 35)
 
-    at_once(lambda _number: redeem.redeem(wish(customer, reward)), range(24))
+    at_once(lambda _number: redeem.redeem(redemption_request(customer, reward)), range(24))
 
     assert UserPoints.objects.get().points == 5
     assert Redemption.objects.count() == 3
     assert list(consistency.differences()) == []
 
 
-def test_control_without_the_condition_stock_would_be_oversold(brand, monkeypatch):
+def test_control_without_the_condition_the_stock_is_oversold(brand, monkeypatch):
     unguarded = altered(
         redeem.WRITE_REDEMPTION, (" AND stock > 0", ""), ("stock = stock - 1", "stock = greatest(stock - 1, 0)")
     )
     monkeypatch.setattr(redeem, "WRITE_REDEMPTION", unguarded)
-    read = redeem.read_snapshot
+    read_snapshot = redeem.read_snapshot
 
-    def read_and_think(*arguments):
-        facts = read(*arguments)
+    def read_and_pause(*arguments):
+        snapshot = read_snapshot(*arguments)
         time.sleep(0.05)
-        return facts
+        return snapshot
 
-    monkeypatch.setattr(redeem, "read_snapshot", read_and_think)
+    monkeypatch.setattr(redeem, "read_snapshot", read_and_pause)
     reward = factories.reward(brand, cost=10, stock=1)
     customers = [member(brand, 10) for _ in range(24)]
 
-    at_once(lambda customer: redeem.redeem(wish(customer, reward)), customers)
+    at_once(lambda customer: redeem.redeem(redemption_request(customer, reward)), customers)
 
     assert Redemption.objects.count() > 1
 
 
-def test_code_used_by_many_at_once_is_used_once(brand):
+def test_code_used_many_times_concurrently_is_used_once(brand):
     redemption = factories.redemption(member(brand, 10), factories.reward(brand))
 
     def use(_number):
         own_copy = Redemption.objects.get(pk=redemption.pk)
         return till.use(redemption=own_copy, at=timezone.now(), request=uuid.uuid4())
 
-    assert outcomes(at_once(use, range(50))) == {"taken": 1, "REDEMPTION_USED": 49}
+    assert count_outcomes(at_once(use, range(50))) == {"taken": 1, "REDEMPTION_USED": 49}
 
 
-def test_redemptions_and_credits_at_once_keep_the_books(brand):
+def test_ledger_stays_consistent_with_concurrent_redemptions_and_credits(brand):
     reward, customer = factories.reward(brand, cost=10), member(brand, 20)
     account = UserPoints.objects.get().pk
 
-    def act(number):
+    def redeem_or_credit(number):
         if number % 2:
-            return redeem.redeem(wish(customer, reward))
+            return redeem.redeem(redemption_request(customer, reward))
         return ledger.credit(account=account, points=5, reason_id=f"shop:{number}", note="", at=timezone.now())
 
-    at_once(act, range(60))
+    at_once(redeem_or_credit, range(60))
 
     account = UserPoints.objects.get()
     assert account.points == 20 + 30 * 5 - 10 * Redemption.objects.count() >= 0
@@ -181,34 +181,34 @@ def test_redemptions_and_credits_at_once_keep_the_books(brand):
 
 def undo(redemption):
     account = redemption.user_point
-    return redemptions.undo(
+    return undo_redemption.undo(
         brand_id=account.brand_id, user_id=account.user_id, redemption_id=redemption.pk, at=timezone.now()
     )
 
 
-def test_undone_50_times_at_once_points_and_stock_come_back_once(brand):
+def test_50_concurrent_undos_return_points_and_stock_once(brand):
     reward, customer = factories.reward(brand, cost=10, stock=3), member(brand, 10)
-    taken = factories.redemption(customer, reward)
+    redemption = factories.redemption(customer, reward)
 
-    results = at_once(lambda _number: undo(taken), range(50))
+    results = at_once(lambda _number: undo(redemption), range(50))
 
-    assert {each.balance for each in results} == {10}
+    assert {result.balance for result in results} == {10}
     assert (UserPoints.objects.get().points, Reward.objects.get().stock) == (10, 3)
-    assert LoyaltyTransaction.objects.filter(reason_id=f"redeem-undo:{taken.pk}").count() == 1
+    assert LoyaltyTransaction.objects.filter(reason_id=f"redeem-undo:{redemption.pk}").count() == 1
     assert list(consistency.differences()) == []
 
 
-def test_a_code_is_either_used_or_undone(brand):
+def test_code_is_either_used_or_undone_concurrently(brand):
     reward = factories.reward(brand, cost=10, stock=20)
-    taken = [factories.redemption(member(brand, 10), reward) for _ in range(12)]
+    redemptions = [factories.redemption(member(brand, 10), reward) for _ in range(12)]
 
-    def work(number):
-        redemption = taken[number // 2]
+    def use_or_undo(number):
+        redemption = redemptions[number // 2]
         if number % 2:
             return undo(redemption)
         return till.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4())
 
-    at_once(work, range(24))
+    at_once(use_or_undo, range(24))
 
     used = Redemption.objects.filter(status="used").count()
     assert used + Redemption.objects.filter(status="cancelled").count() == 12
@@ -217,8 +217,8 @@ def test_a_code_is_either_used_or_undone(brand):
     assert list(consistency.differences()) == []
 
 
-def test_control_without_the_condition_a_code_is_used_whose_points_came_back(brand, monkeypatch):
-    def check_then_act(redemption, *, at, by, key_id, request):
+def test_control_without_the_condition_a_code_with_returned_points_is_used(brand, monkeypatch):
+    def check_then_use(redemption, *, at, by, key_id, request):
         if Redemption.objects.get(pk=redemption.pk).status != "issued":
             return False
         time.sleep(0.1)
@@ -227,31 +227,31 @@ def test_control_without_the_condition_a_code_is_used_whose_points_came_back(bra
         )
         return True
 
-    monkeypatch.setattr(till, "mark_used", check_then_act)
+    monkeypatch.setattr(till, "mark_used", check_then_use)
     reward = factories.reward(brand, cost=10, stock=20)
-    taken = [factories.redemption(member(brand, 10), reward) for _ in range(6)]
+    redemptions = [factories.redemption(member(brand, 10), reward) for _ in range(6)]
 
-    def work(number):
-        redemption = taken[number // 2]
+    def use_or_undo(number):
+        redemption = redemptions[number // 2]
         if number % 2:
             return undo(redemption)
         return till.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4())
 
-    at_once(work, range(12))
+    at_once(use_or_undo, range(12))
 
     assert Redemption.objects.filter(status="used", user_point__points=10).exists()
 
 
-def test_control_without_lock_and_condition_stock_comes_back_more_than_once(brand):
+def test_control_without_lock_and_condition_stock_is_returned_repeatedly(brand):
     reward, customer = factories.reward(brand, cost=10, stock=3), member(brand, 10)
-    taken = factories.redemption(customer, reward)
+    redemption = factories.redemption(customer, reward)
 
-    def check_then_act(_number):
-        if Redemption.objects.get(pk=taken.pk).status == "issued":
+    def check_then_cancel(_number):
+        if Redemption.objects.get(pk=redemption.pk).status == "issued":
             time.sleep(0.05)
-            Redemption.objects.filter(pk=taken.pk).update(status="cancelled", cancelled_at=timezone.now())
+            Redemption.objects.filter(pk=redemption.pk).update(status="cancelled", cancelled_at=timezone.now())
             Reward.objects.filter(pk=reward.pk).update(stock=F("stock") + 1)
 
-    at_once(check_then_act, range(24))
+    at_once(check_then_cancel, range(24))
 
     assert Reward.objects.get().stock > 3

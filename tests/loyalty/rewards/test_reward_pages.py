@@ -1,4 +1,4 @@
-"""The catalogue's page: members take rewards while somebody has a reward's form open."""
+"""Portal pages of rewards: changes to the stock while a form is open."""
 
 import pytest
 
@@ -10,24 +10,24 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def shop(brand, customer):
-    """A reward, its open form, and the way to send that."""
+def reward_form(brand, customer):
+    """A reward, the data of its open form, and a function that sends the form."""
     factories.points(customer, brand, 100)
     reward = factories.reward(brand, name="Mug", cost=10, stock=10)
-    client, its = browser(staff(brand)), address("loyalty.reward", "change", reward.pk)
-    page = client.get(its)
-    assert 'name="initial-stock"' in page.content.decode()
-    return reward, form_of(page), lambda sent: client.post(its, sent, follow=True)
+    client, url = browser(staff(brand)), address("loyalty.reward", "change", reward.pk)
+    response = client.get(url)
+    assert 'name="initial-stock"' in response.content.decode()
+    return reward, form_of(response), lambda form_data: client.post(url, form_data, follow=True)
 
 
-def take(customer, reward, times):
+def redeem(customer, reward, times):
     for _ in range(times):
         factories.redemption(customer, reward)
 
 
-def test_stock_that_nobody_corrects_stays_what_members_left(customer, shop):
-    reward, form, send = shop
-    take(customer, reward, 3)
+def test_stock_that_is_not_edited_keeps_its_current_value(customer, reward_form):
+    reward, form, send = reward_form
+    redeem(customer, reward, 3)
 
     send({**form, "name": "A mug"})
 
@@ -36,8 +36,8 @@ def test_stock_that_nobody_corrects_stays_what_members_left(customer, shop):
     assert AuditLogEntry.objects.get().changes == {"name": ["Mug", "A mug"]}
 
 
-def test_stock_is_corrected(shop):
-    reward, form, send = shop
+def test_stock_can_be_edited(reward_form):
+    reward, form, send = reward_form
 
     send({**form, "stock": 25})
 
@@ -46,37 +46,37 @@ def test_stock_is_corrected(shop):
     assert AuditLogEntry.objects.get().changes == {"stock": [10, 25]}
 
 
-def test_stock_that_members_took_from_meanwhile_is_corrected_knowingly(customer, shop):
-    reward, form, send = shop
-    take(customer, reward, 3)
+def test_stock_that_changed_since_the_form_was_opened_must_be_confirmed(customer, reward_form):
+    reward, form, send = reward_form
+    redeem(customer, reward, 3)
 
-    refused = send({**form, "name": "A mug", "stock": 12})
+    response = send({**form, "name": "A mug", "stock": 12})
 
-    assert "The stock has changed in the meantime. It is now 7." in text(refused)
-    again = form_of(refused)
-    assert (again["name"], again["stock"]) == ("A mug", "12")
-    again["initial-stock"] = refused.context["adminform"].form.data["initial-stock"]
-    send(again)
+    assert "The stock has changed in the meantime. It is now 7." in text(response)
+    corrected = form_of(response)
+    assert (corrected["name"], corrected["stock"]) == ("A mug", "12")
+    corrected["initial-stock"] = response.context["adminform"].form.data["initial-stock"]
+    send(corrected)
     reward.refresh_from_db()
     assert (reward.name, reward.stock) == ("A mug", 12)
 
 
-def test_stock_that_was_made_unlimited_meanwhile_is_told_so(shop):
-    reward, form, send = shop
+def test_stock_that_became_unlimited_since_is_reported(reward_form):
+    reward, form, send = reward_form
     type(reward).objects.update(stock=None)
 
-    refused = send({**form, "stock": 12})
+    response = send({**form, "stock": 12})
 
-    assert "It is now unlimited." in text(refused)
+    assert "It is now unlimited." in text(response)
 
 
-def test_a_form_offers_to_change_or_delete_nothing_that_others_refer_to(brand):
+def test_form_has_no_links_to_change_or_delete_related_rows(brand):
     factories.level(brand, name="Gold", threshold=7)
 
-    shown = text(browser(staff(brand)).get(address("loyalty.reward", "add")))
+    html = text(browser(staff(brand)).get(address("loyalty.reward", "add")))
 
-    assert 'name="minimum_level"' in shown
-    assert "Change selected" not in shown
-    assert "Delete selected" not in shown
-    assert "View selected" not in shown  # which leads nowhere while nothing is selected
-    assert "Add another level" in shown
+    assert 'name="minimum_level"' in html
+    assert "Change selected" not in html
+    assert "Delete selected" not in html
+    assert "View selected" not in html  # it would lead nowhere, because nothing is selected
+    assert "Add another level" in html

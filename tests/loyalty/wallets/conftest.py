@@ -1,4 +1,4 @@
-"""What tests of wallets begin with: the platforms on loopback, and a worker's turn in the wallets' lane."""
+"""Fixtures and helpers for tests of wallets: fake platforms on loopback, and the workers of the wallet lane."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -21,8 +21,8 @@ from tests.support.fakes import wallets
 
 
 @pytest.fixture(autouse=True)
-def nearby(settings: Any, monkeypatch: Any) -> None:
-    """Loopback may be called, and the tests' own authority is believed."""
+def local_platforms(settings: Any, monkeypatch: Any) -> None:
+    """Allow calls to loopback, and trust the tests' own certificate authority."""
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     settings.STORAGE_SECRETS = {1: "s" * 32}
     settings.WALLET_MERGE_SECONDS = 0
@@ -53,7 +53,7 @@ def account(brand: Brand, customer: User) -> UserPoints:
 
 @pytest.fixture
 def deliver_wallets() -> Callable[[], int]:
-    """A worker's turn in the lane; what waits to be merged or tried again is due now."""
+    """Handles the events of the wallet lane, including those that wait to be merged or retried."""
 
     def run() -> int:
         Event.objects.filter(lane="wallets", status="pending").update(due_at=timezone.now() - timedelta(seconds=1))
@@ -63,16 +63,16 @@ def deliver_wallets() -> Callable[[], int]:
 
 
 @pytest.fixture
-def held(brand: Brand, account: UserPoints) -> WalletPass:
-    """An Apple pass on the device `phone`, which has its first version."""
+def apple_pass(brand: Brand, account: UserPoints) -> WalletPass:
+    """An Apple pass in its first version on the device `phone`."""
     wallets.apple(brand)
     return on_device(account, "phone", "aaaaaaaaaaaa")
 
 
 def on_device(account: UserPoints, device: str, push_token: str) -> WalletPass:
-    made, _new = passes.issue(account=account, platform="apple", at=timezone.now())
-    passes.mark_downloaded(wallet_pass=made)
-    made.refresh_from_db()
-    devices.register(wallet_pass=made, device=device, push_token=push_token, at=timezone.now())
-    made.refresh_from_db()
-    return made
+    issued, _new = passes.issue(account=account, platform="apple", at=timezone.now())
+    passes.mark_downloaded(wallet_pass=issued)
+    issued.refresh_from_db()
+    devices.register(wallet_pass=issued, device=device, push_token=push_token, at=timezone.now())
+    issued.refresh_from_db()
+    return issued

@@ -1,4 +1,4 @@
-"""Apple's pushes: the token and the connection that stand for a brand are no other brand's."""
+"""Pushes to Apple: tokens and connections of one brand are not used for another brand's key."""
 
 from dataclasses import replace
 
@@ -10,12 +10,12 @@ PHONE = "a" * 12
 
 
 def keys_of(name):
-    """A brand's keys under the same team and key id, whoever made the key."""
+    """Keys with the same team and key id, and a push key made from `name`."""
     own = wallets.apple_keys(wallets.PASS_TYPE, token=True)
     return replace(own, push_key=wallets.pem(wallets.ec_key(name)).decode())
 
 
-def test_who_knows_a_brands_team_and_key_id_neither_spoils_nor_uses_its_token(apns):
+def test_forged_key_with_the_same_team_and_key_id_does_not_share_the_token(apns):
     own, forged = keys_of("push"), keys_of("somebody else's")
 
     outcomes = [push.push(push_token=PHONE, keys=keys) for keys in (forged, own, forged)]
@@ -24,7 +24,7 @@ def test_who_knows_a_brands_team_and_key_id_neither_spoils_nor_uses_its_token(ap
     assert apns.connections == 2
 
 
-def test_a_token_that_apple_does_not_believe_is_not_kept(apns):
+def test_token_rejected_by_apple_is_not_cached(apns):
     own = keys_of("push")
     apns.answer(PHONE, 403, "InvalidProviderToken")
 

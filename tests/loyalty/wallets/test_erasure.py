@@ -1,4 +1,4 @@
-"""A person is erased: devices are turned away, and Google's object is over and names nobody."""
+"""Erasure of a customer: devices lose access, and the object at Google expires without personal data."""
 
 import json
 
@@ -18,26 +18,26 @@ def erase(account):
     )
 
 
-def test_google_hears_that_the_object_is_over(brand, customer, account, google, deliver_wallets):
+def test_object_at_google_expires_without_the_customers_name(brand, customer, account, google, deliver_wallets):
     customer.first_name = "Wilhelmina"
     customer.save()
     wallets.google(brand)
-    held, _new = passes.issue(account=account, platform=Platform.GOOGLE, at=timezone.now())
-    changed = passes.bump_versions(passes=[held.pk], brand_id=brand.pk, at=timezone.now())
-    publishing.publish(messages=changed, brand_id=brand.pk, at=timezone.now())
+    google_pass, _new = passes.issue(account=account, platform=Platform.GOOGLE, at=timezone.now())
+    events = passes.bump_versions(passes=[google_pass.pk], brand_id=brand.pk, at=timezone.now())
+    publishing.publish(messages=events, brand_id=brand.pk, at=timezone.now())
     deliver_wallets()
     assert "Wilhelmina" in json.dumps(google.objects())
 
     erase(account)
     deliver_wallets()
 
-    assert [each["state"] for each in google.objects()] == ["EXPIRED"]
+    assert [card["state"] for card in google.objects()] == ["EXPIRED"]
     assert "Wilhelmina" not in json.dumps(google.objects())
 
 
-def test_apples_device_is_turned_away(api, held, account):
-    address = f"/wallets/apple/v1/passes/{wallets.PASS_TYPE}/{held.serial}"
-    pass_api = api.having(authorization=f"ApplePass {held.token}")
+def test_apple_device_loses_access_to_the_pass(api, apple_pass, account):
+    address = f"/wallets/apple/v1/passes/{wallets.PASS_TYPE}/{apple_pass.serial}"
+    pass_api = api.having(authorization=f"ApplePass {apple_pass.token}")
     assert pass_api.get(address).status_code == 200
 
     erase(account)

@@ -1,4 +1,4 @@
-"""Certificates and keys: what is taken, what is refused with which words, where they are kept."""
+"""Certificates and keys of wallet issuers: validation, error messages, and storage in database or file."""
 
 import base64
 import json
@@ -23,16 +23,16 @@ from tests.support.fakes.wallets import DAY, ec_key, pass_certificate, pem, rsa_
 NOW = datetime.now(tz=UTC)
 
 
-def refusal(given):
-    with pytest.raises(Invalid) as refused:
-        certificates.read(given, at=timezone.now())
-    return refused.value.details["field"], refused.value.message
+def rejection(files):
+    with pytest.raises(Invalid) as raised:
+        certificates.read(files, at=timezone.now())
+    return raised.value.details["field"], raised.value.message
 
 
-# --- Apple's ---------------------------------------------------------------------------------------------------------
+# --- Apple -----------------------------------------------------------------------------------------------------------
 
 
-def test_pem_der_and_p12_come_to_the_same():
+def test_pem_der_and_p12_give_the_same_keys():
     der = serialization.Encoding.DER
     as_der = upload(
         certificate=pass_certificate().public_bytes(der),
@@ -44,14 +44,14 @@ def test_pem_der_and_p12_come_to_the_same():
     )
     as_p12 = upload(certificate=wallets.p12("secret"), key=b"", password="secret")
 
-    found = [certificates.read(each, at=timezone.now()) for each in (upload(), as_der, as_p12)]
+    all_keys = [certificates.read(files, at=timezone.now()) for files in (upload(), as_der, as_p12)]
 
-    assert {(keys.identifier, keys.team, keys.private_key) for keys in found} == {
+    assert {(keys.identifier, keys.team, keys.private_key) for keys in all_keys} == {
         (wallets.PASS_TYPE, wallets.TEAM, pem(rsa_key("pass")).decode())
     }
 
 
-BAD = {
+INVALID_UPLOADS = {
     "no certificate": (lambda: {"certificate": b"nonsense"}, "certificate", "certificate cannot be read"),
     "an empty file": (lambda: {"certificate": b""}, "certificate", "certificate cannot be read"),
     "a key for a certificate": (
@@ -60,22 +60,22 @@ BAD = {
         "certificate cannot be read",
     ),
     "no key": (lambda: {"key": b"nonsense"}, "key", "private key cannot be read"),
-    "another's key": (lambda: {"key": pem(rsa_key("other"))}, "key", "does not belong to the certificate"),
+    "key of another certificate": (lambda: {"key": pem(rsa_key("other"))}, "key", "does not belong to the certificate"),
     "a key of another kind": (lambda: {"key": pem(ec_key("x"))}, "key", "RSA"),
     "p12, wrong password": (
         lambda: {"certificate": wallets.p12("a"), "key": b"", "password": "b"},
         "certificate",
         "password",
     ),
-    "p12 that is none": (lambda: {"certificate": b"0\x82", "key": b""}, "certificate", "PKCS #12"),
+    "invalid p12": (lambda: {"certificate": b"0\x82", "key": b""}, "certificate", "PKCS #12"),
     "no pass type": (
         lambda: {"certificate": text(pass_certificate("com.example.app"))},
         "certificate",
         "Pass Type ID",
     ),
     "no team": (lambda: {"certificate": text(pass_certificate(team=""))}, "certificate", "no team"),
-    "ended": (lambda: {"certificate": text(pass_certificate(ends=NOW - DAY))}, "certificate", "expired on"),
-    "not begun": (lambda: {"certificate": text(pass_certificate(begins=NOW + DAY))}, "certificate", "before"),
+    "expired": (lambda: {"certificate": text(pass_certificate(ends=NOW - DAY))}, "certificate", "expired on"),
+    "not valid yet": (lambda: {"certificate": text(pass_certificate(begins=NOW + DAY))}, "certificate", "before"),
     "another authority": (lambda: {"authority": text(wallets.root())}, "authority", "did not sign"),
     "no authority": (lambda: {"authority": b""}, "authority", "certificate cannot be read"),
     "push key, no id": (lambda: {"push_key": pem(ec_key("push"))}, "push_key_id", "ten capital"),
@@ -94,23 +94,23 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("changes", "field", "expected_text"), BAD.values(), ids=BAD)
-def test_what_is_wrong_is_said_at_its_field(changes, field, expected_text):
-    found, message = refusal(upload(**changes()))
+@pytest.mark.parametrize(("changes", "field", "expected_text"), INVALID_UPLOADS.values(), ids=INVALID_UPLOADS)
+def test_invalid_upload_is_an_error_of_its_field(changes, field, expected_text):
+    invalid_field, message = rejection(upload(**changes()))
 
-    assert found == field
+    assert invalid_field == field
     assert expected_text in message
 
 
-def test_the_first_certificate_to_end_counts():
+def test_expiry_is_that_of_the_first_certificate_to_expire():
     keys = certificates.read(upload(certificate=text(pass_certificate(ends=NOW + 20 * DAY))), at=timezone.now())
 
     assert keys.expires_at.date() == (NOW + 20 * DAY).date()
 
 
-# --- Google's --------------------------------------------------------------------------------------------------------
+# --- Google ----------------------------------------------------------------------------------------------------------
 
-BAD_ACCOUNTS = {
+INVALID_ACCOUNTS = {
     "no JSON": (b"nonsense", "123456", "service_account"),
     "a list": (b"[]", "123456", "service_account"),
     "deep": (b"[" * 100_000, "123456", "service_account"),
@@ -128,28 +128,28 @@ BAD_ACCOUNTS = {
 }
 
 
-@pytest.mark.parametrize(("content", "issuer_id", "field"), BAD_ACCOUNTS.values(), ids=BAD_ACCOUNTS)
-def test_what_is_no_service_account_is_refused(content, issuer_id, field):
-    with pytest.raises(Invalid) as refused:
+@pytest.mark.parametrize(("content", "issuer_id", "field"), INVALID_ACCOUNTS.values(), ids=INVALID_ACCOUNTS)
+def test_invalid_service_account_is_an_error_of_its_field(content, issuer_id, field):
+    with pytest.raises(Invalid) as raised:
         accounts.read(content, issuer_id)
 
-    assert refused.value.details["field"] == field
+    assert raised.value.details["field"] == field
 
 
-# --- Where they are kept ---------------------------------------------------------------------------------------------
+# --- Storage ---------------------------------------------------------------------------------------------------------
 
 
-def test_keys_lie_encrypted_in_the_database(brand):
+def test_keys_are_encrypted_in_the_database(brand):
     wallets.apple(brand, token=True)
     wallets.google(brand)
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT private_key, push_key FROM loyalty_walletissuer")
-        assert not any("PRIVATE" in found for row in cursor.fetchall() for found in row)
+        assert not any("PRIVATE" in value for row in cursor.fetchall() for value in row)
     assert "PRIVATE KEY" in issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now()).for_apple.push_key
 
 
-def test_passes_that_are_out_keep_their_pass_type(brand, account):
+def test_keys_of_another_pass_type_are_rejected_once_passes_were_issued(brand, account):
     wallets.apple(brand)
     wallets.apple(brand, identifier="pass.com.example.other")
     passes.issue(account=account, platform="apple", at=timezone.now())
@@ -160,8 +160,8 @@ def test_passes_that_are_out_keep_their_pass_type(brand, account):
 
 
 @pytest.fixture
-def file(brand, settings, tmp_path):
-    """Writes a brand's keys into the directory that settings name."""
+def write_key_file(brand, settings, tmp_path):
+    """Writes keys of the brand into the directory of the setting WALLET_KEYS_DIR."""
     settings.WALLET_KEYS_DIR = str(tmp_path)
 
     def write(content, platform="apple"):
@@ -171,51 +171,51 @@ def file(brand, settings, tmp_path):
     return write
 
 
-def in_file(**changes):
-    given = upload(**changes)
+def key_file_content(**changes):
+    files = upload(**changes)
     return {
-        "certificate": given.certificate.decode(),
-        "key": given.key.decode(),
+        "certificate": files.certificate.decode(),
+        "key": files.key.decode(),
         "authority": base64.b64encode(wallets.wwdr().public_bytes(serialization.Encoding.DER)).decode(),
     }
 
 
-def test_keys_in_a_file_are_used_and_not_stored(brand, file):
-    file(in_file())
-    file({"issuer_id": wallets.ISSUER_ID, "service_account": json.loads(service_account())}, "google")
+def test_keys_in_a_file_are_used_without_storing_them(brand, write_key_file):
+    write_key_file(key_file_content())
+    write_key_file({"issuer_id": wallets.ISSUER_ID, "service_account": json.loads(service_account())}, "google")
 
     for platform in Platform.values:
-        found = issuers.usable(brand_id=brand.pk, platform=platform, at=timezone.now())
-        assert (found.apple or found.for_google.account).private_key
+        issuer = issuers.usable(brand_id=brand.pk, platform=platform, at=timezone.now())
+        assert (issuer.apple or issuer.for_google.account).private_key
     assert set(WalletIssuer.objects.values_list("private_key", "push_key")) == {("", "")}
     assert WalletIssuer.objects.get(platform="apple").expires_at is not None
 
 
-def test_another_brands_keys_are_nobodys_by_taking_its_slug(brand, file, tmp_path):
-    """An owner renamed the slug, and the passes were signed with the other tenant's key."""
-    victim = factories.brand(slug="victim")
-    for name in (f"{victim.slug}.apple.json", f"{victim.pk}.apple.json"):
-        (tmp_path / name).write_text(json.dumps(in_file()))
-    victim.slug = "elsewhere"
-    victim.save()
+def test_brand_cannot_use_the_keys_of_another_brand_by_taking_its_slug(brand, write_key_file, tmp_path):
+    """Regression: after an owner changed the slug, passes were signed with another brand's key."""
+    other_brand = factories.brand(slug="victim")
+    for name in (f"{other_brand.slug}.apple.json", f"{other_brand.pk}.apple.json"):
+        (tmp_path / name).write_text(json.dumps(key_file_content()))
+    other_brand.slug = "elsewhere"
+    other_brand.save()
     brand.slug = "victim"
     brand.save()
 
-    for each in (brand, victim):
+    for brand_without_keys in (brand, other_brand):
         with pytest.raises(WalletUnavailable):
-            issuers.usable(brand_id=each.pk, platform="apple", at=timezone.now())
+            issuers.usable(brand_id=brand_without_keys.pk, platform="apple", at=timezone.now())
     assert not WalletIssuer.objects.exists()
 
 
-def test_a_brand_may_change_its_slug_and_keeps_its_keys(brand, file):
-    file(in_file())
+def test_brand_keeps_its_keys_when_its_slug_changes(brand, write_key_file):
+    write_key_file(key_file_content())
     brand.slug = "another"
     brand.save()
 
     assert issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now()).for_apple.private_key
 
 
-def test_files_named_after_slugs_are_told_at_the_start(tmp_path, settings, caplog):
+def test_files_named_after_slugs_are_logged_at_startup(tmp_path, settings, caplog):
     settings.WALLET_KEYS_DIR = str(tmp_path)
     (tmp_path / "acme.apple.json").write_text("{}")
 
@@ -225,10 +225,10 @@ def test_files_named_after_slugs_are_told_at_the_start(tmp_path, settings, caplo
     assert "move it to <brand id>/apple.json" in caplog.text
 
 
-def test_a_newer_file_is_read(brand, file):
-    file(in_file())
+def test_changed_file_is_read_again(brand, write_key_file):
+    write_key_file(key_file_content())
     first = issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now())
-    file(in_file(certificate=text(pass_certificate(ends=NOW + 90 * DAY))))
+    write_key_file(key_file_content(certificate=text(pass_certificate(ends=NOW + 90 * DAY))))
 
     second = issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now())
 
@@ -236,39 +236,39 @@ def test_a_newer_file_is_read(brand, file):
     assert WalletIssuer.objects.get().expires_at == second.for_apple.expires_at
 
 
-def test_ended_certificate_in_a_file_is_expired(brand, file):
-    file(in_file(certificate=text(pass_certificate(ends=NOW - timedelta(hours=1)))))
+def test_expired_certificate_in_a_file_makes_the_wallet_unavailable(brand, write_key_file):
+    write_key_file(key_file_content(certificate=text(pass_certificate(ends=NOW - timedelta(hours=1)))))
 
-    with pytest.raises(WalletUnavailable) as refused:
+    with pytest.raises(WalletUnavailable) as raised:
         issuers.usable(brand_id=brand.pk, platform="apple", at=timezone.now())
-    assert refused.value.details == {"reason": "expired"}
+    assert raised.value.details == {"reason": "expired"}
 
 
 @pytest.mark.parametrize("content", [[], "x", {}, {"certificate": 5}, {"certificate": "x", "key": "y"}])
 @pytest.mark.parametrize("platform", Platform.values)
-def test_bad_file_is_a_clear_state(brand, file, content, platform):
-    file(content, platform)
+def test_invalid_file_makes_the_wallet_unavailable_as_unreadable(brand, write_key_file, content, platform):
+    write_key_file(content, platform)
 
-    with pytest.raises(WalletUnavailable) as refused:
+    with pytest.raises(WalletUnavailable) as raised:
         issuers.usable(brand_id=brand.pk, platform=platform, at=timezone.now())
-    assert refused.value.details == {"reason": "unreadable"}
+    assert raised.value.details == {"reason": "unreadable"}
 
 
-def test_file_of_another_brand_is_not_read(file):
-    file(in_file())
+def test_file_of_another_brand_is_not_used(write_key_file):
+    write_key_file(key_file_content())
 
     with pytest.raises(WalletUnavailable):
         issuers.usable(brand_id=factories.brand().pk, platform="apple", at=timezone.now())
 
 
-def test_words_of_a_platform_that_postgresql_does_not_take_are_kept_readable(brand, customer):
+def test_error_texts_with_characters_invalid_in_postgresql_are_stored_readably(brand, customer):
     at = timezone.now()
     wallets.apple(brand)
     issuer = issuers.usable(brand_id=brand.pk, platform=Platform.APPLE, at=at)
-    held, _new = passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=at)
+    wallet_pass, _new = passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=at)
 
     issuers.note_error(issuer=issuer, error="no\0\ud800", at=at)
-    passes.mark_failed(wallet_pass=held, error="no\0\ud800", at=at)
+    passes.mark_failed(wallet_pass=wallet_pass, error="no\0\ud800", at=at)
 
-    kept = [WalletIssuer.objects.get().last_error, WalletPass.objects.get().last_error]
-    assert kept == ["no\N{REPLACEMENT CHARACTER}?"] * 2
+    stored_errors = [WalletIssuer.objects.get().last_error, WalletPass.objects.get().last_error]
+    assert stored_errors == ["no\N{REPLACEMENT CHARACTER}?"] * 2

@@ -1,4 +1,4 @@
-"""Apple passes as a phone takes them: openssl verifies the signature, and every file is accounted for."""
+"""Packages of Apple passes: the signature is verified by openssl, and the content of every file."""
 
 import hashlib
 import io
@@ -25,22 +25,22 @@ from tests.support.fakes import wallets
 
 @pytest.fixture
 def package(brand, account):
-    """The package's files, by name."""
+    """Issues a pass and returns the files of its package by name."""
 
-    def made():
+    def issue():
         wallets.apple(brand)
         issued, _new = passes.issue(account=account, platform="apple", at=timezone.now())
-        found = WalletPass.objects.filter(pk=issued.pk).get()
-        content = renders.apple_package(wallet_pass=found, at=timezone.now())
+        wallet_pass = WalletPass.objects.filter(pk=issued.pk).get()
+        content = renders.apple_package(wallet_pass=wallet_pass, at=timezone.now())
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             assert archive.testzip() is None
             return {name: archive.read(name) for name in archive.namelist()}
 
-    return made
+    return issue
 
 
-def verified(files, tmp_path, manifest=None):
-    """What openssl says of the signature."""
+def verify_signature(files, tmp_path, manifest=None):
+    """Run openssl to verify the signature."""
     (tmp_path / "signature").write_bytes(files["signature"])
     (tmp_path / "manifest.json").write_bytes(manifest or files["manifest.json"])
     options = ["-inform", "DER", "-in", "signature", "-content", "manifest.json", "-binary", "-purpose", "any"]
@@ -48,22 +48,22 @@ def verified(files, tmp_path, manifest=None):
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
 
-def test_signature_is_good_and_names_its_time(package, tmp_path):
+def test_signature_is_valid_and_has_a_signing_time(package, tmp_path):
     files = package()
 
-    assert "Verification successful" in verified(files, tmp_path).stderr
-    asn1 = ["openssl", "cms", "-cmsout", "-print", "-inform", "DER", "-in", "signature"]
-    printed = subprocess.run(asn1, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "Verification successful" in verify_signature(files, tmp_path).stderr
+    command = ["openssl", "cms", "-cmsout", "-print", "-inform", "DER", "-in", "signature"]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "signingTime" in printed
     assert "WWDR of the tests" in printed
 
 
-def test_changed_manifest_is_not_what_was_signed(package, tmp_path):
+def test_signature_is_invalid_for_a_changed_manifest(package, tmp_path):
     files = package()
 
     changed = files["manifest.json"].replace(b"pass.json", b"past.json")
 
-    assert "Verification failure" in verified(files, tmp_path, changed).stderr
+    assert "Verification failure" in verify_signature(files, tmp_path, changed).stderr
 
 
 def test_manifest_has_the_digest_of_every_other_file(package):
@@ -77,7 +77,7 @@ def test_manifest_has_the_digest_of_every_other_file(package):
     )
 
 
-def test_card_says_balance_level_and_progress(package, brand, account):
+def test_card_contains_balance_level_and_progress(package, brand, account):
     factories.level(brand, "Silver", 100)
     UserPoints.objects.filter(pk=account.pk).update(points=25, points_earned=25)
 
@@ -93,22 +93,24 @@ def test_card_says_balance_level_and_progress(package, brand, account):
     assert numbers.read(pass_data["barcodes"][0]["message"]) == account.pk
 
 
-@pytest.mark.parametrize(("points", "balance"), [(1, "point"), (2, "points"), ("1.5", "points"), (0, "points")])
-def test_card_counts_one_point_in_the_singular(package, brand, account, points, balance):
+@pytest.mark.parametrize(("points", "unit"), [(1, "point"), (2, "points"), ("1.5", "points"), (0, "points")])
+def test_card_uses_the_singular_for_one_point(package, brand, account, points, unit):
     factories.level(brand, "Silver", Decimal(str(points)) + 1)
     UserPoints.objects.filter(pk=account.pk).update(points=Decimal(str(points)), points_earned=Decimal(str(points)))
 
     card = json.loads(package()["pass.json"])["storeCard"]
 
-    assert card["headerFields"][0]["changeMessage"] == f"You now have %@ {balance}."
+    assert card["headerFields"][0]["changeMessage"] == f"You now have %@ {unit}."
     assert card["secondaryFields"][1]["value"] == "1 point to Silver"
 
 
-def test_points_that_came_back_bring_nobody_nearer_to_a_level(package, brand, customer, account):
+def test_returned_points_do_not_count_for_the_next_level(package, brand, customer, account):
     factories.level(brand, "Silver", 100)
     factories.points(customer, brand, 60)
-    deed = AuditContext(factories.user(is_staff=True), timezone.now(), "", "A mistake")
-    cancellation.cancel(redemption=factories.redemption(customer, factories.reward(brand, cost=60)), audit_context=deed)
+    audit_context = AuditContext(factories.user(is_staff=True), timezone.now(), "", "A mistake")
+    cancellation.cancel(
+        redemption=factories.redemption(customer, factories.reward(brand, cost=60)), audit_context=audit_context
+    )
 
     card = json.loads(package()["pass.json"])["storeCard"]
 
@@ -116,7 +118,7 @@ def test_points_that_came_back_bring_nobody_nearer_to_a_level(package, brand, cu
     assert card["secondaryFields"][1]["value"] == "40 points to Silver"
 
 
-def test_balance_may_have_hundredths(package, account):
+def test_balance_may_have_decimals(package, account):
     UserPoints.objects.filter(pk=account.pk).update(points=Decimal("2.50"), points_earned=Decimal("2.50"))
 
     assert json.loads(package()["pass.json"])["storeCard"]["headerFields"][0]["value"] == 2.5
@@ -138,7 +140,7 @@ def test_card_has_the_brands_colours_and_logo(package, brand):
 
 
 @pytest.mark.parametrize("name", ["Alpine", "Ünique", "東京"])
-def test_brand_without_a_logo_gets_one(package, brand, name):
+def test_package_of_a_brand_without_a_logo_has_generated_images(package, brand, name):
     brand.name = name
     brand.save()
 
@@ -162,7 +164,7 @@ def test_pass_of_a_blocked_member_is_void(package, account):
     assert json.loads(package()["pass.json"])["voided"] is True
 
 
-def test_token_is_encrypted_where_it_is_stored(package, django_assert_num_queries):
+def test_token_is_encrypted_in_the_database(package, django_assert_num_queries):
     from django.db import connection
 
     package()
@@ -173,11 +175,11 @@ def test_token_is_encrypted_where_it_is_stored(package, django_assert_num_querie
 
 
 @pytest.mark.parametrize("text", ["", "0000000001", "0000000001.forged", "x", "٣.a", "a" * 5000])
-def test_barcode_that_we_did_not_make_names_nobody(text):
+def test_forged_barcode_is_not_accepted(text):
     assert numbers.read(text) is None
 
 
-def test_a_sandboxes_pass_says_so(db, tmp_path):
+def test_pass_of_a_sandbox_is_marked(db, tmp_path):
     brand = factories.brand(name="Olive", is_sandbox=True)
     wallets.apple(brand)
     account = factories.account(factories.customer(brand), brand)
@@ -190,7 +192,7 @@ def test_a_sandboxes_pass_says_so(db, tmp_path):
     assert (pass_data["organizationName"], pass_data["logoText"]) == ("Sandbox: Olive", "Sandbox: Olive")
 
 
-def test_a_sandboxes_google_class_says_so(db):
+def test_google_class_of_a_sandbox_is_marked(db):
     brand = factories.brand(name="Olive", is_sandbox=True)
 
     class_data = objects.loyalty_class(cards.design_of(brand), "3388000000000000001")

@@ -1,4 +1,4 @@
-"""Apple's web service, played by a scripted device over real HTTP."""
+"""Apple's web service for passes, called by a scripted device over real HTTP."""
 
 import io
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Device:
-    """An iPhone that was given a pass: it knows what the pass says, and nothing else."""
+    """An iPhone with a pass, which knows only the content of that pass."""
 
     def __init__(self, url, package, name="phone-1", push_token="a1b2c3d4e5f6"):
         with zipfile.ZipFile(io.BytesIO(package)) as archive:
@@ -38,8 +38,8 @@ class Device:
     def registration(self):
         return f"{self.base}/devices/{self.name}/registrations/{self.type}/{self.serial}"
 
-    def register(self, **more):
-        return httpx.post(self.registration, json={"pushToken": self.push_token}, headers=self.headers, **more)
+    def register(self, **options):
+        return httpx.post(self.registration, json={"pushToken": self.push_token}, headers=self.headers, **options)
 
     def unregister(self):
         return httpx.delete(self.registration, headers=self.headers)
@@ -49,8 +49,10 @@ class Device:
         return httpx.get(address, params={"passesUpdatedSince": tag} if tag is not None else {})
 
     def latest(self, since=None, **headers):
-        more = {"If-Modified-Since": since} if since else {}
-        return httpx.get(f"{self.base}/passes/{self.type}/{self.serial}", headers={**self.headers, **more, **headers})
+        options = {"If-Modified-Since": since} if since else {}
+        return httpx.get(
+            f"{self.base}/passes/{self.type}/{self.serial}", headers={**self.headers, **options, **headers}
+        )
 
 
 @pytest.fixture
@@ -62,9 +64,9 @@ def service(brand, settings, live_server):
 
 @pytest.fixture
 def phone(service, brand, customer):
-    answer = Api(brand).as_customer(customer).get("customer/wallet/apple")
-    assert answer["Content-Type"] == "application/vnd.apple.pkpass"
-    return Device(service, answer.content)
+    response = Api(brand).as_customer(customer).get("customer/wallet/apple")
+    assert response["Content-Type"] == "application/vnd.apple.pkpass"
+    return Device(service, response.content)
 
 
 def balance_of(package):
@@ -80,7 +82,7 @@ def credit(account, points):
     return messages
 
 
-def test_a_device_registers_hears_of_a_change_and_fetches_it(phone, account):
+def test_device_registers_gets_changes_and_fetches_the_changed_pass(phone, account):
     assert phone.register().status_code == 201
     first = phone.changes()
     assert first.json()["serialNumbers"] == [phone.serial]
@@ -93,14 +95,18 @@ def test_a_device_registers_hears_of_a_change_and_fetches_it(phone, account):
 
     changed = phone.changes(first.json()["lastUpdated"])
     assert (changed.status_code, changed.json()["serialNumbers"]) == (200, [phone.serial])
-    again = phone.latest(since=fetched.headers["last-modified"])
-    assert (again.status_code, balance_of(again.content)) == (200, 30)
+    refetched = phone.latest(since=fetched.headers["last-modified"])
+    assert (refetched.status_code, balance_of(refetched.content)) == (200, 30)
     assert phone.changes(changed.json()["lastUpdated"]).status_code == 204
-    held = WalletPass.objects.get()
-    assert (held.state, held.current_version, held.fetched_at is not None) == ("held", held.version, True)
+    wallet_pass = WalletPass.objects.get()
+    assert (wallet_pass.state, wallet_pass.current_version, wallet_pass.fetched_at is not None) == (
+        "held",
+        wallet_pass.version,
+        True,
+    )
 
 
-def test_registering_again_takes_the_new_push_token(phone):
+def test_registering_again_replaces_the_push_token(phone):
     phone.register()
     phone.push_token = "ffffffffffff"
 
@@ -108,7 +114,7 @@ def test_registering_again_takes_the_new_push_token(phone):
     assert WalletDevice.objects.get().push_token == "ffffffffffff"
 
 
-def test_unregistering_forgets_the_device_and_the_pass_is_removed(phone):
+def test_unregistering_deletes_the_device_and_marks_the_pass_as_removed(phone):
     phone.register()
 
     assert phone.unregister().status_code == 200
@@ -116,8 +122,8 @@ def test_unregistering_forgets_the_device_and_the_pass_is_removed(phone):
     assert phone.unregister().status_code == 200
 
 
-def test_several_changes_within_a_second_are_several_versions_to_the_device(phone, account):
-    """Last-Modified knows seconds only: two versions that shared one would make the device keep the older."""
+def test_changes_within_a_second_have_different_last_modified_dates(phone, account):
+    """Last-Modified has whole seconds: with the same second, the device would retain the older version."""
     phone.register()
     for points in (10, 20, 30):
         credit(account, points)
@@ -126,7 +132,7 @@ def test_several_changes_within_a_second_are_several_versions_to_the_device(phon
         assert phone.latest(since=modified).status_code == 200
 
 
-def test_device_that_registers_late_is_told_what_it_missed(phone, account):
+def test_device_registered_after_a_change_gets_a_refresh_event(phone, account):
     credit(account, 5)
 
     phone.register()
@@ -134,50 +140,50 @@ def test_device_that_registers_late_is_told_what_it_missed(phone, account):
     assert Event.objects.get(detail_type="refresh-pass").detail["payload"]["pass_id"] == WalletPass.objects.get().pk
 
 
-def test_what_commits_late_is_not_missed(phone, brand, account, service):
-    """A device with two passes: the change of the one commits after the device has heard of the other's."""
-    neighbour = factories.customer(brand)
-    other = Device(service, Api(brand).as_customer(neighbour).get("customer/wallet/apple").content)
+def test_change_that_commits_late_is_still_returned(phone, brand, account, service):
+    """The change of one pass commits after a device has already fetched a later change of another pass."""
+    other_customer = factories.customer(brand)
+    other_device = Device(service, Api(brand).as_customer(other_customer).get("customer/wallet/apple").content)
     phone.register()
-    other.register()
-    early = timezone.now()
+    other_device.register()
+    changed_at = timezone.now()
     time.sleep(0.01)
-    credit(factories.account(neighbour, brand), 1)
+    credit(factories.account(other_customer, brand), 1)
     tag = phone.changes().json()["lastUpdated"]
 
-    passes.account_changed(account=account.pk, brand_id=brand.pk, at=early)
+    passes.account_changed(account=account.pk, brand_id=brand.pk, at=changed_at)
 
     assert phone.changes(tag).json()["serialNumbers"] == [phone.serial]
 
 
-# --- Who may ---------------------------------------------------------------------------------------------------------
+# --- Permissions and invalid requests --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("header", ["", "ApplePass", "ApplePass wrong", "Bearer x", "ApplePass é"])
-def test_unsigned_and_wrongly_signed_calls_are_401(phone, header):
+def test_calls_without_a_valid_token_get_401(phone, header):
     phone.headers = {"Authorization": header.encode()} if header else {}
 
-    for answer in (phone.register(), phone.unregister(), phone.latest()):
-        assert (answer.status_code, answer.json()["error"]) == (401, "TOKEN_INVALID")
+    for response in (phone.register(), phone.unregister(), phone.latest()):
+        assert (response.status_code, response.json()["error"]) == (401, "TOKEN_INVALID")
     assert WalletDevice.objects.count() == 0
 
 
 @pytest.mark.parametrize(
     "serial", ["6b994600-e888-4a5d-9722-460cd5c30634", "x", "1", "00000000000000000000000000000000", "%2e%2e"]
 )
-def test_unknown_serials_are_404(phone, serial):
+def test_unknown_serials_get_404(phone, serial):
     phone.serial = serial
 
-    for answer in (phone.register(), phone.unregister(), phone.latest()):
-        assert (answer.status_code, answer.json()["error"]) == (404, "NOT_FOUND")
+    for response in (phone.register(), phone.unregister(), phone.latest()):
+        assert (response.status_code, response.json()["error"]) == (404, "NOT_FOUND")
 
 
-def test_another_brands_pass_opens_nothing(phone, service):
-    stranger = factories.brand()
-    factories.level(stranger)
-    wallets.apple(stranger, identifier="pass.com.stranger.card")
+def test_token_and_type_of_another_brands_pass_give_no_access(phone, service):
+    foreign_brand = factories.brand()
+    factories.level(foreign_brand)
+    wallets.apple(foreign_brand, identifier="pass.com.stranger.card")
     foreign_device = Device(
-        service, Api(stranger).as_customer(factories.customer(stranger)).get("customer/wallet/apple").content
+        service, Api(foreign_brand).as_customer(factories.customer(foreign_brand)).get("customer/wallet/apple").content
     )
 
     phone.headers = foreign_device.headers
@@ -191,40 +197,42 @@ def test_another_brands_pass_opens_nothing(phone, service):
 
 
 @pytest.mark.parametrize("size", [60_000, 2_000_000])
-def test_oversized_bodies_are_413(phone, size):
+def test_oversized_bodies_get_413(phone, size):
     body = b'{"pushToken": "' + b"a" * size + b'"}'
 
     for address in (phone.registration, f"{phone.base}/log"):
-        answer = httpx.post(
+        response = httpx.post(
             address, content=body, headers={**phone.headers, "Content-Type": "application/json"}, timeout=20
         )
-        assert (answer.status_code, answer.json()["error"]) == (413, "PAYLOAD_TOO_LARGE")
+        assert (response.status_code, response.json()["error"]) == (413, "PAYLOAD_TOO_LARGE")
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"{}", b"[]", b'{"pushToken": 5}', b'{"pushToken": ""}', b'{"pushToken": "a/../b"}', b"\xff"]
 )
-def test_bad_registrations_are_400(phone, body):
-    answer = httpx.post(phone.registration, content=body, headers={**phone.headers, "Content-Type": "application/json"})
+def test_invalid_registrations_get_400(phone, body):
+    response = httpx.post(
+        phone.registration, content=body, headers={**phone.headers, "Content-Type": "application/json"}
+    )
 
-    assert (answer.status_code, WalletDevice.objects.count()) == (400, 0)
+    assert (response.status_code, WalletDevice.objects.count()) == (400, 0)
 
 
 @pytest.mark.parametrize("tag", ["x", "-", "1-", "zz-zz", "9" * 9000, "1-1_", "٣-٣"])
-def test_a_tag_that_is_none_of_ours_gets_everything(phone, tag):
+def test_invalid_tag_returns_all_passes(phone, tag):
     phone.register()
 
     assert phone.changes(tag).json()["serialNumbers"] == [phone.serial]
 
 
-def test_unreadable_date_is_no_date(phone):
+def test_invalid_if_modified_since_is_ignored(phone):
     assert phone.latest(since="yesterday").status_code == 200
 
 
-def test_log_of_a_device_is_written_down_in_short_lines(phone, caplog):
-    answer = httpx.post(f"{phone.base}/log", json={"logs": ["It\nfails \x1b[31m", "x" * 9000]})
+def test_log_messages_of_a_device_are_sanitised_and_truncated(phone, caplog):
+    response = httpx.post(f"{phone.base}/log", json={"logs": ["It\nfails \x1b[31m", "x" * 9000]})
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     assert [record.getMessage()[:30] for record in caplog.records if record.name.startswith("loyalty")] == [
         "A device says: It fails  [31m",
         "A device says: " + "x" * 15,
@@ -232,7 +240,7 @@ def test_log_of_a_device_is_written_down_in_short_lines(phone, caplog):
     assert max(len(record.getMessage()) for record in caplog.records) < 600
 
 
-def test_devices_of_a_pass_are_not_without_end(phone, monkeypatch):
+def test_number_of_devices_per_pass_is_limited(phone, monkeypatch):
     monkeypatch.setattr(devices, "MAX_DEVICES", 3)
     for number in range(5):
         phone.name = f"phone-{number}"
@@ -241,25 +249,25 @@ def test_devices_of_a_pass_are_not_without_end(phone, monkeypatch):
     assert list(WalletDevice.objects.values_list("device", flat=True)) == ["phone-2", "phone-3", "phone-4"]
 
 
-def test_with_an_ended_certificate_the_device_keeps_what_it_has(phone, brand):
+def test_expired_certificate_makes_the_download_unavailable_but_not_registration(phone, brand):
     brand.wallet_issuers.update(expires_at=timezone.now() - timedelta(days=1))
 
-    answer = phone.latest()
+    response = phone.latest()
 
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "3600")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "3600")
     assert phone.register().status_code == 201
 
 
-def test_phone_and_watch_get_the_same_render(phone):
+def test_repeated_download_returns_the_same_package(phone):
     phone.register()
 
-    assert phone.latest().content == phone.latest().content  # a second signature would tell another time
+    assert phone.latest().content == phone.latest().content  # a second signature would have another signing time
 
 
-def test_made_up_devices_share_the_limit_of_their_address(settings):
+def test_rate_limit_applies_per_address_and_not_per_device(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "wallet_address": "3/minute"}
-    caller = Client(REMOTE_ADDR=somewhere())
+    client = Client(REMOTE_ADDR=somewhere())
 
     paths = [f"/wallets/apple/v1/devices/phone-{number}/registrations/pass.com.x" for number in range(4)]
 
-    assert [caller.get(path).status_code for path in paths] == [204, 204, 204, 429]
+    assert [client.get(path).status_code for path in paths] == [204, 204, 204, 429]

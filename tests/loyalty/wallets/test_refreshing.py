@@ -1,4 +1,4 @@
-"""A changed balance reaches Apple's devices: once per burst, whatever fails tried again alone."""
+"""A changed balance is pushed to Apple devices: once per burst, and failed pushes are retried separately."""
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -24,56 +24,56 @@ from tests.support.fakes import wallets
 
 
 def adjust(account, points=10):
-    deed = AuditContext(None, timezone.now(), "", "For you")
-    adjustments.adjust(account=account, points=Decimal(points), key=uuid.uuid4(), audit_context=deed)
+    audit_context = AuditContext(None, timezone.now(), "", "For you")
+    adjustments.adjust(account=account, points=Decimal(points), key=uuid.uuid4(), audit_context=audit_context)
 
 
 def points_of(account):
     return UserPoints.objects.get(pk=account.pk).points
 
 
-def kinds(status=None):
-    found = Event.objects.exclude(detail_type="notify").order_by("id")
-    return list((found.filter(status=status) if status else found).values_list("detail_type", "status"))
+def event_statuses(status=None):
+    events = Event.objects.exclude(detail_type="notify").order_by("id")
+    return list((events.filter(status=status) if status else events).values_list("detail_type", "status"))
 
 
 @pytest.mark.parametrize("token", [True, False], ids=["with a token", "with the certificate"])
-def test_a_scan_pushes_to_the_device(brand, customer, account, apns, deliver, deliver_wallets, token):
+def test_scan_causes_a_push_to_the_device(brand, customer, account, apns, deliver, deliver_wallets, token):
     wallets.apple(brand, token=token)
     apns.accepts_tokens = token
-    held = on_device(account, "phone", "aaaaaaaaaaaa")
+    apple_pass = on_device(account, "phone", "aaaaaaaaaaaa")
 
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
     deliver_wallets()
 
-    held.refresh_from_db()
+    apple_pass.refresh_from_db()
     assert apns.tokens == ["aaaaaaaaaaaa"]
     assert (apns.pushes[0]["proof"] == "certificate") is not token
-    assert (held.version, held.pushed_version, held.current_version) == (2, 2, 1)
-    assert ("refresh-pass", "done") in kinds()
+    assert (apple_pass.version, apple_pass.pushed_version, apple_pass.current_version) == (2, 2, 1)
+    assert ("refresh-pass", "done") in event_statuses()
 
 
-def test_member_without_passes_causes_no_work(brand, customer, deliver):
+def test_balance_event_of_a_member_without_passes_is_ignored(brand, customer, deliver):
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
     deliver()
 
     assert Event.objects.get(detail_type="balance-changed").status == "ignored"
 
 
-def test_a_burst_of_changes_is_one_push(held, account, apns, deliver_wallets):
+def test_burst_of_changes_causes_one_push(apple_pass, account, apns, deliver_wallets):
     for _ in range(20):
         adjust(account)
     deliver_wallets()
     deliver_wallets()
 
-    held.refresh_from_db()
+    apple_pass.refresh_from_db()
     assert apns.tokens == ["aaaaaaaaaaaa"]
-    assert (held.version, held.pushed_version) == (21, 21)
+    assert (apple_pass.version, apple_pass.pushed_version) == (21, 21)
     assert Event.objects.filter(detail_type="refresh-pass").count() == 1
 
 
-def test_a_change_during_the_push_is_another_one(held, account, apns, deliver_wallets):
+def test_change_after_a_push_causes_another_push(apple_pass, account, apns, deliver_wallets):
     adjust(account)
     deliver_wallets()
     adjust(account)
@@ -82,7 +82,7 @@ def test_a_change_during_the_push_is_another_one(held, account, apns, deliver_wa
     assert apns.tokens == ["aaaaaaaaaaaa"] * 2
 
 
-def test_an_update_is_tried_for_the_merging_seconds_later(held, account, settings):
+def test_refresh_waits_for_the_merge_seconds(apple_pass, account, settings):
     settings.WALLET_MERGE_SECONDS = 30
     adjust(account)
     worker.drain(lane="wallets")
@@ -93,7 +93,7 @@ def test_an_update_is_tried_for_the_merging_seconds_later(held, account, setting
 
 
 @pytest.mark.parametrize("status", [410, 400])
-def test_dead_devices_are_forgotten(held, account, apns, deliver_wallets, status):
+def test_devices_that_apple_reports_as_gone_are_deleted(apple_pass, account, apns, deliver_wallets, status):
     on_device(account, "watch", "bbbbbbbbbbbb")
     apns.answer("aaaaaaaaaaaa", status, "Unregistered" if status == 410 else "BadDeviceToken")
 
@@ -102,21 +102,21 @@ def test_dead_devices_are_forgotten(held, account, apns, deliver_wallets, status
 
     assert list(WalletDevice.objects.values_list("device", flat=True)) == ["watch"]
     assert apns.tokens == ["bbbbbbbbbbbb"]
-    held.refresh_from_db()
-    assert (held.state, held.pushed_version) == ("held", 2)
+    apple_pass.refresh_from_db()
+    assert (apple_pass.state, apple_pass.pushed_version) == ("held", 2)
 
 
-def test_pass_that_no_device_holds_any_more_is_removed(held, account, apns, deliver_wallets):
+def test_pass_without_devices_is_marked_as_removed(apple_pass, account, apns, deliver_wallets):
     apns.answer("aaaaaaaaaaaa", 410, "Unregistered")
 
     adjust(account)
     deliver_wallets()
 
-    held.refresh_from_db()
-    assert held.state == "removed"
+    apple_pass.refresh_from_db()
+    assert apple_pass.state == "removed"
 
 
-def test_device_that_came_back_after_apple_knew_of_it_is_kept(held, account, apns, deliver_wallets):
+def test_device_that_registered_after_apples_timestamp_is_retained(apple_pass, account, apns, deliver_wallets):
     apns.answers["aaaaaaaaaaaa"] = [(410, {"reason": "Unregistered", "timestamp": 1_000_000}, {})]
 
     adjust(account)
@@ -126,52 +126,52 @@ def test_device_that_came_back_after_apple_knew_of_it_is_kept(held, account, apn
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_apple_cannot_take_now_is_tried_again_alone(held, account, apns, deliver_wallets, status):
+def test_only_the_failed_device_is_retried_after_a_temporary_error(apple_pass, account, apns, deliver_wallets, status):
     on_device(account, "watch", "bbbbbbbbbbbb")
     apns.answer("aaaaaaaaaaaa", status, "TooManyRequests", retry_after="7")
 
     adjust(account)
-    before = points_of(account)
+    points_before = points_of(account)
     deliver_wallets()
 
     waiting = Event.objects.get(detail_type="refresh-pass", status="pending")
     assert apns.tokens == ["bbbbbbbbbbbb"]
     assert 5 < (waiting.due_at - timezone.now()).total_seconds() <= 7
-    held.refresh_from_db()
-    assert str(status) in held.last_error
+    apple_pass.refresh_from_db()
+    assert str(status) in apple_pass.last_error
     deliver_wallets()
-    held.refresh_from_db()
+    apple_pass.refresh_from_db()
     assert apns.tokens == ["bbbbbbbbbbbb", "aaaaaaaaaaaa"]
-    assert (held.pushed_version, held.last_error, points_of(account)) == (2, "", before)
+    assert (apple_pass.pushed_version, apple_pass.last_error, points_of(account)) == (2, "", points_before)
 
 
-def test_refused_key_is_told_to_staff_and_tried_again(held, account, apns, deliver_wallets):
+def test_rejected_key_is_an_error_of_the_issuer_and_is_retried(apple_pass, account, apns, deliver_wallets):
     WalletIssuer.objects.update(push_key_id="OTHERKEY12", push_key=wallets.pem(wallets.ec_key("other")).decode())
 
     adjust(account)
     deliver_wallets()
 
     assert "InvalidProviderToken" in WalletIssuer.objects.get().last_error
-    assert ("refresh-pass", "pending") in kinds()
+    assert ("refresh-pass", "pending") in event_statuses()
     assert WalletDevice.objects.count() == 1
     WalletIssuer.objects.update(push_key="", push_key_id="")
     deliver_wallets()
     assert (WalletIssuer.objects.get().last_error, apns.tokens) == ("", ["aaaaaaaaaaaa"])
 
 
-def test_apple_away_leaves_the_points_alone(held, account, settings, deliver_wallets):
+def test_unreachable_apple_does_not_affect_the_points(apple_pass, account, settings, deliver_wallets):
     settings.APNS_ADDRESS = "https://127.0.0.1:9"
 
     adjust(account, 25)
     deliver_wallets()
 
-    held.refresh_from_db()
+    apple_pass.refresh_from_db()
     assert points_of(account) == 25
-    assert "ConnectError" in held.last_error
-    assert ("refresh-pass", "pending") in kinds()
+    assert "ConnectError" in apple_pass.last_error
+    assert ("refresh-pass", "pending") in event_statuses()
 
 
-def test_ended_certificate_is_a_final_answer_and_no_loop(held, account, apns, deliver_wallets, brand):
+def test_expired_certificate_is_not_retried_until_it_is_renewed(apple_pass, account, apns, deliver_wallets, brand):
     WalletIssuer.objects.update(expires_at=timezone.now() - timedelta(hours=1))
 
     adjust(account)
@@ -183,25 +183,25 @@ def test_ended_certificate_is_a_final_answer_and_no_loop(held, account, apns, de
         "WALLET_UNAVAILABLE",
         {"reason": "expired"},
     )
-    held.refresh_from_db()
-    assert "expired" in held.last_error
+    apple_pass.refresh_from_db()
+    assert "expired" in apple_pass.last_error
     wallets.apple(brand)
     assert passes.refresh_all(brand_id=brand.pk, behind=True, at=timezone.now()) == 1
     deliver_wallets()
     assert apns.tokens == ["aaaaaaaaaaaa"]
 
 
-def test_lost_storage_secret_is_a_final_answer(held, account, deliver_wallets, settings):
+def test_lost_storage_secret_makes_the_wallet_unavailable(apple_pass, account, deliver_wallets, settings):
     adjust(account)
     settings.STORAGE_SECRETS = {2: "t" * 32}
     deliver_wallets()
 
-    with pytest.raises(errors.WalletUnavailable) as refusal:
+    with pytest.raises(errors.WalletUnavailable) as raised:
         issuers.usable(brand_id=account.brand_id, platform="apple", at=timezone.now())
-    assert refusal.value.details == {"reason": "unreadable"}
+    assert raised.value.details == {"reason": "unreadable"}
 
 
-def test_an_update_done_twice_pushes_once(held, account, apns, deliver_wallets):
+def test_event_delivered_twice_causes_one_push(apple_pass, account, apns, deliver_wallets):
     adjust(account)
     deliver_wallets()
     Event.objects.filter(detail_type="refresh-pass").update(status="pending", finished_at=None)
@@ -210,8 +210,8 @@ def test_an_update_done_twice_pushes_once(held, account, apns, deliver_wallets):
     assert apns.tokens == ["aaaaaaaaaaaa"]
 
 
-def test_worker_killed_after_the_push_says_it_again_and_no_more(held, account, apns, deliver_wallets):
-    """What Apple heard but nobody wrote down is said at least once; the devices come to one state."""
+def test_push_is_repeated_once_if_the_worker_was_killed_after_it(apple_pass, account, apns, deliver_wallets):
+    """A push that was sent but not stored is repeated: at-least-once delivery."""
     adjust(account)
     worker.drain(lane="wallets")
     Event.objects.filter(detail_type="refresh-pass").update(status="pending", finished_at=None)
@@ -219,96 +219,102 @@ def test_worker_killed_after_the_push_says_it_again_and_no_more(held, account, a
 
     deliver_wallets()
 
-    held.refresh_from_db()
-    assert (held.pushed_version, held.busy_until, apns.tokens) == (2, None, ["aaaaaaaaaaaa"])
+    apple_pass.refresh_from_db()
+    assert (apple_pass.pushed_version, apple_pass.busy_until, apns.tokens) == (2, None, ["aaaaaaaaaaaa"])
 
 
 @pytest.mark.parametrize("payload", [{}, {"pass_id": "1"}, {"pass_id": True}, {"pass_id": 2**70}, {"pass_id": -1}])
-def test_update_of_no_pass_is_refused(brand, payload):
-    message = messages.NewEvent(kind="refresh-pass", payload=payload, arguments={"brand_id": brand.pk})
-    publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
+def test_refresh_event_with_an_invalid_pass_is_rejected(brand, payload):
+    event = messages.NewEvent(kind="refresh-pass", payload=payload, arguments={"brand_id": brand.pk})
+    publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now())
 
     worker.drain(lane="wallets")
 
-    assert kinds() == [("refresh-pass", "refused")]
+    assert event_statuses() == [("refresh-pass", "refused")]
 
 
-def test_update_of_another_brands_pass_is_refused(held, apns):
-    stranger = factories.brand()
-    message = messages.NewEvent(kind="refresh-pass", payload={"pass_id": held.pk}, arguments={"brand_id": stranger.pk})
-    changed = messages.NewEvent(
-        kind="balance-changed", payload={"user_point_id": held.account_id}, arguments={"brand_id": stranger.pk}
+def test_refresh_event_for_a_pass_of_another_brand_is_rejected(apple_pass, apns):
+    foreign_brand = factories.brand()
+    refresh_event = messages.NewEvent(
+        kind="refresh-pass", payload={"pass_id": apple_pass.pk}, arguments={"brand_id": foreign_brand.pk}
     )
-    publishing.publish(messages=[message, changed], brand_id=stranger.pk, at=timezone.now())
+    balance_event = messages.NewEvent(
+        kind="balance-changed",
+        payload={"user_point_id": apple_pass.account_id},
+        arguments={"brand_id": foreign_brand.pk},
+    )
+    publishing.publish(messages=[refresh_event, balance_event], brand_id=foreign_brand.pk, at=timezone.now())
 
     worker.drain(lane="wallets")
 
-    held.refresh_from_db()
-    assert (held.version, apns.pushes) == (1, [])
-    assert ("refresh-pass", "refused") in kinds()
+    apple_pass.refresh_from_db()
+    assert (apple_pass.version, apns.pushes) == (1, [])
+    assert ("refresh-pass", "refused") in event_statuses()
 
 
 def issue(account):
     return passes.issue(account=account, platform="apple", at=timezone.now())
 
 
-def issue_unseen(account):
-    """As it would be without touching the account."""
+def issue_without_lock(account):
+    """Create a pass without locking the account."""
     return WalletPass.objects.create(account=account, brand_id=account.brand_id, platform="apple", token="t" * 32)
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("how", "status"), [(issue, "pending"), (issue_unseen, "ignored")], ids=["guarded", "control"])
-def test_a_pass_made_during_an_accrual_is_not_forgotten(brand, customer, account, how, status):
-    """The accrual has read that there is no pass, and the pass has read the old balance: one of them must see."""
+@pytest.mark.parametrize(
+    ("issue_pass", "status"), [(issue, "pending"), (issue_without_lock, "ignored")], ids=["guarded", "control"]
+)
+def test_pass_issued_during_an_accrual_gets_its_balance_event(brand, customer, account, issue_pass, status):
+    """The accrual read that there is no pass and the pass read the old balance: one must notice the other."""
     scan.scan(scanned=factories.code(brand).code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
-    made = []
+    issued = []
 
-    def elsewhere():
+    def issue_in_other_thread():
         try:
-            return how(account)
+            return issue_pass(account)
         finally:
             connection.close()
 
-    def after_the_facts(execute, statement, *more):
-        done = execute(statement, *more)
-        if not made and "loyalty_walletpass" in statement:
-            made.append(None)
-            with ThreadPoolExecutor(1) as other:
-                other.submit(elsewhere).result()
-        return done
+    def issue_after_reading(execute, statement, *arguments):
+        result = execute(statement, *arguments)
+        if not issued and "loyalty_walletpass" in statement:
+            issued.append(None)
+            with ThreadPoolExecutor(1) as executor:
+                executor.submit(issue_in_other_thread).result()
+        return result
 
-    with connection.execute_wrapper(after_the_facts):
+    with connection.execute_wrapper(issue_after_reading):
         worker.drain()
 
-    assert made
+    assert issued
     assert points_of(account) == 10
     assert Event.objects.get(detail_type="balance-changed").status == status
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_never_talk_about_a_pass_at_once(held, account, apns):
+def test_pass_is_leased_to_one_worker_at_a_time(apple_pass, account, apns):
     adjust(account)
     worker.drain(lane="wallets")
     WalletPass.objects.update(pushed_version=0)
-    its = {"pass_id": held.pk, "brand_id": held.brand_id}
+    lease = {"pass_id": apple_pass.pk, "brand_id": apple_pass.brand_id}
 
-    with passes.leased(**its) as first:
+    with passes.leased(**lease) as first:
         assert first is not None
-        with pytest.raises(messages.RetryLater), passes.leased(**its):
+        with pytest.raises(messages.RetryLater), passes.leased(**lease):
             pass
-    WalletPass.objects.update(busy_until=timezone.now())  # who had it was killed
-    with passes.leased(**its) as again:
-        assert again is not None
+    WalletPass.objects.update(busy_until=timezone.now())  # its worker was killed
+    with passes.leased(**lease) as second:
+        assert second is not None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_renewed_is_what_still_is_ones_own(held):
-    its, brand = held.pk, held.brand_id
+def test_only_unexpired_leases_are_renewed(apple_pass):
+    pass_id, brand = apple_pass.pk, apple_pass.brand_id
 
     def busy_after_renewal(until):
         WalletPass.objects.update(busy_until=until)
-        passes._renew([(its, brand)])
+        passes._renew([(pass_id, brand)])
         return WalletPass.objects.get().busy_until
 
     now = timezone.now()
@@ -317,7 +323,7 @@ def test_what_is_renewed_is_what_still_is_ones_own(held):
     assert busy_after_renewal(None) is None
 
 
-def test_refreshing_all_passes_of_a_brand_is_one_update_each(brand, apns, deliver_wallets):
+def test_refreshing_all_passes_repeatedly_pushes_once_to_each_device(brand, apns, deliver_wallets):
     wallets.apple(brand)
     for number in range(5):
         on_device(factories.account(factories.customer(brand), brand), f"phone-{number}", f"{number}" * 12)

@@ -1,4 +1,4 @@
-"""The commands of wallets: what the self-check names, its exit code, and passes brought up to date."""
+"""Commands of wallets: output and exit code of the self-check, and reissued passes."""
 
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ def over_https(settings):
 
 @pytest.fixture
 def check(capsys):
-    """The exit code and what was said."""
+    """Runs the self-check and returns its exit code and output."""
 
     def run(*arguments):
         try:
@@ -41,11 +41,11 @@ def ends_in(**time):
     WalletIssuer.objects.filter(platform="apple").update(expires_at=timezone.now() + timedelta(**time))
 
 
-def test_where_nobody_offers_passes_there_is_nothing_to_say(check, brand):
+def test_check_without_any_issuer_succeeds(check, brand):
     assert check() == (0, "No brand offers wallet passes.\n")
 
 
-def test_what_is_in_order_is_said(check, brand):
+def test_valid_keys_are_reported_as_ok(check, brand):
     wallets.apple(brand)
     wallets.google(brand)
 
@@ -57,7 +57,7 @@ def test_what_is_in_order_is_said(check, brand):
 
 
 @pytest.mark.parametrize(
-    ("days", "code", "expected_text"),
+    ("days", "expected_code", "expected_text"),
     [
         (61, 0, "good until"),
         (60, 1, "ends in 60 days, within 60"),
@@ -69,32 +69,32 @@ def test_what_is_in_order_is_said(check, brand):
         (-1, 2, "expired on"),
     ],
 )
-def test_ends_are_named_in_time(check, brand, days, code, expected_text):
+def test_certificate_expiry_is_reported_before_it_happens(check, brand, days, expected_code, expected_text):
     wallets.apple(brand)
     ends_in(days=days, hours=1)
 
-    found, output = check()
+    exit_code, output = check()
 
-    assert found == code
+    assert exit_code == expected_code
     assert expected_text in output
 
 
-def test_the_certificate_that_ends_is_named(check, brand):
+def test_expiring_certificate_is_named(check, brand):
     wallets.apple(brand)
     ends_in(days=20)
 
     assert "WWDR of the tests" in check()[1] or f"Pass Type ID: {wallets.PASS_TYPE}" in check()[1]
 
 
-def test_missing_keys_with_passes_out_are_critical(check, brand, account):
-    row = wallets.apple(brand)
+def test_missing_keys_with_issued_passes_are_critical(check, brand, account):
+    issuer = wallets.apple(brand)
     passes.issue(account=account, platform="apple", at=timezone.now())
-    row.delete()
+    issuer.delete()
 
     assert check() == (2, f"{brand.slug} apple: CRITICAL: the keys are missing, and passes are out\n")
 
 
-def test_a_brand_that_is_asked_about_should_offer_something(check, brand):
+def test_check_of_one_brand_without_keys_is_critical(check, brand):
     code, output = check("--brand", brand.slug)
 
     assert code == 2
@@ -102,7 +102,7 @@ def test_a_brand_that_is_asked_about_should_offer_something(check, brand):
     assert check("--brand", "nobody")[0] == 2
 
 
-def test_lost_secret_and_refused_keys_are_critical(check, brand, settings):
+def test_lost_storage_secret_and_rejected_keys_are_critical(check, brand, settings):
     wallets.apple(brand)
     WalletIssuer.objects.update(last_error="APNs answered 403 InvalidProviderToken")
     code, output = check()
@@ -113,7 +113,7 @@ def test_lost_secret_and_refused_keys_are_critical(check, brand, settings):
     assert (code, "STORAGE_SECRETS does not open" in output) == (2, True)
 
 
-def test_what_keeps_passes_from_changing_is_a_warning(check, brand, account, settings):
+def test_stale_passes_missing_https_and_missing_hostname_are_warnings(check, brand, account, settings):
     wallets.apple(brand)
     on_device(account, "phone", "aaaaaaaaaaaa")
     WalletPass.objects.update(version=4, changed_at=timezone.now() - timedelta(hours=3))
@@ -126,7 +126,7 @@ def test_what_keeps_passes_from_changing_is_a_warning(check, brand, account, set
     assert "no hostname" in check()[1]
 
 
-def test_bad_file_is_named(check, brand, settings, tmp_path):
+def test_unreadable_file_is_critical_and_named(check, brand, settings, tmp_path):
     settings.WALLET_KEYS_DIR = str(tmp_path)
     (tmp_path / str(brand.pk)).mkdir()
     (tmp_path / str(brand.pk) / "apple.json").write_text("nonsense")
@@ -137,7 +137,7 @@ def test_bad_file_is_named(check, brand, settings, tmp_path):
     assert f"{brand.pk}/apple.json cannot be read" in output
 
 
-def test_a_file_named_after_the_slug_is_not_read_and_told(check, brand, settings, tmp_path):
+def test_file_named_after_the_slug_is_critical_and_not_read(check, brand, settings, tmp_path):
     settings.WALLET_KEYS_DIR = str(tmp_path)
     (tmp_path / f"{brand.slug}.apple.json").write_text("nonsense")
     (tmp_path / "unheard-of.google.json").write_text("nonsense")
@@ -149,7 +149,7 @@ def test_a_file_named_after_the_slug_is_not_read_and_told(check, brand, settings
     assert "unheard-of.google.json is not read: move it to <brand id>/google.json" in output
 
 
-def test_daily_check_writes_it_into_the_log(brand, caplog):
+def test_daily_check_logs_expiring_certificates(brand, caplog):
     wallets.apple(brand)
     ends_in(days=3)
 
@@ -157,7 +157,7 @@ def test_daily_check_writes_it_into_the_log(brand, caplog):
     assert "ends in 2 days" in caplog.text or "ends in 3 days" in caplog.text
 
 
-def test_reissuing_by_command_queues_each_pass_once(brand, capsys):
+def test_reissue_command_queues_each_pass_once(brand, capsys):
     wallets.apple(brand)
     for number in range(3):
         on_device(factories.account(factories.customer(brand), brand), f"phone-{number}", f"{number}" * 12)

@@ -1,4 +1,4 @@
-"""What a customer is answered who asks for a card."""
+"""The customer API for wallet passes."""
 
 from datetime import timedelta
 
@@ -15,18 +15,18 @@ PATHS = ["customer/wallet/apple", "customer/wallet/google"]
 
 
 @pytest.fixture
-def offered(brand):
+def issuers(brand):
     wallets.apple(brand)
     wallets.google(brand)
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_guests_are_told_to_log_in(api, offered, path):
+def test_guests_must_log_in(api, issuers, path):
     assert error(api.get(path)) == (401, "AUTHENTICATION_REQUIRED")
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_member_has_one_pass_however_often_asked_for(api, customer, offered, path):
+def test_repeated_requests_of_a_member_create_one_pass(api, customer, issuers, path):
     for _ in range(3):
         assert api.as_customer(customer).get(path).status_code == 200
 
@@ -34,7 +34,7 @@ def test_a_member_has_one_pass_however_often_asked_for(api, customer, offered, p
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_who_asks_for_a_card_joins_where_everybody_may(api, brand, offered, path):
+def test_request_enrols_a_new_customer_if_the_brand_allows_it(api, brand, issuers, path):
     newcomer = factories.customer(brand, enrolled=False)
 
     assert api.as_customer(newcomer).get(path).status_code == 200
@@ -42,7 +42,7 @@ def test_who_asks_for_a_card_joins_where_everybody_may(api, brand, offered, path
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_who_is_not_enrolled_is_refused_where_the_brand_enrols_by_hand(api, brand, offered, path):
+def test_customer_who_is_not_enrolled_is_rejected_without_auto_enrolment(api, brand, issuers, path):
     brand.auto_enroll = False
     brand.save()
     newcomer = factories.customer(brand, enrolled=False)
@@ -51,18 +51,18 @@ def test_who_is_not_enrolled_is_refused_where_the_brand_enrols_by_hand(api, bran
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_blocked_members_get_no_card(api, customer, offered, path):
+def test_blocked_member_gets_no_pass(api, customer, issuers, path):
     UserPoints.objects.update(status="blocked")
 
     assert error(api.as_customer(customer).get(path)) == (403, "MEMBER_BLOCKED")
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_brand_without_keys_offers_no_passes(api, customer, path):
-    answer = api.as_customer(customer).get(path)
+def test_wallet_is_unavailable_without_keys(api, customer, path):
+    response = api.as_customer(customer).get(path)
 
-    assert error(answer) == (409, "WALLET_UNAVAILABLE")
-    assert answer.json()["details"] == {"reason": "not_configured"}
+    assert error(response) == (409, "WALLET_UNAVAILABLE")
+    assert response.json()["details"] == {"reason": "not_configured"}
     assert WalletPass.objects.count() == 0
 
 
@@ -72,16 +72,16 @@ def test_keys_of_another_brand_are_not_used(api, customer):
     assert error(api.as_customer(customer).get("customer/wallet/apple")) == (409, "WALLET_UNAVAILABLE")
 
 
-def test_ended_certificate_is_said(api, brand, customer, offered):
+def test_wallet_is_unavailable_with_an_expired_certificate(api, brand, customer, issuers):
     brand.wallet_issuers.filter(platform="apple").update(expires_at=timezone.now() - timedelta(seconds=1))
 
-    answer = api.as_customer(customer).get("customer/wallet/apple")
+    response = api.as_customer(customer).get("customer/wallet/apple")
 
-    assert error(answer) == (409, "WALLET_UNAVAILABLE")
-    assert answer.json()["details"] == {"reason": "expired"}
+    assert error(response) == (409, "WALLET_UNAVAILABLE")
+    assert response.json()["details"] == {"reason": "expired"}
 
 
-def test_phone_that_takes_passes_only_gets_one(api, customer, offered):
+def test_client_that_accepts_only_passes_gets_one(api, customer, issuers):
     customer_api = api.as_customer(customer).having(accept="application/vnd.apple.pkpass")
 
     assert customer_api.get("customer/wallet/apple").status_code == 200

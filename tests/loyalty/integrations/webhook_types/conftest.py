@@ -1,4 +1,4 @@
-"""A brand with a server of its own that subscribes to everything."""
+"""Fixtures: a brand whose own server is subscribed to every type of webhook."""
 
 import pytest
 
@@ -15,17 +15,17 @@ def loopback_allowed(settings):
 @pytest.fixture
 def shop():
     """The brand's own server."""
-    with receiver() as running:
-        yield running
+    with receiver() as server:
+        yield server
 
 
 @pytest.fixture
 def received(shop, brand, customer):
-    """`received(kind)`: the data of each event of a type that the brand's server has been sent since the test began."""
+    """`received(kind)`: the data of each webhook of a type that the brand's server got since the test began."""
     endpoint(brand, shop)
 
-    def sent(kind):
+    def send_and_read(kind):
         send()
         return data_of(shop, kind)
 
-    return sent
+    return send_and_read

@@ -1,4 +1,4 @@
-"""Events about codes, batches and jobs, and the test message."""
+"""Webhook events about codes, batches and jobs, and the test message."""
 
 from datetime import timedelta
 
@@ -29,17 +29,17 @@ def run_jobs():
 
 def test_code_scanned(brand, customer, received):
     product = factories.product(brand)
-    for code, person in ((factories.code(brand, product=product), customer.pk), (factories.expired_code(brand), None)):
-        scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=person))
+    for code, user_id in ((factories.code(brand, product=product), customer.pk), (factories.expired_code(brand), None)):
+        scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=user_id))
 
-    sent = {data["reason"]: data.get("user_id") for data in received("code.scanned")}
-    assert sent == {"accepted": customer.pk, "expired": None}
+    user_ids = {data["reason"]: data.get("user_id") for data in received("code.scanned")}
+    assert user_ids == {"accepted": customer.pk, "expired": None}
 
 
 def test_batch_recalled(brand, received):
     batch = factories.batch(brand)
-    text = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
-    recalls.recall_batch(batch=batch, at=timezone.now(), **text)
+    recall_fields = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
+    recalls.recall_batch(batch=batch, at=timezone.now(), **recall_fields)
 
     [data] = received("batch.recalled")
     assert (data["recall_id"], data["batch"]["id"]) == ("R-1", batch.pk)
@@ -59,7 +59,7 @@ def test_codes_deactivated(brand, received):
     factories.deactivate(codes=[codes[1]], at=timezone.now())
     factories.deactivate(codes=[*codes[0:3], codes[7]], at=timezone.now(), reason="Stolen")
 
-    # They come in no certain order.
+    # They arrive in any order.
     [first, second] = sorted(received("codes.deactivated"), key=lambda each: each["codes"])
     assert (first["codes"], second["codes"]) == (1, 3)
     assert [(each["first_code"], each["last_code"], each["codes"]) for each in second["ranges"]] == [
@@ -73,9 +73,9 @@ def test_codes_deactivated(brand, received):
 
 def test_codes_reactivated(brand, received):
     batch = factories.batch(brand, quantity=10)
-    everything = ranges.full_range(batch)
+    all_codes = ranges.full_range(batch)
     for kind in (Kind.DEACTIVATED, Kind.REACTIVATED, Kind.REACTIVATED):
-        bulk_changes.change(codes=everything, requested=CodeChangeRequest(kind), by=None, at=timezone.now())
+        bulk_changes.change(codes=all_codes, requested=CodeChangeRequest(kind), by=None, at=timezone.now())
 
     [data] = received("codes.reactivated")
     assert data.pop("action_id")
@@ -85,11 +85,11 @@ def test_codes_reactivated(brand, received):
     }
 
 
-def test_a_job_in_parts_publishes_one_event_of_all_that_it_changed(brand, received, monkeypatch):
+def test_job_in_several_parts_publishes_one_event_for_all_codes(brand, received, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     batch = factories.batch(brand, quantity=10)
-    order = CodeChangeRequest(Kind.DEACTIVATED)
-    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=order, by=None)
+    code_change = CodeChangeRequest(Kind.DEACTIVATED)
+    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=code_change, by=None)
     run_jobs()
 
     assert received("codes.deactivated") == [
@@ -101,19 +101,19 @@ def test_a_job_in_parts_publishes_one_event_of_all_that_it_changed(brand, receiv
             ],
         }
     ]
-    assert Event.objects.filter(detail_type="announce").count() == 2  # with job.finished
+    assert Event.objects.filter(detail_type="announce").count() == 2  # the other one is job.finished
 
 
-def test_a_job_that_is_cancelled_half_way_publishes_what_it_changed(brand, received, monkeypatch):
+def test_job_cancelled_half_way_publishes_the_codes_it_changed(brand, received, monkeypatch):
     monkeypatch.setattr(bulk_changes, "CODES_AT_ONCE", 4)
     batch = factories.batch(brand, quantity=10)
-    order = CodeChangeRequest(Kind.DEACTIVATED)
-    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=order, by=None)
+    code_change = CodeChangeRequest(Kind.DEACTIVATED)
+    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=code_change, by=None)
     change = bulk_changes.change
 
-    def change_and_cancel(**what):
+    def change_and_cancel(**arguments):
         queue.cancel(job=job)
-        return change(**what)
+        return change(**arguments)
 
     monkeypatch.setattr(bulk_changes, "change", change_and_cancel)
     run_jobs()
@@ -124,8 +124,8 @@ def test_a_job_that_is_cancelled_half_way_publishes_what_it_changed(brand, recei
 
 def test_job_finished(brand, received):
     batch = factories.batch(brand, quantity=10)
-    order = CodeChangeRequest(Kind.DEACTIVATED)
-    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=order, by=None)
+    code_change = CodeChangeRequest(Kind.DEACTIVATED)
+    job = bulk_changes.start_change(codes=ranges.full_range(batch), requested=code_change, by=None)
     run_jobs()
     runner.run(job.pk)
 
@@ -142,11 +142,11 @@ def test_job_finished(brand, received):
     }
 
 
-def test_a_job_that_ends_before_it_begins_or_with_its_worker_has_finished_too(brand, received):
+def test_job_finished_is_sent_once_for_cancelled_and_abandoned_jobs(brand, received):
     batch = factories.batch(brand, quantity=10)
-    order = CodeChangeRequest(Kind.DEACTIVATED)
+    code_change = CodeChangeRequest(Kind.DEACTIVATED)
     waiting, abandoned = (
-        bulk_changes.start_change(codes=ranges.full_range(batch), requested=order, by=None) for _each in range(2)
+        bulk_changes.start_change(codes=ranges.full_range(batch), requested=code_change, by=None) for _each in range(2)
     )
     queue.cancel(job=waiting)
     queue.cancel(job=waiting)
@@ -155,12 +155,12 @@ def test_a_job_that_ends_before_it_begins_or_with_its_worker_has_finished_too(br
     queue.resume()
     queue.resume()
 
-    ends = {(each["job_id"], each["status"]) for each in received("job.finished")}
-    assert ends == {(waiting.pk, "cancelled"), (abandoned.pk, "failed")}
+    results = {(each["job_id"], each["status"]) for each in received("job.finished")}
+    assert results == {(waiting.pk, "cancelled"), (abandoned.pk, "failed")}
     assert len(received("job.finished")) == 2
 
 
-def test_of_an_export_of_a_customers_data_the_brand_hears_nothing(brand, customer, received):
+def test_export_of_a_customers_data_sends_no_job_finished(brand, customer, received):
     job = queue.start(
         brand=brand, kind=data_exports.KIND, title="Their data", parameters={}, by=None, customer=customer
     )

@@ -1,4 +1,4 @@
-"""Each type of webhook event: described in the API's description, and sent to a real receiver by a test beside this."""
+"""Each webhook type is in the API's description, and a test of this folder sends it to a real receiver."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from loyalty.models.webhooks import WebhookType
 from tests.support import openapi
 
 
-def test_every_type_is_described_and_has_its_test():
+def test_every_webhook_type_is_in_the_description_and_has_a_test():
     types = {*WebhookType.values, webhook_events.PING}
     tests = {
         name.replace("_", ".")
@@ -24,7 +24,7 @@ def test_every_type_is_described_and_has_its_test():
     assert types - tests == set()
 
 
-def test_a_body_that_is_not_described_is_found():
+def test_validator_rejects_a_body_that_is_not_described():
     body = {"type": "member.blocked", "timestamp": "2026-03-14T09:26:53.589Z", "data": {}}
 
     with pytest.raises(openapi.jsonschema_rs.ValidationError):
@@ -33,7 +33,7 @@ def test_a_body_that_is_not_described_is_found():
         openapi.webhook_validator("member.unblocked").validate({**body, "data": {"user_id": 42}})
 
 
-def test_the_bodies_on_the_page_about_webhooks_are_those_of_the_description():
+def test_bodies_in_the_webhook_documentation_match_the_description():
     page = (Path(settings.BASE_DIR) / "docs/webhooks.md").read_text()
     bodies = [json.loads(line) for line in page.splitlines() if re.match(r'\{"type": "[a-z.]+", "timestamp"', line)]
 
@@ -43,7 +43,7 @@ def test_the_bodies_on_the_page_about_webhooks_are_those_of_the_description():
 
 
 @pytest.mark.parametrize("kind", sorted(openapi.description()["webhooks"]))
-def test_the_example_of_a_body_keeps_its_schema(kind):
+def test_example_body_matches_its_schema(kind):
     content = openapi.description()["webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]
     [example] = content["examples"].values()
 

@@ -1,4 +1,4 @@
-"""Events about points."""
+"""Webhook events about points."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -18,7 +18,7 @@ from loyalty.points import adjustments, expiry, transfers
 from loyalty.points.level_periods import run
 from loyalty.points.level_periods.raising import raise_level
 from loyalty.rewards import undo
-from tests.loyalty.integrations.webhook_types.support import by_hand
+from tests.loyalty.integrations.webhook_types.support import staff_context
 from tests.loyalty.integrations.webhooks import data_of, endpoint, send
 from tests.support import factories
 from tests.support import shop as hub
@@ -28,7 +28,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def adjust(customer, brand, points, key=None):
     account = factories.account(customer, brand)
-    return adjustments.adjust(account=account, points=Decimal(points), key=key or uuid4(), audit_context=by_hand())
+    return adjustments.adjust(
+        account=account, points=Decimal(points), key=key or uuid4(), audit_context=staff_context()
+    )
 
 
 def test_points_earned(brand, customer, received, deliver):
@@ -49,8 +51,8 @@ def test_level_reached(brand, customer, received):
     ]
 
 
-def levels_that_end(brand, customer, points):
-    """Silver until the end of June, and what was earned in the second quarter."""
+def earn_silver_until_june(brand, customer, points):
+    """A member with Silver until the end of June, and `points` earned in the second quarter."""
     Brand.objects.filter(pk=brand.pk).update(level_period="quarter")
     brand.refresh_from_db()
     factories.level(brand, "Silver", 10)
@@ -72,7 +74,7 @@ def levels_that_end(brand, customer, points):
 
 
 def test_level_renewed(brand, customer, received):
-    levels_that_end(brand, customer, 12)
+    earn_silver_until_june(brand, customer, 12)
 
     assert received("level.renewed") == [
         {
@@ -88,7 +90,7 @@ def test_level_renewed(brand, customer, received):
 
 
 def test_level_lowered(brand, customer, received):
-    levels_that_end(brand, customer, 3)
+    earn_silver_until_june(brand, customer, 3)
 
     assert received("level.lowered") == [
         {
@@ -109,8 +111,8 @@ def test_points_adjusted(brand, customer, received):
     added, deducted = adjust(customer, brand, 20, keys[0]), adjust(customer, brand, -5, keys[1])
 
     common = {"user_id": customer.pk, "note": "Sorry", "current_level": "Bronze", "lifetime_points": 20}
-    sent = sorted(received("points.adjusted"), key=lambda data: -data["points_adjusted"])
-    assert sent == [
+    adjusted = sorted(received("points.adjusted"), key=lambda data: -data["points_adjusted"])
+    assert adjusted == [
         {
             **common,
             "points_adjusted": 20,
@@ -140,21 +142,21 @@ def test_points_expired(shop):
         expiry.run(brand=brand, at=noon + timedelta(days=11))
     send()
 
-    line = LoyaltyTransaction.objects.get(reason="expired")
+    entry = LoyaltyTransaction.objects.get(reason="expired")
     assert data_of(shop, "points.expired") == [
         {
             "user_id": customer.pk,
             "points_expired": 7,
             "new_balance": 3,
-            "transaction_id": str(line.pk),
-            "note": line.note,
+            "transaction_id": str(entry.pk),
+            "note": entry.note,
             "current_level": "",
             "cause": "expire:2026-01-12",
         }
     ]
 
 
-def test_expiry_of_many_takes_as_many_statements_as_of_one(shop):
+def test_expiry_needs_the_same_query_count_for_1_and_30_members(shop):
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC)
     counts = []
     for members in (1, 30):
@@ -162,9 +164,9 @@ def test_expiry_of_many_takes_as_many_statements_as_of_one(shop):
         for _each in range(members):
             factories.points(factories.customer(brand), brand, 5, at=noon)
         endpoint(brand, shop)
-        with CaptureQueriesContext(connection) as run:
+        with CaptureQueriesContext(connection) as queries:
             expiry.run(brand=brand, at=noon + timedelta(days=11))
-        counts.append(len(run))
+        counts.append(len(queries))
         assert Event.objects.filter(brand=brand, detail__payload__type="points.expired").count() == members
 
     assert counts[0] == counts[1]
@@ -174,33 +176,33 @@ def test_points_transferred(brand, customer, received):
     Brand.objects.filter(pk=brand.pk).update(transfers_allowed=True)
     factories.points(customer, brand, 30)
     friend = factories.customer(brand)
-    wish = transfers.TransferRequest(
+    request = transfers.TransferRequest(
         brand.pk, customer.pk, factories.account(friend, brand).pk, Decimal(10), uuid4(), timezone.now()
     )
-    made = transfers.transfer(wish)
-    transfers.transfer(wish)
+    transfer = transfers.transfer(request)
+    transfers.transfer(request)
 
     sides = sorted(received("points.transferred"), key=lambda data: data["points_transferred"])
-    numbers = {line.user_point.user_id: str(line.pk) for line in LoyaltyTransaction.objects.order_by("pk")}
-    both = {"transfer_id": made.pk, "cause": f"transfer:{made.pk}"}
+    transaction_ids = {entry.user_point.user_id: str(entry.pk) for entry in LoyaltyTransaction.objects.order_by("pk")}
+    common = {"transfer_id": transfer.pk, "cause": f"transfer:{transfer.pk}"}
     assert [{name: each[name] for name in each if name != "current_level"} for each in sides] == [
         {
             "user_id": customer.pk,
             "points_transferred": -10,
             "new_balance": 20,
-            "transaction_id": numbers[customer.pk],
+            "transaction_id": transaction_ids[customer.pk],
             "note": "Given to another member",
             "lifetime_points": 30,
-            **both,
+            **common,
         },
         {
             "user_id": friend.pk,
             "points_transferred": 10,
             "new_balance": 10,
-            "transaction_id": numbers[friend.pk],
+            "transaction_id": transaction_ids[friend.pk],
             "note": "Received from another member",
             "lifetime_points": 0,
-            **both,
+            **common,
         },
     ]
 
@@ -211,13 +213,13 @@ def test_points_returned(brand, customer, received):
     undo.undo(brand_id=brand.pk, user_id=customer.pk, redemption_id=redemption.pk, at=timezone.now())
     undo.undo(brand_id=brand.pk, user_id=customer.pk, redemption_id=redemption.pk, at=timezone.now())
 
-    line = LoyaltyTransaction.objects.get(reason_id=f"redeem-undo:{redemption.pk}")
+    entry = LoyaltyTransaction.objects.get(reason_id=f"redeem-undo:{redemption.pk}")
     assert received("points.returned") == [
         {
             "user_id": customer.pk,
             "points_returned": 10,
             "new_balance": 30,
-            "transaction_id": str(line.pk),
+            "transaction_id": str(entry.pk),
             "redemption_id": redemption.pk,
             "note": "Cancelled: Mug",
             "current_level": "Bronze",
@@ -283,13 +285,13 @@ def test_points_released(brand, customer, received):
     hub.deliver(brand, customer)
     hub.deliver(brand, customer)
 
-    line = LoyaltyTransaction.objects.get(reason="released")
+    entry = LoyaltyTransaction.objects.get(reason="released")
     assert received("points.released") == [
         {
             "user_id": customer.pk,
             "points_released": 10,
             "new_balance": 10,
-            "transaction_id": str(line.pk),
+            "transaction_id": str(entry.pk),
             "reason_id": "order:A-1",
             "current_level": "Bronze",
             "lifetime_points": 10,

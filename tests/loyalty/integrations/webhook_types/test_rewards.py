@@ -1,4 +1,4 @@
-"""Events about rewards."""
+"""Webhook events about rewards."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -7,19 +7,19 @@ import pytest
 from django.utils import timezone
 
 from loyalty.rewards import cancellation, till
-from tests.loyalty.integrations.webhook_types.support import by_hand
+from tests.loyalty.integrations.webhook_types.support import staff_context
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def taken(customer, brand):
+def redeem_reward(customer, brand):
     factories.points(customer, brand, 30)
     return factories.redemption(customer, factories.reward(brand, cost=10))
 
 
 def test_reward_redeemed(brand, customer, received):
-    redemption = taken(customer, brand)
+    redemption = redeem_reward(customer, brand)
 
     assert received("reward.redeemed") == [
         {
@@ -33,7 +33,7 @@ def test_reward_redeemed(brand, customer, received):
 
 
 def test_reward_used(brand, customer, received):
-    redemption = taken(customer, brand)
+    redemption = redeem_reward(customer, brand)
     request = uuid4()
     for _again in range(2):
         till.use(redemption=redemption, at=timezone.now(), request=request)
@@ -48,19 +48,19 @@ def test_reward_used(brand, customer, received):
     }
 
 
-def test_a_code_that_is_made_good_again_is_used_once_more(brand, customer, received):
-    redemption = taken(customer, brand)
+def test_reward_used_is_sent_again_after_an_undone_use(brand, customer, received):
+    redemption = redeem_reward(customer, brand)
     request = uuid4()
     till.use(redemption=redemption, at=timezone.now(), request=request)
-    cancellation.undo_use(redemption=redemption, audit_context=by_hand())
+    cancellation.undo_use(redemption=redemption, audit_context=staff_context())
     till.use(redemption=redemption, at=timezone.now() + timedelta(seconds=1), request=request)
 
     assert len(received("reward.used")) == 2
 
 
 def test_reward_cancelled(brand, customer, received):
-    redemption = taken(customer, brand)
-    cancellation.cancel(redemption=redemption, audit_context=by_hand())
+    redemption = redeem_reward(customer, brand)
+    cancellation.cancel(redemption=redemption, audit_context=staff_context())
 
     assert received("reward.cancelled") == [
         {

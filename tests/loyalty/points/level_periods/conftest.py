@@ -1,4 +1,4 @@
-"""A brand whose levels have periods, and its members."""
+"""Fixtures and helpers: a brand whose levels have periods, and its members."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,14 +11,14 @@ from brands.models.tenants import Brand
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import LevelChange
 from loyalty.points import consistency
-from loyalty.points.level_periods import consistency as of_levels
+from loyalty.points.level_periods import consistency as level_consistency
 from loyalty.points.level_periods import run
 from loyalty.points.level_periods.raising import raise_level
 from tests.support import factories
 
 
 class Programme:
-    """Bronze from 0, Silver from 100, Gold from 500 points."""
+    """A brand with level periods: Bronze from 0, Silver from 100, Gold from 500 points."""
 
     def __init__(self, **fields: Any) -> None:
         self.brand = factories.brand(**{"level_period": "year", "time_zone": "Europe/Berlin", **fields})
@@ -32,7 +32,7 @@ class Programme:
         return factories.account(customer, self.brand)
 
     def earn(self, member: UserPoints, points: Any, at: datetime, reason_id: str = "") -> UserPoints:
-        """As an adjustment by staff does."""
+        """Credit points and raise the level, as an adjustment by staff does."""
         factories.points(member.user, self.brand, points, at=at, reason_id=reason_id)
         member.refresh_from_db()
         raise_level(
@@ -59,7 +59,7 @@ class Programme:
 
 
 @pytest.fixture
-def programme(db):
+def new_programme(db):
     return Programme
 
 
@@ -67,13 +67,13 @@ def on(day: str, hour: int = 12) -> datetime:
     return datetime.fromisoformat(day).replace(hour=hour, tzinfo=UTC)
 
 
-def assert_books_are_right() -> None:
+def assert_ledger_is_consistent() -> None:
     with connection.cursor() as cursor:
-        for check, statement in {**consistency.CHECKS, **of_levels.CHECKS}.items():
+        for check, statement in {**consistency.CHECKS, **level_consistency.CHECKS}.items():
             cursor.execute(statement)
             assert (check, cursor.fetchall()) == (check, [])
 
 
-def stands(member):
+def level_of(member):
     member.refresh_from_db()
     return member.current_level, member.period_points, member.level_until

@@ -1,4 +1,4 @@
-"""Accruals and returned orders at a brand whose levels have periods, with the clock of today."""
+"""Accruals and returned orders at a brand whose levels have periods, at the current time."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -21,15 +21,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def world(programme):
-    made = programme(level_period="quarter")
-    factories.earning_rule(made.brand, "order-complete", value=100, reward_type="percentage")
-    made.night(timezone.now() - timedelta(days=900))
-    return made
+def programme(new_programme):
+    programme = new_programme(level_period="quarter")
+    factories.earning_rule(programme.brand, "order-complete", value=100, reward_type="percentage")
+    programme.night(timezone.now() - timedelta(days=900))
+    return programme
 
 
-def periods(brand, back=0):
-    """A moment in the period of today, or so many periods ago; and its rule."""
+def start_of_period(brand, back=0):
+    """A moment on the first day of the current period, or of the one `back` periods ago."""
     rule = rule_of(brand)
     first = rule.counted_from(rule.today(timezone.now()))
     for _ in range(back):
@@ -37,69 +37,69 @@ def periods(brand, back=0):
     return timezone.now().replace(year=first.year, month=first.month, day=first.day, hour=12)
 
 
-def stands(member):
+def level_of(member):
     member.refresh_from_db()
     return member.current_level, member.period_points
 
 
-def test_an_accrual_reaches_a_level_with_its_end_and_its_history(world):
-    member = world.member()
+def test_accrual_that_reaches_a_level_sets_its_end_and_history(programme):
+    member = programme.member()
 
-    event = shop.buy(world.brand, member.user, subtotal="120.00")
+    event = shop.buy(programme.brand, member.user, subtotal="120.00")
 
     assert (event.outcome["level_updated"], event.outcome["current_level"]) == (True, "Silver")
-    member = shop.held_by(world.brand, member.user)
-    rule = rule_of(world.brand)
+    member = shop.held_by(programme.brand, member.user)
+    rule = rule_of(programme.brand)
     assert (member.current_level, member.level_until) == ("Silver", rule.until(rule.today(timezone.now())))
-    change = LevelChange.objects.get(user_point=member)
-    assert (change.level_before, change.level_after, change.reason) == ("Bronze", "Silver", "reached")
-    assert (change.points, change.level_until) == (120, member.level_until)
+    level_change = LevelChange.objects.get(user_point=member)
+    assert (level_change.level_before, level_change.level_after, level_change.reason) == ("Bronze", "Silver", "reached")
+    assert (level_change.points, level_change.level_until) == (120, member.level_until)
 
 
-def test_an_accrual_counts_the_points_of_its_period_alone(world):
-    member = world.member()
-    world.earn(member, 90, periods(world.brand, 1))
+def test_level_counts_only_points_of_the_current_period(programme):
+    member = programme.member()
+    programme.earn(member, 90, start_of_period(programme.brand, 1))
 
-    event = shop.buy(world.brand, member.user, subtotal="20.00")
+    event = shop.buy(programme.brand, member.user, subtotal="20.00")
 
     assert (event.outcome["current_level"], event.outcome["next_level_threshold"]) == ("Bronze", 100)
-    assert stands(member) == ("Bronze", 20)
-    shop.held_by(world.brand, member.user)
+    assert level_of(member) == ("Bronze", 20)
+    shop.held_by(programme.brand, member.user)
 
 
-def test_an_accrual_before_the_job_finds_the_level_fallen_first(world):
-    member = world.member()
-    world.earn(member, 600, periods(world.brand, 3))
+def test_accrual_before_the_nightly_job_lowers_an_ended_level_first(programme):
+    member = programme.member()
+    programme.earn(member, 600, start_of_period(programme.brand, 3))
 
-    event = shop.buy(world.brand, member.user, subtotal="120.00")
+    event = shop.buy(programme.brand, member.user, subtotal="120.00")
 
     assert (event.outcome["level_updated"], event.outcome["current_level"]) == (True, "Silver")
-    assert world.history(member) == [
+    assert programme.history(member) == [
         ("Bronze", "Gold", "reached"),
         ("Gold", "Bronze", "lowered"),
         ("Bronze", "Silver", "reached"),
     ]
-    shop.held_by(world.brand, member.user)
+    shop.held_by(programme.brand, member.user)
 
 
-def test_the_first_accrual_of_a_new_member_starts_the_period(world):
-    customer = factories.customer(world.brand, enrolled=False)
+def test_first_accrual_of_a_new_member_starts_the_period(programme):
+    customer = factories.customer(programme.brand, enrolled=False)
 
-    shop.buy(world.brand, customer, subtotal="20.00")
+    shop.buy(programme.brand, customer, subtotal="20.00")
 
-    member = shop.held_by(world.brand, customer)
-    assert (member.period_points, member.period_from) == (20, periods(world.brand).date())
+    member = shop.held_by(programme.brand, customer)
+    assert (member.period_points, member.period_from) == (20, start_of_period(programme.brand).date())
     assert member.level_due_at > timezone.now()
 
 
-def test_where_levels_stay_an_accrual_notes_nothing(programme):
-    world = programme(level_period="lifetime")
-    factories.earning_rule(world.brand, "order-complete", value=100, reward_type="percentage")
-    member = world.member()
+def test_accrual_with_lifetime_levels_stores_no_period_and_no_history(new_programme):
+    programme = new_programme(level_period="lifetime")
+    factories.earning_rule(programme.brand, "order-complete", value=100, reward_type="percentage")
+    member = programme.member()
 
-    shop.buy(world.brand, member.user, subtotal="120.00")
+    shop.buy(programme.brand, member.user, subtotal="120.00")
 
-    member = shop.held_by(world.brand, member.user)
+    member = shop.held_by(programme.brand, member.user)
     assert (member.current_level, member.level_until, member.period_from) == ("Silver", None, None)
     assert not LevelChange.objects.exists()
 
@@ -107,129 +107,129 @@ def test_where_levels_stay_an_accrual_notes_nothing(programme):
 # --- Returned orders -------------------------------------------------------------------------------------------------
 
 
-def bought_in(world, member, order_id, points, at):
-    """An order of the past, which earned its amount in points."""
-    world.earn(member, points, at, reason_id=f"order:{order_id}")
+def create_past_order(programme, member, order_id, points, at):
+    """Create an order of the past that earned its amount in points."""
+    programme.earn(member, points, at, reason_id=f"order:{order_id}")
     CreditedOrder.objects.create(
-        brand=world.brand, order_id=order_id, user=member.user, amount=points, event_id=uuid4(), credited_at=at
+        brand=programme.brand, order_id=order_id, user=member.user, amount=points, event_id=uuid4(), credited_at=at
     )
 
 
 @pytest.fixture
-def returns_lower(world):
-    world.set(after_return=Brand.AfterReturn.RECOMPUTE)
-    return world
+def returns_lower(programme):
+    programme.set(after_return=Brand.AfterReturn.RECOMPUTE)
+    return programme
 
 
-def test_a_return_takes_its_points_off_the_period_of_the_order(world):
-    member = world.member()
-    shop.buy(world.brand, member.user, "A-1", subtotal="60.00")
-    shop.buy(world.brand, member.user, "A-2", subtotal="20.00")
+def test_return_deducts_its_points_from_the_period_of_the_order(programme):
+    member = programme.member()
+    shop.buy(programme.brand, member.user, "A-1", subtotal="60.00")
+    shop.buy(programme.brand, member.user, "A-2", subtotal="20.00")
 
-    shop.give_back(world.brand, member.user, "A-1", return_id="R-1", amount="50.00")
+    shop.give_back(programme.brand, member.user, "A-1", return_id="R-1", amount="50.00")
 
-    assert stands(member) == ("Bronze", 30)
-    shop.held_by(world.brand, member.user)
+    assert level_of(member) == ("Bronze", 30)
+    shop.held_by(programme.brand, member.user)
 
 
-def test_a_return_of_an_order_of_an_earlier_period_takes_nothing_off_this_one(world):
-    member = world.member()
-    bought_in(world, member, "A-1", 60, periods(world.brand, 1))
-    shop.buy(world.brand, member.user, "A-2", subtotal="20.00")
-    assert stands(member) == ("Bronze", 20)
+def test_return_of_an_order_of_an_earlier_period_leaves_the_current_one(programme):
+    member = programme.member()
+    create_past_order(programme, member, "A-1", 60, start_of_period(programme.brand, 1))
+    shop.buy(programme.brand, member.user, "A-2", subtotal="20.00")
+    assert level_of(member) == ("Bronze", 20)
 
-    shop.give_back(world.brand, member.user, "A-1")
+    shop.give_back(programme.brand, member.user, "A-1")
 
-    assert stands(member) == ("Bronze", 20)
+    assert level_of(member) == ("Bronze", 20)
     assert member.lifetime == 20
-    shop.held_by(world.brand, member.user)
+    shop.held_by(programme.brand, member.user)
 
 
-def test_a_return_lowers_the_level_that_its_order_reached(returns_lower):
-    world = returns_lower
-    member = world.member()
-    shop.buy(world.brand, member.user, "A-1", subtotal="120.00")
-    assert stands(member)[0] == "Silver"
+def test_return_lowers_the_level_that_its_order_reached(returns_lower):
+    programme = returns_lower
+    member = programme.member()
+    shop.buy(programme.brand, member.user, "A-1", subtotal="120.00")
+    assert level_of(member)[0] == "Silver"
 
-    shop.give_back(world.brand, member.user, "A-1")
+    shop.give_back(programme.brand, member.user, "A-1")
 
-    assert stands(member) == ("Bronze", 0)
-    assert world.history(member)[-1] == ("Silver", "Bronze", "returned")
+    assert level_of(member) == ("Bronze", 0)
+    assert programme.history(member)[-1] == ("Silver", "Bronze", "returned")
     assert member.level_until is None
-    shop.held_by(world.brand, member.user)
+    shop.held_by(programme.brand, member.user)
 
 
-def test_a_return_lowers_the_level_that_an_order_of_the_period_before_had_reached(returns_lower):
-    world = returns_lower
-    member = world.member()
-    bought_in(world, member, "A-1", 120, periods(world.brand, 1))
-    shop.buy(world.brand, member.user, "A-2", subtotal="20.00")
-    assert stands(member) == ("Silver", 20)
+def test_return_lowers_a_level_reached_by_an_order_of_the_previous_period(returns_lower):
+    programme = returns_lower
+    member = programme.member()
+    create_past_order(programme, member, "A-1", 120, start_of_period(programme.brand, 1))
+    shop.buy(programme.brand, member.user, "A-2", subtotal="20.00")
+    assert level_of(member) == ("Silver", 20)
 
-    shop.give_back(world.brand, member.user, "A-1", return_id="R-1", amount="30.00")
+    shop.give_back(programme.brand, member.user, "A-1", return_id="R-1", amount="30.00")
 
-    assert stands(member) == ("Bronze", 20)
+    assert level_of(member) == ("Bronze", 20)
 
 
-def test_a_return_leaves_a_level_that_was_brought_along(programme):
-    world = programme(level_period="lifetime", after_return=Brand.AfterReturn.RECOMPUTE)
-    factories.earning_rule(world.brand, "order-complete", value=100, reward_type="percentage")
-    member = world.member()
-    world.earn(member, 600, timezone.now() - timedelta(days=900))
-    world.set(level_period="quarter")
+def test_return_leaves_a_level_reached_before_periods_were_switched_on(new_programme):
+    programme = new_programme(level_period="lifetime", after_return=Brand.AfterReturn.RECOMPUTE)
+    factories.earning_rule(programme.brand, "order-complete", value=100, reward_type="percentage")
+    member = programme.member()
+    programme.earn(member, 600, timezone.now() - timedelta(days=900))
+    programme.set(level_period="quarter")
     run.catch_up(at=timezone.now())
-    shop.buy(world.brand, member.user, "A-1", subtotal="20.00")
+    shop.buy(programme.brand, member.user, "A-1", subtotal="20.00")
 
-    shop.give_back(world.brand, member.user, "A-1")
+    shop.give_back(programme.brand, member.user, "A-1")
 
-    assert stands(member) == ("Gold", 0)
-    shop.held_by(world.brand, member.user)
-
-
-def test_where_a_return_leaves_levels_alone_it_does_so_with_periods_too(world):
-    member = world.member()
-    shop.buy(world.brand, member.user, "A-1", subtotal="120.00")
-
-    shop.give_back(world.brand, member.user, "A-1")
-
-    assert stands(member) == ("Silver", 0)
-    shop.held_by(world.brand, member.user)
+    assert level_of(member) == ("Gold", 0)
+    shop.held_by(programme.brand, member.user)
 
 
-# --- Points that count, and others -----------------------------------------------------------------------------------
+def test_return_leaves_the_level_unless_the_brand_recomputes_levels(programme):
+    member = programme.member()
+    shop.buy(programme.brand, member.user, "A-1", subtotal="120.00")
+
+    shop.give_back(programme.brand, member.user, "A-1")
+
+    assert level_of(member) == ("Silver", 0)
+    shop.held_by(programme.brand, member.user)
 
 
-def test_received_points_count_for_no_period(world):
-    sender, receiver = world.member(), world.member()
-    shop.buy(world.brand, sender.user, subtotal="120.00")
-    for each in (sender, receiver):
-        each.refresh_from_db()
-    world.earn(receiver, 1, timezone.now())
+# --- Transfers and opening balances ----------------------------------------------------------------------------------
+
+
+def test_received_points_count_for_no_level_period(programme):
+    sender, receiver = programme.member(), programme.member()
+    shop.buy(programme.brand, sender.user, subtotal="120.00")
+    for member in (sender, receiver):
+        member.refresh_from_db()
+    programme.earn(receiver, 1, timezone.now())
     accounts.lock_many(accounts=[sender.pk, receiver.pk])
-    made = factories.transfer(sender, receiver, 100)
+    transfer = factories.transfer(sender, receiver, 100)
     transfers.write_sides(
         sender=sender.pk,
         receiver=receiver.pk,
         points=Decimal(100),
-        reason_id=f"transfer:{made.pk}",
+        reason_id=f"transfer:{transfer.pk}",
         sender_note="",
         receiver_note="",
         at=timezone.now(),
     )
 
-    assert stands(receiver) == ("Bronze", 1)
-    assert stands(sender) == ("Silver", 120)
-    shop.held_by(world.brand, receiver.user)
+    assert level_of(receiver) == ("Bronze", 1)
+    assert level_of(sender) == ("Silver", 120)
+    shop.held_by(programme.brand, receiver.user)
 
 
-def test_opening_balances_count_in_the_period_in_which_they_come(world):
-    member = world.member()
-    world.earn(member, 90, periods(world.brand, 1))
+def test_opening_balances_count_in_the_period_of_their_credit(programme):
+    member = programme.member()
+    programme.earn(member, 90, start_of_period(programme.brand, 1))
     with transaction.atomic():
         opening_balances.credit(
-            brand_id=world.brand.pk, balances=[(member.pk, Decimal(100))], reason_id="opening:x", at=timezone.now()
+            brand_id=programme.brand.pk, balances=[(member.pk, Decimal(100))], reason_id="opening:x", at=timezone.now()
         )
 
-    assert stands(member) == ("Silver", 100)
-    assert world.history(member) == [("Bronze", "Silver", "reached")]
-    shop.held_by(world.brand, member.user)
+    assert level_of(member) == ("Silver", 100)
+    assert programme.history(member) == [("Bronze", "Silver", "reached")]
+    shop.held_by(programme.brand, member.user)

@@ -1,4 +1,4 @@
-"""An accrual at the moment at which a level falls, on parallel connections; with a control that shows the race."""
+"""Accruals concurrent with the end of a level, on parallel connections; with a control that shows the race."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from events.models import Event
 from loyalty.models.levels import LevelChange
 from loyalty.points.level_periods import run, settle
 from tests.loyalty.points.level_periods.conftest import Programme
-from tests.loyalty.points.level_periods.test_accruals import periods
+from tests.loyalty.points.level_periods.test_accruals import start_of_period
 from tests.support import factories
 from tests.support.concurrency import at_once, while_uncommitted
 from tests.support.statements import altered
@@ -24,38 +24,38 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def world(transactional_db):
-    made = Programme(level_period="quarter")
-    made.night(timezone.now() - timedelta(days=900))
-    return made
+def programme(transactional_db):
+    programme = Programme(level_period="quarter")
+    programme.night(timezone.now() - timedelta(days=900))
+    return programme
 
 
-def about_to_fall(world):
-    """A member in Silver whose day has come, with 95 points in the new period."""
-    member = world.member()
-    world.earn(member, 100, periods(world.brand, 3))
-    factories.points(member.user, world.brand, 95, at=timezone.now())
+def member_with_ending_level(programme):
+    """A member whose Silver level is due to end, with 95 points in the new period."""
+    member = programme.member()
+    programme.earn(member, 100, start_of_period(programme.brand, 3))
+    factories.points(member.user, programme.brand, 95, at=timezone.now())
     return member
 
 
-def scan(world, member):
-    """10 points, as a worker credits them."""
-    code = factories.code(world.brand)
+def scan(programme, member):
+    """Record a scan, for which a worker then credits 10 points."""
+    code = factories.code(programme.brand)
     scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=member.user_id))
 
 
-def test_an_accrual_at_the_moment_of_the_fall_comes_before_or_after_it(world):
-    members = [about_to_fall(world) for _ in range(6)]
-    for each in members:
-        scan(world, each)
+def test_accruals_concurrent_with_lowered_levels_count_all_points(programme):
+    members = [member_with_ending_level(programme) for _ in range(6)]
+    for member in members:
+        scan(programme, member)
 
-    at_once(lambda work: work(), [lambda: run.catch_up(at=timezone.now()), worker.drain, worker.drain], threads=3)
+    at_once(lambda job: job(), [lambda: run.catch_up(at=timezone.now()), worker.drain, worker.drain], threads=3)
     worker.drain()
 
-    for each in members:
-        each.refresh_from_db()
-        assert (each.current_level, each.period_points) == ("Silver", 105)
-        assert world.history(each) == [
+    for member in members:
+        member.refresh_from_db()
+        assert (member.current_level, member.period_points) == ("Silver", 105)
+        assert programme.history(member) == [
             ("Bronze", "Silver", "reached"),
             ("Silver", "Bronze", "lowered"),
             ("Bronze", "Silver", "reached"),
@@ -63,47 +63,47 @@ def test_an_accrual_at_the_moment_of_the_fall_comes_before_or_after_it(world):
     assert list(consistency.differences()) == []
 
 
-def fall_while_the_accrual_is_decided(world, monkeypatch):
-    """The accrual has read the member's level; the level falls and is committed; then the accrual writes."""
-    member = about_to_fall(world)
-    scan(world, member)
+def lower_level_during_accrual(programme, monkeypatch):
+    """Lower the level after the accrual has read it and before the accrual writes."""
+    member = member_with_ending_level(programme)
+    scan(programme, member)
     type(member).objects.filter(pk=member.pk).update(level_due_at=timezone.now() + timedelta(hours=1))
-    written = write.write
+    original_write = write.write
 
-    def be_overtaken(accruals):
-        monkeypatch.setattr(write, "write", written)
+    def lower_level_then_write(accruals):
+        monkeypatch.setattr(write, "write", original_write)
         type(member).objects.filter(pk=member.pk).update(level_due_at=timezone.now())
         at_once(lambda _: run.catch_up(at=timezone.now()), [0])
-        return written(accruals)
+        return original_write(accruals)
 
-    monkeypatch.setattr(write, "write", be_overtaken)
+    monkeypatch.setattr(write, "write", lower_level_then_write)
     worker.drain()
     member.refresh_from_db()
     return member
 
 
-def test_a_level_that_falls_while_an_accrual_is_decided_is_seen_by_it(world, monkeypatch):
-    member = fall_while_the_accrual_is_decided(world, monkeypatch)
+def test_accrual_is_decided_again_if_the_level_is_lowered_during_it(programme, monkeypatch):
+    member = lower_level_during_accrual(programme, monkeypatch)
 
     assert (member.current_level, member.period_points) == ("Silver", 105)
-    assert world.history(member)[-2:] == [("Silver", "Bronze", "lowered"), ("Bronze", "Silver", "reached")]
+    assert programme.history(member)[-2:] == [("Silver", "Bronze", "lowered"), ("Bronze", "Silver", "reached")]
     assert list(consistency.differences()) == []
 
 
-def test_control_without_the_version_the_accrual_undoes_the_fall(world, monkeypatch):
+def test_control_without_the_version_the_accrual_restores_the_old_level(programme, monkeypatch):
     unguarded = altered(write.statement_with(Parts()), ("AND a.xmin = ANY (ARRAY[i.version::xid])", ""))
     monkeypatch.setattr(write, "statement_with", lambda _parts: unguarded)
 
-    member = fall_while_the_accrual_is_decided(world, monkeypatch)
+    member = lower_level_during_accrual(programme, monkeypatch)
 
-    assert world.history(member)[-1] == ("Silver", "Bronze", "lowered")
-    assert (member.current_level, member.level_until) == ("Silver", None), "what the accrual had read"
+    assert programme.history(member)[-1] == ("Silver", "Bronze", "lowered")
+    assert (member.current_level, member.level_until) == ("Silver", None), "the accrual wrote the outdated level"
     assert list(consistency.differences()) != []
 
 
-def test_two_jobs_at_once_lower_each_level_once_and_notify_once(world, settings):
+def test_concurrent_jobs_lower_each_level_once_and_notify_once(programme, settings):
     settings.LEVELS_CHUNK = 2
-    members = [about_to_fall(world) for _ in range(9)]
+    members = [member_with_ending_level(programme) for _ in range(9)]
 
     at_once(lambda _: run.catch_up(at=timezone.now()), range(4))
     run.catch_up(at=timezone.now())
@@ -114,10 +114,10 @@ def test_two_jobs_at_once_lower_each_level_once_and_notify_once(world, settings)
     assert list(consistency.differences()) == []
 
 
-def test_a_job_that_dies_leaves_nothing_behind_and_the_next_one_goes_on(world, monkeypatch):
-    member = about_to_fall(world)
+def test_failed_job_is_rolled_back_and_the_next_one_lowers_the_level(programme, monkeypatch):
+    member = member_with_ending_level(programme)
     with monkeypatch.context() as patched:
-        patched.setattr(settle.consequences, "publish", die)
+        patched.setattr(settle.consequences, "publish", fail)
         run.catch_up(at=timezone.now())
     member.refresh_from_db()
     assert member.current_level == "Silver"
@@ -129,16 +129,16 @@ def test_a_job_that_dies_leaves_nothing_behind_and_the_next_one_goes_on(world, m
     assert member.current_level == "Bronze"
 
 
-def die(*_arguments, **_named):
+def fail(*_arguments, **_keywords):
     raise SystemError
 
 
-def test_an_adjustment_waits_for_the_fall_and_counts_after_it(world):
-    member = about_to_fall(world)
+def test_adjustment_waits_for_a_level_change_and_counts_after_it(programme):
+    member = member_with_ending_level(programme)
 
     while_uncommitted(
-        lambda: run.settle(brand=world.brand, accounts=[member.pk], at=timezone.now()),
-        lambda: world.earn(member, 10, timezone.now()),
+        lambda: run.settle(brand=programme.brand, accounts=[member.pk], at=timezone.now()),
+        lambda: programme.earn(member, 10, timezone.now()),
     )
 
     member.refresh_from_db()

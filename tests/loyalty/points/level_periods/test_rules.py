@@ -1,4 +1,4 @@
-"""When levels end: days by the brand's clock, without a database."""
+"""Rules of level periods: when levels end, in the brand's time zone."""
 
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
@@ -20,10 +20,10 @@ RULES = some.builds(
 )
 
 
-def rule(kind, months=12, grace=0) -> LevelRule:
-    made = rule_from(kind, months, grace, 30, BERLIN)
-    assert made is not None
-    return made
+def new_rule(kind, months=12, grace=0) -> LevelRule:
+    level_rule = rule_from(kind, months, grace, 30, BERLIN)
+    assert level_rule is not None
+    return level_rule
 
 
 @pytest.mark.parametrize(
@@ -36,50 +36,52 @@ def rule(kind, months=12, grace=0) -> LevelRule:
         ("quarter", date(2026, 10, 1), date(2026, 10, 1), date(2027, 3, 31)),
     ],
 )
-def test_a_calendar_level_stays_until_the_end_of_the_next_period(kind, day, counted_from, until):
-    made = rule(kind)
+def test_calendar_level_lasts_until_the_end_of_the_next_period(kind, day, counted_from, until):
+    level_rule = new_rule(kind)
 
-    assert made.counted_from(day) == counted_from
-    assert made.until(day) == until
-
-
-def test_a_calendar_level_is_renewed_by_the_points_of_the_period_that_ends():
-    made = rule("quarter", grace=5)
-
-    assert made.basis_from(date(2026, 6, 30)) == date(2026, 4, 1)
-    assert made.falls_on(date(2026, 6, 30)) == date(2026, 7, 6)
-    assert made.renewed(date(2026, 6, 30)) == date(2026, 9, 30)
+    assert level_rule.counted_from(day) == counted_from
+    assert level_rule.until(day) == until
 
 
-def test_a_rolling_level_stays_for_as_many_months_from_when_it_was_reached():
-    made = rule("rolling", 6)
+def test_calendar_level_is_renewed_by_the_points_of_the_ending_period():
+    level_rule = new_rule("quarter", grace=5)
 
-    assert made.counted_from(date(2026, 8, 31)) == date(2026, 2, 28)
-    assert made.until(date(2026, 8, 31)) == date(2027, 2, 28)
-    assert made.basis_from(date(2027, 2, 28)) == date(2026, 9, 1)
+    assert level_rule.basis_from(date(2026, 6, 30)) == date(2026, 4, 1)
+    assert level_rule.falls_on(date(2026, 6, 30)) == date(2026, 7, 6)
+    assert level_rule.renewed(date(2026, 6, 30)) == date(2026, 9, 30)
 
 
-def test_levels_for_good_have_no_rule():
+def test_rolling_level_lasts_for_the_months_of_the_rule_once_reached():
+    level_rule = new_rule("rolling", 6)
+
+    assert level_rule.counted_from(date(2026, 8, 31)) == date(2026, 2, 28)
+    assert level_rule.until(date(2026, 8, 31)) == date(2027, 2, 28)
+    assert level_rule.basis_from(date(2027, 2, 28)) == date(2026, 9, 1)
+
+
+def test_lifetime_levels_have_no_rule():
     assert rule_from("lifetime", 12, 0, 30, BERLIN) is None
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(RULES, DAYS)
-def test_an_end_lies_ahead_and_its_points_are_those_of_the_time_before_it(made, day):
-    until = made.until(day)
+def test_level_ends_later_and_is_renewed_by_points_of_the_time_before(level_rule, day):
+    until = level_rule.until(day)
 
-    assert made.counted_from(day) <= day < until
-    assert made.basis_from(until) <= until < made.falls_on(until)
-    assert made.renewed(until) > until
-    assert made.basis_from(made.renewed(until)) - until <= 4 * DAY  # months differ in length
+    assert level_rule.counted_from(day) <= day < until
+    assert level_rule.basis_from(until) <= until < level_rule.falls_on(until)
+    assert level_rule.renewed(until) > until
+    assert level_rule.basis_from(level_rule.renewed(until)) - until <= 4 * DAY  # months differ in length
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(RULES, DAYS, some.integers(0, 400))
-def test_the_next_turn_comes_no_later_than_other_points_count(made, day, age):
-    oldest = max(made.counted_from(day), day - age * DAY)
-    turn = made.next_turn(day, oldest)
+def test_next_turn_is_no_later_than_the_oldest_points_stop_counting(level_rule, day, age):
+    oldest = max(level_rule.counted_from(day), day - age * DAY)
+    next_turn = level_rule.next_turn(day, oldest)
 
-    assert turn > day
-    before = turn - DAY
-    assert made.counted_from(before) <= oldest, "the entry has left before the account is looked at"
+    assert next_turn > day
+    day_before = next_turn - DAY
+    assert level_rule.counted_from(day_before) <= oldest, (
+        "the oldest points stop counting before the account is checked"
+    )

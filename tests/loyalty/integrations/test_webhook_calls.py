@@ -93,7 +93,7 @@ def test_delivery_is_retried_with_growing_pauses_for_three_days_and_then_fails(h
         ("", 4, 7),
     ],
 )
-def test_retry_follows_a_valid_retry_after_header_in_seconds(hook, shop, value, minimum, maximum):
+def test_retry_follows_retry_after_seconds_and_ignores_invalid_values(hook, shop, value, minimum, maximum):
     shop.answers(Reply(503, headers={"Retry-After": value}))
     ping_and_send(hook)
 

@@ -207,7 +207,7 @@ def test_nightly_run_begins_at_midnight_in_the_brands_zone(new_brand):
     brand, customer = new_brand("year_end", 0, time_zone="Pacific/Auckland")
     factories.points(
         customer, brand, 10, at=datetime(2026, 12, 31, 10, 59, tzinfo=UTC)
-    )  # a minute before midnight there
+    )  # a minute before midnight in Auckland
     factories.points(customer, brand, 7, at=datetime(2026, 12, 31, 11, 1, tzinfo=UTC))
 
     changed_before = expiry.run(brand=brand, at=datetime(2026, 12, 31, 10, 58, tzinfo=UTC))

@@ -57,7 +57,7 @@ def test_concurrent_runs_expire_each_members_points_once(brand):
 def test_ledger_stays_consistent_with_concurrent_expiry_redemptions_and_accruals(brand):
     customers, reward = members(brand, 12), factories.reward(brand, cost=20)
 
-    def act(number):
+    def run_action(number):
         customer = customers[number % 12]
         if number % 3 == 0:
             return expiry.run(brand=brand, at=timezone.now())
@@ -66,7 +66,7 @@ def test_ledger_stays_consistent_with_concurrent_expiry_redemptions_and_accruals
         account = factories.account(customer, brand).pk
         return ledger.credit(account=account, points=Decimal(5), reason_id=f"race:{number}", note="", at=timezone.now())
 
-    at_once(act, range(120))
+    at_once(run_action, range(120))
     expiry.run(brand=brand, at=timezone.now())
 
     assert list(consistency.differences()) == []
@@ -94,13 +94,13 @@ def test_points_redeemed_before_the_lock_do_not_expire(brand, monkeypatch):
 
     monkeypatch.setattr(sql, "execute", pause_before_lock)
 
-    def act(number):
+    def run_action(number):
         if number:
             time.sleep(0.1)
             return redeem.redeem(RedemptionRequest(brand.pk, customer.pk, reward.pk, uuid.uuid4(), timezone.now()))
         return expiry.run(brand=brand, at=timezone.now())
 
-    at_once(act, [0, 1])
+    at_once(run_action, [0, 1])
 
     assert (unlocked_balances, UserPoints.objects.get().points) == ([Decimal(30)], 0)
     assert UserPoints.objects.get().points_expired == 0  # decided again under the lock, by the current balance

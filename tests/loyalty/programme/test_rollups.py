@@ -139,7 +139,7 @@ def test_entry_that_commits_after_higher_numbers_is_rolled_up(brand: Brand) -> N
     """An entry gets its number, higher numbers are committed and seen, and then it commits into a closed day."""
     first, second = brand.members.order_by("pk")[:2]
     at = timezone.now() - timedelta(days=60)
-    for _until_all_is_settled in range(3):
+    for _run in range(3):
         roll_up_programme()
 
     def commit_later_entries() -> int:

@@ -115,7 +115,7 @@ def test_concurrent_rewards_do_not_exceed_the_monthly_limit(brand, member, slow_
 
 
 def test_without_the_members_lock_the_monthly_limit_is_exceeded(brand, member, slow_decisions, monkeypatch):
-    """The control."""
+    """Control: shows the race without the lock."""
     programme(brand, monthly_limit=3)
     referral_ids = friends_of(member, brand, WORKERS)
     monkeypatch.setattr(accounts, "lock_many", lambda **_arguments: None)
@@ -137,7 +137,7 @@ def test_concurrent_rewards_do_not_exceed_the_budget(brand, slow_decisions):
 
 
 def test_without_the_condition_the_budget_is_exceeded(brand, monkeypatch):
-    """The control."""
+    """Control: shows the race without the condition."""
     programme(brand, budget=450)
 
     def read_pause_and_take(terms):

@@ -67,7 +67,7 @@ def test_level_counts_only_points_of_the_current_period(programme):
     shop.held_by(programme.brand, member.user)
 
 
-def test_accrual_before_the_nightly_job_lowers_an_ended_level_first(programme):
+def test_accrual_before_the_job_lowers_an_ended_level_first(programme):
     member = programme.member()
     programme.earn(member, 600, start_of_period(programme.brand, 3))
 

@@ -1,4 +1,4 @@
-"""Campaigns that count money and products, and the ledger that must hold them."""
+"""Campaigns that count amounts and products, and the consistency checks of their progress."""
 
 import pytest
 from django.db import connection
@@ -12,44 +12,44 @@ from tests.support import factories
 
 
 @pytest.fixture
-def nothing_contradicts():
+def progress_is_consistent():
     yield
-    assert contradictions() == []
+    assert progress_inconsistencies() == []
 
 
-def contradictions():
-    """What `check_ledger` would find of progress, read in the test's own transaction."""
-    found = []
+def progress_inconsistencies():
+    """Inconsistencies of progress that `check_ledger` would report, read in the test's own transaction."""
+    inconsistencies = []
     with connection.cursor() as cursor:
         for check, statement in consistency.CHECKS.items():
             cursor.execute(statement)
-            found += [(check, *each) for each in cursor.fetchall()]
-    return found
+            inconsistencies += [(check, *each) for each in cursor.fetchall()]
+    return inconsistencies
 
 
-def bought(brand, customer, number, subtotal, *items, **fields):
+def report_order(brand, customer, number, subtotal, *items, **fields):
     return report(brand, customer, "order-complete", order(number, *items, subtotal=subtotal, **fields)).outcome
 
 
-def scanned(brand, customer, product=None, **fields):
+def report_scan(brand, customer, product=None, **fields):
     code = factories.code(brand, product=product or factories.product(brand, **fields))
     payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
     return report(brand, customer, "scan-auth", payload).outcome
 
 
-def of_money(brand, target=100, **fields):
+def amount_campaign(brand, target=100, **fields):
     return factories.campaign(brand, type="order", step_by="amount", target_value=target, **fields)
 
 
 def progress_of(row=None):
-    found = row or UserLoyaltyCampaign.objects.get()
-    return (found.progress, found.round)
+    member_progress = row or UserLoyaltyCampaign.objects.get()
+    return (member_progress.progress, member_progress.round)
 
 
 # --- Returns
 
 
 @pytest.fixture
-def recomputing(brand):
+def recompute_after_return(brand):
     Brand.objects.filter(pk=brand.pk).update(after_return=Brand.AfterReturn.RECOMPUTE)
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")

@@ -1,4 +1,4 @@
-"""Many claims at once, on parallel connections; each guard with a control that shows the race without it."""
+"""Concurrent accruals on parallel connections. For each guard, a control shows the race without it."""
 
 import time
 import uuid
@@ -30,9 +30,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def brand(transactional_db):
-    made = factories.brand()
-    factories.level(made)
-    return made
+    new_brand = factories.brand()
+    factories.level(new_brand)
+    return new_brand
 
 
 def scan_action(brand, customer, code) -> Action:
@@ -52,50 +52,50 @@ def scan(customer, code):
     scanning.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
-def claim_at_once(brand, customer, code, times):
+def accrue_concurrently(brand, customer, code, times):
     return at_once(
         lambda _number: campaign_event.process_campaign_event(scan_action(brand, customer, code)), range(times)
     )
 
 
-@pytest.mark.parametrize("scanned", [False, True], ids=["each brings its scan", "scanned before"])
-def test_of_a_hundred_claims_by_one_user_exactly_one_is_credited(brand, scanned):
+@pytest.mark.parametrize("scanned_before", [False, True], ids=["accrual scans the code", "code scanned before"])
+def test_one_of_a_hundred_concurrent_accruals_of_a_code_is_credited(brand, scanned_before):
     customer, code = factories.customer(brand), factories.code(brand, scan_limit=None)
-    if scanned:
+    if scanned_before:
         scan(customer, code)
 
-    results = claim_at_once(brand, customer, code, 100)
+    results = accrue_concurrently(brand, customer, code, 100)
 
     answers = [result for result in results if isinstance(result, dict)]
-    refusals = {result.code for result in results if not isinstance(result, dict)}
+    error_codes = {result.code for result in results if not isinstance(result, dict)}
     assert [answer["new_balance"] for answer in answers] == [10]
-    assert refusals == {"POINTS_ALREADY_CLAIMED"}
+    assert error_codes == {"POINTS_ALREADY_CLAIMED"}
     assert LoyaltyTransaction.objects.count() == 1
     assert list(consistency.differences()) == []
 
 
 @pytest.fixture
 def accounts_unguarded(monkeypatch):
-    """Nobody waits for an account, nor sees that it has changed; and all think a moment between reading and writing."""
+    """Accounts are neither locked nor checked for changes, and every worker pauses between reading and writing."""
 
-    def think_after(fetch_many):
-        def read_and_think(*arguments):
-            found = fetch_many(*arguments)
+    def paused_after(fetch_many):
+        def read_and_pause(*arguments):
+            result = fetch_many(*arguments)
             time.sleep(0.05)
-            return found
+            return result
 
-        return read_and_think
+        return read_and_pause
 
-    monkeypatch.setattr(snapshot, "fetch_many", think_after(snapshot.fetch_many))
-    monkeypatch.setattr(decide, "binding_limit", think_after(decide.binding_limit))
+    monkeypatch.setattr(snapshot, "fetch_many", paused_after(snapshot.fetch_many))
+    monkeypatch.setattr(decide, "binding_limit", paused_after(decide.binding_limit))
     version = "AND a.xmin = ANY (ARRAY[i.version::xid])"
-    guarded = write.statement_with
-    monkeypatch.setattr(write, "statement_with", lambda parts: altered(guarded(parts), (version, "")))
+    original_statement_with = write.statement_with
+    monkeypatch.setattr(write, "statement_with", lambda parts: altered(original_statement_with(parts), (version, "")))
     monkeypatch.setattr(accounts, "lock", lambda **_: None)
 
 
 @pytest.fixture
-def ledger_without_its_constraint(transactional_db) -> Iterator[None]:
+def ledger_without_unique_constraint(transactional_db) -> Iterator[None]:
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE loyalty_transaction DROP CONSTRAINT one_entry_per_reason")
     yield
@@ -106,56 +106,56 @@ def ledger_without_its_constraint(transactional_db) -> Iterator[None]:
         )
 
 
-@pytest.mark.usefixtures("accounts_unguarded", "ledger_without_its_constraint")
-def test_control_without_guard_and_constraint_several_are_credited(brand):
+@pytest.mark.usefixtures("accounts_unguarded", "ledger_without_unique_constraint")
+def test_control_several_accruals_are_credited_without_guard_and_constraint(brand):
     customer, code = factories.customer(brand), factories.code(brand, scan_limit=None)
     scan(customer, code)
 
-    claim_at_once(brand, customer, code, 100)
+    accrue_concurrently(brand, customer, code, 100)
 
     assert LoyaltyTransaction.objects.count() > 1
 
 
 @pytest.mark.usefixtures("accounts_unguarded")
-def test_without_the_guard_the_constraint_still_lets_only_one_through(brand):
+def test_constraint_alone_still_credits_only_one_accrual(brand):
     customer, code = factories.customer(brand), factories.code(brand, scan_limit=None)
     scan(customer, code)
 
-    claim_at_once(brand, customer, code, 100)
+    accrue_concurrently(brand, customer, code, 100)
 
     assert LoyaltyTransaction.objects.count() == 1
     assert list(consistency.differences()) == []
 
 
 def balances_reported(brand, customer):
-    """What each of many accepted scans, delivered at once, was told to be the balance after it."""
+    """The balance that each of many accepted scans, delivered concurrently, reported after it."""
     for code in factories.batch(brand, quantity=20).codes.all():
         scan(customer, code)
     at_once(delivery.deliver, leases.claim(limit=20))
     return sorted(event.outcome["new_balance"] for event in Event.objects.filter(detail_type="scan-auth"))
 
 
-def test_each_of_many_scans_at_once_is_told_its_own_balance(brand):
+def test_concurrent_scans_each_report_their_own_balance(brand):
     assert balances_reported(brand, factories.customer(brand)) == list(range(10, 210, 10))
     assert list(consistency.differences()) == []
 
 
 @pytest.mark.usefixtures("accounts_unguarded")
-def test_control_without_the_version_some_are_told_the_same_balance(brand):
+def test_control_some_scans_report_the_same_balance_without_version_check(brand):
     assert len(set(balances_reported(brand, factories.customer(brand)))) < 20
 
 
-def portions_delivered_at_once(brand, customers):
-    """Eight workers with portions of their own, in which the same customers come up again and again."""
-    people = [factories.customer(brand) for _ in range(customers)]
+def deliver_portions_concurrently(brand, customer_count):
+    """Eight workers deliver one portion each; every customer occurs in several portions."""
+    customers = [factories.customer(brand) for _ in range(customer_count)]
     for number, code in enumerate(factories.batch(brand, quantity=40).codes.all()):
-        scan(people[number % customers], code)
+        scan(customers[number % customer_count], code)
     at_once(delivery.deliver_events, [leases.claim(limit=5) for _ in range(8)], threads=8)
 
 
-@pytest.mark.parametrize("customers", [2, 7])
-def test_portions_at_once_credit_each_event_once(brand, customers):
-    portions_delivered_at_once(brand, customers)
+@pytest.mark.parametrize("customer_count", [2, 7])
+def test_concurrent_portions_credit_each_event_once(brand, customer_count):
+    deliver_portions_concurrently(brand, customer_count)
 
     assert not Event.objects.pending().exists()
     assert LoyaltyTransaction.objects.count() == 40
@@ -163,76 +163,76 @@ def test_portions_at_once_credit_each_event_once(brand, customers):
 
 
 @pytest.mark.usefixtures("accounts_unguarded")
-def test_control_without_the_version_portions_tell_the_same_balance(brand):
-    portions_delivered_at_once(brand, 2)
+def test_control_portions_report_the_same_balance_without_version_check(brand):
+    deliver_portions_concurrently(brand, 2)
 
     outcomes = Event.objects.filter(detail_type="scan-auth").values_list("detail__arguments__user_id", "outcome")
     balances = {(user, outcome["new_balance"]) for user, outcome in outcomes}
     assert len(balances) < 40
 
 
-def test_an_event_that_two_portions_hold_is_credited_once(brand):
-    people = [factories.customer(brand) for _ in range(5)]
-    for customer, code in zip(people, factories.batch(brand, quantity=5).codes.all(), strict=True):
+def test_event_leased_by_several_portions_is_credited_once(brand):
+    customers = [factories.customer(brand) for _ in range(5)]
+    for customer, code in zip(customers, factories.batch(brand, quantity=5).codes.all(), strict=True):
         scan(customer, code)
-    held = leases.claim(limit=5)
+    leased = leases.claim(limit=5)
 
-    at_once(delivery.deliver_events, [held] * 6, threads=6)
+    at_once(delivery.deliver_events, [leased] * 6, threads=6)
 
     assert LoyaltyTransaction.objects.count() == 5
     assert list(consistency.differences()) == []
 
 
-def test_a_portion_that_lost_its_lease_leaves_nothing_behind(brand):
-    people = [factories.customer(brand) for _ in range(3)]
-    for customer, code in zip(people, factories.batch(brand, quantity=3).codes.all(), strict=True):
+def test_portion_skips_an_event_whose_lease_was_lost(brand):
+    customers = [factories.customer(brand) for _ in range(3)]
+    for customer, code in zip(customers, factories.batch(brand, quantity=3).codes.all(), strict=True):
         scan(customer, code)
-    held = leases.claim(limit=3)
-    lost = held[0]
+    leased = leases.claim(limit=3)
+    lost = leased[0]
     Event.objects.filter(pk=lost.id).update(attempts=2)
 
-    delivery.deliver_events(held)
+    delivery.deliver_events(leased)
 
     assert LoyaltyTransaction.objects.count() == 2
     assert list(Event.objects.pending().filter(detail_type="scan-auth").values_list("pk", flat=True)) == [lost.id]
     assert list(consistency.differences()) == []
 
 
-def test_what_changed_between_reading_and_writing_is_read_again(brand, monkeypatch):
+def test_account_changed_between_read_and_write_is_read_again(brand, monkeypatch):
     customer, code = factories.customer(brand), factories.code(brand)
     scan(customer, code)
-    fetch_many, times = snapshot.fetch_many, []
+    fetch_many, balances_read = snapshot.fetch_many, []
 
-    def read_and_be_overtaken(requests):
-        [found] = fetch_many(requests)
-        times.append(found.balance)
-        if len(times) == 1:
+    def read_then_change_account(requests):
+        [account_snapshot] = fetch_many(requests)
+        balances_read.append(account_snapshot.balance)
+        if len(balances_read) == 1:
             account = factories.account(customer, brand).pk
             ledger.credit(account=account, points=Decimal(7), reason_id="meanwhile", note="", at=timezone.now())
-        return [found]
+        return [account_snapshot]
 
-    monkeypatch.setattr(snapshot, "fetch_many", read_and_be_overtaken)
+    monkeypatch.setattr(snapshot, "fetch_many", read_then_change_account)
     worker.drain()
 
-    assert times == [0, 7]
+    assert balances_read == [0, 7]
     assert Event.objects.get(detail_type="scan-auth").outcome["new_balance"] == 17
     assert list(consistency.differences()) == []
 
 
-def test_two_users_racing_for_one_slot_by_this_door_make_one_ledger_line(brand):
+def test_fifty_customers_racing_for_one_scan_create_one_ledger_entry(brand):
     customers, code = [factories.customer(brand) for _ in range(50)], factories.code(brand)
 
     results = at_once(
         lambda customer: campaign_event.process_campaign_event(scan_action(brand, customer, code)), customers
     )
 
-    refusals = [result.code for result in results if not isinstance(result, dict)]
-    assert refusals == ["SCAN_LIMIT_REACHED"] * 49
+    error_codes = [result.code for result in results if not isinstance(result, dict)]
+    assert error_codes == ["SCAN_LIMIT_REACHED"] * 49
     assert (LoyaltyTransaction.objects.count(), AuthCode.objects.get().scan_count) == (1, 1)
     assert list(consistency.differences()) == []
 
 
-def test_awards_at_once_never_pass_a_daily_limit(brand):
+def test_concurrent_accruals_never_exceed_the_daily_point_limit(brand):
     brand.daily_point_limit = 35
     brand.save()
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
@@ -243,7 +243,7 @@ def test_awards_at_once_never_pass_a_daily_limit(brand):
 
 
 @pytest.mark.usefixtures("accounts_unguarded")
-def test_control_without_the_lock_awards_pass_the_limit(brand):
+def test_control_concurrent_accruals_exceed_the_limit_without_the_lock(brand):
     brand.daily_point_limit = 35
     brand.save()
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())
@@ -253,7 +253,7 @@ def test_control_without_the_lock_awards_pass_the_limit(brand):
     assert UserPoints.objects.get().points > 35
 
 
-def test_an_event_that_two_workers_hold_is_credited_once(brand):
+def test_event_leased_by_several_workers_is_credited_once(brand):
     customer, code = factories.customer(brand), factories.code(brand)
     message = messages.NewEvent(
         kind="scan-auth",
@@ -261,16 +261,16 @@ def test_an_event_that_two_workers_hold_is_credited_once(brand):
         payload={"type": "authenticator_scan", "product": {"authCode": code.code}},
     )
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
-    [held] = leases.claim(limit=10)
+    [leased] = leases.claim(limit=10)
 
-    at_once(delivery.deliver, [held] * 10)
+    at_once(delivery.deliver, [leased] * 10)
 
     assert (LoyaltyTransaction.objects.count(), UserPoints.objects.get().points) == (1, 10)
     assert Event.objects.get(event_id=message.event_id).status == "done"
     assert list(consistency.differences()) == []
 
 
-def test_an_attempt_that_lost_its_lease_leaves_nothing_behind(brand):
+def test_attempt_that_lost_its_lease_writes_nothing(brand):
     customer, code = factories.customer(brand), factories.code(brand)
     message = messages.NewEvent(
         kind="scan-auth",
@@ -278,16 +278,16 @@ def test_an_attempt_that_lost_its_lease_leaves_nothing_behind(brand):
         payload={"type": "authenticator_scan", "product": {"authCode": code.code}},
     )
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
-    [slow] = leases.claim(limit=10)
+    [lost] = leases.claim(limit=10)
     Event.objects.update(attempts=2)
 
-    delivery.deliver(slow)
+    delivery.deliver(lost)
 
     assert not LoyaltyTransaction.objects.exists()
     assert AuthCode.objects.get().scan_count == 0
 
 
-def test_the_same_envelope_sent_many_times_at_once_is_stored_once(brand):
+def test_envelope_sent_many_times_concurrently_is_stored_once(brand):
     customer = factories.customer(brand)
     event_id, at = uuid.uuid4(), timezone.now()
 
@@ -310,7 +310,7 @@ def test_the_same_envelope_sent_many_times_at_once_is_stored_once(brand):
     assert Event.objects.count() == 1
 
 
-def test_a_first_accrual_enrols_once_however_many_come_at_once(brand):
+def test_concurrent_first_accruals_enrol_the_member_once(brand):
     customer = factories.customer(brand, enrolled=False)
     codes = list(factories.batch(brand, quantity=20).codes.all())
 
@@ -320,7 +320,7 @@ def test_a_first_accrual_enrols_once_however_many_come_at_once(brand):
     assert (account.points, account.points_earned) == (200, 200)
 
 
-def test_progress_counts_every_one_of_many_actions_at_once(brand):
+def test_progress_counts_every_concurrent_action(brand):
     campaign = factories.campaign(brand, target_value=20)
     factories.milestone(campaign, 10, auto_claim=True, reward_points=5)
     customer, codes = factories.customer(brand), list(factories.batch(brand, quantity=20).codes.all())

@@ -1,4 +1,4 @@
-"""Budgets of campaigns: given out once, and what campaigns cost and brought."""
+"""Budgets of campaigns, and the figures of their results."""
 
 from decimal import Decimal
 
@@ -12,16 +12,16 @@ from campaigns.progress import results
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
-from tests.campaigns.accrual.conftest import of_money, scanned
+from tests.campaigns.accrual.conftest import amount_campaign, report_scan
 from tests.support import factories, shop
 from tests.support.portal import staff
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_contradicts")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("progress_is_consistent")]
 
 
-@pytest.mark.usefixtures("recomputing")
-def test_a_reward_that_is_withdrawn_goes_back_to_the_budget(brand, customer):
-    campaign = of_money(brand, target=1000, budget=50)
+@pytest.mark.usefixtures("recompute_after_return")
+def test_reward_withdrawn_after_a_return_frees_its_budget(brand, customer):
+    campaign = amount_campaign(brand, target=1000, budget=50)
     factories.milestone(campaign, 100, reward_points=40, auto_claim=False)
     shop.buy(brand, customer, subtotal="100.00")
     assert CampaignBudgetUse.objects.get().points == 40
@@ -34,12 +34,12 @@ def test_a_reward_that_is_withdrawn_goes_back_to_the_budget(brand, customer):
 # --- Budget
 
 
-def test_a_budget_is_given_out_and_then_milestones_pay_nothing(brand):
+def test_milestones_pay_nothing_once_the_budget_is_used_up(brand):
     campaign = factories.campaign(brand, budget=25)
     factories.milestone(campaign, 1, reward_points=10)
     customers = [factories.customer(brand) for _ in range(3)]
 
-    campaign_results = [scanned(brand, each, sku=each.email, title="S")["campaigns"][0] for each in customers]
+    campaign_results = [report_scan(brand, each, sku=each.email, title="S")["campaigns"][0] for each in customers]
     worker.drain()
 
     assert [each["milestone_achieved"] for each in campaign_results] == [True, True, False]
@@ -48,49 +48,49 @@ def test_a_budget_is_given_out_and_then_milestones_pay_nothing(brand):
     assert all(each.milestones_achieved for each in UserLoyaltyCampaign.objects.all())
 
 
-def test_things_cost_no_budget(brand, customer):
+def test_rewards_without_points_use_no_budget(brand, customer):
     campaign = factories.campaign(brand, budget=1, target_value=2)
     factories.milestone(campaign, 1, reward_points=2)
     factories.milestone(campaign, 2)
 
-    campaign_results = [scanned(brand, customer, sku=f"S{n}", title="S")["campaigns"][0] for n in range(2)]
+    campaign_results = [report_scan(brand, customer, sku=f"S{n}", title="S")["campaigns"][0] for n in range(2)]
 
     assert [each["milestone_achieved"] for each in campaign_results] == [False, True]
 
 
-def test_a_budget_that_is_set_later_counts_what_was_paid_before(brand, customer):
+def test_budget_set_later_counts_points_paid_before(brand, customer):
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 1, reward_points=10)
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
     assert CampaignBudgetUse.objects.get().points == 0
 
     Campaign.objects.update(budget=15)
 
     assert CampaignBudgetUse.objects.get().points == 10
     other = factories.customer(brand)
-    assert not scanned(brand, other, sku="B", title="B")["campaigns"][0]["milestone_achieved"]
+    assert not report_scan(brand, other, sku="B", title="B")["campaigns"][0]["milestone_achieved"]
 
 
-def test_a_claim_pays_what_the_milestone_paid_when_it_was_reached(api, brand, customer):
+def test_claim_pays_the_points_set_when_the_milestone_was_reached(api, brand, customer):
     campaign = factories.campaign(brand, budget=15)
-    mug = factories.milestone(campaign, 1, reward_points=10, auto_claim=False)
-    scanned(brand, customer, sku="A", title="A")
-    mug.reward_points = 90
-    mug.save()
+    milestone = factories.milestone(campaign, 1, reward_points=10, auto_claim=False)
+    report_scan(brand, customer, sku="A", title="A")
+    milestone.reward_points = 90
+    milestone.save()
 
-    answer = api.as_customer(customer).post(f"customer/loyalty/milestones/{mug.pk}/claim").json()
+    answer = api.as_customer(customer).post(f"customer/loyalty/milestones/{milestone.pk}/claim").json()
 
     assert answer["data"]["points"] == 10
     worker.drain()
-    assert LoyaltyTransaction.objects.get(reason_id=f"milestone:{mug.pk}").points_earned == 10
+    assert LoyaltyTransaction.objects.get(reason_id=f"milestone:{milestone.pk}").points_earned == 10
 
 
 @pytest.mark.parametrize(("budget", "notified_counts"), [(25, [1, 0]), (100, [0, 0])])
-def test_owners_hear_once_that_a_budget_is_used_up(brand, budget, notified_counts):
+def test_owners_are_notified_once_of_a_used_up_budget(brand, budget, notified_counts):
     owner = staff(brand, role="owner", email="olivia@example.com")
     campaign = factories.campaign(brand, budget=budget)
     factories.milestone(campaign, 1, reward_points=20)
-    scanned(brand, factories.customer(brand), sku="A", title="A")
+    report_scan(brand, factories.customer(brand), sku="A", title="A")
 
     assert [budgets.notify_used_up(at=timezone.now()) for _ in range(2)] == notified_counts
     mails = StaffMail.objects.filter(user=owner, kind="campaign_budget")
@@ -108,23 +108,33 @@ def test_results_count_members_rewards_points_and_their_cost(brand):
     factories.milestone(campaign, 1, reward_points=10)
     first, second = factories.customer(brand), factories.customer(brand)
     for number, each in enumerate((first, first, second)):
-        scanned(brand, each, sku=f"S{number}", title="S")
+        report_scan(brand, each, sku=f"S{number}", title="S")
 
-    got = results.results_of(campaign)
+    campaign_results = results.results_of(campaign)
 
-    assert (got.participants, got.reached, got.rounds) == (2, 2, 3)
-    assert (got.claimed, got.waiting, got.points, got.points_waiting) == (3, 0, 30, 0)
-    assert got.cost == Decimal("0.30")
+    assert (campaign_results.participants, campaign_results.reached, campaign_results.rounds) == (2, 2, 3)
+    assert (
+        campaign_results.claimed,
+        campaign_results.waiting,
+        campaign_results.points,
+        campaign_results.points_waiting,
+    ) == (3, 0, 30, 0)
+    assert campaign_results.cost == Decimal("0.30")
 
 
-def test_results_without_a_cost_say_so(brand, customer):
+def test_cost_of_results_is_unknown_without_a_point_cost(brand, customer):
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 1, reward_points=10, auto_claim=False)
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
 
-    got = results.results_of(campaign)
+    campaign_results = results.results_of(campaign)
 
-    assert (got.reached, got.waiting, got.points, got.points_waiting) == (0, 1, 0, 10)
-    assert got.cost == 0
+    assert (
+        campaign_results.reached,
+        campaign_results.waiting,
+        campaign_results.points,
+        campaign_results.points_waiting,
+    ) == (0, 1, 0, 10)
+    assert campaign_results.cost == 0
     RewardClaim.objects.update(status="claimed", claimed_at=timezone.now())
     assert results.results_of(campaign).cost is None

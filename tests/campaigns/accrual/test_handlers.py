@@ -15,7 +15,7 @@ from tests.support import factories
 
 
 def report(brand, customer, kind, payload, at=None):
-    """The event as a hub would have sent it, delivered."""
+    """Store an event as a hub would send it, deliver it and return it."""
     event = Event(
         event_id=uuid.uuid4(),
         source="shop.customer-app",
@@ -37,7 +37,7 @@ def ledger():
     return list(LoyaltyTransaction.objects.order_by("pk").values_list("reason_id", "points_earned"))
 
 
-def test_an_order_earns_a_percentage_of_what_was_paid_for_goods(brand, customer):
+def test_order_earns_a_percentage_of_the_amount_paid(brand, customer):
     factories.earning_rule(brand, "order-complete", value=5, reward_type="percentage")
 
     event = report(brand, customer, "order-complete", order("A-1"))
@@ -46,7 +46,7 @@ def test_an_order_earns_a_percentage_of_what_was_paid_for_goods(brand, customer)
     assert ledger() == [("order:A-1", 5)]
 
 
-def test_an_order_reported_twice_under_two_ids_earns_once(brand, customer):
+def test_order_reported_under_two_event_ids_earns_once(brand, customer):
     factories.earning_rule(brand, "order-complete")
 
     report(brand, customer, "order-complete", order("A-1"))
@@ -56,7 +56,7 @@ def test_an_order_reported_twice_under_two_ids_earns_once(brand, customer):
     assert ledger() == [("order:A-1", 5)]
 
 
-def test_a_discount_above_the_subtotal_is_worth_nothing_not_less(brand, customer):
+def test_discount_above_the_subtotal_earns_zero_points(brand, customer):
     factories.earning_rule(brand, "order-complete", value=5, reward_type="percentage")
 
     report(brand, customer, "order-complete", order("A-1", subtotal="5", discount="9"))
@@ -64,7 +64,7 @@ def test_a_discount_above_the_subtotal_is_worth_nothing_not_less(brand, customer
     assert ledger() == [("order:A-1", 0)]
 
 
-def test_each_completed_field_earns_once_ever(brand, customer):
+def test_each_completed_profile_field_earns_once(brand, customer):
     factories.earning_rule(brand, "log-user-profile-update", value=3)
     fields = {"type": "profile", "changedFields": ["phone"], "completedFields": ["phone", "birthday", "phone"]}
 
@@ -74,7 +74,7 @@ def test_each_completed_field_earns_once_ever(brand, customer):
     assert ledger() == [("profile:phone", 3), ("profile:birthday", 3), ("profile:city", 3)]
 
 
-def test_a_change_that_completes_nothing_earns_nothing(brand, customer):
+def test_profile_change_that_completes_no_field_earns_nothing(brand, customer):
     factories.earning_rule(brand, "log-user-profile-update")
 
     event = report(brand, customer, "log-user-profile-update", {"type": "profile", "changedFields": ["phone"]})
@@ -82,7 +82,7 @@ def test_a_change_that_completes_nothing_earns_nothing(brand, customer):
     assert (event.status, event.outcome["error"]) == ("refused", "NOT_ELIGIBLE")
 
 
-def test_the_first_login_of_a_day_by_the_brands_clock_earns(customer, brand):
+def test_first_login_of_a_day_in_the_brands_time_zone_earns(customer, brand):
     brand.time_zone = "Asia/Kolkata"
     brand.save()
     factories.earning_rule(brand, "log-user-login", value=1)
@@ -94,13 +94,13 @@ def test_the_first_login_of_a_day_by_the_brands_clock_earns(customer, brand):
     assert ledger() == [("login:2026-05-01", 1), ("login:2026-05-02", 1)]
 
 
-def test_without_a_rule_an_action_is_refused(brand, customer):
+def test_action_without_a_rule_is_rejected(brand, customer):
     event = report(brand, customer, "log-user-login", {"type": "login"})
 
     assert (event.status, event.outcome["error"]) == ("refused", "NOT_ELIGIBLE")
 
 
-def test_without_a_rule_an_action_still_advances_a_campaign_once(brand, customer):
+def test_action_without_a_rule_still_advances_a_campaign_once(brand, customer):
     campaign = factories.campaign(brand, type="order")
 
     report(brand, customer, "order-complete", order("A-1"))
@@ -119,7 +119,7 @@ def test_only_campaigns_of_the_actions_type_advance(brand, customer):
     assert list(customer.campaign_progress.values_list("campaign_id", flat=True)) == [orders.pk]
 
 
-def test_a_claimed_reward_pays_its_points_and_advances_nothing(brand, customer):
+def test_claimed_reward_pays_points_and_advances_no_campaign(brand, customer):
     factories.earning_rule(brand, "order-complete")
     campaign = factories.campaign(brand, type="order")
     bonus = factories.milestone(campaign, 1, reward_points=50)
@@ -131,7 +131,7 @@ def test_a_claimed_reward_pays_its_points_and_advances_nothing(brand, customer):
     assert customer.campaign_progress.get().progress == 1
 
 
-def test_a_reward_is_paid_in_full_past_the_limit_of_the_day(brand, customer):
+def test_reward_is_paid_in_full_beyond_the_daily_limit(brand, customer):
     brand.daily_point_limit = 5
     brand.save()
     factories.earning_rule(brand, "order-complete")
@@ -144,27 +144,29 @@ def test_a_reward_is_paid_in_full_past_the_limit_of_the_day(brand, customer):
 
 
 @pytest.mark.parametrize(
-    ("rows", "meanwhile", "again"),
+    ("rows", "temporary_state", "normal_state"),
     [
         (UserPoints.objects, {"status": "blocked"}, {"status": "active"}),
         (Brand.objects, {"loyalty_active": False}, {"loyalty_active": True}),
     ],
     ids=["blocked", "switched off"],
 )
-def test_a_reward_that_was_won_waits_for_what_only_lasts_a_while(brand, customer, rows, meanwhile, again):
-    won = {"type": "reward", "milestone_id": 7, "reward_name": "Bonus", "points": "50"}
-    to = {"brand_id": brand.pk, "user_id": customer.pk}
-    message = messages.NewEvent(kind="reward-claimed", payload=won, arguments=to)
+def test_reward_waits_while_the_member_is_blocked_or_the_programme_is_off(
+    brand, customer, rows, temporary_state, normal_state
+):
+    payload = {"type": "reward", "milestone_id": 7, "reward_name": "Bonus", "points": "50"}
+    arguments = {"brand_id": brand.pk, "user_id": customer.pk}
+    message = messages.NewEvent(kind="reward-claimed", payload=payload, arguments=arguments)
     publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
-    rows.update(**meanwhile)
+    rows.update(**temporary_state)
     worker.drain()
-    postpone = Event.objects.get()
-    rows.update(**again)
+    postponed = Event.objects.get()
+    rows.update(**normal_state)
     Event.objects.update(due_at=timezone.now())
     worker.drain()
 
-    assert (postpone.status, postpone.attempts) == ("pending", 1)
+    assert (postponed.status, postponed.attempts) == ("pending", 1)
     assert factories.account(customer, brand).points == 50
 
 

@@ -1,6 +1,6 @@
-"""Orders, returns, pending points, releases, expiry, redemptions and levels, against a plain model of what they mean.
+"""Orders, returns, pending points, releases, expiry, redemptions and levels, compared with a simple model.
 
-Sequences of what may happen to one member, found by hypothesis. MODEL_SEQUENCES says how many (CONTRIBUTING.md).
+Hypothesis generates sequences of actions of one member. MODEL_SEQUENCES sets their number (CONTRIBUTING.md).
 """
 
 import os
@@ -13,7 +13,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from campaigns.accrual.handlers import on_order_complete
 from campaigns.accrual.order_returns import on_order_delivered, on_order_return
@@ -31,48 +31,48 @@ from tests.support import factories, shop
 SEQUENCES = int(os.environ.get("MODEL_SEQUENCES", "25"))
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LEVELS = {"Bronze": 0, "Silver": 20, "Gold": 50}
-EXPIRE_AFTER, WAIT_DAYS, HOLD_DAYS = 10, 3, 5
+EXPIRE_AFTER, WAIT_DAYS, PENDING_DAYS = 10, 3, 5
 
-ORDERS = some.sampled_from(["A", "B", "C"])
-PART = some.one_of(some.none(), some.integers(1, 300))
-STEPS = some.one_of(
-    some.tuples(some.just("buy"), ORDERS, some.integers(0, 300)),
-    some.tuples(some.just("give_back"), ORDERS, PART),
-    some.tuples(some.just("deliver"), ORDERS),
-    some.tuples(some.just("redeem"), some.integers(1, 15)),
-    some.tuples(some.just("wait"), some.integers(1, 12)),
-    some.just(("release",)),
-    some.just(("expire",)),
+ORDER_IDS = st.sampled_from(["A", "B", "C"])
+RETURNED_AMOUNT = st.one_of(st.none(), st.integers(1, 300))
+STEPS = st.one_of(
+    st.tuples(st.just("buy"), ORDER_IDS, st.integers(0, 300)),
+    st.tuples(st.just("return_order"), ORDER_IDS, RETURNED_AMOUNT),
+    st.tuples(st.just("deliver"), ORDER_IDS),
+    st.tuples(st.just("redeem"), st.integers(1, 15)),
+    st.tuples(st.just("wait"), st.integers(1, 12)),
+    st.just(("release",)),
+    st.just(("expire",)),
 )
 
 
-def whole(points):
+def rounded(points):
     return points.quantize(Decimal(1), rounding=ROUND_HALF_UP)
 
 
 @dataclass
 class Order:
-    """An order: what was paid and given, what of it is pending until when, and what was returned."""
+    """An order: the amount paid, its points, how many of them are pending until when, and what was returned."""
 
     paid: Decimal
-    given: Decimal
+    points: Decimal
     pending: Decimal
-    due: datetime
+    due_at: datetime
     returned: Decimal = Decimal(0)
-    back: Decimal = Decimal(0)
-    gone: bool = False
+    points_returned: Decimal = Decimal(0)
+    is_fully_returned: bool = False
 
 
 @dataclass
 class Model:
-    """What a member has, written down as simply as it can be said. `lots`: what is left of each gain, oldest first."""
+    """A member's points, modelled as simply as possible. `lots` has what is left of each gain, oldest first."""
 
-    holds: bool
-    recomputes: bool
+    delays_points: bool
+    recomputes_level: bool
     now: datetime = START
     lots: list[list] = field(default_factory=list)
     orders: dict = field(default_factory=dict)
-    waiting: dict = field(default_factory=dict)
+    waiting_returns: dict = field(default_factory=dict)
     owed: Decimal = Decimal(0)
     lifetime: Decimal = Decimal(0)
     level: str = "Bronze"
@@ -92,7 +92,7 @@ class Model:
             lot[1] -= part
             points -= part
 
-    def reached(self):
+    def level_reached(self):
         return max((name for name in LEVELS if LEVELS[name] <= self.lifetime), key=LEVELS.get)
 
     def gain(self, points):
@@ -100,32 +100,32 @@ class Model:
         self.owed -= settled
         self.lots.append([self.now, points - settled])
         self.lifetime += points
-        self.level = max(self.level, self.reached(), key=LEVELS.get)
+        self.level = max(self.level, self.level_reached(), key=LEVELS.get)
 
     def buy(self, name, euros):
         if name in self.orders:
             return "POINTS_ALREADY_CLAIMED"
-        points = whole(Decimal(euros) / 10)
-        due = self.now + timedelta(days=HOLD_DAYS)
-        order = self.orders[name] = Order(Decimal(euros), points, points if self.holds else Decimal(0), due)
-        if not self.holds:
-            self.gain(order.given)
-        if name in self.waiting:
-            self.give_back(name, self.waiting.pop(name)[1])
+        points = rounded(Decimal(euros) / 10)
+        due_at = self.now + timedelta(days=PENDING_DAYS)
+        order = self.orders[name] = Order(Decimal(euros), points, points if self.delays_points else Decimal(0), due_at)
+        if not self.delays_points:
+            self.gain(order.points)
+        if name in self.waiting_returns:
+            self.return_order(name, self.waiting_returns.pop(name)[1])
         return None
 
-    def give_back(self, name, euros):
+    def return_order(self, name, euros):
         order = self.orders.get(name)
         if order is None:
-            self.waiting[name] = (self.now, euros)
+            self.waiting_returns[name] = (self.now, euros)
             return "WAITS"
         left = order.paid - order.returned
-        if order.gone or (euros is not None and euros > left):
+        if order.is_fully_returned or (euros is not None and euros > left):
             return "RETURN_EXCEEDS_ORDER"
         order.returned += left if euros is None else euros
-        order.gone = euros is None or (order.paid > 0 and order.returned == order.paid)
-        due = order.given if order.gone else whole(order.given * order.returned / order.paid)
-        points, order.back = due - order.back, due
+        order.is_fully_returned = euros is None or (order.paid > 0 and order.returned == order.paid)
+        points_due = order.points if order.is_fully_returned else rounded(order.points * order.returned / order.paid)
+        points, order.points_returned = points_due - order.points_returned, points_due
         cancelled = min(points, order.pending)
         order.pending -= cancelled
         points -= cancelled
@@ -133,13 +133,13 @@ class Model:
         self.spend(taken)
         self.owed += points - taken
         self.lifetime -= points
-        if self.recomputes and points + cancelled:
-            self.level = self.reached()
+        if self.recomputes_level and points + cancelled:
+            self.level = self.level_reached()
         return None
 
     def release(self):
         for order in self.orders.values():
-            if order.pending and order.due <= self.now:
+            if order.pending and order.due_at <= self.now:
                 self.gain(order.pending)
                 order.pending = Decimal(0)
 
@@ -147,7 +147,7 @@ class Model:
         order = self.orders.get(name)
         if order is None:
             return "WAITS"
-        order.due = min(order.due, self.now)
+        order.due_at = min(order.due_at, self.now)
         if order.pending:
             self.gain(order.pending)
             order.pending = Decimal(0)
@@ -170,23 +170,23 @@ class Model:
 
 
 class Service:
-    """The same with the service: its handlers, as a worker would call them."""
+    """The same actions through the handlers of the service, as a worker would call them."""
 
     def __init__(self, model):
         self.model = model
-        fields = {"order_points": "after_days", "order_points_days": HOLD_DAYS} if model.holds else {}
+        fields = {"order_points": "after_days", "order_points_days": PENDING_DAYS} if model.delays_points else {}
         self.brand = factories.brand(
             points_expire="days",
             points_expire_after=EXPIRE_AFTER,
             expiry_warning_days=0,
-            after_return="recompute" if model.recomputes else "retain",
+            after_return="recompute" if model.recomputes_level else "retain",
             **fields,
         )
         for name, threshold in LEVELS.items():
             factories.level(self.brand, name, threshold)
         factories.earning_rule(self.brand, "order-complete", value=10, reward_type="percentage")
         self.customer = factories.customer(self.brand)
-        self.waiting = {}
+        self.waiting_returns = {}
         self.returns = 0
 
     def handle(self, handler, kind, payload):
@@ -208,7 +208,7 @@ class Service:
         try:
             handler(leased)
         except RetryLater:
-            self.last_waiting = event
+            self.last_waiting_event = event
             return "WAITS"
         except DomainError as error:
             leases.reject(leased, error)
@@ -218,17 +218,17 @@ class Service:
     def buy(self, name, euros):
         payload = {"type": "order", "order": {"orderId": name, "subtotal": str(euros)}}
         outcome = self.handle(on_order_complete, "order-complete", payload)
-        if outcome is None and name in self.waiting:
-            self.attempt(on_order_return, self.waiting.pop(name))
+        if outcome is None and name in self.waiting_returns:
+            self.attempt(on_order_return, self.waiting_returns.pop(name))
         return outcome
 
-    def give_back(self, name, euros):
+    def return_order(self, name, euros):
         self.returns += 1
         return_fields = {} if euros is None else {"amount": str(euros)}
         payload = shop.return_payload(name, f"R-{self.returns}", **return_fields)
         outcome = self.handle(on_order_return, "order-returned", payload)
         if outcome == "WAITS":
-            self.waiting[name] = self.last_waiting
+            self.waiting_returns[name] = self.last_waiting_event
         return outcome
 
     def deliver(self, name):
@@ -248,7 +248,7 @@ class Service:
         return None
 
     def wait(self, _days):
-        """The clock is the model's."""
+        """Nothing to do: the clock is the model's."""
 
     def expire(self):
         expiry.run(brand=self.brand, at=self.model.now)
@@ -266,17 +266,17 @@ class Service:
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
     database=None,
 )
-@given(holds=some.booleans(), recomputes=some.booleans(), steps=some.lists(STEPS, min_size=3, max_size=12))
-def test_the_service_does_what_the_model_says(monkeypatch, holds, recomputes, steps):
+@given(delays_points=st.booleans(), recomputes_level=st.booleans(), steps=st.lists(STEPS, min_size=3, max_size=12))
+def test_service_behaves_like_the_model(monkeypatch, delays_points, recomputes_level, steps):
     with transaction.atomic():
-        model = Model(holds, recomputes)
+        model = Model(delays_points, recomputes_level)
         service = Service(model)
         monkeypatch.setattr(timezone, "now", lambda: model.now)
         for action, *arguments in steps:
-            if action == "give_back" and arguments[0] in model.waiting:
-                continue  # one of an order waits at a time, so that they cannot come in another order
-            done = getattr(service, action)(*arguments), getattr(model, action)(*arguments)
-            assert done[0] == done[1], (action, arguments)
+            if action == "return_order" and arguments[0] in model.waiting_returns:
+                continue  # only one return of an order waits at a time, so that their order is certain
+            outcomes = getattr(service, action)(*arguments), getattr(model, action)(*arguments)
+            assert outcomes[0] == outcomes[1], (action, arguments)
             expected = (model.balance, model.pending, model.owed, model.lifetime, model.level)
             assert service.state() == expected, (action, arguments)
         assert shop.contradictions() == []

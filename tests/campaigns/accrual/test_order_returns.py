@@ -1,4 +1,4 @@
-"""Returned orders: their points go back, never more than they gave, and what is spent already is owed."""
+"""Returned orders: their points are reversed, never more than they earned, and points already spent are owed."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def ten_percent(brand):
+def ten_percent_rule(brand):
     return factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
 
 
@@ -28,11 +28,11 @@ def spend(brand, customer, points):
     factories.redemption(customer, factories.reward(brand, cost=points))
 
 
-@pytest.mark.parametrize("give_back", [shop.give_back, shop.cancel])
-def test_a_whole_order_takes_back_all_that_it_gave(brand, customer, give_back):
+@pytest.mark.parametrize("return_whole_order", [shop.give_back, shop.cancel])
+def test_returning_a_whole_order_reverses_all_its_points(brand, customer, return_whole_order):
     shop.buy(brand, customer, subtotal="99.00")
 
-    event = give_back(brand, customer)
+    event = return_whole_order(brand, customer)
 
     assert (event.status, event.outcome["points_reversed"], event.outcome["amount"]) == ("done", 10, 99)
     assert shop.numbers(brand, customer) == (0, 0, 0)
@@ -40,19 +40,19 @@ def test_a_whole_order_takes_back_all_that_it_gave(brand, customer, give_back):
     assert shop.held_by(brand, customer).lifetime == 0
 
 
-def test_several_partial_returns_take_back_exactly_what_was_given(brand, customer):
+def test_partial_returns_reverse_exactly_the_points_earned(brand, customer):
     shop.buy(brand, customer, subtotal="100.00")
 
-    taken = [
+    points_reversed = [
         shop.give_back(brand, customer, return_id=f"R-{n}", amount=amount).outcome["points_reversed"]
         for n, amount in enumerate(["33.33", "33.33", "33.33", "0.01"])
     ]
 
-    assert taken == [3, 4, 3, 0]
+    assert points_reversed == [3, 4, 3, 0]
     assert shop.numbers(brand, customer) == (0, 0, 0)
 
 
-def test_the_rest_of_an_order_can_be_cancelled(brand, customer):
+def test_remainder_of_an_order_can_be_cancelled(brand, customer):
     shop.buy(brand, customer, subtotal="100.00")
     shop.give_back(brand, customer, return_id="R-1", amount="15.00")
 
@@ -60,12 +60,12 @@ def test_the_rest_of_an_order_can_be_cancelled(brand, customer):
     assert shop.numbers(brand, customer) == (0, 0, 0)
 
 
-def test_items_cost_what_they_cost_after_the_discount(brand, customer):
-    bought = [
+def test_returned_items_count_at_their_discounted_price(brand, customer):
+    items = [
         {"productId": 1, "sku": "HAT", "quantity": 2, "unitPrice": "30.00"},
         {"sku": "BAG", "quantity": 1, "unitPrice": "40.00"},
     ]
-    shop.buy(brand, customer, subtotal="100.00", discount="50.00", items=bought)
+    shop.buy(brand, customer, subtotal="100.00", discount="50.00", items=items)
 
     one_hat = shop.give_back(brand, customer, return_id="R-1", items=[{"sku": "HAT", "quantity": 1}])
     bag = shop.give_back(brand, customer, return_id="R-2", items=[{"sku": "BAG", "quantity": 1}])
@@ -89,7 +89,7 @@ def test_items_cost_what_they_cost_after_the_discount(brand, customer):
         ),
     ],
 )
-def test_more_than_was_bought_is_rejected_with_what_is_left(brand, customer, return_fields, left):
+def test_return_of_more_than_was_bought_is_rejected_with_the_remainder(brand, customer, return_fields, left):
     shop.buy(brand, customer, subtotal="100.00")
     shop.give_back(brand, customer, return_id="R-1", amount="40.00")
 
@@ -100,7 +100,7 @@ def test_more_than_was_bought_is_rejected_with_what_is_left(brand, customer, ret
     assert shop.numbers(brand, customer) == (6, 0, 0)
 
 
-def test_a_whole_return_of_what_is_gone_is_rejected(brand, customer):
+def test_return_of_a_fully_returned_order_is_rejected(brand, customer):
     shop.buy(brand, customer)
     shop.cancel(brand, customer)
 
@@ -109,7 +109,7 @@ def test_a_whole_return_of_what_is_gone_is_rejected(brand, customer):
     assert (event.status, event.outcome["error"]) == ("refused", "RETURN_EXCEEDS_ORDER")
 
 
-def test_the_same_return_under_another_event_changes_nothing(brand, customer):
+def test_return_reported_in_another_event_changes_nothing(brand, customer):
     shop.buy(brand, customer)
     first = shop.give_back(brand, customer, return_id="R-1", amount="50.00")
 
@@ -121,7 +121,7 @@ def test_the_same_return_under_another_event_changes_nothing(brand, customer):
     assert shop.numbers(brand, customer) == (5, 0, 0)
 
 
-def test_another_currency_is_rejected(brand, customer):
+def test_return_in_another_currency_is_rejected(brand, customer):
     shop.buy(brand, customer)
     payload = shop.return_payload()
     payload["order"]["currency"] = "USD"
@@ -131,7 +131,7 @@ def test_another_currency_is_rejected(brand, customer):
     assert event.outcome["details"] == {"field": "order.currency", "accepted": "EUR"}
 
 
-def test_an_order_of_somebody_else_is_rejected(brand, customer):
+def test_return_of_another_customers_order_is_rejected(brand, customer):
     shop.buy(brand, customer)
 
     event = shop.give_back(brand, factories.customer(brand))
@@ -140,36 +140,40 @@ def test_an_order_of_somebody_else_is_rejected(brand, customer):
     assert shop.numbers(brand, customer) == (10, 0, 0)
 
 
-def test_an_order_of_another_brand_is_unknown(brand, customer):
-    elsewhere = factories.brand()
+def test_order_of_another_brand_is_unknown(brand, customer):
+    other_brand = factories.brand()
     shop.buy(brand, customer)
 
-    event = shop.give_back(elsewhere, factories.customer(elsewhere))
+    event = shop.give_back(other_brand, factories.customer(other_brand))
 
     assert event.status == "pending"
-    assert OrderReturn.objects.get().brand == elsewhere
+    assert OrderReturn.objects.get().brand == other_brand
 
 
 # --- Owed ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_spent_is_owed_and_settled_by_the_next_points(brand, customer):
+def test_spent_points_are_owed_and_settled_by_the_next_points(brand, customer):
     shop.buy(brand, customer)
     spend(brand, customer, 8)
     shop.give_back(brand, customer)
     assert shop.numbers(brand, customer) == (0, 0, 8)
 
-    part = shop.buy(brand, customer, "A-2", subtotal="50.00")
-    assert (part.outcome["points_earned"], part.outcome["points_settled"], part.outcome["new_balance"]) == (5, 5, 0)
+    next_order = shop.buy(brand, customer, "A-2", subtotal="50.00")
+    assert (
+        next_order.outcome["points_earned"],
+        next_order.outcome["points_settled"],
+        next_order.outcome["new_balance"],
+    ) == (5, 5, 0)
     assert shop.numbers(brand, customer) == (0, 0, 3)
-    rest = shop.buy(brand, customer, "A-3", subtotal="50.00")
+    last_order = shop.buy(brand, customer, "A-3", subtotal="50.00")
 
-    assert rest.outcome["new_balance"] == 2
+    assert last_order.outcome["new_balance"] == 2
     assert shop.numbers(brand, customer) == (2, 0, 0)
     assert shop.held_by(brand, customer).lifetime == 10
 
 
-def test_points_by_hand_and_from_a_cancelled_redemption_settle_too(brand, customer):
+def test_points_credited_without_an_order_settle_points_owed(brand, customer):
     shop.buy(brand, customer)
     spend(brand, customer, 10)
     shop.give_back(brand, customer)
@@ -180,7 +184,7 @@ def test_points_by_hand_and_from_a_cancelled_redemption_settle_too(brand, custom
     assert shop.lines()[-1][0] == "reversed"
 
 
-def test_a_return_of_an_order_that_gave_nothing_takes_nothing(brand, customer):
+def test_return_of_an_order_without_points_reverses_nothing(brand, customer):
     shop.buy(brand, customer, subtotal="1.00")
 
     event = shop.give_back(brand, customer)
@@ -192,7 +196,7 @@ def test_a_return_of_an_order_that_gave_nothing_takes_nothing(brand, customer):
 # --- Before the order ------------------------------------------------------------------------------------------------
 
 
-def test_a_return_before_its_order_waits_for_it(brand, customer):
+def test_return_before_its_order_waits_for_the_order(brand, customer):
     event = shop.give_back(brand, customer, return_id="R-1", amount="50.00")
     assert event.status == "pending"
     assert event.give_up_at > timezone.now() + timedelta(hours=72)
@@ -206,7 +210,7 @@ def test_a_return_before_its_order_waits_for_it(brand, customer):
     assert shop.numbers(brand, customer) == (5, 0, 0)
 
 
-def test_a_return_whose_order_never_comes_is_rejected(brand, customer):
+def test_return_without_an_order_is_rejected_after_three_days(brand, customer):
     event = shop.give_back(brand, customer)
     Event.objects.filter(pk=event.pk).update(time=timezone.now() - timedelta(hours=73), due_at=timezone.now())
 
@@ -221,7 +225,7 @@ def test_a_return_whose_order_never_comes_is_rejected(brand, customer):
 
 
 @pytest.mark.parametrize(("policy", "level"), [("retain", "Silver"), ("recompute", "Bronze")])
-def test_the_brand_says_what_becomes_of_the_level(brand, customer, policy, level):
+def test_brand_setting_decides_whether_a_return_lowers_the_level(brand, customer, policy, level):
     Brand.objects.filter(pk=brand.pk).update(after_return=policy)
     factories.level(brand, "Silver", 10)
     shop.buy(brand, customer)
@@ -233,8 +237,8 @@ def test_the_brand_says_what_becomes_of_the_level(brand, customer, policy, level
     assert (account.current_level, account.lifetime) == (level, 5)
 
 
-@pytest.mark.parametrize(("policy", "progress", "waiting"), [("retain", 2, 1), ("recompute", 1, 0)])
-def test_the_brand_says_what_becomes_of_progress(brand, customer, policy, progress, waiting):
+@pytest.mark.parametrize(("policy", "progress", "claim_count"), [("retain", 2, 1), ("recompute", 1, 0)])
+def test_brand_setting_decides_whether_a_return_reduces_progress(brand, customer, policy, progress, claim_count):
     Brand.objects.filter(pk=brand.pk).update(after_return=policy)
     campaign = factories.campaign(brand, type="order")
     factories.milestone(campaign, 2, auto_claim=False)
@@ -247,7 +251,7 @@ def test_the_brand_says_what_becomes_of_progress(brand, customer, policy, progre
 
     shop.held_by(brand, customer)
     assert UserLoyaltyCampaign.objects.get().progress == progress
-    assert RewardClaim.objects.count() == waiting
+    assert RewardClaim.objects.count() == claim_count
 
 
 # --- Bad input -------------------------------------------------------------------------------------------------------
@@ -275,21 +279,21 @@ def test_the_brand_says_what_becomes_of_progress(brand, customer, policy, progre
         ({"type": "order-return", "order": {"orderId": "A"}, "returnId": "R" * 41}, "returnId"),
     ],
 )
-def test_a_return_that_makes_no_sense_names_the_field(payload, field):
+def test_invalid_return_payload_names_the_field(payload, field):
     with pytest.raises(ValidationError) as error:
         PAYLOADS["order-returned"].parse(payload)
 
     assert field in error.value.detail
 
 
-def test_an_erased_customers_returns_are_the_pseudonyms(brand, customer):
+def test_returns_of_an_erased_customer_belong_to_the_pseudonym(brand, customer):
     shop.buy(brand, customer)
     shop.give_back(brand, customer, return_id="R-1", amount="5.00")
-    heir = factories.customer(brand)
-    UserPoints.objects.filter(user=heir).delete()
+    pseudonym = factories.customer(brand)
+    UserPoints.objects.filter(user=pseudonym).delete()
 
-    orders.reassign_to_pseudonym(user_id=customer.pk, brand_id=brand.pk, to=heir.pk)
-    accounts.reassign_to_pseudonym(user_id=customer.pk, brand_id=brand.pk, to=heir.pk, at=timezone.now())
+    orders.reassign_to_pseudonym(user_id=customer.pk, brand_id=brand.pk, to=pseudonym.pk)
+    accounts.reassign_to_pseudonym(user_id=customer.pk, brand_id=brand.pk, to=pseudonym.pk, at=timezone.now())
 
-    assert (OrderReturn.objects.get().user, CreditedOrder.objects.get().user) == (heir, heir)
-    shop.held_by(brand, heir)
+    assert (OrderReturn.objects.get().user, CreditedOrder.objects.get().user) == (pseudonym, pseudonym)
+    shop.held_by(brand, pseudonym)

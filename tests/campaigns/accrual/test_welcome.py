@@ -1,4 +1,4 @@
-"""Welcome points: once for each new member of a brand with a rule for it, whoever is killed in between."""
+"""Welcome points: once for each new member of a brand with such a rule, even if a process dies."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ from tests.support.concurrency import at_once
 pytestmark = pytest.mark.django_db
 
 
-def welcomed(brand, value=50, **fields):
+def welcome_rule(brand, value=50, **fields):
     started = timezone.now() - timedelta(days=1)
     return rule(brand, "member-welcome", value, "points", name="Welcome", state_changed_at=started, **fields)
 
@@ -29,20 +29,20 @@ def earned():
 
 
 def test_a_new_member_gets_welcome_points_once(brand, customer):
-    welcomed(brand)
+    welcome_rule(brand)
 
     published = [welcome.publish_welcomes(at=timezone.now()) for _ in range(2)]
     worker.drain()
 
     assert published == [1, 0]
     assert earned() == [("welcome:member", 50)]
-    line = LoyaltyTransaction.objects.get()
-    assert (line.note, texts_of(line.details, "en")) == ("Points for joining", ["Welcome: 50"])
+    entry = LoyaltyTransaction.objects.get()
+    assert (entry.note, texts_of(entry.details, "en")) == ("Points for joining", ["Welcome: 50"])
     assert welcome.publish_welcomes(at=timezone.now()) == 0
 
 
-def test_an_event_that_is_no_longer_kept_is_not_published_again(brand, customer):
-    welcomed(brand)
+def test_purged_welcome_event_is_not_published_again(brand, customer):
+    welcome_rule(brand)
     welcome.publish_welcomes(at=timezone.now())
     worker.drain()
     Event.objects.filter(detail_type="member-welcome").delete()  # as retention does
@@ -51,11 +51,11 @@ def test_an_event_that_is_no_longer_kept_is_not_published_again(brand, customer)
     assert earned() == [("welcome:member", 50)]
 
 
-def test_many_who_join_at_once_are_welcomed_little_by_little_the_newest_first(brand, monkeypatch):
+def test_many_new_members_are_welcomed_in_portions(brand, monkeypatch):
     monkeypatch.setattr(welcome, "CHUNK", 2)
     monkeypatch.setattr(welcome, "MAX_PUBLISHED", 3)
-    welcomed(brand)
-    joined = [factories.customer(brand) for _ in range(6)]
+    welcome_rule(brand)
+    new_members = [factories.customer(brand) for _ in range(6)]
 
     published = []
     for _call in range(3):
@@ -63,59 +63,59 @@ def test_many_who_join_at_once_are_welcomed_little_by_little_the_newest_first(br
         worker.drain()
 
     assert published == [4, 2, 0]
-    assert len(earned()) == len(joined)
+    assert len(earned()) == len(new_members)
 
 
-def test_without_a_rule_nobody_is_welcomed(brand, customer):
+def test_no_member_is_welcomed_without_an_active_rule(brand, customer):
     assert welcome.publish_welcomes(at=timezone.now()) == 0
-    welcomed(brand, state="draft")
+    welcome_rule(brand, state="draft")
     assert welcome.publish_welcomes(at=timezone.now()) == 0
 
 
-def test_a_programme_that_is_switched_off_welcomes_nobody(brand, customer):
-    welcomed(brand)
+def test_inactive_programme_welcomes_no_member(brand, customer):
+    welcome_rule(brand)
     Brand.objects.update(loyalty_active=False)
 
     assert welcome.publish_welcomes(at=timezone.now()) == 0
 
 
-def test_another_brand_s_members_are_not_welcomed(brand, customer):
+def test_rule_welcomes_no_members_of_another_brand(brand, customer):
     other = factories.brand()
-    welcomed(other)
+    welcome_rule(other)
 
     assert welcome.publish_welcomes(at=timezone.now()) == 0
 
 
-@pytest.mark.parametrize("joined", [timedelta(days=2), timedelta(days=5)])
-def test_who_joined_before_the_rule_or_long_ago_is_not_welcomed(brand, customer, joined):
-    welcomed(brand)
-    UserPoints.objects.update(enrolled_at=timezone.now() - joined)
+@pytest.mark.parametrize("joined_ago", [timedelta(days=2), timedelta(days=5)])
+def test_members_from_before_the_rule_are_not_welcomed(brand, customer, joined_ago):
+    welcome_rule(brand)
+    UserPoints.objects.update(enrolled_at=timezone.now() - joined_ago)
 
     assert welcome.publish_welcomes(at=timezone.now()) == 0
 
 
-def test_who_was_brought_along_with_points_is_not_welcomed(brand, customer):
-    welcomed(brand)
+def test_member_with_an_opening_balance_is_not_welcomed(brand, customer):
+    welcome_rule(brand)
     factories.points(customer, brand, 100, reason_id="opening:old")
 
     assert welcome.publish_welcomes(at=timezone.now()) == 0
 
 
-def test_a_rule_counts_by_when_the_member_joined(brand, customer):
+def test_rule_applies_by_the_time_of_joining(brand, customer):
     now = timezone.now()
-    welcomed(brand, starts_at=now - timedelta(hours=3), ends_at=now - timedelta(hours=1))
+    welcome_rule(brand, starts_at=now - timedelta(hours=3), ends_at=now - timedelta(hours=1))
     UserPoints.objects.update(enrolled_at=now - timedelta(hours=2))
-    late = factories.customer(brand)
+    late_member = factories.customer(brand)
     welcome.publish_welcomes(at=now + timedelta(seconds=5))
     worker.drain()
 
     assert earned() == [("welcome:member", 50)]
-    refused = Event.objects.get(detail_type="member-welcome", status="refused")
-    assert (refused.detail["arguments"]["user_id"], refused.outcome["error"]) == (late.pk, "NOT_ELIGIBLE")
+    rejected = Event.objects.get(detail_type="member-welcome", status="refused")
+    assert (rejected.detail["arguments"]["user_id"], rejected.outcome["error"]) == (late_member.pk, "NOT_ELIGIBLE")
 
 
-def test_a_blocked_member_gets_none(brand, customer):
-    welcomed(brand)
+def test_blocked_member_gets_no_welcome_points(brand, customer):
+    welcome_rule(brand)
     UserPoints.objects.update(status="blocked")
     welcome.publish_welcomes(at=timezone.now())
     worker.drain()
@@ -124,10 +124,10 @@ def test_a_blocked_member_gets_none(brand, customer):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_beats_at_once_publish_each_event_once():
+def test_concurrent_schedulers_publish_each_welcome_once():
     brand = factories.brand()
     customers = [factories.customer(brand) for _ in range(5)]
-    welcomed(brand)
+    welcome_rule(brand)
 
     published = at_once(lambda _n: welcome.publish_welcomes(at=timezone.now()), range(4), threads=4)
     worker.drain()
@@ -136,21 +136,21 @@ def test_beats_at_once_publish_each_event_once():
     assert len(earned()) == len(customers)
 
 
-def test_a_brand_at_which_it_fails_keeps_no_others_members_waiting(brand, customer, monkeypatch, caplog):
-    """The brands come in any order, so each of them fails once."""
+def test_failing_brand_does_not_delay_members_of_other_brands(brand, customer, monkeypatch, caplog):
+    """Brands are processed in any order, so each of them fails once."""
     other = factories.brand()
     factories.customer(other)
     for each in (brand, other):
-        welcomed(each)
+        welcome_rule(each)
     portions = welcome._portions
 
-    for broken in (brand, other):
+    for failing_brand in (brand, other):
 
-        def failing(brand_id, at, *, broken=broken):
-            if brand_id == broken.pk:
+        def failing(brand_id, at, *, failing_brand=failing_brand):
+            if brand_id == failing_brand.pk:
                 raise ArithmeticError
             return portions(brand_id, at)
 
         monkeypatch.setattr(welcome, "_portions", failing)
         assert welcome.publish_welcomes(at=timezone.now()) == 1
-        assert f"new members of the brand {broken.slug} could not be welcomed" in caplog.text
+        assert f"new members of the brand {failing_brand.slug} could not be welcomed" in caplog.text

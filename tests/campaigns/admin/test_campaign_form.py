@@ -1,4 +1,4 @@
-"""The page of a campaign: conditions as rows, results, a duplicate; and its files."""
+"""The form of a campaign: conditions as rows, results, duplicates and brand files."""
 
 import json
 from datetime import timedelta
@@ -11,7 +11,7 @@ from brands.models.people import StaffRole
 from campaigns.admin import campaign_form
 from campaigns.models.campaigns import Campaign, UserLoyaltyCampaign
 from config.brand_files import sections
-from tests.campaigns.accrual.conftest import scanned
+from tests.campaigns.accrual.conftest import report_scan
 from tests.campaigns.earning.earning_rules import row
 from tests.support import factories
 from tests.support.portal import address, browser, form_of, staff, text
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.django_db
 
 
 def save(brand, campaign, **fields):
-    """The campaign's page with its milestones as they are."""
-    its, client = address("campaigns.campaign", "change", campaign.pk), browser(staff(brand))
-    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
-    return client.post(its, {**sent, **fields})
+    """Save the campaign's form and leave its milestones unchanged."""
+    url, client = address("campaigns.campaign", "change", campaign.pk), browser(staff(brand))
+    data = {name: value for name, value in form_of(client.get(url)).items() if value is not None}
+    return client.post(url, {**data, **fields})
 
 
 def test_conditions_and_budget_are_saved_and_read_back(brand):
@@ -51,7 +51,7 @@ def test_conditions_and_budget_are_saved_and_read_back(brand):
         ({"step_by": "anything"}, "Select a valid choice"),
     ],
 )
-def test_what_cannot_be_counted_is_refused_in_words(brand, customer, fields, expected_text):
+def test_invalid_campaign_settings_are_rejected_with_a_message(brand, customer, fields, expected_text):
     campaign = factories.campaign(brand)
     UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign)
 
@@ -61,18 +61,18 @@ def test_what_cannot_be_counted_is_refused_in_words(brand, customer, fields, exp
     assert expected_text in text(answer)
 
 
-def test_a_budget_below_what_was_paid_is_refused(brand, customer):
+def test_budget_below_the_points_paid_is_rejected(brand, customer):
     campaign = factories.campaign(brand, budget=50)
     factories.milestone(campaign, 1, reward_points=20)
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
 
     assert "have already paid 20 points" in text(save(brand, campaign, budget="19"))
 
 
-def test_the_page_shows_what_the_campaign_has_brought(brand, customer):
+def test_page_shows_the_results_of_the_campaign(brand, customer):
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 1, reward_points=20, auto_claim=False)
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
 
     page = text(browser(staff(brand, role="support")).get(address("campaigns.campaign", "page", campaign.pk)))
 
@@ -80,7 +80,7 @@ def test_the_page_shows_what_the_campaign_has_brought(brand, customer):
     assert "20 (no budget)" in page
 
 
-def test_the_list_calls_an_ended_campaign_ended(brand):
+def test_list_shows_ended_and_scheduled_campaigns(brand):
     now = timezone.now()
     factories.campaign(brand, starts_at=now - timedelta(days=9), ends_at=now - timedelta(days=2))
     factories.campaign(brand, starts_at=now + timedelta(days=4))
@@ -91,7 +91,7 @@ def test_the_list_calls_an_ended_campaign_ended(brand):
     assert "Scheduled" in listed
 
 
-def test_the_list_says_what_a_goal_counts_and_calls_a_draft_not_launched(brand, customer):
+def test_list_shows_the_unit_of_a_goal_and_drafts_as_not_launched(brand, customer):
     draft = factories.campaign(brand, target_value=12, is_active=False)
     factories.campaign(brand, target_value=1000, step_by="amount")
     client = browser(staff(brand))
@@ -104,18 +104,18 @@ def test_the_list_says_what_a_goal_counts_and_calls_a_draft_not_launched(brand, 
     assert "Paused" in text(client.get(address("campaigns.campaign")))
 
 
-def test_a_new_campaign_of_the_whole_form_starts_when_it_is_added(brand):
-    client, its = browser(staff(brand)), f"{address('campaigns.campaign', 'add')}?form=all"
-    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
+def test_active_campaign_added_in_the_full_form_starts_immediately(brand):
+    client, url = browser(staff(brand)), f"{address('campaigns.campaign', 'add')}?form=all"
+    data = {name: value for name, value in form_of(client.get(url)).items() if value is not None}
 
-    answer = client.post(its, {**sent, "campaign_name": "Made by form", "target_value": "3", "is_active": "on"})
+    answer = client.post(url, {**data, "campaign_name": "Made by form", "target_value": "3", "is_active": "on"})
 
     assert answer.status_code == 302, answer.context["errors"]
-    made = Campaign.objects.get()
-    assert abs(made.starts_at - timezone.now()) < timedelta(minutes=1)
+    campaign = Campaign.objects.get()
+    assert abs(campaign.starts_at - timezone.now()) < timedelta(minutes=1)
 
 
-def test_a_campaign_that_is_switched_on_in_its_form_starts_then(brand, customer):
+def test_campaign_activated_in_its_form_starts_now_unless_already_begun(brand, customer):
     new, begun = factories.campaign(brand, is_active=False), factories.campaign(brand, is_active=False)
     UserLoyaltyCampaign.objects.create(user=customer, campaign=begun)
 
@@ -128,7 +128,7 @@ def test_a_campaign_that_is_switched_on_in_its_form_starts_then(brand, customer)
     assert (begun.is_active, begun.starts_at) == (True, None)
 
 
-def test_the_start_that_a_form_gives_is_in_the_audit_log(brand):
+def test_start_set_by_the_form_is_in_the_audit_log(brand):
     campaign = factories.campaign(brand, is_active=False)
 
     save(brand, campaign, is_active="on")
@@ -139,19 +139,19 @@ def test_the_start_that_a_form_gives_is_in_the_audit_log(brand):
     assert changes["starts_at"][0] is None
 
 
-def test_a_campaign_that_is_over_can_be_switched_on_and_has_no_start(brand):
-    over = factories.campaign(brand, is_active=False, ends_at=timezone.now() - timedelta(days=2))
-    client, its = browser(staff(brand)), f"{address('campaigns.campaign', 'add')}?form=all"
-    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
+def test_ended_campaign_can_be_activated_without_a_start(brand):
+    ended = factories.campaign(brand, is_active=False, ends_at=timezone.now() - timedelta(days=2))
+    client, url = browser(staff(brand)), f"{address('campaigns.campaign', 'add')}?form=all"
+    data = {name: value for name, value in form_of(client.get(url)).items() if value is not None}
     end = {"ends_at_0": "2026-01-02", "ends_at_1": "00:00:00"}
 
-    assert save(brand, over, **end, is_active="on").status_code == 302
-    assert client.post(its, {**sent, **end, "campaign_name": "Late", "target_value": "3"}).status_code == 302
+    assert save(brand, ended, **end, is_active="on").status_code == 302
+    assert client.post(url, {**data, **end, "campaign_name": "Late", "target_value": "3"}).status_code == 302
 
     assert list(Campaign.objects.values_list("is_active", "starts_at")) == [(True, None), (True, None)]
 
 
-def test_a_campaign_that_runs_keeps_its_start_empty(brand):
+def test_saving_a_running_campaign_leaves_its_start_empty(brand):
     campaign = factories.campaign(brand)
 
     save(brand, campaign, budget="7")
@@ -160,16 +160,16 @@ def test_a_campaign_that_runs_keeps_its_start_empty(brand):
     assert (campaign.starts_at, campaign.budget) == (None, 7)
 
 
-def test_a_duplicate_is_switched_off_and_has_the_same_milestones(brand):
+def test_duplicate_is_inactive_and_has_the_same_milestones(brand):
     sundays = {"all": [row("weekday", "in", [6])]}
     campaign = factories.campaign(brand, budget=30, conditions=sundays, starts_at=timezone.now() - timedelta(days=9))
     Campaign.objects.update(ends_at=timezone.now() - timedelta(days=1))
     factories.milestone(campaign, 3, reward_points=5, translations={"de": {"reward_name": "Ein Becher"}})
     client = browser(staff(brand))
-    its = address("campaigns.campaign", "duplicate", campaign.pk)
-    assert "nobody takes part in it yet" in text(client.get(its))
+    url = address("campaigns.campaign", "duplicate", campaign.pk)
+    assert "nobody takes part in it yet" in text(client.get(url))
 
-    client.post(its, {"reason": "Next year"})
+    client.post(url, {"reason": "Next year"})
 
     copy = Campaign.objects.exclude(pk=campaign.pk).get()
     assert (copy.campaign_name, copy.is_active, copy.budget) == ("Scan and win (copy 1)", False, 30)
@@ -181,7 +181,7 @@ def test_a_duplicate_is_switched_off_and_has_the_same_milestones(brand):
 
 
 @pytest.mark.parametrize("role", ["support", "printer"])
-def test_who_may_not_add_campaigns_duplicates_none(brand, role):
+def test_roles_without_add_permission_cannot_duplicate_campaigns(brand, role):
     campaign = factories.campaign(brand)
 
     answer = browser(staff(brand, role=role)).post(
@@ -193,26 +193,26 @@ def test_who_may_not_add_campaigns_duplicates_none(brand, role):
 
 
 @pytest.mark.parametrize("role", ["support", "printer"])
-def test_an_owner_elsewhere_duplicates_nothing_where_they_may_not_add(brand, role):
-    person = staff(factories.brand())
-    StaffRole.objects.create(user=person, brand=brand, role=role)
+def test_owner_of_another_brand_needs_add_permission_to_duplicate(brand, role):
+    user = staff(factories.brand())
+    StaffRole.objects.create(user=user, brand=brand, role=role)
     campaign = factories.campaign(brand)
 
-    browser(person).post(address("campaigns.campaign", "duplicate", campaign.pk), {"reason": "Mine"})
+    browser(user).post(address("campaigns.campaign", "duplicate", campaign.pk), {"reason": "Mine"})
 
     assert Campaign.objects.count() == 1
 
 
-def test_orders_that_can_be_returned_win_no_rounds_without_a_budget(brand):
+def test_repeatable_order_campaign_needs_a_budget(brand):
     campaign = factories.campaign(brand, type="order")
 
-    refused = save(brand, campaign, is_repeatable="on", budget="")
+    rejected = save(brand, campaign, is_repeatable="on", budget="")
 
-    assert "Set a budget" in text(refused)
+    assert "Set a budget" in text(rejected)
     assert save(brand, campaign, is_repeatable="on", budget="500").status_code == 302
 
 
-def test_so_many_campaigns_at_once_are_enough(brand, monkeypatch):
+def test_number_of_running_campaigns_is_limited(brand, monkeypatch):
     monkeypatch.setattr(campaign_form, "MAX_RUNNING", 2)
     factories.campaign(brand)
     factories.campaign(factories.brand())
@@ -222,14 +222,14 @@ def test_so_many_campaigns_at_once_are_enough(brand, monkeypatch):
     assert "At most 2 campaigns of a type" in text(save(brand, third, is_active="on"))
 
 
-def test_conditions_that_each_action_would_read_are_short(brand):
+def test_overlong_conditions_are_rejected(brand):
     skus = [f"{number:05d}" + "x" * 50 for number in range(180)]
     conditions = json.dumps({"all": [row("sku", "in", skus)]})
 
     assert "These conditions are too long" in text(save(brand, factories.campaign(brand), conditions=conditions))
 
 
-def test_another_brand_s_campaign_is_not_duplicated(brand):
+def test_campaign_of_another_brand_cannot_be_duplicated(brand):
     other = factories.campaign(factories.brand())
 
     browser(staff(brand)).post(address("campaigns.campaign", "duplicate", other.pk), {"reason": "Theirs"})
@@ -237,7 +237,7 @@ def test_another_brand_s_campaign_is_not_duplicated(brand):
     assert Campaign.objects.count() == 1
 
 
-def test_a_brand_file_names_all_that_a_campaign_counts():
+def test_brand_file_contains_every_counting_setting_of_a_campaign():
     [section] = [each for each in sections.SECTIONS if each.path == "campaigns"]
 
     assert {"step_by", "is_repeatable", "conditions", "budget"} <= set(section.fields)

@@ -1,4 +1,4 @@
-"""The wizard of campaigns: cards, one form in steps, what it makes, and what it refuses."""
+"""The campaign wizard: template cards, one form in steps, what it creates and what it rejects."""
 
 from datetime import datetime, timedelta
 from threading import Barrier
@@ -11,8 +11,8 @@ from campaigns.admin.wizard import pages
 from campaigns.models.campaigns import Campaign, UserLoyaltyCampaign
 from campaigns.models.earning_rules import EarningRule
 from loyalty.models.rewards import Reward
-from tests.campaigns.accrual.conftest import scanned
-from tests.campaigns.admin.wizard import LABEL, NEW, PLAIN, errors, values_of
+from tests.campaigns.accrual.conftest import report_scan
+from tests.campaigns.admin.wizard import LABEL, MINIMAL_DATA, NEW_URL, errors, values_of
 from tests.campaigns.earning.earning_rules import row
 from tests.support import factories
 from tests.support.concurrency import at_once
@@ -26,33 +26,33 @@ def client(brand):
     return browser(staff(brand))
 
 
-def test_lists_and_forms_call_the_goal_alike(client, brand):
+def test_lists_and_forms_use_the_word_goal(client, brand):
     campaign = factories.campaign(brand, target_value=12)
 
     for page in (address(LABEL), address(LABEL, "change", campaign.pk), address(LABEL, "add")):
-        shown = text(client.get(page)).lower()
-        assert "goal" in shown
-        assert "target value" not in shown
+        page_text = text(client.get(page)).lower()
+        assert "goal" in page_text
+        assert "target value" not in page_text
 
 
 # --- Cards
 
 
-def test_a_new_campaign_begins_with_cards(client, brand):
+def test_adding_a_campaign_begins_with_template_cards(client, brand):
     page = text(client.get(address(LABEL, "add")))
 
     for name in ("collect", "spend"):
-        assert f"{NEW}?template={name}&amp;brand={brand.pk}" in page
+        assert f"{NEW_URL}?template={name}&amp;brand={brand.pk}" in page
     for name in ("double", "welcome", "win-back", "birthday"):
         assert f"{address('campaigns.earningrule', 'add')}?template={name}&amp;brand={brand.pk}" in page
     assert "?form=all" in page
     assert 'name="campaign_name"' in text(client.get(f"{address(LABEL, 'add')}?form=all"))
 
 
-def test_each_card_that_is_a_campaign_is_launched_as_it_is(client, brand):
+def test_campaign_templates_can_be_launched_unchanged(client, brand):
     for name in ("collect", "spend"):
-        page = client.get(f"{NEW}?template={name}")
-        answer = client.post(f"{NEW}?template={name}", {**values_of(page), "_launch": "1"})
+        page = client.get(f"{NEW_URL}?template={name}")
+        answer = client.post(f"{NEW_URL}?template={name}", {**values_of(page), "_launch": "1"})
         assert answer.status_code == 302, errors(answer)
 
     collect, spend = Campaign.objects.order_by("pk")
@@ -66,44 +66,44 @@ def test_each_card_that_is_a_campaign_is_launched_as_it_is(client, brand):
 
 
 @pytest.mark.parametrize("name", ["double", "welcome", "win-back", "birthday"])
-def test_each_card_that_is_a_rule_fills_the_builder_and_is_saved_as_it_is(client, brand, name):
-    its = f"{address('campaigns.earningrule', 'add')}?template={name}&brand={brand.pk}"
-    page = client.get(its)
-    sent = {key: value for key, value in form_of(page).items() if value is not None}
+def test_rule_templates_fill_the_form_and_can_be_saved_unchanged(client, brand, name):
+    url = f"{address('campaigns.earningrule', 'add')}?template={name}&brand={brand.pk}"
+    page = client.get(url)
+    data = {key: value for key, value in form_of(page).items() if value is not None}
     for moment in ("starts_at", "ends_at"):
-        value = sent.pop(moment, None)
+        value = data.pop(moment, None)
         if isinstance(value, datetime):
             local = value.astimezone(brand.zone)
-            sent |= {f"{moment}_0": f"{local:%Y-%m-%d}", f"{moment}_1": f"{local:%H:%M:%S}"}
+            data |= {f"{moment}_0": f"{local:%Y-%m-%d}", f"{moment}_1": f"{local:%H:%M:%S}"}
 
-    answer = client.post(its, sent)
+    answer = client.post(url, data)
 
     assert answer.status_code == 302, answer.context["adminform"].form.errors
-    made = EarningRule.objects.get()
-    assert (made.state, made.brand) == ("draft", brand)
+    rule = EarningRule.objects.get()
+    assert (rule.state, rule.brand) == ("draft", brand)
     if name == "double":
-        assert (made.reward_type, made.reward_value) == ("multiplier", 2)
-        assert made.starts_at.astimezone(brand.zone).weekday() == 0
-        assert made.ends_at - made.starts_at == timedelta(days=7, seconds=-1)
+        assert (rule.reward_type, rule.reward_value) == ("multiplier", 2)
+        assert rule.starts_at.astimezone(brand.zone).weekday() == 0
+        assert rule.ends_at - rule.starts_at == timedelta(days=7, seconds=-1)
     if name == "win-back":
-        assert made.conditions["all"][0]["field"] == "days_since_last"
+        assert rule.conditions["all"][0]["field"] == "days_since_last"
 
 
-def test_an_unknown_card_and_one_that_is_a_rule_have_no_wizard(client):
-    assert client.get(f"{NEW}?template=nothing").status_code == 404
-    assert client.get(f"{NEW}?template=double").status_code == 404
+def test_unknown_and_rule_templates_have_no_wizard(client):
+    assert client.get(f"{NEW_URL}?template=nothing").status_code == 404
+    assert client.get(f"{NEW_URL}?template=double").status_code == 404
 
 
-# --- What it makes
+# --- What it creates
 
 
-def test_everything_that_was_asked_becomes_the_campaign(client, brand):
+def test_every_answer_is_saved_in_the_campaign(client, brand):
     factories.level(brand, "Gold", 100)
     product = factories.product(brand, sku="S", title="Serum")
     batch = factories.batch(brand)
     cup = factories.reward(brand, name="Cup", stock=3)
-    sent = {
-        **PLAIN,
+    data = {
+        **MINIMAL_DATA,
         "audience": "level",
         "levels": ["Gold"],
         "products": [product.pk],
@@ -127,12 +127,12 @@ def test_everything_that_was_asked_becomes_the_campaign(client, brand):
         "_launch": "1",
     }
 
-    answer = client.post(NEW, sent)
+    answer = client.post(NEW_URL, data)
 
     assert answer.status_code == 302, errors(answer)
-    made = Campaign.objects.get()
-    assert answer["location"] == address(LABEL, "page", made.pk)
-    assert made.conditions == {
+    campaign = Campaign.objects.get()
+    assert answer["location"] == address(LABEL, "page", campaign.pk)
+    assert campaign.conditions == {
         "all": [
             row("level", "in", ["Gold"]),
             row("product", "in", [product.pk]),
@@ -140,12 +140,16 @@ def test_everything_that_was_asked_becomes_the_campaign(client, brand):
             row("city", "in", ["Berlin", "Hamburg"]),
         ]
     }
-    assert made.starts_at.astimezone(brand.zone).isoformat()[:19] == "2031-01-02T00:00:00"
-    assert made.ends_at.astimezone(brand.zone).isoformat()[:19] == "2031-02-03T23:59:59"
-    assert (made.budget, made.is_repeatable, made.translations) == (500, True, {"de": {"campaign_name": "Sammle 10"}})
+    assert campaign.starts_at.astimezone(brand.zone).isoformat()[:19] == "2031-01-02T00:00:00"
+    assert campaign.ends_at.astimezone(brand.zone).isoformat()[:19] == "2031-02-03T23:59:59"
+    assert (campaign.budget, campaign.is_repeatable, campaign.translations) == (
+        500,
+        True,
+        {"de": {"campaign_name": "Sammle 10"}},
+    )
     spa = Reward.objects.get(name="Spa day")
     assert (spa.cost, spa.brand) == (None, brand)
-    rows = list(made.milestones.values_list("threshold", "reward", "reward_name", "reward_points", "auto_claim"))
+    rows = list(campaign.milestones.values_list("threshold", "reward", "reward_name", "reward_points", "auto_claim"))
     assert rows == [
         (3, cup.pk, "Cup", 0, False),
         (6, spa.pk, "Spa day", 0, True),
@@ -156,24 +160,24 @@ def test_everything_that_was_asked_becomes_the_campaign(client, brand):
     assert "Scheduled" in text(client.get(answer["location"]))
 
 
-def test_a_campaign_for_a_segment_counts_its_members(client, brand):
+def test_segment_audience_becomes_a_condition(client, brand):
     golden = factories.segment(brand, name="Golden")
 
-    client.post(NEW, {**PLAIN, "audience": "segment", "segments": [golden.pk], "_launch": "1"})
+    client.post(NEW_URL, {**MINIMAL_DATA, "audience": "segment", "segments": [golden.pk], "_launch": "1"})
 
     assert Campaign.objects.get().conditions == {"all": [row("segment", "in", [golden.pk])]}
 
 
-def test_a_launched_campaign_counts_and_pays(client, brand, customer):
-    client.post(NEW, {**PLAIN, "target_value": "1", "at_1": "1", "_launch": "1"})
+def test_launched_campaign_counts_scans(client, brand, customer):
+    client.post(NEW_URL, {**MINIMAL_DATA, "target_value": "1", "at_1": "1", "_launch": "1"})
 
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
 
     assert UserLoyaltyCampaign.objects.get().progress == 1
     assert "Running" in text(client.get(address(LABEL, "page", Campaign.objects.get().pk)))
 
 
-# --- What it refuses
+# --- What it rejects
 
 
 @pytest.mark.parametrize(
@@ -208,10 +212,10 @@ def test_a_launched_campaign_counts_and_pays(client, brand, customer):
         ({"step_by": "anything"}, "step_by", "Select a valid choice"),
     ],
 )
-def test_each_wrong_entry_is_answered_at_its_field_and_nothing_typed_is_lost(client, fields, field, message):
-    typed = {**PLAIN, "name_de": "Sammle zehn", "places": "Köln", **fields}
+def test_invalid_entry_is_reported_at_its_field_and_input_is_preserved(client, fields, field, message):
+    data = {**MINIMAL_DATA, "name_de": "Sammle zehn", "places": "Köln", **fields}
 
-    answer = client.post(NEW, {**typed, "_launch": "1"})
+    answer = client.post(NEW_URL, {**data, "_launch": "1"})
 
     assert answer.status_code == 200
     assert message in errors(answer)[field]
@@ -219,32 +223,32 @@ def test_each_wrong_entry_is_answered_at_its_field_and_nothing_typed_is_lost(cli
     assert not Reward.objects.exists()
     page = text(answer)
     for name in ("name", "name_de", "places", "at_1", "points_1", "ends_on"):
-        if typed.get(name):
-            assert f'value="{typed[name]}"' in page, name
+        if data.get(name):
+            assert f'value="{data[name]}"' in page, name
 
 
 @pytest.mark.parametrize("value", ["x" * 300, "\x00", "９", "1e999", "-1", "NaN", "<script>"])
-def test_hostile_entries_are_answered(client, value):
-    for name in [*PLAIN, "places", "levels", "products", "starts_on", "budget", "gives_2", "auto_2"]:
-        assert client.post(NEW, {**PLAIN, name: value, "_later": "1"}).status_code in {200, 302}
+def test_hostile_entries_cause_no_server_error(client, value):
+    for name in [*MINIMAL_DATA, "places", "levels", "products", "starts_on", "budget", "gives_2", "auto_2"]:
+        assert client.post(NEW_URL, {**MINIMAL_DATA, name: value, "_later": "1"}).status_code in {200, 302}
 
 
-def test_a_name_that_is_taken_is_answered_at_its_field(client, brand):
-    taken = factories.campaign(brand, campaign_name="Collect 10")
-    Campaign.objects.filter(pk=taken.pk).update(created_at=timezone.now() - timedelta(hours=1))
+def test_duplicate_name_is_reported_at_its_field(client, brand):
+    existing = factories.campaign(brand, campaign_name="Collect 10")
+    Campaign.objects.filter(pk=existing.pk).update(created_at=timezone.now() - timedelta(hours=1))
 
-    answer = client.post(NEW, {**PLAIN, "_launch": "1"})
+    answer = client.post(NEW_URL, {**MINIMAL_DATA, "_launch": "1"})
 
     assert "Another campaign has this name." in errors(answer)["name"]
     assert Campaign.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_button_pressed_twice_makes_one_campaign(monkeypatch):
+def test_concurrent_submissions_create_one_campaign(monkeypatch):
     brand = factories.brand()
-    person = staff(brand)
+    user = staff(brand)
 
-    answers = at_once(lambda _n: browser(person).post(NEW, {**PLAIN, "_launch": "1"}), range(4), threads=4)
+    answers = at_once(lambda _n: browser(user).post(NEW_URL, {**MINIMAL_DATA, "_launch": "1"}), range(4), threads=4)
 
     assert {answer.status_code for answer in answers} == {302}
     assert len({answer["location"] for answer in answers}) == 1
@@ -252,12 +256,12 @@ def test_a_button_pressed_twice_makes_one_campaign(monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_look_for_a_twin_each_press_makes_one(monkeypatch):
+def test_each_submission_creates_a_campaign_without_the_duplicate_check(monkeypatch):
     brand = factories.brand()
-    person, together = staff(brand), Barrier(2)
-    monkeypatch.setattr(pages.CampaignWizard, "campaign_named", lambda *_what: (together.wait(), None)[1])
+    user, barrier = staff(brand), Barrier(2)
+    monkeypatch.setattr(pages.CampaignWizard, "campaign_named", lambda *_arguments: (barrier.wait(), None)[1])
     monkeypatch.setattr(pages.Brand.objects, "select_for_update", lambda **_options: pages.Brand.objects.all())
 
-    at_once(lambda _n: browser(person).post(NEW, {**PLAIN, "_launch": "1"}), range(2), threads=2)
+    at_once(lambda _n: browser(user).post(NEW_URL, {**MINIMAL_DATA, "_launch": "1"}), range(2), threads=2)
 
     assert Campaign.objects.count() == 2

@@ -1,4 +1,4 @@
-"""No milestone lies above its campaign's goal: in the form, and in the database whatever way it is set."""
+"""No milestone lies above its campaign's goal, neither in the form nor in the database."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -10,27 +10,27 @@ from tests.support.portal import address, browser, form_of, staff, text
 pytestmark = pytest.mark.django_db
 
 
-def check_now():
+def check_constraint_now():
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS milestone_above_goal IMMEDIATE")
         cursor.execute("SET CONSTRAINTS milestone_above_goal DEFERRED")
 
 
 def save(brand, campaign, *thresholds, follow=False, **fields):
-    """The campaign's page with one milestone at each of the thresholds."""
-    its, client = address("campaigns.campaign", "change", campaign.pk), browser(staff(brand))
-    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
-    kept = list(campaign.milestones.order_by("threshold"))
-    sent |= {"milestones-TOTAL_FORMS": str(len(thresholds)), "milestones-INITIAL_FORMS": str(len(kept))}
+    """Save the campaign's form with one milestone at each threshold."""
+    url, client = address("campaigns.campaign", "change", campaign.pk), browser(staff(brand))
+    data = {name: value for name, value in form_of(client.get(url)).items() if value is not None}
+    existing = list(campaign.milestones.order_by("threshold"))
+    data |= {"milestones-TOTAL_FORMS": str(len(thresholds)), "milestones-INITIAL_FORMS": str(len(existing))}
     for number, threshold in enumerate(thresholds):
-        sent |= {f"milestones-{number}-campaign": campaign.pk, f"milestones-{number}-threshold": threshold}
-        sent |= {f"milestones-{number}-reward_name": "A mug", f"milestones-{number}-reward_points": "0"}
-        if number < len(kept):
-            sent[f"milestones-{number}-milestone_id"] = kept[number].pk
-    return client.post(its, {**sent, **fields}, follow=follow)
+        data |= {f"milestones-{number}-campaign": campaign.pk, f"milestones-{number}-threshold": threshold}
+        data |= {f"milestones-{number}-reward_name": "A mug", f"milestones-{number}-reward_points": "0"}
+        if number < len(existing):
+            data[f"milestones-{number}-milestone_id"] = existing[number].pk
+    return client.post(url, {**data, **fields}, follow=follow)
 
 
-def test_form_rejects_a_milestone_above_the_goal_in_words(brand):
+def test_form_rejects_a_milestone_above_the_goal_with_a_message(brand):
     campaign = factories.campaign(brand, target_value=3)
 
     answer = save(brand, campaign, 9)
@@ -60,7 +60,7 @@ def test_form_changes_goal_and_milestone_together(brand):
     assert Milestone.objects.get().threshold == 7
 
 
-def test_form_warns_of_a_goal_that_gives_nothing(brand):
+def test_form_warns_of_a_goal_without_a_milestone(brand):
     campaign = factories.campaign(brand, target_value=5)
     warning = "The goal has no milestone. Add one at 5"
 
@@ -73,14 +73,14 @@ def test_database_rejects_a_milestone_above_the_goal(brand):
 
     with pytest.raises(IntegrityError, match="milestone lies above the goal of 3"), transaction.atomic():
         factories.milestone(campaign, 4)
-        check_now()
+        check_constraint_now()
 
 
 def test_database_rejects_a_goal_below_a_milestone(brand):
     campaign = factories.campaign(brand, target_value=5)
     factories.milestone(campaign, 5)
-    check_now()
+    check_constraint_now()
 
     with pytest.raises(IntegrityError, match="milestone lies above the goal of 4"), transaction.atomic():
         Campaign.objects.filter(pk=campaign.pk).update(target_value=4)
-        check_now()
+        check_constraint_now()

@@ -1,10 +1,10 @@
-"""The form of the wizard of campaigns, filled in."""
+"""Form data of the campaign wizard."""
 
 from tests.support.portal import address
 
 LABEL = "campaigns.campaign"
-NEW = address(LABEL, "new")
-PLAIN = {
+NEW_URL = address(LABEL, "new")
+MINIMAL_DATA = {
     "audience": "all",
     "type": "authenticator_scan",
     "step_by": "count",
@@ -18,10 +18,10 @@ PLAIN = {
 
 
 def values_of(page):
-    """What a browser would send back unchanged."""
+    """The data that a browser would submit unchanged."""
     bound = page.context["form"]
-    sent = {each.html_name: each.value() for each in bound}
-    return {name: value for name, value in sent.items() if value not in (None, False, "")} | {
+    values = {each.html_name: each.value() for each in bound}
+    return {name: value for name, value in values.items() if value not in (None, False, "")} | {
         "opened": page.context["opened"],
         "brand": page.context["brand"].pk,
     }

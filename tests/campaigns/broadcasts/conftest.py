@@ -1,4 +1,4 @@
-"""A brand that writes broadcasts, and services that take what it sends."""
+"""A brand that sends broadcasts, and the services that deliver them."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ __all__ = ["box", "own", "push", "sms", "with_push", "with_sms", "work"]
 
 @pytest.fixture
 def sender(brand: Brand, own: NotificationSettings) -> Brand:
-    """The brand, which sends notifications."""
+    """The brand, with notifications switched on."""
     assert own.is_active
     return brand
 
 
-def send(broadcast: Broadcast, **how: Any) -> Broadcast:
-    """As its page and the worker do."""
-    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now(), **how)
+def send(broadcast: Broadcast, **options: Any) -> Broadcast:
+    """Send the broadcast as its page and the worker do."""
+    lifecycle.send(broadcast=broadcast, by=None, at=timezone.now(), **options)
     return run_job(broadcast)
 
 
@@ -37,6 +37,6 @@ def run_job(broadcast: Broadcast) -> Broadcast:
     return Broadcast.objects.get(pk=broadcast.pk)
 
 
-def counted(broadcast):
+def figures_of(broadcast):
     broadcast.refresh_from_db()
     return figures.latest(broadcast)

@@ -1,4 +1,4 @@
-"""The pages of broadcasts: written, counted while written, previewed, tested, sent after a question, cancelled."""
+"""The pages of broadcasts: editing with a live count, preview, test send, sending after a confirmation, cancelling."""
 
 import html
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ from tests.support.portal import address, browser, errors, form_of, staff, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LABEL = "loyalty.broadcast"
-WRITTEN = {"subject_en": "Spring", "body_en": "Hello {customer_name}", "short_text_en": ""}
+TEXTS = {"subject_en": "Spring", "body_en": "Hello {customer_name}", "short_text_en": ""}
 
 
 @pytest.fixture
@@ -30,42 +30,42 @@ def manager(sender):
     return browser(staff(sender, role="manager", email="max@example.com"))
 
 
-def filled(brand, **fields):
-    return {"brand": brand.pk, "name": "Spring", "channels": ["email"], "segment": "", **WRITTEN, **fields}
+def form_data(brand, **fields):
+    return {"brand": brand.pk, "name": "Spring", "channels": ["email"], "segment": "", **TEXTS, **fields}
 
 
-def actions(label=LABEL):
+def audit_actions(label=LABEL):
     return list(AuditLogEntry.objects.filter(kind=label).order_by("pk").values_list("action", flat=True))
 
 
-def text_of(response):
+def unescaped_text(response):
     return html.unescape(text(response))
 
 
-def test_one_is_written_sent_and_counted(sender, manager, box, work):
-    customer, unwilling = factories.customer(sender, first_name="Ada"), factories.customer(sender)
-    preferences.opt_out(unwilling.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
+def test_broadcast_is_written_sent_and_counted(sender, manager, box, work):
+    customer, opted_out = factories.customer(sender, first_name="Ada"), factories.customer(sender)
+    preferences.opt_out(opted_out.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
     segment = factories.segment(sender, name="Everyone")
     evaluate.evaluate(segment.pk, at=timezone.now())
 
-    answer = manager.post(address(LABEL, "add"), filled(sender, segment=segment.pk))
+    answer = manager.post(address(LABEL, "add"), form_data(sender, segment=segment.pk))
     broadcast = Broadcast.objects.get()
     assert answer.status_code == 302
     assert answer.url == address(LABEL, "change", broadcast.pk)
     assert (broadcast.segment_name, broadcast.created_by.email) == ("Everyone", "max@example.com")
     assert broadcast.texts == {"en": {"subject": "Spring", "body": "Hello {customer_name}", "short_text": ""}}
 
-    question = text_of(manager.get(address(LABEL, "send", broadcast.pk)))
-    assert "It reaches 1 of 2 members." in question
-    assert "Send to 1 member" in question
+    confirmation = unescaped_text(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "It reaches 1 of 2 members." in confirmation
+    assert "Send to 1 member" in confirmation
     assert not Job.objects.exists()
-    sent = manager.post(address(LABEL, "send", broadcast.pk))
-    assert sent.url == address(LABEL, "change", broadcast.pk)
+    response = manager.post(address(LABEL, "send", broadcast.pk))
+    assert response.url == address(LABEL, "change", broadcast.pk)
     run_job(broadcast)
     work()
 
     assert box.recipients == [customer.email]
-    page = manager.get(sent.url)
+    page = manager.get(response.url)
     assert page.context["figures"] == [
         ("Members", "2"),
         ("Reached", "1"),
@@ -75,41 +75,41 @@ def test_one_is_written_sent_and_counted(sender, manager, box, work):
         ("No address", "0"),
         ("Stopped", "0"),
     ]
-    assert actions() == ["Added", "Sent"]
+    assert audit_actions() == ["Added", "Sent"]
     log = manager.get(page.context["log_address"])
     assert log.context["cl"].result_count == 2
 
 
-def test_many_members_are_written_with_separators(sender, manager):
+def test_confirmation_states_the_number_of_members(sender, manager):
     broadcast = factories.broadcast(sender)
     for _ in range(3):
         factories.customer(sender)
 
-    assert "Send to 3 members" in text_of(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "Send to 3 members" in unescaped_text(manager.get(address(LABEL, "send", broadcast.pk)))
 
 
-def test_a_moment_is_in_the_brands_time_zone(sender, manager, customer):
+def test_planned_moment_is_in_the_time_zone_of_the_brand(sender, manager, customer):
     sender.time_zone = "Asia/Tokyo"
     sender.save()
     moment = {"send_at_0": "2027-03-01", "send_at_1": "09:00"}
 
-    manager.post(address(LABEL, "add"), filled(sender, **moment))
+    manager.post(address(LABEL, "add"), form_data(sender, **moment))
     broadcast = Broadcast.objects.get()
     assert broadcast.send_at == datetime(2027, 3, 1, 0, 0, tzinfo=UTC)
-    question = text_of(manager.get(address(LABEL, "send", broadcast.pk)))
-    assert "Sending begins on 1 Mar 2027, 09:00" in question
-    assert "Plan for 1 member" in question
+    confirmation = unescaped_text(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "Sending begins on 1 Mar 2027, 09:00" in confirmation
+    assert "Plan for 1 member" in confirmation
     manager.post(address(LABEL, "send", broadcast.pk))
 
     broadcast.refresh_from_db()
     assert (broadcast.state, broadcast.next_at) == ("planned", broadcast.send_at)
-    assert actions() == ["Added", "Planned"]
+    assert audit_actions() == ["Added", "Planned"]
     manager.post(address(LABEL, "back_to_draft", broadcast.pk))
     broadcast.refresh_from_db()
-    assert (broadcast.state, actions()[-1]) == ("draft", "Move back to draft")
+    assert (broadcast.state, audit_actions()[-1]) == ("draft", "Move back to draft")
 
 
-REFUSED = {
+INVALID_FIELDS = {
     "no text": ({"body_en": ""}, "body_en", "Enter a text."),
     "unknown placeholder": ({"body_en": "Hi {points}"}, "body_en", "{points} is not available here."),
     "an open brace": ({"subject_en": "Hi {"}, "subject_en", "A brace is unmatched."),
@@ -137,24 +137,24 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("fields", "field", "message"), REFUSED.values(), ids=list(REFUSED))
-def test_what_could_not_be_sent_is_refused_at_its_field(sender, manager, fields, field, message):
-    answer = manager.post(address(LABEL, "add"), filled(sender, **fields))
+@pytest.mark.parametrize(("fields", "field", "message"), INVALID_FIELDS.values(), ids=list(INVALID_FIELDS))
+def test_invalid_broadcast_is_rejected_at_its_field(sender, manager, fields, field, message):
+    answer = manager.post(address(LABEL, "add"), form_data(sender, **fields))
 
     assert answer.status_code == 200
     assert errors(answer)[field][0].startswith(message)
     assert not Broadcast.objects.exists()
 
 
-def test_a_segment_of_another_brand_is_none(sender, manager):
+def test_segment_of_another_brand_is_rejected(sender, manager):
     foreign = factories.segment(factories.brand())
 
-    answer = manager.post(address(LABEL, "add"), filled(sender, segment=foreign.pk))
+    answer = manager.post(address(LABEL, "add"), form_data(sender, segment=foreign.pk))
 
     assert "segment" in errors(answer)
 
 
-def test_texts_that_somebody_else_changed_are_not_overwritten(sender, manager):
+def test_texts_changed_by_another_user_are_not_overwritten(sender, manager):
     broadcast = factories.broadcast(sender)
     page = address(LABEL, "change", broadcast.pk)
     opened = form_of(manager.get(page))
@@ -162,11 +162,11 @@ def test_texts_that_somebody_else_changed_are_not_overwritten(sender, manager):
 
     answer = manager.post(page, {**opened, "subject_en": "Mine"})
 
-    assert "Someone else changed the texts" in text_of(answer)
+    assert "Someone else changed the texts" in unescaped_text(answer)
     assert Broadcast.objects.get().texts["en"]["subject"] == "Theirs"
 
 
-def test_a_draft_is_changed(sender, manager):
+def test_draft_can_be_changed(sender, manager):
     broadcast = factories.broadcast(sender)
     page = address(LABEL, "change", broadcast.pk)
 
@@ -178,40 +178,38 @@ def test_a_draft_is_changed(sender, manager):
 
 
 @pytest.mark.parametrize("state", ["planned", "sending", "sent", "cancelled", "failed"])
-def test_what_is_no_draft_is_neither_changed_nor_deleted(sender, manager, state):
+def test_only_a_draft_can_be_changed_or_deleted(sender, manager, state):
     broadcast = factories.broadcast(sender, state=state, next_at=timezone.now() + timedelta(days=1))
 
-    assert manager.post(address(LABEL, "change", broadcast.pk), filled(sender, name="Other")).status_code == 403
+    assert manager.post(address(LABEL, "change", broadcast.pk), form_data(sender, name="Other")).status_code == 403
     assert manager.post(address(LABEL, "delete", broadcast.pk), {"post": "yes"}).status_code == 403
     assert Broadcast.objects.get().name == "Spring"
 
 
-def test_sending_twice_says_that_it_was_sent(sender, manager, customer):
+def test_second_send_is_rejected_with_a_message(sender, manager, customer):
     broadcast = factories.broadcast(sender)
     manager.post(address(LABEL, "send", broadcast.pk))
 
     answer = manager.post(address(LABEL, "send", broadcast.pk))
 
-    assert "This broadcast is now being sent." in text_of(answer)
+    assert "This broadcast is now being sent." in unescaped_text(answer)
     assert Job.objects.count() == 1
 
 
-def test_cancelling_asks_first(sender, manager, customer, box, work):
+def test_cancelling_asks_for_confirmation_first(sender, manager, customer, box, work):
     broadcast = factories.broadcast(sender)
     manager.post(address(LABEL, "send", broadcast.pk))
 
-    assert "cannot be sent again" in text_of(manager.get(address(LABEL, "cancel", broadcast.pk)))
+    assert "cannot be sent again" in unescaped_text(manager.get(address(LABEL, "cancel", broadcast.pk)))
     manager.post(address(LABEL, "cancel", broadcast.pk))
     work()
 
     broadcast.refresh_from_db()
     assert (broadcast.state, Job.objects.get().status, box.recipients) == ("cancelled", "cancelled", [])
-    assert actions() == ["Sent", "Cancelled"]
+    assert audit_actions() == ["Sent", "Cancelled"]
 
 
-def test_what_a_german_colleague_cancels_is_counted_and_told_to_each_in_their_language(
-    sender, manager, customer, box, work
-):
+def test_cancellation_is_displayed_in_the_language_of_each_reader(sender, manager, customer, box, work):
     box.refusals[customer.email] = "450 later"
     broadcast = send(factories.broadcast(sender))
     worker.drain(lane="broadcasts")
@@ -224,18 +222,21 @@ def test_what_a_german_colleague_cancels_is_counted_and_told_to_each_in_their_la
     assert (row.status, row.last_error) == ("suppressed", "Cancelled.")
     for language in ("en", "de"):
         with languages.spoken(language):
-            counted = figures.latest(broadcast)
-        assert (counted.stopped, counted.unreachable) == (1, 0)
+            broadcast_figures = figures.latest(broadcast)
+        assert (broadcast_figures.stopped, broadcast_figures.unreachable) == (1, 0)
     pages = [
-        text_of(reader.get(address("loyalty.notificationdelivery", "change", row.pk))) for reader in (manager, german)
+        unescaped_text(reader.get(address("loyalty.notificationdelivery", "change", row.pk)))
+        for reader in (manager, german)
     ]
     assert [("Cancelled." in page, "Abgebrochen." in page) for page in pages] == [(True, False), (False, True)]
 
 
-def test_a_form_is_counted_and_previewed_while_it_is_written(sender, manager, customer):
-    unwilling = factories.customer(sender)
-    preferences.opt_out(unwilling.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
-    data = filled(sender, channels=["email", "sms"], subject_de="Frühling", body_de="{greeting}", shown_language="de")
+def test_form_counts_members_and_previews_texts_while_editing(sender, manager, customer):
+    opted_out = factories.customer(sender)
+    preferences.opt_out(opted_out.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
+    data = form_data(
+        sender, channels=["email", "sms"], subject_de="Frühling", body_de="{greeting}", shown_language="de"
+    )
 
     answer = manager.post(address(LABEL, "read"), data).json()
 
@@ -244,11 +245,11 @@ def test_a_form_is_counted_and_previewed_while_it_is_written(sender, manager, cu
     assert answer["draft"]["mail"]["subject"] == "Frühling"
     assert answer["draft"]["mail"]["text"].startswith("Guten Tag Ada,")
     assert answer["draft"]["language"] == "German"
-    broken = manager.post(address(LABEL, "read"), {**data, "body_de": "{points}"}).json()
-    assert broken["draft"]["problem"].startswith("{points} is not available here.")
+    invalid = manager.post(address(LABEL, "read"), {**data, "body_de": "{points}"}).json()
+    assert invalid["draft"]["problem"].startswith("{points} is not available here.")
 
 
-def test_an_empty_form_is_counted_too(sender, manager, customer):
+def test_empty_form_counts_members(sender, manager, customer):
     answer = manager.post(address(LABEL, "read"), {"brand": sender.pk}).json()
 
     assert answer["draft"] is None
@@ -256,22 +257,22 @@ def test_an_empty_form_is_counted_too(sender, manager, customer):
 
 
 @pytest.mark.parametrize("brand_id", ["", "0", "x", "9" * 30])
-def test_no_brand_no_count(manager, brand_id):
+def test_count_for_an_invalid_brand_is_not_found(manager, brand_id):
     assert manager.post(address(LABEL, "read"), {"brand": brand_id}).status_code == 404
 
 
-def test_another_brands_members_are_not_counted(sender, manager):
+def test_members_of_another_brand_are_not_counted(sender, manager):
     foreign = factories.brand()
     segment = factories.segment(foreign)
     factories.customer(foreign)
     evaluate.evaluate(segment.pk, at=timezone.now())
 
     assert manager.post(address(LABEL, "read"), {"brand": foreign.pk}).status_code == 404
-    counted = manager.post(address(LABEL, "read"), {**filled(sender), "segment": segment.pk}).json()
-    assert counted["audience"]["total"] == "It reaches 0 of 0 members."
+    answer = manager.post(address(LABEL, "read"), {**form_data(sender), "segment": segment.pk}).json()
+    assert answer["audience"]["total"] == "It reaches 0 of 0 members."
 
 
-def test_it_is_previewed_and_a_test_goes_to_whoever_asks(sender, manager, box, work):
+def test_broadcast_is_previewed_and_a_test_send_goes_to_its_requester(sender, manager, box, work):
     texts = {"en": {"subject": "News", "body": "{greeting} {new_balance}", "short_text": ""}}
     broadcast = factories.broadcast(sender, texts=texts)
     preview = f"{address(LABEL, 'preview', broadcast.pk)}?channel=email&language=en"
@@ -288,7 +289,7 @@ def test_it_is_previewed_and_a_test_goes_to_whoever_asks(sender, manager, box, w
     assert manager.get(preview.replace("email", "sms")).status_code == 404
 
 
-def test_a_test_of_a_draft_that_was_deleted_is_not_sent(sender, manager, box, work):
+def test_test_send_of_a_deleted_draft_is_not_delivered(sender, manager, box, work):
     broadcast = factories.broadcast(sender)
     manager.post(address(LABEL, "preview", broadcast.pk), {"channel": "email", "language": "en"})
     manager.post(address(LABEL, "delete", broadcast.pk), {"post": "yes"})
@@ -299,7 +300,7 @@ def test_a_test_of_a_draft_that_was_deleted_is_not_sent(sender, manager, box, wo
 
 
 @pytest.mark.parametrize("role", ["support", "printer"])
-def test_other_roles_see_none(sender, role):
+def test_support_and_printers_cannot_access_broadcasts(sender, role):
     broadcast = factories.broadcast(sender)
     client = browser(staff(sender, role=role))
 
@@ -309,23 +310,23 @@ def test_other_roles_see_none(sender, role):
     assert Broadcast.objects.get().state == "draft"
 
 
-def test_nobody_without_a_login_sends(sender):
+def test_anonymous_user_cannot_send_a_broadcast(sender):
     broadcast = factories.broadcast(sender)
 
     assert Client().post(address(LABEL, "send", broadcast.pk)).status_code == 302
     assert Broadcast.objects.get().state == "draft"
 
 
-def test_without_settings_the_page_says_what_to_do(sender, manager, customer):
+def test_page_explains_that_notifications_are_switched_off(sender, manager, customer):
     broadcast = factories.broadcast(sender)
     NotificationSettings.objects.update(is_active=False)
 
-    assert "Notifications are switched off" in text_of(manager.get(address(LABEL, "send", broadcast.pk)))
-    assert "Switch them on" in text_of(manager.post(address(LABEL, "send", broadcast.pk)))
+    assert "Notifications are switched off" in unescaped_text(manager.get(address(LABEL, "send", broadcast.pk)))
+    assert "Switch them on" in unescaped_text(manager.post(address(LABEL, "send", broadcast.pk)))
     assert Broadcast.objects.get().state == "draft"
 
 
-def test_the_list_costs_the_same_for_many(sender, manager, django_assert_max_num_queries):
+def test_query_count_of_the_list_is_bounded(sender, manager, django_assert_max_num_queries):
     for _ in range(25):
         factories.broadcast(sender, factories.segment(sender, name=f"S{_}"))
     manager.get(address(LABEL))

@@ -1,4 +1,4 @@
-"""Broadcasts with several workers at once: no portion is published twice, with a control; and other races."""
+"""Broadcasts with concurrent workers: no portion is published twice, with a control, and other races."""
 
 from datetime import timedelta
 from threading import Barrier, BrokenBarrierError
@@ -23,10 +23,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 MEMBERS = 4
 
 
-def run_twice_at_once(brand, monkeypatch):
-    """Two workers run one job, as when the first was taken for dead; returns how many members each portion had.
+def run_job_twice_concurrently(brand, monkeypatch):
+    """Let two workers run one job, as when the first seemed dead, and return the number of members of each portion.
 
-    Each waits for the other before it publishes, for as long as the other may be held up by a lock.
+    Before publishing, each worker waits briefly for the other, which a lock may block.
     """
     monkeypatch.setattr(sending, "PORTION_SIZE", 1)
     for _ in range(MEMBERS):
@@ -38,13 +38,13 @@ def run_twice_at_once(brand, monkeypatch):
     sending.start_broadcast(broadcast, check_cancelled=lambda: None)
     while sending.gather_portion(runner.Run(job)):
         pass
-    meeting, portions, publish = Barrier(2), [], sending.publish
+    barrier, portions, publish = Barrier(2), [], sending.publish
 
     def wait_and_publish(row, portion):
         try:
-            meeting.wait(0.3)
+            barrier.wait(0.3)
         except BrokenBarrierError:
-            meeting.reset()
+            barrier.reset()
         portions.append(len(portion))
         publish(row, portion)
 
@@ -55,7 +55,7 @@ def run_twice_at_once(brand, monkeypatch):
 
 
 def test_two_workers_of_one_job_publish_each_portion_once(sender, box, work, monkeypatch):
-    portions = run_twice_at_once(sender, monkeypatch)
+    portions = run_job_twice_concurrently(sender, monkeypatch)
 
     broadcast = Broadcast.objects.get()
     assert sum(portions) == broadcast.published == broadcast.members == broadcast.counted == MEMBERS
@@ -65,22 +65,22 @@ def test_two_workers_of_one_job_publish_each_portion_once(sender, box, work, mon
     assert len(set(box.recipients)) == len(box.recipients) == MEMBERS
 
 
-def test_control_without_the_rows_lock_portions_are_published_twice(sender, box, work, monkeypatch):
-    """The members still get one message each: their notification and its event are there once."""
+def test_control_portions_are_published_twice_without_the_row_lock(sender, box, work, monkeypatch):
+    """Each member still gets one message, because the notification and its event are stored only once."""
     locked = sending.unfinished_broadcast
-    monkeypatch.setattr(sending, "unfinished_broadcast", lambda run, *, locked=False: locked_off(run))  # noqa: ARG005
+    monkeypatch.setattr(sending, "unfinished_broadcast", lambda run, *, locked=False: run_without_lock(run))  # noqa: ARG005
 
-    def locked_off(run):
+    def run_without_lock(run):
         return locked(run)
 
-    portions = run_twice_at_once(sender, monkeypatch)
+    portions = run_job_twice_concurrently(sender, monkeypatch)
 
     assert sum(portions) > MEMBERS
     work()
     assert len(set(box.recipients)) == len(box.recipients) == MEMBERS
 
 
-def test_two_tasks_begin_a_planned_one_once(sender):
+def test_concurrent_tasks_begin_a_planned_broadcast_once(sender):
     moment = timezone.now() + timedelta(minutes=1)
     broadcast = factories.broadcast(sender, send_at=moment)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
@@ -91,7 +91,7 @@ def test_two_tasks_begin_a_planned_one_once(sender):
     assert Job.objects.count() == 1
 
 
-def test_two_who_send_it_at_once_send_it_once(sender):
+def test_concurrent_sends_start_one_job(sender):
     broadcast = factories.broadcast(sender)
 
     results = at_once(lambda _: lifecycle.send(broadcast=broadcast, by=None, at=timezone.now()), range(3), threads=3)
@@ -100,21 +100,21 @@ def test_two_who_send_it_at_once_send_it_once(sender):
     assert Job.objects.count() == 1
 
 
-def test_a_segment_is_deleted_or_written_to_never_both(sender):
+def test_segment_is_either_deleted_or_used_by_a_broadcast(sender):
     segment = factories.segment(sender)
     draft = Broadcast(brand=sender, name="Spring", segment=segment, channels=["email"])
 
-    def work(step):
+    def run_step(step):
         uses.delete(segment) if step == "delete" else lifecycle.save(draft)
 
-    results = at_once_behind(LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, sender.pk], work, ["delete", "save"])
+    results = at_once_behind(LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, sender.pk], run_step, ["delete", "save"])
 
     assert sum(isinstance(each, Invalid) for each in results) == 1
     assert Segment.objects.exists() == Broadcast.objects.exists()
 
 
-def test_nothing_is_sent_to_the_members_of_former_conditions(sender, monkeypatch):
-    """Another process evaluates the segment. Control: without an edit its last evaluation counts."""
+def test_sending_is_rejected_until_edited_conditions_are_evaluated(sender, monkeypatch):
+    """Another process is evaluating the segment. As a control, the last evaluation counts if nothing was edited."""
     monkeypatch.setattr(sending, "PATIENCE_SECONDS", 0)
     segment = factories.segment(sender, name="Rich")
     evaluate.evaluate(segment.pk, at=timezone.now())
@@ -131,21 +131,21 @@ def test_nothing_is_sent_to_the_members_of_former_conditions(sender, monkeypatch
     assert not Broadcast.objects.filter(started_at=None).exists()
 
 
-def test_cancelling_and_sending_at_once_leave_nothing_on_its_way(sender, box, work):
-    """Whatever comes first: what is cancelled is counted, what is sent was sent before."""
+def test_concurrent_cancelling_and_sending_leave_nothing_pending(sender, box, work):
+    """Whichever comes first, no message is sent and no job is left unfinished."""
     for _ in range(6):
         factories.customer(sender)
     broadcast = factories.broadcast(sender)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
     job_id = Job.objects.get().pk
 
-    def act(step):
+    def run_step(step):
         if step == "cancel":
             lifecycle.cancel(broadcast=broadcast, at=timezone.now())
         else:
             runner.run(job_id)
 
-    results = at_once(act, ["cancel", "run"], threads=2)
+    results = at_once(run_step, ["cancel", "run"], threads=2)
     assert not [each for each in results if isinstance(each, Exception)]
     work()
 

@@ -1,4 +1,4 @@
-"""Broadcasts that are planned, cancelled or refused, and what a day bounds."""
+"""Broadcasts that are planned, cancelled or rejected, and their daily quotas."""
 
 from datetime import timedelta
 
@@ -17,13 +17,13 @@ from loyalty.models.notifications import (
     Notification,
     NotificationSettings,
 )
-from tests.campaigns.broadcasts.conftest import counted, run_job, send
+from tests.campaigns.broadcasts.conftest import figures_of, run_job, send
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_cancelling_stops_what_no_channel_has_taken(sender, box, work, monkeypatch):
+def test_cancelling_stops_messages_not_yet_passed_to_a_channel(sender, box, work, monkeypatch):
     customers = [factories.customer(sender) for _ in range(3)]
     broadcast = send(factories.broadcast(sender))
     first = Notification.objects.earliest("id")
@@ -34,21 +34,21 @@ def test_cancelling_stops_what_no_channel_has_taken(sender, box, work, monkeypat
     work()
 
     assert box.recipients == [customers[0].email]
-    assert counted(broadcast) == Figures(members=3, reached=1, waiting=0, failed=0, stopped=2, opted_out=0)
+    assert figures_of(broadcast) == Figures(members=3, reached=1, waiting=0, failed=0, stopped=2, opted_out=0)
 
 
-def test_cancelling_stops_a_mail_that_waits_for_its_next_attempt(sender, customer, box, work):
+def test_cancelling_stops_an_email_waiting_for_its_next_attempt(sender, customer, box, work):
     box.refusals[customer.email] = "450 later"
     broadcast = send(factories.broadcast(sender))
     worker.drain(lane="broadcasts")
-    assert counted(broadcast).waiting == 1
+    assert figures_of(broadcast).waiting == 1
     box.refusals.clear()
 
     assert lifecycle.cancel(broadcast=broadcast, at=timezone.now()) == 1
     work()
 
     assert box.recipients == []
-    assert counted(broadcast).stopped == 1
+    assert figures_of(broadcast).stopped == 1
     assert not Event.objects.pending().exists()
 
 
@@ -60,7 +60,7 @@ def test_cancelling_stops_the_job_between_two_portions(sender, box, work, monkey
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
     publish = sending.publish
 
-    def cancelled_after(row, portion):
+    def publish_and_cancel_next(row, portion):
         publish(row, portion)
         monkeypatch.setattr(sending, "publish_portion", cancel_first)
 
@@ -70,17 +70,17 @@ def test_cancelling_stops_the_job_between_two_portions(sender, box, work, monkey
         lifecycle.cancel(broadcast=broadcast, at=timezone.now())
         return portion(run)
 
-    monkeypatch.setattr(sending, "publish", cancelled_after)
+    monkeypatch.setattr(sending, "publish", publish_and_cancel_next)
     result = run_job(broadcast)
     work()
 
     assert (result.state, result.published) == ("cancelled", 1)
     assert box.recipients == []
     assert Job.objects.get().status == "cancelled"
-    assert counted(broadcast).stopped == 3
+    assert figures_of(broadcast).stopped == 3
 
 
-def test_whoever_cancels_its_job_cancels_it(sender, customer):
+def test_cancelling_its_job_cancels_the_broadcast(sender, customer):
     broadcast = factories.broadcast(sender)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
 
@@ -90,7 +90,7 @@ def test_whoever_cancels_its_job_cancels_it(sender, customer):
     assert broadcast.state == "cancelled"
 
 
-def test_a_planned_one_begins_at_its_moment(sender, customer, box, work):
+def test_planned_broadcast_begins_at_its_moment(sender, customer, box, work):
     now = timezone.now()
     moment = now + timedelta(hours=2)
     broadcast = factories.broadcast(sender, send_at=moment)
@@ -106,7 +106,7 @@ def test_a_planned_one_begins_at_its_moment(sender, customer, box, work):
     assert box.recipients == [customer.email]
 
 
-def test_a_planned_one_can_become_a_draft_again(sender, customer):
+def test_planned_broadcast_can_be_moved_back_to_draft(sender, customer):
     moment = timezone.now() + timedelta(hours=2)
     broadcast = factories.broadcast(sender, send_at=moment)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
@@ -118,7 +118,7 @@ def test_a_planned_one_can_become_a_draft_again(sender, customer):
     assert lifecycle.begin_due(at=moment) == 0
 
 
-def test_a_planned_one_that_can_no_longer_be_sent_says_why(sender, own, customer):
+def test_planned_broadcast_that_cannot_be_sent_fails_with_a_reason(sender, own, customer):
     moment = timezone.now() + timedelta(hours=2)
     broadcast = factories.broadcast(sender, send_at=moment)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
@@ -145,7 +145,7 @@ PROBLEMS = {
 
 
 @pytest.mark.parametrize(("fields", "message"), PROBLEMS.values(), ids=list(PROBLEMS))
-def test_what_cannot_be_sent_is_refused(sender, customer, fields, message):
+def test_broadcast_that_cannot_be_sent_is_rejected(sender, customer, fields, message):
     broadcast = factories.broadcast(sender, **fields)
 
     with pytest.raises(Invalid, match=message.replace("{", r"\{")):
@@ -154,16 +154,16 @@ def test_what_cannot_be_sent_is_refused(sender, customer, fields, message):
     assert not Job.objects.exists()
 
 
-def test_every_state_has_words_for_what_can_no_longer_be_done():
+def test_every_state_has_a_message():
     assert lifecycle.STATE_MESSAGES.keys() == set(Broadcast.State)
 
 
-def test_a_brand_whose_notifications_are_off_sends_none(brand, customer):
+def test_brand_with_notifications_switched_off_cannot_send(brand, customer):
     with pytest.raises(Invalid, match="Notifications are switched off"):
         lifecycle.send(broadcast=factories.broadcast(brand), by=None, at=timezone.now())
 
 
-def test_above_the_limit_of_a_day_it_goes_on_tomorrow(sender, box, work, settings):
+def test_broadcast_above_the_daily_quota_continues_the_next_day(sender, box, work, settings):
     settings.QUOTAS = {**settings.QUOTAS, "broadcasts": 2}
     customers = [factories.customer(sender) for _ in range(3)]
 
@@ -184,7 +184,7 @@ def test_above_the_limit_of_a_day_it_goes_on_tomorrow(sender, box, work, setting
     assert sorted(box.recipients) == sorted(each.email for each in customers)
 
 
-def test_the_jobs_of_a_day_bound_it_too(sender, customer, settings):
+def test_daily_quota_of_jobs_limits_broadcasts(sender, customer, settings):
     settings.QUOTAS = {**settings.QUOTAS, "jobs": 1}
     send(factories.broadcast(sender))
 

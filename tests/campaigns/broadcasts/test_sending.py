@@ -1,4 +1,4 @@
-"""A broadcast reaches the members of a segment: each once, by the channels they want, in their language."""
+"""A broadcast reaches each member of a segment once, through the channels they want and in their language."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ from loyalty.models.notifications import (
 from loyalty.models.programme.segments import Segment, SegmentMember
 from loyalty.notifications import batching, delivery, preferences, suppression
 from loyalty.notifications.batching import NotificationRequest
-from tests.campaigns.broadcasts.conftest import counted, run_job, send
+from tests.campaigns.broadcasts.conftest import figures_of, run_job, send
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,21 +36,21 @@ pytestmark = pytest.mark.django_db(transaction=True)
 RICH = ("balance", "at_least", 50)
 
 
-def rich(brand, **fields):
+def rich_customer(brand, **fields):
     customer = factories.customer(brand, **fields)
     factories.points(customer, brand, 100)
     return customer
 
 
-def plain(mail):
+def plain_text(mail):
     return mail.get_body(("plain",)).get_content()
 
 
-def test_it_goes_to_the_members_of_the_segment_as_it_is_when_sending_begins(sender, box, work):
+def test_broadcast_goes_to_the_segment_members_when_sending_begins(sender, box, work):
     segment = factories.segment(sender, RICH)
     evaluate.evaluate(segment.pk, at=timezone.now())
-    customer, _poor = rich(sender, first_name="Ada"), factories.customer(sender)
-    rich(factories.brand())
+    customer, _poor = rich_customer(sender, first_name="Ada"), factories.customer(sender)
+    rich_customer(factories.brand())
 
     broadcast = send(factories.broadcast(sender, segment, body="Hello {customer_name}, you have {new_balance}."))
     assert (broadcast.state, broadcast.members, broadcast.published) == ("sent", 1, 1)
@@ -60,12 +60,12 @@ def test_it_goes_to_the_members_of_the_segment_as_it_is_when_sending_begins(send
     assert box.recipients == [customer.email]
     [mail] = box.mails
     assert mail["Subject"] == "News"
-    assert "Hello Ada, you have 100." in plain(mail)
+    assert "Hello Ada, you have 100." in plain_text(mail)
     assert "/notices/opt-out/" in mail["List-Unsubscribe"]
-    assert counted(broadcast) == Figures(members=1, reached=1, waiting=0, failed=0, stopped=0, opted_out=0)
+    assert figures_of(broadcast) == Figures(members=1, reached=1, waiting=0, failed=0, stopped=0, opted_out=0)
 
 
-def test_without_a_segment_it_goes_to_all_members(sender, box, work):
+def test_broadcast_without_a_segment_goes_to_all_members(sender, box, work):
     customers = [factories.customer(sender) for _ in range(3)]
     factories.customer(sender, enrolled=False)
 
@@ -75,9 +75,9 @@ def test_without_a_segment_it_goes_to_all_members(sender, box, work):
     assert sorted(box.recipients) == sorted(each.email for each in customers)
 
 
-def test_portions_are_as_small_as_it_is_told_and_reach_everyone_once(sender, box, work, monkeypatch):
+def test_every_member_gets_one_message_with_small_portions(sender, box, work, monkeypatch):
     monkeypatch.setattr(sending, "PORTION_SIZE", 2)
-    customers = [rich(sender) for _ in range(5)]
+    customers = [rich_customer(sender) for _ in range(5)]
     segment = factories.segment(sender, RICH)
 
     broadcast = send(factories.broadcast(sender, segment))
@@ -87,14 +87,14 @@ def test_portions_are_as_small_as_it_is_told_and_reach_everyone_once(sender, box
     assert (broadcast.members, broadcast.published, broadcast.counted) == (5, 5, 5)
 
 
-def test_whoever_joins_after_it_began_gets_nothing(sender, box, work):
-    first = rich(sender)
+def test_member_who_joins_after_the_start_gets_nothing(sender, box, work):
+    first = rich_customer(sender)
     segment = factories.segment(sender, RICH)
     broadcast = factories.broadcast(sender, segment)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
     broadcast.refresh_from_db()
     sending.start_broadcast(broadcast, check_cancelled=lambda: None)
-    late = rich(sender)
+    late = rich_customer(sender)
     evaluate.evaluate(segment.pk, at=timezone.now())
     assert SegmentMember.objects.count() == 2
 
@@ -104,31 +104,31 @@ def test_whoever_joins_after_it_began_gets_nothing(sender, box, work):
     assert box.recipients == [first.email] != [late.email]
 
 
-def test_opt_outs_bounces_and_blocked_members_get_nothing(sender, box, work):
-    reader, unwilling, bounced, blocked, gone = (factories.customer(sender) for _ in range(5))
-    preferences.opt_out(unwilling.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
+def test_opted_out_bounced_and_blocked_members_get_nothing(sender, box, work):
+    reader, opted_out, bounced, blocked, inactive = (factories.customer(sender) for _ in range(5))
+    preferences.opt_out(opted_out.pk, sender.pk, channel="email", topics=["offers"], at=timezone.now())
     suppression.stop(
         brand_id=sender.pk, channel="email", address=bounced.email, masked="b", reason="550", at=timezone.now()
     )
     blocking.set_status(accounts=[factories.account(blocked, sender)], status="blocked", at=timezone.now())
-    gone.is_active = False
-    gone.save()
+    inactive.is_active = False
+    inactive.save()
 
     broadcast = send(factories.broadcast(sender))
     work()
 
     assert box.recipients == [reader.email]
-    result = counted(broadcast)
+    result = figures_of(broadcast)
     assert (result.members, result.reached, result.opted_out, result.unreachable) == (4, 1, 1, 2)
 
 
 @pytest.mark.parametrize("step", ["before the worker", "before the channel"])
-def test_whoever_is_blocked_while_it_is_under_way_gets_nothing(sender, customer, box, work, step):
+def test_member_blocked_during_sending_gets_nothing(sender, customer, box, work, step):
     send(factories.broadcast(sender))
     if step == "before the channel":
         [event] = Event.objects.pending()
         Event.objects.filter(pk=event.pk).update(due_at=timezone.now())
-        worker_turn()
+        deliver_next_event()
     blocking.set_status(accounts=[factories.account(customer, sender)], status="blocked", at=timezone.now())
     work()
 
@@ -136,16 +136,16 @@ def test_whoever_is_blocked_while_it_is_under_way_gets_nothing(sender, customer,
     assert NotificationDelivery.objects.get().last_error == "The member is blocked."
 
 
-def worker_turn():
-    """Delivers the notification and leaves its e-mail waiting."""
-    taken = leases.claim(limit=1, lane="broadcasts")
-    bus.deliver_events(taken)
+def deliver_next_event():
+    """Deliver the notification and leave its e-mail waiting."""
+    leased = leases.claim(limit=1, lane="broadcasts")
+    bus.deliver_events(leased)
 
 
-def test_each_reads_it_in_their_language_or_in_the_brands(sender, box, work):
-    german, arab = factories.customer(sender), factories.customer(sender)
+def test_members_get_it_in_their_language_or_the_brands(sender, box, work):
+    german, arabic = factories.customer(sender), factories.customer(sender)
     preferences.change(german.pk, sender.pk, at=timezone.now(), language="de")
-    preferences.change(arab.pk, sender.pk, at=timezone.now(), language="ar")
+    preferences.change(arabic.pk, sender.pk, at=timezone.now(), language="ar")
     texts = {
         "en": {"subject": "News", "body": "{greeting}", "short_text": ""},
         "de": {"subject": "Neues", "body": "{greeting}", "short_text": ""},
@@ -155,10 +155,10 @@ def test_each_reads_it_in_their_language_or_in_the_brands(sender, box, work):
     work()
 
     subjects = {mail["To"]: (mail["Subject"], mail["Content-Language"]) for mail in box.mails}
-    assert subjects == {german.email: ("Neues", "de"), arab.email: ("News", "en")}
+    assert subjects == {german.email: ("Neues", "de"), arabic.email: ("News", "en")}
 
 
-def test_it_takes_the_chosen_channels_alone(sender, with_sms, with_push, box, work):
+def test_broadcast_uses_only_the_chosen_channels(sender, with_sms, with_push, box, work):
     customer = factories.customer(sender)
     preferences.change(customer.pk, sender.pk, at=timezone.now(), phone="+4930123456")
     Device.objects.create(brand=sender, user=customer, token="phone", platform="ios")
@@ -171,7 +171,7 @@ def test_it_takes_the_chosen_channels_alone(sender, with_sms, with_push, box, wo
     assert sorted(channels) == [("push", "sent"), ("sms", "sent")]
 
 
-def test_a_job_that_is_run_again_sends_nothing_twice(sender, box, work):
+def test_job_run_again_sends_nothing_twice(sender, box, work):
     factories.customer(sender)
     broadcast = send(factories.broadcast(sender))
     work()
@@ -186,20 +186,20 @@ def test_a_job_that_is_run_again_sends_nothing_twice(sender, box, work):
     assert Notification.objects.count() == NotificationDelivery.objects.count() == 1
 
 
-def test_a_worker_that_dies_between_portions_is_followed_by_one_that_goes_on(sender, box, work, monkeypatch):
+def test_job_continues_after_a_worker_died_between_portions(sender, box, work, monkeypatch):
     monkeypatch.setattr(sending, "PORTION_SIZE", 1)
     customers = [factories.customer(sender) for _ in range(3)]
     broadcast = factories.broadcast(sender)
     lifecycle.send(broadcast=broadcast, by=None, at=timezone.now())
-    publish, done = sending.publish, []
+    publish, published_portions = sending.publish, []
 
-    def dies(row, portion):
+    def publish_or_die(row, portion):
         publish(row, portion)
-        done.append(portion)
-        if len(done) == 2:
+        published_portions.append(portion)
+        if len(published_portions) == 2:
             raise SystemExit
 
-    monkeypatch.setattr(sending, "publish", dies)
+    monkeypatch.setattr(sending, "publish", publish_or_die)
     with pytest.raises(SystemExit):
         run_job(broadcast)
     monkeypatch.setattr(sending, "publish", publish)
@@ -211,7 +211,7 @@ def test_a_worker_that_dies_between_portions_is_followed_by_one_that_goes_on(sen
     assert (result.state, result.published) == ("sent", 3)
 
 
-def test_a_segment_that_it_uses_is_not_deleted(sender):
+def test_segment_used_by_a_broadcast_cannot_be_deleted(sender):
     segment = factories.segment(sender, name="Rich")
     broadcast = factories.broadcast(sender, segment)
 
@@ -224,8 +224,8 @@ def test_a_segment_that_it_uses_is_not_deleted(sender):
     assert (broadcast.segment_id, broadcast.segment_name) == (None, "Rich")
 
 
-def test_a_recall_and_a_password_do_not_wait_for_it(sender, customer, box):
-    """They lie in other lanes, which other workers empty while the broadcast waits."""
+def test_recall_notification_does_not_wait_for_a_broadcast(sender, customer, box):
+    """It is in other lanes, which other workers process while the broadcast waits."""
     for _ in range(3):
         factories.customer(sender)
     send(factories.broadcast(sender))
@@ -239,8 +239,8 @@ def test_a_recall_and_a_password_do_not_wait_for_it(sender, customer, box):
     assert Event.objects.pending().filter(lane="broadcasts").count() == 4
 
 
-def test_brands_take_turns_in_its_lane(sender, settings):
-    """The second brand's message does not wait for all of the first's."""
+def test_workers_alternate_between_brands_in_the_broadcast_lane(sender, settings):
+    """The second brand's message does not wait for all messages of the first."""
     other = factories.brand()
     NotificationSettings.objects.create(brand=other)
     for _ in range(12):
@@ -249,15 +249,15 @@ def test_brands_take_turns_in_its_lane(sender, settings):
     send(factories.broadcast(sender))
     send(factories.broadcast(other))
 
-    assert {brand_in_turn() for _ in range(30)} == {sender.pk, other.pk}
+    assert {next_brand_id() for _ in range(30)} == {sender.pk, other.pk}
 
 
-def brand_in_turn():
+def next_brand_id():
     with turns.turn(lane="broadcasts", workers=4) as turn:
         return turn.brand_id
 
 
-def test_a_sandbox_sends_nothing(box, work):
+def test_sandbox_brand_sends_nothing(box, work):
     sandbox = factories.brand(is_sandbox=True)
     NotificationSettings.objects.create(brand=sandbox)
     factories.customer(sandbox)
@@ -269,7 +269,7 @@ def test_a_sandbox_sends_nothing(box, work):
     assert NotificationDelivery.objects.get().status == "suppressed"
 
 
-def test_figures_are_stored_once_nothing_is_on_its_way(sender, customer, box, work):
+def test_figures_are_stored_once_nothing_is_pending(sender, customer, box, work):
     broadcast = send(factories.broadcast(sender))
     later = timezone.now() + timedelta(hours=1)
     assert figures.store_final(at=later) == 0
@@ -279,25 +279,25 @@ def test_figures_are_stored_once_nothing_is_on_its_way(sender, customer, box, wo
     broadcast.refresh_from_db()
     assert broadcast.figures["reached"] == 1
     NotificationDelivery.objects.all().delete()
-    assert counted(broadcast).reached == 1
+    assert figures_of(broadcast).reached == 1
 
 
 def test_the_audience_is_counted_by_channel(sender, with_sms, with_push):
-    """Counted in SQL, and the same as sending finds."""
-    people = [factories.customer(sender) for _ in range(6)]
+    """The count in SQL equals what sending delivers."""
+    members = [factories.customer(sender) for _ in range(6)]
     at = timezone.now()
-    for number, person in enumerate(people):
+    for number, member in enumerate(members):
         if number % 2:
-            preferences.change(person.pk, sender.pk, at=at, phone=f"+493012345{number}")
+            preferences.change(member.pk, sender.pk, at=at, phone=f"+493012345{number}")
         if number > 2:
-            Device.objects.create(brand=sender, user=person, token=f"t{number}", platform="ios")
-    preferences.opt_out(people[0].pk, sender.pk, channel="email", topics=["offers"], at=at)
-    preferences.opt_out(people[1].pk, sender.pk, channel="sms", topics=["offers"], at=at)
-    preferences.opt_out(people[2].pk, sender.pk, channel="email", topics=["points"], at=at)
+            Device.objects.create(brand=sender, user=member, token=f"t{number}", platform="ios")
+    preferences.opt_out(members[0].pk, sender.pk, channel="email", topics=["offers"], at=at)
+    preferences.opt_out(members[1].pk, sender.pk, channel="sms", topics=["offers"], at=at)
+    preferences.opt_out(members[2].pk, sender.pk, channel="email", topics=["points"], at=at)
     Device.objects.filter(token="t4").update(died_at=at)
     suppression.stop(brand_id=sender.pk, channel="sms", address="+4930123453", masked="s", reason="no", at=at)
-    suppression.stop(brand_id=sender.pk, channel="email", address=people[5].email, masked="s", reason="no", at=at)
-    UserPoints.objects.filter(user=people[4]).update(status="blocked")
+    suppression.stop(brand_id=sender.pk, channel="email", address=members[5].email, masked="s", reason="no", at=at)
+    UserPoints.objects.filter(user=members[4]).update(status="blocked")
 
     counted_members = audience.count(brand=sender, segment=None, channels=["email", "sms", "push"])
     broadcast = send(factories.broadcast(sender, channels=["email", "sms", "push"]))
@@ -305,9 +305,11 @@ def test_the_audience_is_counted_by_channel(sender, with_sms, with_push):
         Event.objects.pending().filter(detail_type="send-broadcast").update(due_at=timezone.now())
 
     rows = NotificationDelivery.objects.exclude(status="suppressed")
-    found = {channel: rows.filter(channel=channel).values("user").distinct().count() for channel in delivery.CHANNELS}
+    delivered_counts = {
+        channel: rows.filter(channel=channel).values("user").distinct().count() for channel in delivery.CHANNELS
+    }
     assert (counted_members.email, counted_members.sms, counted_members.push) == tuple(
-        found[channel] for channel in ("email", "sms", "push")
+        delivered_counts[channel] for channel in ("email", "sms", "push")
     )
     assert counted_members.members == broadcast.members == 5
     assert counted_members.reachable == rows.values("user").distinct().count()
@@ -316,7 +318,7 @@ def test_the_audience_is_counted_by_channel(sender, with_sms, with_push):
     assert NotificationPreference.objects.count() == 5
 
 
-def test_one_of_each_brand_begins_at_a_time(sender, customer):
+def test_one_broadcast_of_each_brand_begins_at_a_time(sender, customer):
     moment = timezone.now() + timedelta(hours=2)
     other = factories.brand()
     NotificationSettings.objects.update_or_create(brand=other, defaults={"is_active": True})

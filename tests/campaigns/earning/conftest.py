@@ -32,16 +32,16 @@ def hub(api):
 
 @pytest.fixture
 def send(hub, brand, customer, deliver):
-    """Hands in a store visit, lets the workers deliver it, and returns it."""
+    """Submit a store visit, let the workers deliver it, and return its event."""
 
-    def sent(name="store-visit", **payload):
+    def submit(name="store-visit", **payload):
         event = envelope(customer, brand, name, payload or {"floor": 1})
         answer = hub.post("events", event)
         assert answer.status_code == 202, answer.content
         deliver()
         return Event.objects.get(event_id=event["id"])
 
-    return sent
+    return submit
 
 
 def visit_rule(brand, *rows, value=5, **fields):

@@ -1,4 +1,4 @@
-"""Rules and what earns by them, as the tests of several rooms make them."""
+"""Earning rules, and actions that earn by them, for the tests of several folders."""
 
 from django.utils import timezone
 
@@ -9,8 +9,8 @@ from tests.campaigns.accrual.test_handlers import report
 from tests.support import factories
 
 
-def scanned(customer, code):
-    """A scan that waits for its points."""
+def record_scan(customer, code):
+    """Record a scan, which waits for its points."""
     context = ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=code.brand_id)
     scanning.scan(scanned=code.code, context=context)
 
@@ -20,19 +20,19 @@ def row(field, operator, value):
 
 
 def rule(brand, kind="scan-auth", value=2, effect="multiplier", *, all_of=(), **fields):
-    usual = {"name": f"{effect} {value}", "without_end": True, "conditions": {"all": list(all_of)} if all_of else {}}
-    return factories.earning_rule(brand, kind, value, effect, **{**usual, **fields})
+    defaults = {"name": f"{effect} {value}", "without_end": True, "conditions": {"all": list(all_of)} if all_of else {}}
+    return factories.earning_rule(brand, kind, value, effect, **{**defaults, **fields})
 
 
-def limit(per="member", what="points", period="ever", most=5, **more):
-    return {"per": per, "what": what, "period": period, "most": most, **more}
+def limit(per="member", what="points", period="ever", most=5, **extra):
+    return {"per": per, "what": what, "period": period, "most": most, **extra}
 
 
 def scan(brand, customer, **product):
-    """What the customer's scan of a new code earned."""
+    """The points that the customer earned by scanning a new code."""
     fields = {"sku": f"S{timezone.now().timestamp()}", "title": "Serum", **product}
-    made = factories.product(brand, **fields)
-    code = factories.code(brand, product=made)
+    new_product = factories.product(brand, **fields)
+    code = factories.code(brand, product=new_product)
     payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
     return report(brand, customer, "scan-auth", payload).outcome["points_earned"]
 

@@ -15,7 +15,7 @@ from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.explanations import KIND_TITLES, RULE, Share, shares_of, texts_of
 from tests.campaigns.accrual.test_handlers import report
-from tests.campaigns.earning.earning_rules import earned, limit, order, row, rule, scan, scanned
+from tests.campaigns.earning.earning_rules import earned, limit, order, record_scan, row, rule, scan
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db
@@ -23,21 +23,21 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def brand(brand):
-    """Whose scans are worth one point."""
+    """A brand whose scans are worth one point."""
     brand.levels.update(scan_reward_value=1)
     return brand
 
 
-def test_without_rules_a_scan_earns_as_ever_and_says_why(brand, customer):
+def test_scan_without_rules_earns_level_points_with_an_explanation(brand, customer):
     brand.levels.update(scan_reward_value=7)
 
     assert scan(brand, customer) == 7
-    line = LoyaltyTransaction.objects.get()
-    assert line.details["rules"] == 0
-    assert texts_of(line.details, "en") == [f"{brand.levels.get().name}: 7"]
+    entry = LoyaltyTransaction.objects.get()
+    assert entry.details["rules"] == 0
+    assert texts_of(entry.details, "en") == [f"{brand.levels.get().name}: 7"]
 
 
-def test_a_rule_with_conditions_counts_for_what_fulfils_them(brand, customer):
+def test_rule_applies_only_to_actions_that_fulfil_its_conditions(brand, customer):
     rule(brand, all_of=[row("category", "in", ["Serums"]), row("tags", "in", ["new"])])
 
     assert scan(brand, customer, category="Serums", tags=["New"]) == 2
@@ -45,24 +45,24 @@ def test_a_rule_with_conditions_counts_for_what_fulfils_them(brand, customer):
     assert scan(brand, customer, category="Soaps", tags=["new"]) == 1
 
 
-def test_each_line_keeps_which_rules_gave_what(brand, customer):
+def test_ledger_entry_stores_the_share_of_each_rule(brand, customer):
     brand.levels.update(name="Gold", scan_reward_type="percentage", scan_reward_value=5)
     double = rule(brand, name="Double December", translations={"de": {"name": "Doppelter Dezember"}})
     rule(brand, value=3, effect="bonus", name="Hello", limits=[limit(most=1)])
 
     assert scan(brand, customer, retail_price="49.90") == 5
-    line = LoyaltyTransaction.objects.get()
-    assert texts_of(line.details, "en") == [
+    entry = LoyaltyTransaction.objects.get()
+    assert texts_of(entry.details, "en") == [
         "Gold: 5 % of 49.90 = 2",
         "Double December: 2 x 2, that is 2 more",
         "Hello: 1 (at most 1 in all)",
     ]
-    assert texts_of(line.details, "de")[1].startswith("Doppelter Dezember: ")
-    assert [(each.rule_id, each.version) for each in shares_of(line.details)][1] == (double.pk, 1)
-    assert line.details["rules"] == 2
+    assert texts_of(entry.details, "de")[1].startswith("Doppelter Dezember: ")
+    assert [(each.rule_id, each.version) for each in shares_of(entry.details)][1] == (double.pk, 1)
+    assert entry.details["rules"] == 2
 
 
-def test_a_rule_without_a_name_and_its_numbers_are_in_the_reader_s_language(brand, customer):
+def test_unnamed_rule_and_numbers_use_the_readers_language(brand, customer):
     rule(brand, "scan-auth", 5, "percentage", name="")
 
     scan(brand, customer, retail_price="228.99")
@@ -72,7 +72,7 @@ def test_a_rule_without_a_name_and_its_numbers_are_in_the_reader_s_language(bran
         assert any(each.startswith("Produkt gescannt: 5 % von 228,99 = ") for each in texts_of(details, "de"))
 
 
-def test_a_rule_that_the_brand_named_keeps_its_name_though_the_portal_has_a_text_like_it(brand, customer):
+def test_rule_named_by_the_brand_is_not_translated(brand, customer):
     rule(brand, "scan-auth", 5, name="Order")
 
     scan(brand, customer)
@@ -82,7 +82,7 @@ def test_a_rule_that_the_brand_named_keeps_its_name_though_the_portal_has_a_text
         assert any(each.startswith("Order: ") for each in texts_of(details, "de"))
 
 
-def test_rules_that_nobody_named_are_called_by_the_titles_of_their_kinds():
+def test_unnamed_rules_use_the_titles_of_their_kinds():
     with translation.override("en"):
         assert {str(label) for label in EarningRule.Kind.labels} == KIND_TITLES
 
@@ -93,20 +93,20 @@ def test_numbers_are_rounded_to_two_places():
         assert share.text("en") == "2.50 % of 20.00 = 0.50"
 
 
-def test_what_a_rule_does_is_seen_by_the_very_next_action(brand, customer):
+def test_rule_change_applies_to_the_next_action(brand, customer):
     assert scan(brand, customer) == 1
-    made = rule(brand)
+    new_rule = rule(brand)
     assert scan(brand, customer) == 2
-    EarningRule.objects.filter(pk=made.pk).update(reward_value=3)
+    EarningRule.objects.filter(pk=new_rule.pk).update(reward_value=3)
     assert scan(brand, customer) == 3
-    made.is_active = False
-    made.save()
+    new_rule.is_active = False
+    new_rule.save()
     assert scan(brand, customer) == 1
-    made.delete()
+    new_rule.delete()
     assert scan(brand, customer) == 1
 
 
-def test_a_rule_counts_by_when_the_action_happened(brand, customer):
+def test_rule_applies_by_the_time_of_the_action(brand, customer):
     now = timezone.now()
     rule(brand, starts_at=now - timedelta(hours=2), ends_at=now - timedelta(hours=1))
     code = factories.code(brand)
@@ -117,13 +117,13 @@ def test_a_rule_counts_by_when_the_action_happened(brand, customer):
 
 
 @pytest.mark.parametrize("state", ["draft", "paused", "ended"])
-def test_what_is_not_active_counts_for_nothing(brand, customer, state):
+def test_inactive_rule_gives_nothing(brand, customer, state):
     rule(brand, state=state)
 
     assert scan(brand, customer) == 1
 
 
-def test_the_first_order_and_every_third_scan(brand, customer):
+def test_rules_count_the_first_order_and_every_third_scan(brand, customer):
     rule(brand, "order-complete", 50, "points", name="First", all_of=[row("nth", "is", 1)])
     rule(brand, "order-complete", 1, "points", name="Each")
     rule(brand, value=10, all_of=[row("nth", "every", 3)])
@@ -134,17 +134,17 @@ def test_the_first_order_and_every_third_scan(brand, customer):
     assert earned()[:3] == [51, 1, 1]
 
 
-def test_who_comes_back_after_days(brand, customer):
+def test_rule_rewards_a_member_who_returns_after_a_break(brand, customer):
     rule(brand, value=5, all_of=[row("days_since_last", "at_least", 30)])
     assert scan(brand, customer) == 1
     factories.points(factories.customer(brand), brand, 5, at=timezone.now() - timedelta(days=31))
-    back = factories.customer(brand)
-    factories.points(back, brand, 5, reason_id="order:old", at=timezone.now() - timedelta(days=31))
+    returning_customer = factories.customer(brand)
+    factories.points(returning_customer, brand, 5, reason_id="order:old", at=timezone.now() - timedelta(days=31))
 
-    assert scan(brand, back) == 5
+    assert scan(brand, returning_customer) == 5
 
 
-def test_an_order_s_items_are_what_the_catalogue_says(brand, customer):
+def test_order_items_use_the_catalogue_of_the_brand(brand, customer):
     serum = factories.product(brand, sku="SER", title="Serum", category="Serums")
     factories.product(factories.brand(), sku="OTHER", title="Not theirs", category="Serums")
     serums = [row("category", "in", ["Serums"])]
@@ -162,7 +162,7 @@ def test_an_order_s_items_are_what_the_catalogue_says(brand, customer):
     assert texts_of(LoyaltyTransaction.objects.get().details, "en") == ["10 %: 10 % of 20 = 2", "3 each: 2 x 3 = 6"]
 
 
-def test_each_field_of_a_profile_has_its_own_facts(brand, customer):
+def test_each_profile_field_is_evaluated_separately(brand, customer):
     rule(brand, "log-user-profile-update", 5, "points", name="Any")
     rule(
         brand,
@@ -178,14 +178,14 @@ def test_each_field_of_a_profile_has_its_own_facts(brand, customer):
     assert earned() == [5, 25]
 
 
-def test_what_no_rule_is_for_is_refused_where_no_campaign_counts_it(brand, customer):
+def test_action_without_a_matching_rule_or_campaign_is_rejected(brand, customer):
     rule(brand, "log-user-login", 5, "points", all_of=[row("channel", "in", ["app"])])
 
     assert report(brand, customer, "log-user-login", {"type": "login"}).outcome["error"] == "NOT_ELIGIBLE"
     assert report(brand, customer, "log-user-login", {"type": "login", "channel": "App"}).outcome["points_earned"] == 5
 
 
-def test_a_milestone_s_points_are_multiplied_by_its_rules(brand, customer):
+def test_rules_multiply_the_points_of_a_milestone(brand, customer):
     campaign = factories.campaign(brand, target_value=1)
     factories.milestone(campaign, 1, reward_points=30)
     rule(brand, "milestone", 2, all_of=[row("campaign", "in", [campaign.pk])])
@@ -195,25 +195,27 @@ def test_a_milestone_s_points_are_multiplied_by_its_rules(brand, customer):
     assert earned() == [1, 60]
 
 
-def test_every_version_that_was_in_force_is_kept_and_can_be_decided_by_again(brand):
+def test_every_past_rule_set_can_be_loaded_again(brand):
     first = rule(brand)
     second = rule(brand, value=3, state="draft")
     EarningRule.objects.filter(pk=second.pk).update(state="active")
     EarningRule.objects.filter(pk=first.pk).update(priority=5)
-    EarningRule.objects.filter(pk=first.pk).update(state_changed_at=timezone.now())  # which earns nothing
-    number = first.pk
+    EarningRule.objects.filter(pk=first.pk).update(state_changed_at=timezone.now())  # which changes no points
+    first_id = first.pk
     first.delete()
 
-    def at(version):
+    def values_at(version):
         return sorted(each.rule.value for each in rules.at_version(brand.pk, version).kinds["scan-auth"].every)
 
-    assert [at(version) for version in (1, 2, 3)] == [[2], [2, 3], [2, 3]]
-    assert at(4) == at(None) == [3]
-    numbers = EarningRuleVersion.objects.filter(rule_id=number).order_by("set_version").values_list("number", flat=True)
+    assert [values_at(version) for version in (1, 2, 3)] == [[2], [2, 3], [2, 3]]
+    assert values_at(4) == values_at(None) == [3]
+    numbers = (
+        EarningRuleVersion.objects.filter(rule_id=first_id).order_by("set_version").values_list("number", flat=True)
+    )
     assert list(numbers) == [1, 2, 3]
 
 
-def test_versions_are_never_changed(brand):
+def test_rule_versions_are_append_only(brand):
     rule(brand)
 
     for statement in ("UPDATE campaigns_earningruleversion SET number = 9", "DELETE FROM campaigns_earningruleversion"):
@@ -226,21 +228,21 @@ def test_versions_are_never_changed(brand):
             cursor.execute(statement)
 
 
-def test_another_brand_s_rules_and_budgets_are_its_own(brand, customer):
+def test_rules_of_another_brand_do_not_apply(brand, customer):
     rule(factories.brand(), value=9)
 
     assert scan(brand, customer) == 1
 
 
-def test_rules_cost_no_statement_once_a_process_knows_them(brand, customer):
-    def of_one_scan():
-        scanned(customer, factories.code(brand))
-        with CaptureQueriesContext(connection) as found:
+def test_cached_rules_cost_no_extra_statement(brand, customer):
+    def statements_of_one_scan():
+        record_scan(customer, factories.code(brand))
+        with CaptureQueriesContext(connection) as queries:
             worker.drain()
-        return len(found)
+        return len(queries)
 
-    of_one_scan()
-    without = of_one_scan()
+    statements_of_one_scan()
+    without = statements_of_one_scan()
     for number in range(5):
         rule(brand, value=1, effect="bonus", name=f"Rule {number}", limits=[limit(most=99), limit("rule", most=99)])
     rule(
@@ -250,12 +252,12 @@ def test_rules_cost_no_statement_once_a_process_knows_them(brand, customer):
         name="History",
         all_of=[row("nth", "at_least", 1), row("days_since_last", "at_least", 0)],
     )
-    of_one_scan()
+    statements_of_one_scan()
 
-    assert of_one_scan() == without
+    assert statements_of_one_scan() == without
 
 
-def test_a_rule_that_can_no_longer_be_read_is_left_out(brand, customer):
+def test_unreadable_rule_is_skipped(brand, customer):
     rule(brand, conditions={"all": [row("gone", "in", [1])]})
     rule(brand, value=3)
 
@@ -263,7 +265,7 @@ def test_a_rule_that_can_no_longer_be_read_is_left_out(brand, customer):
     assert len(rules.cached(brand.pk).broken) == 1
 
 
-def test_rules_that_change_all_the_time_do_not_hang_an_accrual(brand, customer, monkeypatch):
+def test_constantly_changing_rules_end_in_an_error_instead_of_a_loop(brand, customer, monkeypatch):
     rule(brand)
     monkeypatch.setattr(rules, "load", lambda _brand_id: rules.NO_RULES)
 
@@ -284,7 +286,7 @@ def test_rules_that_change_all_the_time_do_not_hang_an_accrual(brand, customer, 
         )
 
 
-def test_what_orders_are_worth_is_decimal_to_the_end(brand, customer):
+def test_order_points_stay_decimal(brand, customer):
     rule(brand, "order-complete", "0.29", "points", name="Cents")
 
     report(brand, customer, "order-complete", order("A"))

@@ -1,4 +1,4 @@
-"""Every field with every operator: what passes, what does not, and what cannot be compared at all."""
+"""Every field with every operator: values that match, values that do not, and conditions that are rejected."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -50,7 +50,7 @@ def order(**fields):
     return scan(kind="order-complete", items=(SERUM, SOAP), subtotal=Decimal(110), amount=Decimal("99.50"), **fields)
 
 
-def holds(data, context):
+def fulfils(data, context):
     return conditions.read(data, kind=context.kind).test()(context)
 
 
@@ -58,8 +58,8 @@ def row(field, operator, value):
     return {"field": field, "operator": operator, "value": value}
 
 
-# Field, operator, values that the action fulfils, values that it does not.
-TABLE = [
+# Field, operator, values that match the action, values that do not.
+SCAN_CASES = [
     ("product", "in", [[7], [1, 7], ["7"]], [[8], [70]]),
     ("product", "not_in", [[8]], [[7], [8, 7]]),
     ("sku", "in", [["SER-1"], ["ser-1", "x"]], [["SER"]]),
@@ -136,7 +136,7 @@ TABLE = [
     ("day", "until", ["2026-12-01"], ["2026-11-30"]),
     ("day", "between", [["2026-12-01", "2026-12-31"]], [["2026-12-02", "2026-12-31"]]),
 ]
-OF_ORDERS = [
+ORDER_CASES = [
     ("subtotal", "is", [110], [111]),
     ("subtotal", "at_least", [110], ["110.01"]),
     ("subtotal", "at_most", [110], [109]),
@@ -153,38 +153,38 @@ OF_ORDERS = [
     ("product", "in", [[8], [7]], [[9]]),
     ("category", "not_in", [["Creams"]], [["Soaps"]]),
 ]
-OF_PROFILES = [
+PROFILE_CASES = [
     ("profile_field", "in", [["phone"]], [["city"]]),
     ("profile_field", "not_in", [["city"]], [["phone"]]),
     ("profile_field", "starts", [["ph"]], [["one"]]),
     ("profile_field", "all_of", [["phone"]], [["phone", "city"]]),
 ]
 CASES = [
-    *((scan(), *each) for each in TABLE),
-    *((order(), *each) for each in OF_ORDERS),
-    *((scan(kind="log-user-profile-update", profile_field="phone"), *each) for each in OF_PROFILES),
+    *((scan(), *each) for each in SCAN_CASES),
+    *((order(), *each) for each in ORDER_CASES),
+    *((scan(kind="log-user-profile-update", profile_field="phone"), *each) for each in PROFILE_CASES),
 ]
 
 
-@pytest.mark.parametrize(("context", "field", "operator", "fulfilled", "missed"), CASES)
-def test_a_condition_holds_for_what_it_says_and_nothing_else(context, field, operator, fulfilled, missed):
-    for value in fulfilled:
-        assert holds({"all": [row(field, operator, value)]}, context), value
-    for value in missed:
-        assert not holds({"all": [row(field, operator, value)]}, context), value
+@pytest.mark.parametrize(("context", "field", "operator", "matching", "not_matching"), CASES)
+def test_condition_matches_only_the_expected_values(context, field, operator, matching, not_matching):
+    for value in matching:
+        assert fulfils({"all": [row(field, operator, value)]}, context), value
+    for value in not_matching:
+        assert not fulfils({"all": [row(field, operator, value)]}, context), value
 
 
-def test_every_field_is_tried_with_every_operator():
-    tried = {(field, operator) for _context, field, operator, *_values in CASES}
+def test_every_field_is_tested_with_every_operator():
+    tested = {(field, operator) for _context, field, operator, *_values in CASES}
 
-    assert tried == {(field.name, name) for field in FIELDS.values() for name in OPERATORS[field.type]}
+    assert tested == {(field.name, name) for field in FIELDS.values() for name in OPERATORS[field.type]}
 
 
-@pytest.mark.parametrize(("field", "operator", "value"), [(f, o, v[0]) for f, o, v, _missed in TABLE])
-def test_of_what_is_not_known_only_an_absence_holds(field, operator, value):
-    nothing = ActionContext("scan-auth", AT)
+@pytest.mark.parametrize(("field", "operator", "value"), [(f, o, v[0]) for f, o, v, _not_matching in SCAN_CASES])
+def test_unknown_values_fulfil_only_not_in(field, operator, value):
+    empty_context = ActionContext("scan-auth", AT)
 
-    assert holds({"all": [row(field, operator, value)]}, nothing) == (operator == "not_in")
+    assert fulfils({"all": [row(field, operator, value)]}, empty_context) == (operator == "not_in")
 
 
 TRUE, FALSE = row("channel", "in", ["app"]), row("category", "in", ["Soaps"])
@@ -203,11 +203,11 @@ GROUPS = [
 
 
 @pytest.mark.parametrize(("data", "expected"), GROUPS)
-def test_groups_of_all_any_and_none(data, expected):
-    assert holds(data, scan()) == expected
+def test_condition_groups_all_any_and_none(data, expected):
+    assert fulfils(data, scan()) == expected
 
 
-REFUSED = {
+INVALID_CONDITIONS = {
     "a list": [1],
     "two groups in one": {"all": [], "any": []},
     "an unknown group": {"some": []},
@@ -252,30 +252,30 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("data", REFUSED.values(), ids=list(REFUSED))
-def test_what_cannot_be_is_refused_with_its_place(data):
-    with pytest.raises(ConditionsError) as refused:
+@pytest.mark.parametrize("data", INVALID_CONDITIONS.values(), ids=list(INVALID_CONDITIONS))
+def test_invalid_conditions_are_rejected_with_messages(data):
+    with pytest.raises(ConditionsError) as error:
         conditions.read(data, kind="scan-auth")
 
-    assert all(text for text in refused.value.problems.values())
+    assert all(text for text in error.value.problems.values())
 
 
-def test_a_refusal_names_the_place_and_what_to_write():
+def test_error_names_the_position_and_the_expected_value():
     data = {"all": [TRUE, {"any": [row("nth", "is", "x")]}]}
 
-    with pytest.raises(ConditionsError) as refused:
+    with pytest.raises(ConditionsError) as error:
         conditions.read(data, kind="scan-auth")
 
-    assert refused.value.problems == {"all[1].any[0].value": "Write a number, such as 49.90."}
+    assert error.value.problems == {"all[1].any[0].value": "Write a number, such as 49.90."}
 
 
-def test_products_of_an_order_that_seem_to_contradict_may_be_two_items():
+def test_different_items_of_an_order_can_fulfil_two_product_conditions():
     both = {"all": [row("category", "in", ["Serums"]), row("category", "in", ["Soaps"])]}
 
-    assert holds(both, order())
+    assert fulfils(both, order())
 
 
-def test_what_must_be_read_beside_the_action_is_what_the_conditions_ask_for():
+def test_needs_list_the_extra_data_that_conditions_require():
     def needs(*rows):
         return conditions.needs_of(conditions.read({"all": list(rows)}, kind="scan-auth"))
 
@@ -284,7 +284,7 @@ def test_what_must_be_read_beside_the_action_is_what_the_conditions_ask_for():
     assert needs(row("days_since_last", "is", 1), row("nth", "is", 1)) == Needs.EARLIER | Needs.LAST
 
 
-def test_rules_are_found_by_the_condition_with_the_fewest_values():
+def test_anchors_are_the_condition_with_the_fewest_values():
     def anchors(data):
         return conditions.anchors_of(conditions.read(data, kind="scan-auth"))
 
@@ -297,7 +297,7 @@ def test_rules_are_found_by_the_condition_with_the_fewest_values():
     assert anchors({"any": [row("batch", "in", [3])]}) == ()
 
 
-def test_who_asks_why_not_hears_which_conditions_failed():
+def test_failed_conditions_are_listed():
     group = conditions.read({"all": [TRUE, FALSE, {"any": [row("nth", "is", 1)]}, {"none": [TRUE]}]}, kind="scan-auth")
 
     failed = conditions.failed(group, scan())

@@ -1,4 +1,4 @@
-"""Limits of rules as whole sentences, which other languages can order as they need."""
+"""Texts of rule limits are whole phrases, so that translations can order them freely."""
 
 import pytest
 
@@ -29,20 +29,22 @@ def limit(**data):
         ),
     ],
 )
-def test_a_limit_in_words(data, expected_text):
+def test_limit_text(data, expected_text):
     assert limit_text(limit(**data)) == expected_text
 
 
-def test_every_limit_that_can_be_set_has_words():
-    worded = 0
+def test_every_possible_limit_has_a_text():
+    text_count = 0
     for per in (MEMBER, RULE):
         for what in (POINTS, EVENTS, MONEY):
             for period in PERIODS:
                 try:
-                    one = limit(per=per, what=what, period=period, **({"point_cost": "1"} if what == MONEY else {}))
+                    possible_limit = limit(
+                        per=per, what=what, period=period, **({"point_cost": "1"} if what == MONEY else {})
+                    )
                 except LimitsError:
                     continue
-                worded += 1
-                assert "500" in limit_text(one)
+                text_count += 1
+                assert "500" in limit_text(possible_limit)
 
-    assert worded == 12
+    assert text_count == 12

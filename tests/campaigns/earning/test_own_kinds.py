@@ -23,20 +23,20 @@ from tests.support.concurrency import while_uncommitted
 pytestmark = pytest.mark.django_db
 
 
-def test_a_registered_kind_earns_by_its_rules_alone(brand, kind, send):
+def test_own_kind_earns_only_by_its_rules(brand, kind, send):
     assert send(floor=1).outcome["error"] == "NOT_ELIGIBLE"
     visit_rule(brand)
 
     event = send(floor=1)
 
     assert (event.status, event.outcome["points_earned"]) == ("done", 5)
-    line = LoyaltyTransaction.objects.get()
-    assert line.reason_id.startswith("event:store-visit:")
-    assert line.note == "Points for: Store visit"
-    assert line.details["shares"][0]["points"] == "5"
+    entry = LoyaltyTransaction.objects.get()
+    assert entry.reason_id.startswith("event:store-visit:")
+    assert entry.note == "Points for: Store visit"
+    assert entry.details["shares"][0]["points"] == "5"
 
 
-def test_an_event_pays_once_also_when_its_row_was_deleted(hub, brand, customer, kind, deliver):
+def test_event_pays_once_even_after_its_row_was_deleted(hub, brand, customer, kind, deliver):
     visit_rule(brand)
     event = envelope(customer, brand, "store-visit", {"floor": 1})
     for _time in range(2):
@@ -49,7 +49,7 @@ def test_an_event_pays_once_also_when_its_row_was_deleted(hub, brand, customer, 
     assert LoyaltyTransaction.objects.count() == 2  # another source's id is another event
 
 
-def test_old_events_of_own_kinds_are_deleted_once_they_paid(brand, kind, send):
+def test_paid_events_of_own_kinds_are_purged(brand, kind, send):
     visit_rule(brand)
     send(floor=1)
 
@@ -58,7 +58,7 @@ def test_old_events_of_own_kinds_are_deleted_once_they_paid(brand, kind, send):
 
 
 @pytest.mark.parametrize(
-    ("condition", "fits", "other"),
+    ("condition", "matching", "other"),
     [
         (row("payload.note", "in", ["VIP"]), {"note": "vip"}, {"note": "guest"}),
         (row("payload.note", "starts", ["vi"]), {"note": "VIP"}, {"note": "guest"}),
@@ -74,16 +74,16 @@ def test_old_events_of_own_kinds_are_deleted_once_they_paid(brand, kind, send):
     ],
     ids=lambda value: f"{value['field']}-{value['operator']}" if value and "operator" in value else "",
 )
-def test_rules_compare_every_type_of_field(brand, kind, send, condition, fits, other):
+def test_rules_compare_every_type_of_field(brand, kind, send, condition, matching, other):
     visit_rule(brand, name="Each", value=1)
     visit_rule(brand, condition, name="Some", value=10)
 
-    earned = [send(**payload).outcome["points_earned"] for payload in ((other or fits), fits)]
+    earned = [send(**payload).outcome["points_earned"] for payload in ((other or matching), matching)]
 
     assert earned == [1, 11]
 
 
-def test_a_product_is_named_by_id_or_sku(brand, kind, send):
+def test_product_field_accepts_an_id_or_sku(brand, kind, send):
     serum, soap = factories.product(brand, sku="SER-1"), factories.product(brand, sku="SOAP")
     visit_rule(brand, row("payload.tried", "in", [serum.pk]))
 
@@ -92,7 +92,7 @@ def test_a_product_is_named_by_id_or_sku(brand, kind, send):
     assert send(tried=soap.pk).outcome["error"] == "NOT_ELIGIBLE"
 
 
-WRONG = {
+INVALID_VALUES = {
     "note": [5, "x" * 501, "two\nlines", ["x"], ""],
     "floor": ["1", 1.5, True, 10**13],
     "paid": ["9.90", False, 1e300, 1.23456],
@@ -104,8 +104,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("field", "value"), [(name, value) for name, values in WRONG.items() for value in values])
-def test_a_payload_that_is_wrong_is_refused_and_names_the_field(hub, brand, customer, kind, field, value):
+@pytest.mark.parametrize(
+    ("field", "value"), [(name, value) for name, values in INVALID_VALUES.items() for value in values]
+)
+def test_invalid_payload_is_rejected_naming_the_field(hub, brand, customer, kind, field, value):
     answer = hub.post("events", envelope(customer, brand, "store-visit", {field: value}))
 
     assert answer.status_code == 400, answer.content
@@ -114,7 +116,7 @@ def test_a_payload_that_is_wrong_is_refused_and_names_the_field(hub, brand, cust
     assert not Event.objects.exists()
 
 
-def test_what_is_required_must_be_there_and_what_has_no_field_is_dropped(hub, brand, customer, kind, send):
+def test_required_fields_are_enforced_and_unknown_fields_dropped(hub, brand, customer, kind, send):
     assert send(floor=1, token="secret", more={"deep": 1}).detail["payload"] == {"floor": 1}
     kind.fields.filter(name="floor").update(required=True)
 
@@ -123,7 +125,7 @@ def test_what_is_required_must_be_there_and_what_has_no_field_is_dropped(hub, br
         assert (answer.status_code, list(answer.json()["details"]["fields"])) == (400, ["floor"])
 
 
-def test_a_product_of_another_brand_is_none(hub, brand, customer, kind):
+def test_product_of_another_brand_is_rejected_like_an_unknown_one(hub, brand, customer, kind):
     foreign = factories.product(factories.brand(), sku="THEIRS")
 
     answers = [
@@ -143,16 +145,16 @@ def test_a_product_of_another_brand_is_none(hub, brand, customer, kind):
     )
 
 
-def test_kinds_that_are_off_or_another_brands_earn_nothing_and_take_anything(brand, customer, send):
+def test_inactive_and_foreign_kinds_are_ignored_with_any_payload(brand, customer, send):
     factories.event_kind(factories.brand(), "foreign-visit", floor="whole")
-    off = factories.event_kind(brand, floor="whole")
+    inactive_kind = factories.event_kind(brand, floor="whole")
     visit_rule(brand)
-    EventKind.objects.filter(pk=off.pk).update(is_active=False)
+    EventKind.objects.filter(pk=inactive_kind.pk).update(is_active=False)
 
     assert (send(floor="any").status, send("foreign-visit", floor="any").status) == ("ignored", "ignored")
 
 
-def test_what_waits_is_ignored_when_its_kind_was_switched_off(hub, brand, customer, kind, deliver):
+def test_waiting_event_is_ignored_after_its_kind_was_switched_off(hub, brand, customer, kind, deliver):
     visit_rule(brand)
     hub.post("events", envelope(customer, brand, "store-visit", {"floor": 1}))
     EventKind.objects.update(is_active=False)
@@ -168,7 +170,7 @@ def test_own_kinds_advance_no_campaign(brand, kind, send):
     assert "campaigns" not in send(floor=1).outcome
 
 
-def test_a_customer_reads_the_title_in_their_language(api, brand, customer, kind, send):
+def test_customer_sees_the_title_in_their_language(api, brand, customer, kind, send):
     EventKind.objects.update(translations={"de": {"title": "Filialbesuch"}})
     visit_rule(brand)
     send(floor=1)
@@ -197,14 +199,14 @@ def test_a_customer_reads_the_title_in_their_language(api, brand, customer, kind
         (row("subtotal", "at_least", 5), "no field subtotal"),
     ],
 )
-def test_a_comparison_that_cannot_be_is_refused(brand, kind, condition, message):
+def test_invalid_comparison_is_rejected(brand, kind, condition, message):
     fields = own_fields.of_kinds(brand.pk, ["store-visit"])["store-visit"]
 
     with pytest.raises(ConditionsError, match=message):
         conditions.read({"all": [condition]}, kind="store-visit", own=fields)
 
 
-def test_only_the_day_of_the_action_has_to_lie_within_the_rules_dates(brand, kind):
+def test_only_the_day_of_the_action_must_lie_within_the_rules_dates(brand, kind):
     """A visit today may be booked for a day on which the rule has ended."""
     ends_at = timezone.now() + timedelta(days=30)
     late = f"{ends_at + timedelta(days=30):%Y-%m-%d}"
@@ -215,7 +217,7 @@ def test_only_the_day_of_the_action_has_to_lie_within_the_rules_dates(brand, kin
     assert list(checks.problems_of(visited_late)) == ["conditions"]
 
 
-def test_conditions_that_contradict_each_other_are_refused(brand, kind):
+def test_contradicting_conditions_are_rejected(brand, kind):
     fields = own_fields.of_kinds(brand.pk, ["store-visit"])["store-visit"]
     both = {"all": [row("payload.guided", "is", True), row("payload.guided", "is", False)]}
 
@@ -223,16 +225,16 @@ def test_conditions_that_contradict_each_other_are_refused(brand, kind):
         conditions.read(both, kind="store-visit", own=fields)
 
 
-def test_a_rule_reads_back_with_the_brands_words(brand, kind):
-    made = visit_rule(brand, row("payload.guided", "is", False), row("payload.store", "in", ["Bern"]))
+def test_rule_sentence_uses_the_brands_labels(brand, kind):
+    new_rule = visit_rule(brand, row("payload.guided", "is", False), row("payload.store", "in", ["Bern"]))
 
-    assert sentences.sentence(made) == (
+    assert sentences.sentence(new_rule) == (
         "When “Store visit” happens and Guided is no and Store is one of Bern: 5 points."
     )
 
 
-def test_stored_values_of_another_type_count_as_not_there(brand, kind, customer):
-    """Such as those of events that were stored before their kind was registered."""
+def test_stored_values_of_another_type_count_as_missing(brand, kind, customer):
+    """Events stored before their kind was registered can have such values."""
     fields = own_fields.of_kinds(brand.pk, ["store-visit"])["store-visit"]
     payload = {"floor": "x", "paid": {}, "guided": "yes", "booked_for": 5, "came_at": [], "tried": "x", "note": None}
     context = trial.ActionContext(kind="store-visit", happened_at=timezone.now(), payload=payload)
@@ -250,23 +252,23 @@ def test_stored_values_of_another_type_count_as_not_there(brand, kind, customer)
     ],
     ids=["name", "field", "type", "options"],
 )
-def test_the_database_keeps_names_types_and_options(kind, change):
+def test_database_protects_names_types_and_options(kind, change):
     with pytest.raises(IntegrityError, match="never change"), transaction.atomic():
         change(kind)
 
 
-def test_a_kind_stays_while_a_rule_is_for_it(brand, kind):
-    made = visit_rule(brand, state="draft")
+def test_kind_used_by_a_rule_cannot_be_deleted(brand, kind):
+    new_rule = visit_rule(brand, state="draft")
     for delete in (kind.delete, kind.fields.all().delete):
         with pytest.raises(IntegrityError, match="an earning rule is for"), transaction.atomic():
             delete()
-    made.delete()
+    new_rule.delete()
 
     kind.delete()
     assert not EventKindField.objects.exists()
 
 
-def test_a_rule_is_for_a_kind_of_its_own_brand(brand):
+def test_rule_for_a_kind_of_another_brand_is_rejected(brand):
     factories.event_kind(factories.brand(), floor="whole")
 
     with pytest.raises(IntegrityError, match="no event kind"), transaction.atomic():
@@ -274,11 +276,11 @@ def test_a_rule_is_for_a_kind_of_its_own_brand(brand):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_rule_that_is_made_at_that_moment_keeps_its_kind():
+def test_kind_is_not_deleted_while_a_rule_for_it_is_created():
     brand = factories.brand()
     kind = factories.event_kind(brand, floor="whole")
 
-    later = while_uncommitted(lambda: visit_rule(brand), kind.delete)
+    result = while_uncommitted(lambda: visit_rule(brand), kind.delete)
 
-    assert isinstance(later, IntegrityError)
+    assert isinstance(result, IntegrityError)
     assert (EventKind.objects.count(), EarningRule.objects.count()) == (1, 1)

@@ -1,4 +1,4 @@
-"""The pages of a brand's own kinds: registered with their fields, offered by rules, and tried."""
+"""The pages of a brand's own kinds: registering them with their fields, offering them in rules, and trying rules."""
 
 import uuid
 
@@ -25,36 +25,36 @@ NEW_RULE = {
 }
 
 
-def tried(client, brand, customer, **entered):
-    sent = {
+def try_rule(client, brand, customer, **trial_fields):
+    data = {
         **NEW_RULE,
         "brand": brand.pk,
         "trial_member": customer.email,
-        **{f"trial_{k}": v for k, v in entered.items()},
+        **{f"trial_{k}": v for k, v in trial_fields.items()},
     }
-    return client.post(address("campaigns.earningrule", "try"), sent).json()
+    return client.post(address("campaigns.earningrule", "try"), data).json()
 
 
-def table(*rows, initial=0):
-    sent = {"fields-TOTAL_FORMS": len(rows), "fields-INITIAL_FORMS": initial}
+def field_rows(*rows, initial=0):
+    data = {"fields-TOTAL_FORMS": len(rows), "fields-INITIAL_FORMS": initial}
     for at, each in enumerate(rows):
-        sent |= {f"fields-{at}-{name}": value for name, value in each.items()}
-    return sent
+        data |= {f"fields-{at}-{name}": value for name, value in each.items()}
+    return data
 
 
 def test_staff_register_a_kind_with_its_fields(brand):
     client = browser(staff(brand, role="manager"))
-    fields = table(
+    fields = field_rows(
         {"name": "store", "label": "Store", "type": "option", "required": "on", "options": "Bern, Basel"},
         {"name": "minutes", "label": "Minutes", "type": "whole"},
     )
 
-    made = client.post(
+    response = client.post(
         address("campaigns.eventkind", "add"),
         {"brand": brand.pk, "name": "store-visit", "title": "Store visit", "is_active": "on", **fields},
     )
 
-    assert made.status_code == 302
+    assert response.status_code == 302
     kind = EventKind.objects.get()
     assert list(kind.fields.values_list("name", "type", "required", "options")) == [
         ("store", "option", True, ["Bern", "Basel"]),
@@ -75,9 +75,9 @@ def test_staff_register_a_kind_with_its_fields(brand):
         ("a-visit", {"type": "option", "options": "a, A"}, "listed twice"),
     ],
 )
-def test_what_cannot_be_registered_is_refused_in_words(brand, name, field, expected_text):
+def test_invalid_kind_is_rejected_with_a_message(brand, name, field, expected_text):
     client = browser(staff(brand))
-    fields = table({"name": "floor", "label": "Floor", "type": "whole", **field})
+    fields = field_rows({"name": "floor", "label": "Floor", "type": "whole", **field})
 
     answer = client.post(
         address("campaigns.eventkind", "add"), {"brand": brand.pk, "name": name, "title": "A visit", **fields}
@@ -88,19 +88,19 @@ def test_what_cannot_be_registered_is_refused_in_words(brand, name, field, expec
     assert not EventKind.objects.exists()
 
 
-def test_fields_are_added_and_never_change(brand, kind):
-    client, there = browser(staff(brand)), address("campaigns.eventkind", "change", kind.pk)
-    sent = form_of(client.get(there))
-    at = next(number for number in range(8) if sent[f"fields-{number}-name"] == "store")
-    more = {
+def test_fields_can_be_added_but_never_changed(brand, kind):
+    client, url = browser(staff(brand)), address("campaigns.eventkind", "change", kind.pk)
+    data = form_of(client.get(url))
+    at = next(number for number in range(8) if data[f"fields-{number}-name"] == "store")
+    new_field = {
         f"fields-8-{name}": value for name, value in {"name": "minutes", "label": "Minutes", "type": "whole"}.items()
     }
 
-    shorter = client.post(there, sent | {f"fields-{at}-options": "Basel"})
+    shorter = client.post(url, data | {f"fields-{at}-options": "Basel"})
     changed = client.post(
-        there,
-        sent
-        | more
+        url,
+        data
+        | new_field
         | {
             "fields-TOTAL_FORMS": 9,
             "fields-0-type": "whole",
@@ -118,9 +118,9 @@ def test_fields_are_added_and_never_change(brand, kind):
 
 def test_a_kind_in_use_cannot_be_deleted_in_the_portal(brand, customer, kind, send):
     client = browser(staff(brand))
-    made = visit_rule(brand, state="draft")
+    new_rule = visit_rule(brand, state="draft")
     assert client.post(address("campaigns.eventkind", "delete", kind.pk), {"post": "yes"}).status_code == 403
-    made.delete()
+    new_rule.delete()
     send(floor=1)
     assert client.post(address("campaigns.eventkind", "delete", kind.pk), {"post": "yes"}).status_code == 403
     Event.objects.all().delete()
@@ -129,14 +129,14 @@ def test_a_kind_in_use_cannot_be_deleted_in_the_portal(brand, customer, kind, se
     assert not EventKind.objects.exists()
 
 
-def test_the_form_of_a_rule_offers_the_brands_own_kinds(brand, kind):
+def test_rule_form_offers_own_kinds_of_the_brand(brand, kind):
     factories.event_kind(factories.brand(), "foreign-visit", "Foreign visit")
-    client, there = browser(staff(brand)), address("campaigns.earningrule", "add")
+    client, url = browser(staff(brand)), address("campaigns.earningrule", "add")
 
-    shown = client.get(there)
-    refused = client.post(there, {**NEW_RULE, "brand": brand.pk, "kind": "foreign-visit"})
-    made = client.post(
-        there,
+    page = client.get(url)
+    rejected = client.post(url, {**NEW_RULE, "brand": brand.pk, "kind": "foreign-visit"})
+    created = client.post(
+        url,
         {
             **NEW_RULE,
             "brand": brand.pk,
@@ -144,42 +144,42 @@ def test_the_form_of_a_rule_offers_the_brands_own_kinds(brand, kind):
         },
     )
 
-    choices = dict(shown.context["adminform"].form.fields["kind"].choices)
+    choices = dict(page.context["adminform"].form.fields["kind"].choices)
     assert choices["store-visit"] == "Store visit (store-visit)"
     assert "foreign-visit" not in choices
-    assert "Select a valid choice" in str(errors(refused))
-    assert made.status_code == 302
+    assert "Select a valid choice" in str(errors(rejected))
+    assert created.status_code == 302
     assert EarningRule.objects.get().kind == "store-visit"
-    assert "foreign" not in text(shown).lower()
+    assert "foreign" not in text(page).lower()
 
 
-def test_the_form_refuses_a_kind_of_another_brand_of_the_same_person(brand, kind):
+def test_rule_form_rejects_a_kind_of_the_users_other_brand(brand, kind):
     other = factories.brand()
     client = browser(staff(brand, other))
 
-    refused = client.post(address("campaigns.earningrule", "add"), {**NEW_RULE, "brand": other.pk})
+    rejected = client.post(address("campaigns.earningrule", "add"), {**NEW_RULE, "brand": other.pk})
 
-    assert list(errors(refused)) == ["kind"]
+    assert list(errors(rejected)) == ["kind"]
 
 
-def test_the_test_bench_tries_made_up_and_past_events(brand, customer, kind, send):
+def test_test_bench_tries_entered_and_past_events(brand, customer, kind, send):
     client = browser(staff(brand))
     past = send(floor=3)
     condition = {"conditions": '{"all": [{"field": "payload.floor", "operator": "at_least", "value": 2}]}'}
 
-    def lines(**entered):
-        sent = {**NEW_RULE, **condition, "brand": brand.pk, "trial_member": customer.email}
-        sent |= {f"trial_{name}": value for name, value in entered.items()}
-        return client.post(address("campaigns.earningrule", "try"), sent).json()
+    def try_with(**trial_fields):
+        data = {**NEW_RULE, **condition, "brand": brand.pk, "trial_member": customer.email}
+        data |= {f"trial_{name}": value for name, value in trial_fields.items()}
+        return client.post(address("campaigns.earningrule", "try"), data).json()
 
-    assert lines(list=1)["events"] == [[str(past.pk), f"{past.time:%Y-%m-%d %H:%M} floor: 3"]]
-    assert lines(event=past.pk)["lines"][0] == ["With this rule: 5 points", ["Visits: 5"]]
-    assert lines(**{"payload.floor": "2", "payload.guided": "true"})["lines"][0][0] == "With this rule: 5 points"
-    assert lines(**{"payload.floor": "1"})["lines"][-1][1] == ["Not met: Floor is at least 2"]
-    assert lines(**{"payload.floor": "high"})["lines"][0][0] == "Cannot be tested"
+    assert try_with(list=1)["events"] == [[str(past.pk), f"{past.time:%Y-%m-%d %H:%M} floor: 3"]]
+    assert try_with(event=past.pk)["lines"][0] == ["With this rule: 5 points", ["Visits: 5"]]
+    assert try_with(**{"payload.floor": "2", "payload.guided": "true"})["lines"][0][0] == "With this rule: 5 points"
+    assert try_with(**{"payload.floor": "1"})["lines"][-1][1] == ["Not met: Floor is at least 2"]
+    assert try_with(**{"payload.floor": "high"})["lines"][0][0] == "Cannot be tested"
 
 
-def test_event_ids_of_another_brand_are_no_past_events(brand, customer, kind):
+def test_event_of_another_brand_cannot_be_tried(brand, customer, kind):
     other = factories.brand()
     factories.event_kind(other, floor="whole")
     foreign = Event.objects.create(
@@ -190,6 +190,6 @@ def test_event_ids_of_another_brand_are_no_past_events(brand, customer, kind):
         detail={"arguments": {"user_id": customer.pk}, "payload": {"floor": 9}},
     )
 
-    answer = tried(browser(staff(brand)), brand, customer, event=foreign.pk)
+    answer = try_rule(browser(staff(brand)), brand, customer, event=foreign.pk)
 
     assert answer["lines"][0][0] == "Cannot be tested"

@@ -1,4 +1,4 @@
-"""What is wrong with conditions and limits is said with its place, and without one where that is all of them."""
+"""Problems of conditions and limits are listed by position; a problem of the whole has none."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from campaigns.earning.limits import LimitsError
 
 
 @pytest.mark.parametrize("kind", [ConditionsError, LimitsError])
-def test_problems_are_kept_by_their_places_and_put_into_words(kind: type[ProblemsError]) -> None:
+def test_problems_are_listed_by_position_and_joined_into_one_message(kind: type[ProblemsError]) -> None:
     error = kind({"": "Give a list.", "[0].most": "Give a number."})
 
     assert error.problems == {"": "Give a list.", "[0].most": "Give a number."}

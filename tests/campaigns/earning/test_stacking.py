@@ -1,4 +1,4 @@
-"""How rules count together: each effect, the order, groups, limits; and what holds for any rules at all."""
+"""How rules combine: effects, order, groups and limits, and properties that hold for any rules."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -23,7 +23,7 @@ _numbers = count(1)
 
 
 def rule(effect="points", value=5, *, test=lambda _context: True, at_most=(), **fields):
-    usual = {"per": "event", "basis": "whole", "stacking": "add", "group": "", "priority": 100}
+    defaults = {"per": "event", "basis": "whole", "stacking": "add", "group": "", "priority": 100}
     number = next(_numbers)
     return Rule(
         **{
@@ -35,7 +35,7 @@ def rule(effect="points", value=5, *, test=lambda _context: True, at_most=(), **
             "value": Decimal(str(value)),
             "limits": limits.read(list(at_most)),
             "test": test,
-            **usual,
+            **defaults,
             **fields,
         }
     )
@@ -63,8 +63,8 @@ def usage(**used):
     return LimitUsage(STARTS, **used)
 
 
-def points(*rules, context=None, with_=None):
-    award = stacking.award(rules, context or scan(), with_ or usage())
+def points(*rules, context=None, limit_usage=None):
+    award = stacking.award(rules, context or scan(), limit_usage or usage())
     assert sum(share.points for share in award.shares) == award.points
     return award.points
 
@@ -73,7 +73,7 @@ def limit(per="member", what="points", period="ever", most=5, **more):
     return {"per": per, "what": what, "period": period, "most": most, **more}
 
 
-CASES = {
+SCAN_CASES = {
     "without a rule the level's points": ([], 10),
     "points are added": ([rule(value=5)], 15),
     "a percentage of the price is added": ([rule("percentage", 10)], 15),
@@ -111,13 +111,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("rules", "expected"), CASES.values(), ids=list(CASES))
-def test_rules_of_a_scan(rules, expected):
+@pytest.mark.parametrize(("rules", "expected"), SCAN_CASES.values(), ids=list(SCAN_CASES))
+def test_points_of_a_scan_by_its_rules(rules, expected):
     for arrangement in permutations(rules):
         assert points(*arrangement) == expected
 
 
-OF_ORDERS = {
+ORDER_CASES = {
     "nothing": ([rule(value=0)], 0),
     "percent of what was paid": ([rule("percentage", 10)], 5),
     "percent of the items that match, with their part of the discount": (
@@ -131,28 +131,28 @@ OF_ORDERS = {
 }
 
 
-@pytest.mark.parametrize(("rules", "expected"), OF_ORDERS.values(), ids=list(OF_ORDERS))
-def test_rules_of_an_order(rules, expected):
+@pytest.mark.parametrize(("rules", "expected"), ORDER_CASES.values(), ids=list(ORDER_CASES))
+def test_points_of_an_order_by_its_rules(rules, expected):
     assert points(*rules, context=order()) == expected
 
 
-def test_a_rule_without_anything_to_multiply_gives_nothing():
+def test_multiplier_without_base_points_gives_nothing():
     assert points(rule("multiplier", 3), context=order()) == 0
     assert stacking.award([], order(), usage()) is None
 
 
-def test_the_matching_items_never_earn_more_than_was_paid():
+def test_matching_items_never_earn_more_than_was_paid():
     cheap = order(subtotal=10, amount=10)  # items at 100 in all
 
     assert points(rule("percentage", 100, basis="matching"), context=cheap) == 10
 
 
-def test_of_a_scan_a_percentage_pays_no_more_than_the_ceiling():
+def test_percentage_of_a_scan_is_capped_at_the_ceiling():
     assert points(rule("percentage", 100), context=scan(price="50000")) == 10 + 1000
 
 
 @pytest.mark.parametrize("override", [3, 300])
-def test_the_product_s_own_points_are_what_rules_count(override):
+def test_rules_multiply_the_points_of_the_product(override):
     assert points(rule("multiplier", 2), context=scan(override=override)) == 2 * override
 
 
@@ -176,21 +176,21 @@ LIMITS = {
 
 
 @pytest.mark.parametrize(("at_most", "used", "expected"), LIMITS.values(), ids=list(LIMITS))
-def test_a_limit_cuts_what_a_rule_gives(at_most, used, expected):
+def test_limit_cuts_the_points_of_a_rule(at_most, used, expected):
     limited = rule(value=5, at_most=at_most)
-    now = usage(
+    current_usage = usage(
         uses={(limited.id, *period): each for period, each in used.get("uses", {}).items()},
         budgets={limited.id: used["budget"]} if "budget" in used else {},
     )
 
-    award = stacking.award([limited], order(), now)
+    award = stacking.award([limited], order(), current_usage)
 
     assert award.points == Decimal(expected)
     assert (award.shares[0].cut is None) == (award.points == 5)
-    assert (limited.id in now.added) == (award.points > 0)
+    assert (limited.id in current_usage.added) == (award.points > 0)
 
 
-def test_a_cut_says_which_limit_it_was():
+def test_cut_names_the_limit_that_applied():
     limited = rule("multiplier", 2, at_most=[limit(most=500, period="month"), limit("rule", most=4)])
 
     [_level, share] = stacking.award([limited], scan(), usage()).shares
@@ -199,20 +199,20 @@ def test_a_cut_says_which_limit_it_was():
     assert (share.points, share.basis) == (4, 10)
 
 
-def test_a_later_multiplier_counts_what_the_limit_left():
+def test_later_multiplier_applies_to_the_points_after_a_limit():
     first = rule("multiplier", 2, stacking="multiply", priority=900, at_most=[limit(most=5)])
 
     assert points(first, rule("multiplier", 2, stacking="multiply")) == 30
 
 
-def test_of_a_group_the_rule_that_still_has_something_to_give_counts():
-    rich = rule("multiplier", 5, stacking="best", group="a", at_most=[limit("rule", most=9)])
-    poor = rule("multiplier", 2, stacking="best", group="a")
+def test_best_rule_of_a_group_ignores_rules_out_of_budget():
+    exhausted = rule("multiplier", 5, stacking="best", group="a", at_most=[limit("rule", most=9)])
+    available = rule("multiplier", 2, stacking="best", group="a")
 
-    assert points(rich, poor, with_=usage(budgets={rich.id: Used(Decimal(9), 1)})) == 20
+    assert points(exhausted, available, limit_usage=usage(budgets={exhausted.id: Used(Decimal(9), 1)})) == 20
 
 
-def test_what_is_taken_back_was_given_by_the_last_shares():
+def test_trimming_reduces_the_last_shares_first():
     award = stacking.award([rule(value=5), rule("bonus", 3)], scan(), usage())
 
     cut = stacking.trimmed(award, to=Decimal(12), cut=Cut("brand", "points", "day", Decimal(12)))
@@ -222,12 +222,12 @@ def test_what_is_taken_back_was_given_by_the_last_shares():
 
 
 values = st.decimals(min_value=0, max_value=10_000, places=2)
-times = st.decimals(min_value="1.01", max_value=10, places=2)
+multipliers = st.decimals(min_value="1.01", max_value=10, places=2)
 effects = st.one_of(
     st.tuples(st.sampled_from(["points", "percentage", "bonus"]), values),
-    st.tuples(st.just("multiplier"), times),
+    st.tuples(st.just("multiplier"), multipliers),
 )
-caps = st.lists(
+limit_lists = st.lists(
     st.builds(
         limit,
         per=st.just("member"),
@@ -243,31 +243,31 @@ caps = st.lists(
 def rules(draw, **fields):
     effect, value = draw(effects)
     group = draw(st.sampled_from(["", "", "a", "b", "level"]))
-    ways = ["add", "multiply"] if effect == "multiplier" else ["add"]
-    way = "best" if group else draw(st.sampled_from(ways))
+    modes = ["add", "multiply"] if effect == "multiplier" else ["add"]
+    mode = "best" if group else draw(st.sampled_from(modes))
     return rule(
         effect,
         value,
-        stacking=way,
+        stacking=mode,
         group=group,
         priority=draw(st.integers(0, 5)),
-        at_most=draw(caps),
+        at_most=draw(limit_lists),
         **fields,
     )
 
 
 @given(st.lists(rules(), max_size=12), st.sampled_from([scan(), order(), scan(override=99)]))
 @settings(deadline=None, max_examples=300)
-def test_whatever_the_rules_an_award_is_whole_bounded_and_explained(found, context):
-    award = stacking.award(found, context, usage())
+def test_award_of_any_rules_is_bounded_and_explained_by_its_shares(drawn_rules, context):
+    award = stacking.award(drawn_rules, context, usage())
 
     if award is None:
-        assert not found
+        assert not drawn_rules
         return
     assert 0 <= award.points <= MAX_POINTS
     assert sum(share.points for share in award.shares) == award.points
     assert all(share.points >= 0 for share in award.shares)
-    by_id = {each.id: each for each in found}
+    by_id = {each.id: each for each in drawn_rules}
     for share in award.shares:
         for each in by_id[share.rule_id].limits if share.rule_id else ():
             assert share.points <= each.amount
@@ -275,22 +275,22 @@ def test_whatever_the_rules_an_award_is_whole_bounded_and_explained(found, conte
 
 @given(st.lists(rules(), max_size=6), st.randoms())
 @settings(deadline=None, max_examples=200)
-def test_the_order_in_which_rules_are_read_decides_nothing(found, random):
-    shuffled = random.sample(found, len(found))
+def test_order_of_reading_rules_does_not_matter(drawn_rules, random):
+    shuffled = random.sample(drawn_rules, len(drawn_rules))
 
-    assert stacking.award(found, scan(), usage()) == stacking.award(shuffled, scan(), usage())
+    assert stacking.award(drawn_rules, scan(), usage()) == stacking.award(shuffled, scan(), usage())
 
 
-@given(st.lists(times, min_size=2, max_size=6), st.randoms())
+@given(st.lists(multipliers, min_size=2, max_size=6), st.randoms())
 @settings(deadline=None, max_examples=200)
-def test_multipliers_of_one_way_give_the_same_in_any_priority(found, random):
-    for way in ("add", "multiply"):
-        orders = [random.sample(range(len(found)), len(found)) for _ in range(2)]
+def test_multipliers_of_one_mode_give_the_same_in_any_priority(drawn_multipliers, random):
+    for mode in ("add", "multiply"):
+        orders = [random.sample(range(len(drawn_multipliers)), len(drawn_multipliers)) for _ in range(2)]
         results = {
             points(
                 *(
-                    rule("multiplier", value, stacking=way, priority=priority)
-                    for value, priority in zip(found, each, strict=True)
+                    rule("multiplier", value, stacking=mode, priority=priority)
+                    for value, priority in zip(drawn_multipliers, each, strict=True)
                 )
             )
             for each in orders
@@ -301,15 +301,15 @@ def test_multipliers_of_one_way_give_the_same_in_any_priority(found, random):
 
 @given(st.lists(st.lists(rules(), max_size=4), min_size=1, max_size=5))
 @settings(deadline=None, max_examples=100)
-def test_however_many_actions_come_no_limit_is_passed(actions):
-    known = [each for found in actions for each in found]
-    now, given_by = usage(), {}
+def test_no_limit_is_exceeded_by_any_number_of_actions(actions):
+    all_rules = [each for action_rules in actions for each in action_rules]
+    current_usage, points_by_rule = usage(), {}
     for _again in range(3):
-        for award in (stacking.award(known, scan(), now) or Award(Decimal(0), ()),):
+        for award in (stacking.award(all_rules, scan(), current_usage) or Award(Decimal(0), ()),):
             for share in award.shares:
                 if share.rule_id:
-                    given_by[share.rule_id] = given_by.get(share.rule_id, 0) + share.points
-    for each in known:
+                    points_by_rule[share.rule_id] = points_by_rule.get(share.rule_id, 0) + share.points
+    for each in all_rules:
         for bound in each.limits:
             if bound.period != "event":
-                assert given_by.get(each.id, 0) <= bound.amount
+                assert points_by_rule.get(each.id, 0) <= bound.amount

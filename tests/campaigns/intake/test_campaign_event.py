@@ -1,4 +1,4 @@
-"""Actions over HTTP that are credited at once (spec 4.1)."""
+"""Actions over HTTP that are credited immediately (spec 4.1)."""
 
 import uuid
 from decimal import Decimal
@@ -17,20 +17,20 @@ from tests.support.api import error
 @pytest.mark.parametrize(
     ("points", "message"), [(1, "1 point credited."), (1.5, "1.5 points credited."), (0, "0 points credited.")]
 )
-def test_the_message_counts_one_point_in_the_singular(points, message):
+def test_message_uses_singular_and_plural_of_points(points, message):
     limited = {"points_earned": points, "limit": {"period": "day"}}
 
     assert message_of({"points_earned": points}) == message
     assert message_of(limited) == f"The point limit of this day is reached; {message}"
 
 
-def act(caller, user, kind, **payload):
+def report_action(caller, user, kind, **payload):
     body = {"user_id": user.pk, "brand_id": caller.brand.pk, "type": kind, **payload}
     return caller.post("brand/loyalty/campaign/event", body)
 
 
-def scan(caller, user, code, **facts):
-    return act(caller, user, "authenticator_scan", product={"authCode": str(code), **facts})
+def scan(caller, user, code, **product_fields):
+    return report_action(caller, user, "authenticator_scan", product={"authCode": str(code), **product_fields})
 
 
 # --- 4.1: what is credited -------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ def test_answer_has_every_field_of_the_spec(app, brand, customer):
 
     response = app.credit(customer, code)
 
-    line = LoyaltyTransaction.objects.get()
+    entry = LoyaltyTransaction.objects.get()
     progress = {
         "campaign_id": campaign.pk,
         "campaign_name": "Ten scans",
@@ -61,7 +61,7 @@ def test_answer_has_every_field_of_the_spec(app, brand, customer):
         "data": {
             "points_earned": 10,
             "new_balance": 10,
-            "transaction_id": str(line.pk),
+            "transaction_id": str(entry.pk),
             "campaign_progress": progress,
             "campaigns": [progress],
             "level_updated": True,
@@ -71,7 +71,7 @@ def test_answer_has_every_field_of_the_spec(app, brand, customer):
     }
 
 
-def test_new_balance_is_the_old_one_and_the_points(app, brand, customer):
+def test_new_balance_adds_the_points_to_the_old_one(app, brand, customer):
     app.credit(customer, factories.code(brand))
 
     data = app.credit(customer, factories.code(brand, points_per_scan=25)).json()["data"]
@@ -80,33 +80,33 @@ def test_new_balance_is_the_old_one_and_the_points(app, brand, customer):
     assert factories.account(customer, brand).points == 35
 
 
-def test_without_a_campaign_there_is_no_progress(app, brand, customer):
+def test_answer_without_a_campaign_has_no_progress(app, brand, customer):
     data = app.credit(customer, factories.code(brand)).json()["data"]
 
     assert {"campaign_progress", "campaigns"}.isdisjoint(data)
 
 
-def test_hub_states_the_override(hub, brand, customer):
+def test_hub_can_set_the_point_override(hub, brand, customer):
     assert scan(hub, customer, factories.code(brand), redeem_point_value=77).json()["data"]["points_earned"] == 77
 
 
-def test_hub_states_the_price(hub, brand, customer):
+def test_hub_can_set_the_price(hub, brand, customer):
     brand.levels.update(scan_reward_type="percentage", scan_reward_value=Decimal("2.5"))
 
     assert scan(hub, customer, factories.code(brand), retailPrice=100.2).json()["data"]["points_earned"] == 3
 
 
-def test_app_states_neither(app, brand, customer):
+def test_app_can_set_neither_override_nor_price(app, brand, customer):
     response = scan(app, customer, factories.code(brand), redeem_point_value=77, retailPrice=1_000_000)
 
     assert response.json()["data"]["points_earned"] == 10
 
 
 def test_hub_acts_for_any_customer_of_the_brand(hub, brand):
-    somebody = factories.customer(brand)
+    other_customer = factories.customer(brand)
 
-    assert scan(hub, somebody, factories.code(brand)).status_code == 200
-    assert factories.account(somebody, brand).points == 10
+    assert scan(hub, other_customer, factories.code(brand)).status_code == 200
+    assert factories.account(other_customer, brand).points == 10
 
 
 def test_app_acts_for_its_own_customer_only(app, brand):
@@ -115,20 +115,22 @@ def test_app_acts_for_its_own_customer_only(app, brand):
 
 @pytest.mark.parametrize("kind", ["order", "profile", "login"])
 def test_app_reports_scans_only(app, customer, kind):
-    assert error(act(app, customer, kind)) == (403, "FORBIDDEN")
+    assert error(report_action(app, customer, kind)) == (403, "FORBIDDEN")
 
 
 def test_hub_reports_orders(hub, brand, customer):
     factories.earning_rule(brand, "order-complete", 10, "percentage")
 
-    data = act(hub, customer, "order", order={"orderId": "A1", "subtotal": 55.5, "discount": 0.5}).json()["data"]
+    data = report_action(hub, customer, "order", order={"orderId": "A1", "subtotal": 55.5, "discount": 0.5}).json()[
+        "data"
+    ]
 
     assert data["points_earned"] == 6  # 10 percent of 55, halves up
     assert LoyaltyTransaction.objects.get().reason_id == "order:A1"
 
 
-def test_action_that_earns_nothing_here_is_refused(hub, customer):
-    assert error(act(hub, customer, "login")) == (422, "NOT_ELIGIBLE")
+def test_action_that_earns_nothing_is_rejected(hub, customer):
+    assert error(report_action(hub, customer, "login")) == (422, "NOT_ELIGIBLE")
 
 
 def test_points_beyond_the_daily_limit_are_cut(api, app, brand, customer):
@@ -146,7 +148,7 @@ def test_points_beyond_the_daily_limit_are_cut(api, app, brand, customer):
     assert body["message"] == "The point limit of this day is reached; 4 points credited."
 
 
-# --- 4.1: what is refused --------------------------------------------------------------------------------------------
+# --- 4.1: what is rejected ------------------------------------------------------------------------------------------
 
 
 def test_second_request_for_a_code_is_a_conflict_and_changes_nothing(app, brand, customer):
@@ -160,7 +162,7 @@ def test_second_request_for_a_code_is_a_conflict_and_changes_nothing(app, brand,
     assert LoyaltyTransaction.objects.count() == 1
 
 
-def test_code_without_a_free_slot_earns_nothing(api, app, brand, customer):
+def test_code_at_its_scan_limit_earns_nothing(api, app, brand, customer):
     code = factories.code(brand)
     other = factories.customer(brand)
     api.as_customer(other).app().credit(other, code)
@@ -176,23 +178,23 @@ def test_recalled_product_earns_nothing(app, brand, customer):
     assert error(app.credit(customer, code)) == (409, "CODE_RECALLED")
 
 
-@pytest.mark.parametrize("which", ["unknown", "expired", "deactivated", "unassigned", "other brand"])
-def test_code_that_is_not_valid_earns_nothing(app, brand, customer, which):
-    response = app.credit(customer, bad_code(which, brand))
+@pytest.mark.parametrize("reason", ["unknown", "expired", "deactivated", "unassigned", "other brand"])
+def test_code_that_is_not_valid_earns_nothing(app, brand, customer, reason):
+    response = app.credit(customer, invalid_code(reason, brand))
 
     assert error(response) == (400, "AUTH_CODE_INVALID")
     assert response.json()["message"] == "The auth code is not valid or has expired."
 
 
-def bad_code(which, brand):
-    """A code that customers are told nothing about."""
-    if which == "unknown":
+def invalid_code(reason, brand):
+    """A code for which customers get only a general error."""
+    if reason == "unknown":
         return "NO-SUCH-CODE"
-    if which == "expired":
+    if reason == "expired":
         return factories.expired_code(brand)
-    if which == "unassigned":
+    if reason == "unassigned":
         return factories.code(brand, assigned=False)
-    if which == "other brand":
+    if reason == "other brand":
         return factories.code(factories.brand())
     code = factories.code(brand)
     factories.deactivate(codes=[code], at=code.created_at)
@@ -205,7 +207,7 @@ def test_unknown_user_is_not_found(hub, brand, customer):
     assert error(scan(hub, customer, factories.code(brand))) == (404, "USER_NOT_FOUND")
 
 
-def test_other_brands_customer_is_not_found(hub, brand):
+def test_customer_of_another_brand_is_not_found(hub, brand):
     assert error(scan(hub, factories.customer(factories.brand()), factories.code(brand))) == (404, "USER_NOT_FOUND")
 
 
@@ -222,29 +224,29 @@ def test_blocked_member_earns_nothing(app, brand, customer):
     assert error(app.credit(customer, factories.code(brand))) == (403, "MEMBER_BLOCKED")
 
 
-def test_customer_of_a_brand_that_enrols_by_hand_must_be_enrolled(api, brand):
+def test_brand_with_manual_enrolment_requires_an_enrolled_customer(api, brand):
     brand.auto_enroll = False
     brand.save(update_fields=["auto_enroll"])
-    stranger = factories.customer(brand, enrolled=False)
+    unenrolled = factories.customer(brand, enrolled=False)
 
-    response = api.as_customer(stranger).app().credit(stranger, factories.code(brand))
+    response = api.as_customer(unenrolled).app().credit(unenrolled, factories.code(brand))
 
     assert error(response) == (422, "USER_NOT_ENROLLED")
 
 
-def test_every_credential_is_needed(app, brand, customer):
+def test_every_credential_is_required(app, brand, customer):
     code = factories.code(brand)
 
-    refusals = [error(app.without(name).credit(customer, code)) for name in ("api-key", "origin", "authorization")]
+    errors = [error(app.without(name).credit(customer, code)) for name in ("api-key", "origin", "authorization")]
 
-    assert refusals == [(401, "API_KEY_INVALID"), (403, "ORIGIN_NOT_ALLOWED"), (401, "AUTHENTICATION_REQUIRED")]
+    assert errors == [(401, "API_KEY_INVALID"), (403, "ORIGIN_NOT_ALLOWED"), (401, "AUTHENTICATION_REQUIRED")]
     assert not Scan.objects.filter(brand=brand).exists()
 
 
-# --- 4.1: again ------------------------------------------------------------------------------------------------------
+# --- 4.1: idempotency ------------------------------------------------------------------------------------------------
 
 
-def test_same_key_and_request_get_the_same_bytes(app, brand, customer):
+def test_repeated_request_with_the_same_key_gets_the_same_response(app, brand, customer):
     factories.campaign(brand)
     code = factories.code(brand)
     first = app.credit(customer, code, idempotency_key="k1")
@@ -255,7 +257,7 @@ def test_same_key_and_request_get_the_same_bytes(app, brand, customer):
     assert LoyaltyTransaction.objects.count() == 1
 
 
-def test_refusal_is_repeated_too(app, brand, customer):
+def test_error_is_repeated_for_the_same_key(app, brand, customer):
     code = factories.code(brand, assigned=False)
     first = app.credit(customer, code, idempotency_key="k1").json()
     code.batch.codes.update(product=factories.product(brand))
@@ -265,14 +267,14 @@ def test_refusal_is_repeated_too(app, brand, customer):
     assert (again["error"], again["message"]) == (first["error"], first["message"])
 
 
-def test_key_belongs_to_its_request(app, brand, customer):
+def test_key_cannot_be_reused_for_another_request(app, brand, customer):
     app.credit(customer, factories.code(brand), idempotency_key="k1")
 
     assert error(app.credit(customer, factories.code(brand), idempotency_key="k1")) == (422, "IDEMPOTENCY_KEY_REUSED")
     assert LoyaltyTransaction.objects.count() == 1
 
 
-def test_key_belongs_to_its_caller(api, app, brand, customer):
+def test_key_of_another_caller_is_independent(api, app, brand, customer):
     code = factories.code(brand, scan_limit=None)
     app.credit(customer, code, idempotency_key="k1")
     other = factories.customer(brand)
@@ -283,27 +285,27 @@ def test_key_belongs_to_its_caller(api, app, brand, customer):
     assert LoyaltyTransaction.objects.count() == 2
 
 
-# --- 4.1: how often --------------------------------------------------------------------------------------------------
+# --- 4.1: rate limits ------------------------------------------------------------------------------------------------
 
 
-def test_hundred_and_first_call_in_a_minute_is_refused(api, brand, settings):
+def test_call_above_the_rate_limit_is_rejected_with_retry_after(api, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "campaign_event": "100/minute"}
-    busy = factories.customer(brand, id=uuid.uuid4().int >> 66)  # nobody's limit from an earlier run
-    app = api.as_customer(busy).app()
+    busy_customer = factories.customer(brand, id=uuid.uuid4().int >> 66)  # has no calls counted in an earlier run
+    app = api.as_customer(busy_customer).app()
 
-    answers = [app.credit(busy, "NO-SUCH-CODE") for _ in range(101)]
+    answers = [app.credit(busy_customer, "NO-SUCH-CODE") for _ in range(101)]
 
     assert [answer.status_code for answer in answers] == [400] * 100 + [429]
     assert 0 < int(answers[-1]["Retry-After"]) <= 60
 
 
-def test_a_brand_cannot_use_up_the_limit_of_anothers_customer(api, app, brand, customer, settings):
+def test_brand_cannot_use_up_the_rate_limit_of_another_brands_customer(api, app, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "campaign_event": "2/minute"}
     other = factories.brand()
-    foreign = api.as_customer(factories.customer(other), of=other).hub(of=other)
+    foreign_hub = api.as_customer(factories.customer(other), of=other).hub(of=other)
 
     for _ in range(5):
-        foreign.post(
+        foreign_hub.post(
             "brand/loyalty/campaign/event",
             {
                 "user_id": customer.pk,

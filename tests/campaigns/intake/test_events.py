@@ -1,4 +1,4 @@
-"""Actions over HTTP that are handed in as events and credited by the worker."""
+"""Actions that are submitted as events over HTTP and credited by the worker."""
 
 import uuid
 
@@ -42,7 +42,7 @@ def test_event_is_accepted_and_then_credited(hub, brand, customer, deliver):
     assert LoyaltyTransaction.objects.get().reason_id == "login:2026-03-14"
 
 
-def test_event_delivered_again_is_a_duplicate(hub, brand, customer, deliver):
+def test_event_submitted_again_is_a_duplicate(hub, brand, customer, deliver):
     factories.earning_rule(brand, "log-user-login", 5)
     event = envelope(customer, brand)
     hub.post("events", event)
@@ -55,8 +55,8 @@ def test_event_delivered_again_is_a_duplicate(hub, brand, customer, deliver):
     assert factories.account(customer, brand).points == 5
 
 
-def test_nobody_hands_in_events_as_the_service_itself(hub, brand, customer):
-    """They would be in no list of what was handed in, and could take the ids of events that the service publishes."""
+def test_events_with_the_services_own_source_are_rejected(hub, brand, customer):
+    """They would be missing in the list of submitted events, and could take ids of the service's own events."""
     response = hub.post("events", {**envelope(customer, brand), "source": "service.customer-app"})
 
     assert error(response) == (400, "VALIDATION_ERROR")
@@ -64,14 +64,14 @@ def test_nobody_hands_in_events_as_the_service_itself(hub, brand, customer):
     assert not Event.objects.exists()
 
 
-def test_id_may_come_again_from_another_source(hub, brand, customer):
+def test_id_may_be_reused_by_another_source(hub, brand, customer):
     event = envelope(customer, brand)
     hub.post("events", event)
 
     assert hub.post("events", {**event, "source": "till.customer-app"}).json()["status"] == "accepted"
 
 
-def test_scan_handed_in_earns(hub, brand, customer, deliver):
+def test_submitted_scan_earns_points(hub, brand, customer, deliver):
     payload = {"type": "authenticator_scan", "product": {"authCode": str(factories.code(brand))}}
 
     hub.post("events", envelope(customer, brand, "scan-auth", payload))
@@ -80,7 +80,7 @@ def test_scan_handed_in_earns(hub, brand, customer, deliver):
     assert factories.account(customer, brand).points == 10
 
 
-def test_other_kinds_are_kept_and_credit_nothing(hub, brand, customer, deliver):
+def test_unknown_kinds_are_stored_and_ignored(hub, brand, customer, deliver):
     hub.post("events", envelope(customer, brand, "basket-abandoned", {"any": ["thing"]}))
     deliver()
 
@@ -89,7 +89,7 @@ def test_other_kinds_are_kept_and_credit_nothing(hub, brand, customer, deliver):
     assert factories.account(customer, brand).points == 0
 
 
-def test_bearer_token_of_an_event_is_in_no_table(hub, brand, customer, deliver):
+def test_bearer_token_of_an_event_is_not_stored(hub, brand, customer, deliver):
     token = hub.headers["authorization"].removeprefix("Bearer ")
     event = envelope(customer, brand, arguments={"authorization": f"Bearer {token}"})
 
@@ -97,39 +97,39 @@ def test_bearer_token_of_an_event_is_in_no_table(hub, brand, customer, deliver):
     deliver()
 
     assert Event.objects.first().detail["arguments"] == {"brand_id": brand.pk, "user_id": customer.pk}
-    assert tables_with(token) == []
-    assert tables_with(event["id"]) == ["events_event"]
+    assert tables_containing(token) == []
+    assert tables_containing(event["id"]) == ["events_event"]
 
 
-def tables_with(text):
-    """Every table that holds `text` in some row."""
+def tables_containing(text):
+    """Every table with a row that contains `text`."""
     names = sorted({model._meta.db_table for model in apps.get_models(include_auto_created=True)})
     with connection.cursor() as cursor:
-        found = []
+        tables = []
         for name in names:
             cursor.execute(f'SELECT count(*) FROM "{name}" AS row WHERE row::text LIKE %s', [f"%{text}%"])
             if cursor.fetchone()[0]:
-                found.append(name)
-    return found
+                tables.append(name)
+    return tables
 
 
-def test_event_with_a_bad_token_is_refused(hub, brand, customer):
+def test_event_with_an_invalid_token_is_rejected(hub, brand, customer):
     event = envelope(customer, brand, arguments={"authorization": "Bearer made.up.token"})
 
     assert error(hub.post("events", event)) == (401, "TOKEN_INVALID")
     assert not Event.objects.exists()
 
 
-def test_events_token_must_be_its_users(api, hub, brand, customer):
-    others = api.as_customer(factories.customer(brand)).headers["authorization"]
+def test_event_with_the_token_of_another_user_is_rejected(api, hub, brand, customer):
+    other_authorization = api.as_customer(factories.customer(brand)).headers["authorization"]
 
-    assert error(hub.post("events", envelope(customer, brand, arguments={"authorization": others}))) == (
+    assert error(hub.post("events", envelope(customer, brand, arguments={"authorization": other_authorization}))) == (
         403,
         "BRAND_MISMATCH",
     )
 
 
-def test_events_token_stands_for_a_user_who_is_not_a_member_yet(api, hub, brand, deliver):
+def test_token_authorises_an_event_of_a_user_who_is_not_yet_a_member(api, hub, brand, deliver):
     factories.earning_rule(brand, "log-user-login", 5)
     newcomer = factories.user()
     authorization = api.as_customer(newcomer).headers["authorization"]
@@ -140,20 +140,20 @@ def test_events_token_stands_for_a_user_who_is_not_a_member_yet(api, hub, brand,
     assert factories.account(newcomer, brand).points == 5
 
 
-def test_app_hands_in_no_events(app, brand, customer):
+def test_app_cannot_submit_events(app, brand, customer):
     assert error(app.post("events", envelope(customer, brand))) == (403, "FORBIDDEN")
 
 
-def test_other_brands_customer_has_no_events_here(hub, brand):
+def test_event_for_a_customer_of_another_brand_is_rejected(hub, brand):
     assert error(hub.post("events", envelope(factories.customer(factories.brand()), brand))) == (404, "USER_NOT_FOUND")
 
 
-def test_event_of_another_brand_is_refused(hub, customer):
+def test_event_for_another_brand_is_rejected(hub, customer):
     assert error(hub.post("events", envelope(customer, factories.brand()))) == (403, "BRAND_MISMATCH")
     assert not Event.objects.exists()
 
 
-def test_guessing_codes_by_this_door_locks_out_too(app, customer, settings):
+def test_too_many_unknown_codes_lock_the_customer_out(app, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code": "3/hour"}
 
     errors = [app.credit(customer, f"NO-SUCH-{number}").json()["error"] for number in range(5)]
@@ -161,7 +161,7 @@ def test_guessing_codes_by_this_door_locks_out_too(app, customer, settings):
     assert errors == ["AUTH_CODE_INVALID"] * 3 + ["RATE_LIMITED"] * 2
 
 
-def test_more_accounts_give_one_address_no_more_guesses_here(app, brand, settings):
+def test_one_address_gets_no_more_guesses_with_more_accounts(app, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "unknown_code_address": "2/hour"}
     customers = [factories.customer(brand) for _ in range(3)]
 
@@ -173,14 +173,14 @@ def test_more_accounts_give_one_address_no_more_guesses_here(app, brand, setting
 @pytest.mark.parametrize(
     "kind", ["reward-claimed", "member-welcome", "balance-changed", "notify", "send-notice", "send-email"]
 )
-def test_nobody_hands_in_what_the_service_itself_publishes(hub, brand, customer, kind):
+def test_kinds_published_by_the_service_cannot_be_submitted(hub, brand, customer, kind):
     payload = {"type": "reward", "milestone_id": 1, "reward_name": "x", "points": "5000"}
 
     assert error(hub.post("events", envelope(customer, brand, kind, payload))) == (400, "VALIDATION_ERROR")
     assert not Event.objects.exists()
 
 
-def test_tokens_in_a_payload_that_nobody_knows_are_dropped(hub, brand, customer):
+def test_tokens_in_an_unknown_payload_are_removed(hub, brand, customer):
     payload = {"headers": [{"Authorization": "Bearer secret"}], "basket": {"token": "secret", "items": 3}}
 
     hub.post("events", envelope(customer, brand, "basket-abandoned", payload))
@@ -199,22 +199,24 @@ HUB_CALLS = {
 
 
 @pytest.mark.parametrize("path", HUB_CALLS)
-def test_a_hubs_call_is_counted_in_one_round_trip_to_redis(api, path, monkeypatch):
+def test_call_of_a_hub_is_rate_limited_in_one_redis_round_trip(api, path, monkeypatch):
     caller = api.hub()
     caller.post(path, HUB_CALLS[path])
     commands, command = [], client.command
     monkeypatch.setattr(client, "command", lambda *arguments: commands.append(arguments[0]) or command(*arguments))
     library = rate_limits.limiter().hit
-    monkeypatch.setattr(rate_limits.limiter(), "hit", lambda *who: commands.append("library") or library(*who))
+    monkeypatch.setattr(
+        rate_limits.limiter(), "hit", lambda *arguments: commands.append("library") or library(*arguments)
+    )
 
     caller.post(path, HUB_CALLS[path])
 
-    # The second notes the call for the page of the key.
+    # The second command records the call for the page of the API key.
     assert commands == ["EVALSHA", "EVALSHA"]
 
 
 @pytest.mark.parametrize("path", ["events", "members", "redemptions/check", "auth-codes/scan"])
-def test_a_hubs_call_counts_against_what_its_brand_may_hand_in(api, brand, settings, path):
+def test_call_of_a_hub_counts_against_the_ingest_limit_of_its_brand(api, brand, settings, path):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "brand": "1000/minute", "ingest": "2/minute"}
     caller = api.hub()
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Events from SQS, against a real server that speaks its protocol: taken in once, deleted after the commit, or left."""
+"""Events from SQS, tested with a server that speaks its protocol: stored once, and deleted only after the commit."""
 
 import json
 import uuid
@@ -32,9 +32,9 @@ def aws():
 
 @pytest.fixture
 def brand(transactional_db):
-    made = factories.brand()
-    factories.level(made)
-    return made
+    new_brand = factories.brand()
+    factories.level(new_brand)
+    return new_brand
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def customer(brand):
 
 
 class Queue:
-    """A queue with a dead-letter queue beside it."""
+    """A queue with a dead-letter queue."""
 
     def __init__(self, client):
         self.client = client
@@ -60,8 +60,8 @@ class Queue:
 
     def waiting(self, url=None):
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = self.client.get_queue_attributes(QueueUrl=url or self.url, AttributeNames=names)["Attributes"]
-        return sum(int(number) for number in found.values())
+        counts = self.client.get_queue_attributes(QueueUrl=url or self.url, AttributeNames=names)["Attributes"]
+        return sum(int(number) for number in counts.values())
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def sqs(aws, brand, settings, monkeypatch):
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     monkeypatch.setenv("AWS_ENDPOINT_URL_SQS", aws)
     settings.SQS_BRANDS = [str(brand.pk)]
-    made = Queue(boto3.client("sqs", endpoint_url=aws, region_name="eu-central-1"))
-    settings.SQS_QUEUE_URL = made.url
-    return made
+    new_queue = Queue(boto3.client("sqs", endpoint_url=aws, region_name="eu-central-1"))
+    settings.SQS_QUEUE_URL = new_queue.url
+    return new_queue
 
 
 def order(brand, customer, **more):
@@ -96,7 +96,7 @@ def receive():
     call_command("receive_sqs", "--until-empty", "--wait", "0", stdout=open("/dev/null", "w"))  # noqa: SIM115, PTH123
 
 
-def test_events_are_stored_and_taken_off_the_queue(sqs, brand, customer):
+def test_events_are_stored_and_removed_from_the_queue(sqs, brand, customer):
     ids = [sqs.send(order(brand, customer)) for _ in range(12)]  # more than one portion
 
     receive()
@@ -106,8 +106,8 @@ def test_events_are_stored_and_taken_off_the_queue(sqs, brand, customer):
     assert set(stored.values_list("request_id", flat=True)) == set(ids)
 
 
-def test_the_queue_speaks_for_a_brand_whatever_its_slug(sqs, brand, customer):
-    """An owner took the slug that the queue was trusted under."""
+def test_queue_is_trusted_for_a_brand_id_and_not_for_a_slug(sqs, brand, customer):
+    """Another brand has the id of the trusted brand as its slug."""
     other = factories.brand(slug=str(brand.pk))
     brand.slug = "renamed"
     brand.save()
@@ -119,11 +119,11 @@ def test_the_queue_speaks_for_a_brand_whatever_its_slug(sqs, brand, customer):
     assert list(Event.objects.filter(detail_type="order-complete").values_list("brand_id", flat=True)) == [brand.pk]
 
 
-def test_events_count_against_the_brands_quota_and_are_never_refused_for_it(sqs, brand, customer, settings):
+def test_events_count_against_the_quota_but_are_never_rejected_for_it(sqs, brand, customer, settings):
     settings.QUOTAS = {**settings.QUOTAS, "events": 1}
     before = quotas.counters([brand.pk])[brand.pk, "events"]
-    twice = order(brand, customer)
-    for event in (order(brand, customer), twice, twice):
+    duplicate = order(brand, customer)
+    for event in (order(brand, customer), duplicate, duplicate):
         sqs.send(event)
 
     receive()
@@ -132,7 +132,7 @@ def test_events_count_against_the_brands_quota_and_are_never_refused_for_it(sqs,
     assert (sqs.waiting(), sqs.waiting(sqs.dead)) == (0, 0)
 
 
-def test_the_same_event_twice_is_stored_once(sqs, brand, customer):
+def test_duplicate_event_is_stored_once(sqs, brand, customer):
     event = order(brand, customer)
     for _ in range(2):
         sqs.send(event)
@@ -143,7 +143,7 @@ def test_the_same_event_twice_is_stored_once(sqs, brand, customer):
 
 
 @pytest.mark.parametrize(
-    "spoilt",
+    "invalid_fields",
     [
         {"source": "nobody"},
         {"time": "yesterday"},
@@ -152,8 +152,8 @@ def test_the_same_event_twice_is_stored_once(sqs, brand, customer):
         {"detail": {"arguments": {"brand_id": 1}, "payload": {}}},
     ],
 )
-def test_a_poison_message_goes_to_the_dead_letter_queue_and_the_others_pass(sqs, brand, customer, spoilt):
-    sqs.send(order(brand, customer, **spoilt))
+def test_invalid_messages_go_to_the_dead_letter_queue_and_others_pass(sqs, brand, customer, invalid_fields):
+    sqs.send(order(brand, customer, **invalid_fields))
     sqs.send("{not json")
     sqs.send(order(brand, customer))
 
@@ -163,7 +163,7 @@ def test_a_poison_message_goes_to_the_dead_letter_queue_and_the_others_pass(sqs,
     assert (sqs.waiting(), sqs.waiting(sqs.dead)) == (0, 2)
 
 
-def test_a_brand_that_the_queue_does_not_speak_for_is_refused(sqs, settings):
+def test_event_of_a_brand_not_trusted_to_the_queue_is_rejected(sqs, settings):
     other = factories.brand()
     sqs.send(order(other, factories.customer(other)))
 
@@ -172,23 +172,23 @@ def test_a_brand_that_the_queue_does_not_speak_for_is_refused(sqs, settings):
     assert (Event.objects.count(), sqs.waiting(sqs.dead)) == (0, 1)
 
 
-def test_a_user_of_nobody_is_refused_and_a_good_token_vouches(sqs, brand):
-    stranger = factories.customer(factories.brand())
-    access = tokens.issue(user=stranger, brand=brand, at=datetime.now(UTC)).access
-    token_verified = order(brand, stranger)
+def test_customer_of_another_brand_needs_a_valid_token(sqs, brand):
+    foreign_customer = factories.customer(factories.brand())
+    access = tokens.issue(user=foreign_customer, brand=brand, at=datetime.now(UTC)).access
+    token_verified = order(brand, foreign_customer)
     token_verified["detail"]["arguments"]["authorization"] = f"Bearer {access}"
-    sqs.send(order(brand, stranger))
+    sqs.send(order(brand, foreign_customer))
     sqs.send(token_verified)
 
     receive()
 
     assert [event.detail["arguments"] for event in Event.objects.all()] == [
-        {"brand_id": brand.pk, "user_id": stranger.pk}
+        {"brand_id": brand.pk, "user_id": foreign_customer.pk}
     ]
     assert access not in str(Event.objects.values_list())
 
 
-def test_a_token_that_expired_on_its_way_costs_a_member_nothing(sqs, brand, customer):
+def test_event_of_a_member_is_stored_despite_an_invalid_token(sqs, brand, customer):
     late = order(brand, customer)
     late["detail"]["arguments"]["authorization"] = "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"
     sqs.send(late)
@@ -198,16 +198,16 @@ def test_a_token_that_expired_on_its_way_costs_a_member_nothing(sqs, brand, cust
     assert (sqs.waiting(), Event.objects.count()) == (0, 1)
 
 
-def test_without_its_database_no_message_is_lost_or_spent(sqs, brand, customer, monkeypatch):
+def test_no_message_is_lost_or_used_up_without_the_database(sqs, brand, customer, monkeypatch):
     from django.db import OperationalError, connection
 
     sqs.send(order(brand, customer))
     sqs.send(order(brand, customer))
 
-    def away(*_arguments):
+    def database_down(*_arguments):
         raise OperationalError("away")
 
-    with connection.execute_wrapper(away), pytest.raises(queue.DatabaseAway):
+    with connection.execute_wrapper(database_down), pytest.raises(queue.DatabaseAway):
         queue.receive_batch(queue.client(), wait_seconds=0)
     left = sqs.waiting()
     receive()
@@ -216,17 +216,17 @@ def test_without_its_database_no_message_is_lost_or_spent(sqs, brand, customer, 
     assert (sqs.waiting(), Event.objects.count()) == (0, 2)
 
 
-def test_a_message_that_cannot_be_deleted_is_known_when_it_comes_again(sqs, brand, customer):
+def test_message_stored_but_not_deleted_is_not_stored_again(sqs, brand, customer):
     sqs.send(order(brand, customer))
     message = queue.client().receive_message(QueueUrl=sqs.url)["Messages"][0]
-    queue.store_message(message)  # and the process dies before the delete
+    queue.store_message(message)  # then the process dies before the delete
 
     receive()
 
     assert (sqs.waiting(), Event.objects.count()) == (0, 1)
 
 
-def test_points_follow(sqs, brand, customer, deliver):
+def test_event_from_the_queue_earns_points(sqs, brand, customer, deliver):
     code = factories.code(brand)
     payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
     arguments = {"brand_id": brand.pk, "user_id": customer.pk}
@@ -240,7 +240,7 @@ def test_points_follow(sqs, brand, customer, deliver):
     assert factories.account(customer, brand).points == 10
 
 
-def test_without_its_settings_it_says_what_is_missing(settings):
+def test_command_names_missing_settings(settings):
     settings.SQS_QUEUE_URL = ""
 
     with pytest.raises(CommandError, match="SQS_QUEUE_URL and SQS_BRANDS"):

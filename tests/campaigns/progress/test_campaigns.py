@@ -1,4 +1,4 @@
-"""What customers read of campaigns: progress, milestones, and what waits to be claimed."""
+"""Campaigns in the customer API: progress, milestones and rewards to be claimed."""
 
 from datetime import timedelta
 
@@ -66,18 +66,18 @@ def test_campaign_is_shown_with_progress_and_milestones(customer_api, brand, cus
     ]
 
 
-def test_campaign_that_ended_is_shown_while_it_left_something_to_claim(customer_api, brand, customer):
+def test_ended_campaign_is_listed_while_a_reward_can_be_claimed(customer_api, brand, customer):
     past = {"ends_at": timezone.now() - timedelta(days=1)}
     factories.milestone(factories.campaign(brand, campaign_name="Over", **past), 1)
-    left = factories.milestone(
+    milestone = factories.milestone(
         factories.campaign(brand, campaign_name="Over, with a reward", **past), 1, auto_claim=False
     )
-    RewardClaim.objects.create(milestone=left, user=customer)
+    RewardClaim.objects.create(milestone=milestone, user=customer)
 
     assert [each["campaign_name"] for each in campaigns(customer_api)] == ["Over, with a reward"]
 
 
-def test_others_campaigns_and_progress_are_not_shown(api, brand, customer):
+def test_campaigns_of_other_brands_and_progress_of_others_are_hidden(api, brand, customer):
     campaign = factories.campaign(brand)
     factories.campaign(factories.brand(), campaign_name="Elsewhere")
     UserLoyaltyCampaign.objects.create(user=factories.customer(brand), campaign=campaign, progress=4)
@@ -87,7 +87,7 @@ def test_others_campaigns_and_progress_are_not_shown(api, brand, customer):
     ]
 
 
-def test_campaigns_cost_the_same_for_1_and_30(customer_api, brand, django_assert_num_queries):
+def test_query_count_is_the_same_for_1_and_30_campaigns(customer_api, brand, django_assert_num_queries):
     factories.milestone(factories.campaign(brand), 1)
     with django_assert_num_queries(5):  # the user, campaigns, milestones, progress, claims
         campaigns(customer_api)

@@ -1,4 +1,4 @@
-"""Progress in campaigns and the rewards on the way."""
+"""Progress in campaigns, and the milestones reached on the way."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -16,14 +16,14 @@ from core.db import sql
 from tests.support import factories
 
 WRITE = (Path(settings.BASE_DIR) / "campaigns/accrual/sql/write_accruals.sql").read_text()
-# Of the statement that writes accruals what it writes of progress, for an account that nobody else changes.
+# The part of the accrual statement that writes progress, for an account without concurrent changes.
 STEP = f"""
     WITH locked AS (SELECT 0 AS item), {WRITE[WRITE.index("advanced_progress AS (") : WRITE.index(", finished_events")]}
     SELECT 1
 """
 
 
-def running(brand, customer, campaign_type="authenticator_scan"):
+def running_campaigns(brand, customer, campaign_type="authenticator_scan"):
     lookup = SimpleNamespace(
         brand_id=brand.pk,
         user_id=customer.pk,
@@ -37,12 +37,12 @@ def running(brand, customer, campaign_type="authenticator_scan"):
 
 def advance(brand, customer, times=1):
     for _ in range(times):
-        reached = progress.advance(running(brand, customer))
+        reached = progress.advance(running_campaigns(brand, customer))
         sql.rows(STEP, {"at": timezone.now(), **progress.steps([(customer.pk, reached)])})
     return reached
 
 
-def test_the_first_action_starts_at_one_and_each_adds_one(brand, customer):
+def test_each_action_adds_one_to_the_progress(brand, customer):
     factories.campaign(brand)
 
     assert [advance(brand, customer)[0].progress for _ in range(3)] == [1, 2, 3]
@@ -64,21 +64,23 @@ def test_without_campaigns_nothing_is_written(brand, customer):
     assert not UserLoyaltyCampaign.objects.exists()
 
 
-def test_a_milestone_is_achieved_once_and_noted(brand, customer):
+def test_milestone_is_achieved_and_recorded_once(brand, customer):
     campaign = factories.campaign(brand)
-    mug = factories.milestone(campaign, 2)
+    milestone = factories.milestone(campaign, 2)
 
-    given = [[stop.milestone_id for stop in advance(brand, customer)[0].newly_reached] for _ in range(3)]
+    reached_ids = [
+        [new_milestone.milestone_id for new_milestone in advance(brand, customer)[0].newly_reached] for _ in range(3)
+    ]
 
-    assert given == [[], [mug.pk], []]
-    assert UserLoyaltyCampaign.objects.get().milestones_achieved == [mug.pk]
+    assert reached_ids == [[], [milestone.pk], []]
+    assert UserLoyaltyCampaign.objects.get().milestones_achieved == [milestone.pk]
 
 
 @pytest.mark.parametrize(
     ("auto_claim", "reward_points", "status"),
     [(True, 5, "claimed"), (False, 5, "available"), (True, 0, "claimed"), (False, 0, "available")],
 )
-def test_what_is_claimed_automatically_does_not_wait(brand, customer, auto_claim, reward_points, status):
+def test_auto_claim_decides_whether_a_reward_waits(brand, customer, auto_claim, reward_points, status):
     factories.milestone(factories.campaign(brand), 1, auto_claim=auto_claim, reward_points=reward_points)
 
     [reached] = advance(brand, customer)
@@ -88,21 +90,26 @@ def test_what_is_claimed_automatically_does_not_wait(brand, customer, auto_claim
     assert reached.newly_reached[0].reward_points == Decimal(reward_points)
 
 
-def test_a_milestone_added_below_the_progress_is_given_at_the_next_action(brand, customer):
+def test_milestone_added_below_the_progress_is_reached_at_the_next_action(brand, customer):
     campaign = factories.campaign(brand)
     advance(brand, customer, times=3)
-    late = factories.milestone(campaign, 2)
+    late_milestone = factories.milestone(campaign, 2)
 
-    assert [stop.milestone_id for stop in advance(brand, customer)[0].newly_reached] == [late.pk]
+    assert [new_milestone.milestone_id for new_milestone in advance(brand, customer)[0].newly_reached] == [
+        late_milestone.pk
+    ]
 
 
-def test_a_reward_that_the_customer_has_is_not_given_again(brand, customer):
-    mug = factories.milestone(factories.campaign(brand), 1)
-    RewardClaim.objects.create(milestone=mug, user=customer)
+def test_reward_already_claimed_is_not_granted_again(brand, customer):
+    milestone = factories.milestone(factories.campaign(brand), 1)
+    RewardClaim.objects.create(milestone=milestone, user=customer)
 
     [reached] = advance(brand, customer)
 
-    assert ([stop.milestone_id for stop in reached.reached], reached.newly_reached) == ([mug.pk], ())
+    assert ([new_milestone.milestone_id for new_milestone in reached.reached], reached.newly_reached) == (
+        [milestone.pk],
+        (),
+    )
     assert RewardClaim.objects.count() == 1
 
 
@@ -121,7 +128,7 @@ def test_progress_stops_at_the_goal(brand, customer):
     assert UserLoyaltyCampaign.objects.get().progress == 2
 
 
-def test_progress_goes_on_when_the_goal_is_raised(brand, customer):
+def test_progress_continues_when_the_goal_is_raised(brand, customer):
     campaign = factories.campaign(brand, target_value=2)
     advance(brand, customer, times=3)
     Campaign.objects.filter(pk=campaign.pk).update(target_value=4)
@@ -129,7 +136,7 @@ def test_progress_goes_on_when_the_goal_is_raised(brand, customer):
     assert [advance(brand, customer)[0].progress for _ in range(3)] == [3, 4, 4]
 
 
-def test_progress_beyond_a_lowered_goal_is_shown_at_the_goal_and_kept(brand, customer):
+def test_progress_beyond_a_lowered_goal_is_stored_but_displayed_at_the_goal(brand, customer):
     campaign = factories.campaign(brand, target_value=5)
     UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign, progress=20)
 
@@ -140,10 +147,12 @@ def test_progress_beyond_a_lowered_goal_is_shown_at_the_goal_and_kept(brand, cus
     assert status.progress == 5
 
 
-def test_milestone_added_at_the_goal_is_still_given_to_those_who_are_there(brand, customer):
+def test_milestone_added_at_the_goal_is_reached_by_members_already_there(brand, customer):
     campaign = factories.campaign(brand, target_value=2)
     advance(brand, customer, times=2)
-    late = factories.milestone(campaign, 2)
+    late_milestone = factories.milestone(campaign, 2)
 
-    assert [stop.milestone_id for stop in advance(brand, customer)[0].newly_reached] == [late.pk]
+    assert [new_milestone.milestone_id for new_milestone in advance(brand, customer)[0].newly_reached] == [
+        late_milestone.pk
+    ]
     assert advance(brand, customer)[0].newly_reached == ()

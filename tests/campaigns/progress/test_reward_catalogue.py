@@ -1,4 +1,4 @@
-"""Milestones give rewards of the brand's catalogue: words, picture and stock."""
+"""Milestones that give rewards of the brand's catalogue: texts, picture and stock."""
 
 import time
 import uuid
@@ -17,7 +17,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 from loyalty.rewards import cancellation, grants, pools, redeem
 from loyalty.rewards.redeem import RedemptionRequest
-from tests.campaigns.accrual.conftest import contradictions, scanned
+from tests.campaigns.accrual.conftest import progress_inconsistencies, report_scan
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import staff
@@ -34,17 +34,17 @@ def picture_of(brand):
     return Picture.objects.create(brand=brand, content=b"1", content_type="image/jpeg", width=4, height=3, small=b"1")
 
 
-# --- Words
+# --- Texts
 
 
-def test_a_milestone_has_the_words_of_its_reward(milestone):
+def test_milestone_takes_the_texts_of_its_reward(milestone):
     milestone.refresh_from_db()
 
     assert milestone.reward_name == "Enamel mug"
     assert milestone.translations == {"de": {"reward_name": "Becher"}}
 
 
-def test_a_renamed_reward_renames_its_milestones_alone(brand, milestone, mug):
+def test_renaming_a_reward_renames_only_its_milestones(brand, milestone, mug):
     other = factories.milestone(factories.campaign(milestone.campaign.brand), 2, reward_name="Sticker")
 
     mug.name, mug.translations = "Steel mug", {"ar": {"name": "كوب"}}
@@ -56,41 +56,46 @@ def test_a_renamed_reward_renames_its_milestones_alone(brand, milestone, mug):
     assert (other.reward_name, other.translations) == ("Sticker", {})
 
 
-def test_members_read_name_description_and_picture_in_their_language(customer_api, milestone, mug):
+def test_members_see_name_description_and_picture_in_their_language(customer_api, milestone, mug):
     mug.picture = picture_of(mug.brand)
     mug.save()
-    address_of_picture = f"/pictures/{mug.picture_id}/small"
+    picture_url = f"/pictures/{mug.picture_id}/small"
 
     [campaign] = customer_api.having(accept_language="de").get("customer/loyalty/campaigns").json()["data"]
 
-    [stop] = campaign["milestones"]
-    assert (stop["reward_name"], stop["reward_description"]) == ("Becher", "Mit Berg.")
-    assert (stop["reward_id"], stop["picture"]) == (mug.pk, address_of_picture)
+    [listed_milestone] = campaign["milestones"]
+    assert (listed_milestone["reward_name"], listed_milestone["reward_description"]) == ("Becher", "Mit Berg.")
+    assert (listed_milestone["reward_id"], listed_milestone["picture"]) == (mug.pk, picture_url)
     assert campaign["next_reward"] == "Becher"
 
 
-def test_a_claim_shows_the_picture_and_gives_a_code_that_ends(customer_api, brand, customer, milestone, mug):
+def test_claim_returns_the_picture_and_creates_a_code_that_expires(customer_api, brand, customer, milestone, mug):
     mug.picture, mug.code_days = picture_of(brand), 30
     mug.save()
     Milestone.objects.update(auto_claim=False)
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
 
     answer = customer_api.post(f"customer/loyalty/milestones/{milestone.pk}/claim", {}).json()["data"]
 
-    made = Redemption.objects.get()
+    redemption = Redemption.objects.get()
     assert answer["picture"] == f"/pictures/{mug.picture_id}/small"
-    assert (made.reward_id, made.milestone_id, made.name, made.cost) == (mug.pk, milestone.pk, "Enamel mug", 0)
-    assert timedelta(days=29) < made.expires_at - timezone.now() <= timedelta(days=30)
-    assert (Reward.objects.get().stock, contradictions()) == (1, [])
+    assert (redemption.reward_id, redemption.milestone_id, redemption.name, redemption.cost) == (
+        mug.pk,
+        milestone.pk,
+        "Enamel mug",
+        0,
+    )
+    assert timedelta(days=29) < redemption.expires_at - timezone.now() <= timedelta(days=30)
+    assert (Reward.objects.get().stock, progress_inconsistencies()) == (1, [])
 
 
 # --- Stock
 
 
-def test_stock_counts_for_what_is_won_and_what_is_bought(brand, customer, milestone, mug):
+def test_stock_is_shared_by_won_and_bought_rewards(brand, customer, milestone, mug):
     mug.cost = 10
     mug.save()
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
     buyer = factories.customer(brand)
     factories.points(buyer, brand, 50)
 
@@ -100,10 +105,10 @@ def test_stock_counts_for_what_is_won_and_what_is_bought(brand, customer, milest
     assert sorted(Redemption.objects.values_list("cost", flat=True)) == [0, 10]
 
 
-def test_what_was_won_does_not_count_towards_the_limit_of_buying(brand, customer, milestone, mug):
+def test_won_reward_does_not_count_towards_the_purchase_limit(brand, customer, milestone, mug):
     mug.cost, mug.limit_per_member = 1, 1
     mug.save()
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
     factories.points(customer, brand, 50)
 
     redeem.redeem(RedemptionRequest(brand.pk, customer.pk, mug.pk, uuid.uuid4(), timezone.now()))
@@ -111,24 +116,24 @@ def test_what_was_won_does_not_count_towards_the_limit_of_buying(brand, customer
     assert Redemption.objects.count() == 2
 
 
-def test_none_left_makes_the_reward_wait_until_there_are_some(customer_api, brand, customer, milestone, mug):
+def test_reward_out_of_stock_waits_until_it_is_available(customer_api, brand, customer, milestone, mug):
     Reward.objects.update(stock=0)
-    scanned(brand, customer, sku="A", title="A")
-    its = f"customer/loyalty/milestones/{milestone.pk}/claim"
+    report_scan(brand, customer, sku="A", title="A")
+    url = f"customer/loyalty/milestones/{milestone.pk}/claim"
 
     assert (RewardClaim.objects.get().status, Redemption.objects.count()) == ("available", 0)
-    refused = customer_api.post(its, {})
-    assert (refused.status_code, refused.json()["error"]) == (409, "OUT_OF_STOCK")
+    rejected = customer_api.post(url, {})
+    assert (rejected.status_code, rejected.json()["error"]) == (409, "OUT_OF_STOCK")
     assert RewardClaim.objects.get().status == "available"
 
     Reward.objects.update(stock=1)
-    assert customer_api.post(its, {}).status_code == 200
+    assert customer_api.post(url, {}).status_code == 200
     assert (RewardClaim.objects.get().status, Redemption.objects.count()) == ("claimed", 1)
-    assert (Reward.objects.get().stock, contradictions()) == (0, [])
+    assert (Reward.objects.get().stock, progress_inconsistencies()) == (0, [])
 
 
-def test_a_won_reward_that_staff_cancel_goes_back_into_stock(brand, customer, milestone):
-    scanned(brand, customer, sku="A", title="A")
+def test_cancelling_a_won_reward_restores_its_stock(brand, customer, milestone):
+    report_scan(brand, customer, sku="A", title="A")
     assert Reward.objects.get().stock == 1
 
     context = AuditContext(staff(brand), timezone.now(), "", "Broken")
@@ -137,31 +142,31 @@ def test_a_won_reward_that_staff_cancel_goes_back_into_stock(brand, customer, mi
     assert Reward.objects.get().stock == 2
 
 
-def test_a_won_reward_hands_out_a_partner_code_once(brand, customer, milestone, mug):
+def test_won_reward_uses_one_partner_code(brand, customer, milestone, mug):
     Reward.objects.update(stock=None, uses_pool=True)
-    ends = timezone.now() + timedelta(days=3)
+    expiry = timezone.now() + timedelta(days=3)
     for number in range(2):
         PoolCode.objects.create(
-            brand=brand, reward=mug, code=f"V-{number}", digest=pools.digest(str(number)), ending="", expires_at=ends
+            brand=brand, reward=mug, code=f"V-{number}", digest=pools.digest(str(number)), ending="", expires_at=expiry
         )
 
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
 
-    made = Redemption.objects.get()
-    assert PoolCode.objects.get(redemption=made).code == "V-0"
-    assert made.expires_at == ends
+    redemption = Redemption.objects.get()
+    assert PoolCode.objects.get(redemption=redemption).code == "V-0"
+    assert redemption.expires_at == expiry
     assert PoolCode.objects.filter(redemption__isnull=True).count() == 1
 
 
-def test_an_empty_pool_makes_the_reward_wait(brand, customer, milestone):
+def test_reward_waits_while_its_pool_is_empty(brand, customer, milestone):
     Reward.objects.update(stock=None, uses_pool=True)
 
-    scanned(brand, customer, sku="A", title="A")
+    report_scan(brand, customer, sku="A", title="A")
 
     assert (RewardClaim.objects.get().status, Redemption.objects.count()) == ("available", 0)
 
 
-def test_a_reward_without_a_cost_is_won_and_never_bought(customer_api, brand, customer, mug):
+def test_reward_without_a_cost_cannot_be_bought(customer_api, brand, customer, mug):
     factories.points(customer, brand, 500)
 
     assert customer_api.get("customer/loyalty/rewards").json()["data"] == []
@@ -178,19 +183,19 @@ def test_a_reward_without_a_cost_is_won_and_never_bought(customer_api, brand, cu
 
 
 @pytest.mark.parametrize("is_new", [True, False])
-def test_the_database_refuses_a_reward_of_another_brand(brand, mug, is_new):
+def test_database_rejects_a_reward_of_another_brand(brand, mug, is_new):
     foreign_reward = factories.reward(factories.brand(), name="Theirs")
     campaign = factories.campaign(brand)
-    made = None if is_new else factories.milestone(campaign, 1)
+    existing = None if is_new else factories.milestone(campaign, 1)
 
     with pytest.raises(IntegrityError, match="another brand"), transaction.atomic():
-        if made:
-            Milestone.objects.filter(pk=made.pk).update(reward=foreign_reward)
+        if existing:
+            Milestone.objects.filter(pk=existing.pk).update(reward=foreign_reward)
         else:
             factories.milestone(campaign, 1, reward=foreign_reward)
 
 
-def test_the_database_refuses_points_and_a_reward_at_once(brand, mug):
+def test_database_rejects_a_milestone_with_points_and_a_reward(brand, mug):
     with pytest.raises(IntegrityError, match="milestone_gives_points_or_a_reward"), transaction.atomic():
         factories.milestone(factories.campaign(brand), 1, reward=mug, reward_points=5)
 
@@ -198,38 +203,38 @@ def test_the_database_refuses_points_and_a_reward_at_once(brand, mug):
 # --- Races
 
 
-def winners(brand, mug, many):
+def create_members_with_claims(brand, mug, count):
     campaign = factories.campaign(brand, target_value=1)
-    made = factories.milestone(campaign, 1, reward=mug, auto_claim=False)
-    people = [factories.customer(brand) for _ in range(many)]
-    for each in people:
+    milestone = factories.milestone(campaign, 1, reward=mug, auto_claim=False)
+    members = [factories.customer(brand) for _ in range(count)]
+    for each in members:
         factories.points(each, brand, 10)
-        RewardClaim.objects.create(milestone=made, user=each)
-    return made, people
+        RewardClaim.objects.create(milestone=milestone, user=each)
+    return milestone, members
 
 
-def attempt(brand, mug, made):
-    """Odd ones claim what they won, even ones buy; each says what came of it."""
+def claim_or_buy(brand, mug, milestone):
+    """Return the work of one member: odd ones claim the reward that they won, even ones buy it."""
 
-    def work(item):
-        number, person = item
+    def act(item):
+        number, member = item
         at = timezone.now()
         if number % 2:
-            claims.claim(brand_id=brand.pk, user_id=person.pk, milestone_id=made.pk, at=at)
+            claims.claim(brand_id=brand.pk, user_id=member.pk, milestone_id=milestone.pk, at=at)
         else:
-            redeem.redeem(RedemptionRequest(brand.pk, person.pk, mug.pk, uuid.uuid4(), at))
+            redeem.redeem(RedemptionRequest(brand.pk, member.pk, mug.pk, uuid.uuid4(), at))
 
-    return work
+    return act
 
 
 @pytest.mark.django_db(transaction=True)
-def test_winners_and_buyers_at_once_share_one_stock():
+def test_concurrent_claims_and_purchases_share_one_stock():
     brand = factories.brand()
     factories.level(brand)
     mug = factories.reward(brand, cost=10, stock=5)
-    made, people = winners(brand, mug, 20)
+    milestone, members = create_members_with_claims(brand, mug, 20)
 
-    results = at_once(attempt(brand, mug, made), list(enumerate(people)))
+    results = at_once(claim_or_buy(brand, mug, milestone), list(enumerate(members)))
 
     outcomes = Counter("given" if each is None else each.code for each in results)
     assert outcomes == {"given": 5, "OUT_OF_STOCK": 15}
@@ -238,24 +243,24 @@ def test_winners_and_buyers_at_once_share_one_stock():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_condition_more_is_given_than_there_is(monkeypatch):
-    """The control: whoever reads the stock first and takes one of it later gives out the same one twice."""
+def test_more_rewards_are_granted_than_in_stock_without_the_condition(monkeypatch):
+    """The control: threads that read the stock some time before they reduce it grant the same piece twice."""
     brand = factories.brand()
     factories.level(brand)
     mug = factories.reward(brand, cost=10, stock=1)
-    made, people = winners(brand, mug, 8)
+    milestone, members = create_members_with_claims(brand, mug, 8)
 
-    def careless(reward, redemption, at):
+    def take_one_without_condition(reward, redemption, at):
         if not reward.stock:
             raise grants.OutOfStock
         time.sleep(0.2)
         Reward.objects.filter(pk=reward.pk).update(stock=0)
 
-    monkeypatch.setattr(grants, "_take_one", careless)
+    monkeypatch.setattr(grants, "_take_one", take_one_without_condition)
 
     at_once(
-        lambda person: claims.claim(brand_id=brand.pk, user_id=person.pk, milestone_id=made.pk, at=timezone.now()),
-        people,
+        lambda member: claims.claim(brand_id=brand.pk, user_id=member.pk, milestone_id=milestone.pk, at=timezone.now()),
+        members,
     )
 
     assert Redemption.objects.count() > 1

@@ -1,4 +1,4 @@
-"""Rewards of milestones in forms and files: of the same brand alone, and told what is wrong."""
+"""Rewards of milestones in forms and files: only those of the same brand, with messages about errors."""
 
 import pytest
 
@@ -15,21 +15,21 @@ pytestmark = pytest.mark.django_db
 CAMPAIGN = "campaigns.campaign"
 
 
-def sent_for(client, campaign, **milestone):
-    its = address(CAMPAIGN, "change", campaign.pk)
-    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
-    sent |= {"milestones-TOTAL_FORMS": "1", "milestones-INITIAL_FORMS": "0", "milestones-0-campaign": campaign.pk}
-    return client.post(its, {**sent, **{f"milestones-0-{name}": value for name, value in milestone.items()}})
+def save_milestone(client, campaign, **milestone):
+    url = address(CAMPAIGN, "change", campaign.pk)
+    data = {name: value for name, value in form_of(client.get(url)).items() if value is not None}
+    data |= {"milestones-TOTAL_FORMS": "1", "milestones-INITIAL_FORMS": "0", "milestones-0-campaign": campaign.pk}
+    return client.post(url, {**data, **{f"milestones-0-{name}": value for name, value in milestone.items()}})
 
 
-def test_the_form_takes_the_catalogue_s_name(brand, mug):
+def test_form_copies_the_name_from_the_catalogue(brand, mug):
     campaign = factories.campaign(brand)
 
-    answer = sent_for(browser(staff(brand)), campaign, threshold=2, reward=mug.pk, reward_points=0)
+    answer = save_milestone(browser(staff(brand)), campaign, threshold=2, reward=mug.pk, reward_points=0)
 
     assert answer.status_code == 302
-    made = Milestone.objects.get()
-    assert (made.reward, made.reward_name) == (mug, "Enamel mug")
+    saved_milestone = Milestone.objects.get()
+    assert (saved_milestone.reward, saved_milestone.reward_name) == (mug, "Enamel mug")
 
 
 @pytest.mark.parametrize(
@@ -39,32 +39,32 @@ def test_the_form_takes_the_catalogue_s_name(brand, mug):
         ({"reward_points": 5, "reward": True}, "Enter 0: it gives the reward of the catalogue, and no points."),
     ],
 )
-def test_the_form_says_what_to_fix(brand, mug, fields, expected_text):
+def test_form_explains_invalid_rewards(brand, mug, fields, expected_text):
     fields = {**fields, "reward": mug.pk} if "reward" in fields else fields
 
-    answer = sent_for(browser(staff(brand)), factories.campaign(brand), threshold=2, **fields)
+    answer = save_milestone(browser(staff(brand)), factories.campaign(brand), threshold=2, **fields)
 
     assert answer.status_code == 200
     assert expected_text in text(answer)
     assert not Milestone.objects.exists()
 
 
-def test_the_form_offers_and_takes_rewards_of_the_same_brand_alone(brand, mug):
+def test_form_accepts_only_rewards_of_the_same_brand(brand, mug):
     other = factories.brand()
     foreign_reward = factories.reward(other, name="Their cup")
-    of_one, of_both = browser(staff(brand)), browser(staff(brand, other))
+    client_of_one_brand, client_of_both_brands = browser(staff(brand)), browser(staff(brand, other))
     campaign = factories.campaign(brand)
 
-    assert "Their cup" not in text(of_one.get(address(CAMPAIGN, "change", campaign.pk)))
-    refused = sent_for(of_one, campaign, threshold=2, reward=foreign_reward.pk, reward_points=0)
-    assert "Select a valid choice" in text(refused)
+    assert "Their cup" not in text(client_of_one_brand.get(address(CAMPAIGN, "change", campaign.pk)))
+    rejected = save_milestone(client_of_one_brand, campaign, threshold=2, reward=foreign_reward.pk, reward_points=0)
+    assert "Select a valid choice" in text(rejected)
     assert "Choose one of the same brand." in text(
-        sent_for(of_both, campaign, threshold=2, reward=foreign_reward.pk, reward_points=0)
+        save_milestone(client_of_both_brands, campaign, threshold=2, reward=foreign_reward.pk, reward_points=0)
     )
     assert not Milestone.objects.exists()
 
 
-def test_a_reward_that_a_milestone_gives_cannot_be_deleted(brand, milestone, mug):
+def test_reward_of_a_milestone_cannot_be_deleted(brand, milestone, mug):
     client = browser(staff(brand))
 
     client.post(address("loyalty.reward", "delete", mug.pk), {"post": "yes"})
@@ -73,12 +73,12 @@ def test_a_reward_that_a_milestone_gives_cannot_be_deleted(brand, milestone, mug
     assert "Scan and win, at 1" in text(client.get(address("loyalty.reward", "change", mug.pk)))
 
 
-def test_the_reward_s_page_takes_an_empty_cost(brand, mug):
-    client, its = browser(staff(brand)), address("loyalty.reward", "change", mug.pk)
-    sent = {name: value for name, value in form_of(client.get(its)).items() if value is not None}
+def test_reward_form_accepts_an_empty_cost(brand, mug):
+    client, url = browser(staff(brand)), address("loyalty.reward", "change", mug.pk)
+    data = {name: value for name, value in form_of(client.get(url)).items() if value is not None}
 
-    assert client.post(its, {**sent, "cost": "0"}).status_code == 200
-    assert client.post(its, {**sent, "cost": "", "name": "Cup"}).status_code == 302
+    assert client.post(url, {**data, "cost": "0"}).status_code == 200
+    assert client.post(url, {**data, "cost": "", "name": "Cup"}).status_code == 302
     assert (Reward.objects.get().cost, Reward.objects.get().name) == (None, "Cup")
     assert "only won" in text(client.get(address("loyalty.reward")))
 
@@ -86,14 +86,14 @@ def test_the_reward_s_page_takes_an_empty_cost(brand, mug):
 # --- Files, brand files and the brand's API
 
 
-def test_files_name_the_catalogue_s_reward(brand, mug):
+def test_import_links_the_reward_by_name(brand, mug):
     owner = staff(brand)
     columns = "name,target_value,milestone_1_threshold,milestone_1_catalogue_reward,milestone_1_points"
 
     imported(owner, CAMPAIGN, brand, f"{columns}\nTen,10,5,Enamel mug,0\n")
 
-    made = Milestone.objects.get()
-    assert (made.reward, made.reward_name) == (mug, "Enamel mug")
+    saved_milestone = Milestone.objects.get()
+    assert (saved_milestone.reward, saved_milestone.reward_name) == (mug, "Enamel mug")
     again = text(preview(owner, CAMPAIGN, brand, f"{columns}\nTen,10,5,Enamel mug,0\n"))
     assert "Nothing would change" in again or "unchanged" in again.lower()
 
@@ -105,7 +105,7 @@ def test_files_name_the_catalogue_s_reward(brand, mug):
         ("5,Enamel mug,3", "Enter 0: it gives the reward of the catalogue, and no points."),
     ],
 )
-def test_files_are_told_what_is_wrong_with_a_reward(brand, mug, row, expected_text):
+def test_import_reports_invalid_rewards(brand, mug, row, expected_text):
     factories.reward(factories.brand(), name="Their cup")
     columns = "name,target_value,milestone_1_threshold,milestone_1_catalogue_reward,milestone_1_points"
 
@@ -114,7 +114,7 @@ def test_files_are_told_what_is_wrong_with_a_reward(brand, mug, row, expected_te
     assert expected_text in text(answer)
 
 
-def test_a_brand_file_takes_the_catalogue_along(brand, milestone):
+def test_brand_file_includes_the_catalogue(brand, milestone):
     other = factories.brand()
     file = reading.read(writing.write(brand).encode())
 
@@ -126,7 +126,7 @@ def test_a_brand_file_takes_the_catalogue_along(brand, milestone):
     assert [step for step in applying.plan(other, file) if step.changes] == []
 
 
-def test_a_brand_file_finds_rewards_of_its_own_brand_alone(brand):
+def test_brand_file_resolves_only_rewards_of_its_own_brand(brand):
     factories.reward(factories.brand(), name="Nope")
     milestone = b"{threshold: 5, reward: Nope}"
     file = b"format: 1\ncampaigns:\n- campaign_name: A\n  target_value: 5\n  milestones: [" + milestone + b"]\n"

@@ -23,7 +23,7 @@ from loyalty.models.levels import BrandLevel
 from loyalty.points import adjustments
 from tests.support import factories, shop
 
-# What has moments, and which columns. A week later all of it is a week older.
+# Columns with moments, by table. When a week passes, all of them move back by a week.
 MOMENTS = {
     "loyalty_transaction": ('"createdAt"', '"updatedAt"'),
     "events_event": ("finished_at", "time", "created_at"),
@@ -40,34 +40,38 @@ MOMENTS = {
 MONTHLY_LIMIT: int | None = 90
 
 
-def altered(statement: str, parameters: Any = None) -> None:
-    """As nobody can: past the triggers that keep what was written."""
+def execute_without_triggers(statement: str, parameters: Any = None) -> None:
+    """Execute a statement past the triggers that protect stored rows."""
     with connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
         cursor.execute("SET LOCAL session_replication_role = replica")
         cursor.execute(statement, parameters)
         cursor.execute("SET LOCAL session_replication_role = origin")
 
 
-def a_week_passes() -> None:
+def shift_one_week_back() -> None:
     for table, columns in MOMENTS.items():
         moved = ", ".join(f"{column} = {column} - interval '7 days'" for column in columns)
-        altered(f"UPDATE {table} SET {moved}")
-    # A login's reason is its day. In two steps: two days of a member must never be the same.
-    was, now = "'was:' || (substr(reason_id, 7)::date - 7)", "'login:' || substr(reason_id, 5)"
-    for beginning, changed in (("login:", was), ("was:", now)):
-        altered(f"UPDATE loyalty_transaction SET reason_id = {changed} WHERE reason_id LIKE '{beginning}%%'", [])
-    altered("UPDATE campaigns_earningruleuse SET started = started - 7 WHERE period IN ('day', 'week')")
+        execute_without_triggers(f"UPDATE {table} SET {moved}")
+    # The reason of a login is its day. In two steps, as two days of a member must never be the same.
+    before, after = "'was:' || (substr(reason_id, 7)::date - 7)", "'login:' || substr(reason_id, 5)"
+    for prefix, changed in (("login:", before), ("was:", after)):
+        execute_without_triggers(
+            f"UPDATE loyalty_transaction SET reason_id = {changed} WHERE reason_id LIKE '{prefix}%%'", []
+        )
+    execute_without_triggers(
+        "UPDATE campaigns_earningruleuse SET started = started - 7 WHERE period IN ('day', 'week')"
+    )
 
 
-def replayed(
+def replay_rule(
     rule: EarningRule, *, since: datetime | None = None, until: datetime | None = None, **changed: Any
 ) -> dict[str, Any]:
-    """What a replay of the rule as it is, or with what is `changed` of it, finds."""
+    """The result of a replay of the rule as it is, or with the fields in `changed`."""
     draft = Draft("rule", rule.name, {**rules.content_of(rule), **changed}, rule_id=rule.pk)
-    return replayed_draft(Brand.objects.get(pk=rule.brand_id), draft, since=since, until=until)
+    return replay_draft(Brand.objects.get(pk=rule.brand_id), draft, since=since, until=until)
 
 
-def replayed_draft(
+def replay_draft(
     brand: Brand, draft: Draft, *, since: datetime | None = None, until: datetime | None = None
 ) -> dict[str, Any]:
     now = timezone.now()
@@ -82,8 +86,8 @@ def replayed_draft(
         )
 
 
-def paid_in(brand: Brand, since: datetime) -> Decimal:
-    """What actions brought, by the ledger alone."""
+def points_paid_since(brand: Brand, since: datetime) -> Decimal:
+    """The points of actions, by the ledger alone."""
     rows = LoyaltyTransaction.objects.filter(
         user_point__brand=brand, reason__in=["earned", "pending"], created_at__gte=since
     ).exclude(reason_id__regex="^(redeem-undo|adjust|opening):")
@@ -91,7 +95,7 @@ def paid_in(brand: Brand, since: datetime) -> Decimal:
 
 
 class History:
-    """A brand, some members, and what they do by chance. The same `seed`, the same history."""
+    """A brand, some members and their random actions. The same `seed` gives the same history."""
 
     def __init__(self, brand: Brand, seed: int, members: int = 4, **campaign: Any) -> None:
         self.brand, self.random = brand, random.Random(seed)
@@ -121,11 +125,20 @@ class History:
         return self.numbers
 
     def act(self, times: int, *, returns: bool = True) -> None:
-        ways = [self.scan, self.scan, self.scan, self.order, self.log_in, self.complete, self.visit, self.adjust]
-        ways += [self.give_back] if returns else []
+        possible_actions = [
+            self.scan,
+            self.scan,
+            self.scan,
+            self.order,
+            self.log_in,
+            self.complete_profile,
+            self.visit,
+            self.adjust,
+        ]
+        possible_actions += [self.return_order] if returns else []
         for _time in range(times):
-            self.random.choice(ways)(self.random.choice(self.customers))
-            worker.drain()  # what followed from it, such as a milestone's points
+            self.random.choice(possible_actions)(self.random.choice(self.customers))
+            worker.drain()  # its consequences, such as a milestone's points
 
     def scan(self, customer: User) -> None:
         code = factories.code(self.brand, product=self.random.choice(self.products), campaign=self.campaign)
@@ -148,7 +161,7 @@ class History:
             self.brand, customer, "log-user-login", {"type": "login", "channel": self.random.choice(["app", "web"])}
         )
 
-    def complete(self, customer: User) -> None:
+    def complete_profile(self, customer: User) -> None:
         fields = self.random.sample(["birthday", "city", "phone", "gender", "language"], 2)
         shop.report(self.brand, customer, "log-user-profile-update", {"type": "profile", "completedFields": fields})
 
@@ -156,12 +169,12 @@ class History:
         shop.report(self.brand, customer, "store-visit", {"minutes": self.random.randint(1, 30)})
 
     def join(self) -> None:
-        """Somebody who is new, and welcomed."""
+        """Let a new member join and be welcomed."""
         self.customers.append(factories.customer(self.brand))
         welcome.publish_welcomes(at=timezone.now())
         worker.drain()
 
-    def give_back(self, _customer: User) -> None:
+    def return_order(self, _customer: User) -> None:
         if self.orders:
             order_id = self.random.choice(list(self.orders))
             shop.give_back(self.brand, self.orders[order_id], order_id, f"R-{self.number()}", amount="4.00")
@@ -175,11 +188,11 @@ class History:
         )
 
     def rule(self, kind: str, effect: str, value: Any, **fields: Any) -> EarningRule:
-        usual = {"name": f"Rule {self.number()}", "without_end": True}
-        return factories.earning_rule(self.brand, kind, value, effect, **{**usual, **fields})
+        defaults = {"name": f"Rule {self.number()}", "without_end": True}
+        return factories.earning_rule(self.brand, kind, value, effect, **{**defaults, **fields})
 
-    def change_something(self) -> None:
-        """Of what decides."""
+    def change_terms(self) -> None:
+        """Change a rule, a level or a point limit at random."""
         chosen = self.random.randint(0, 5)
         rule = self.random.choice(list(EarningRule.objects.filter(brand=self.brand, state="active").order_by("pk")))
         if chosen in {0, 1}:
@@ -201,7 +214,7 @@ class History:
             EarningRule.objects.filter(pk=rule.pk).update(priority=rule.priority + 1)
 
 
-def some_weeks(
+def simulate_weeks(
     brand: Brand,
     seed: int,
     *,
@@ -211,7 +224,7 @@ def some_weeks(
     returns: bool = True,
     **campaign: Any,
 ) -> History:
-    """Rules of all sorts, actions, somebody new, and changes in the middle of each week."""
+    """Simulate weeks with rules of all effects, actions, a new member and a change in the middle of each week."""
     factories.event_kind(brand, minutes="whole")
     history = History(brand, seed, **campaign)
     serums = {"all": [{"field": "category", "operator": "in", "value": ["Serums"]}]}
@@ -222,24 +235,24 @@ def some_weeks(
         limits=[{"per": "member", "what": "points", "period": "day", "most": 8},
                 {"per": "rule", "what": "points", "period": "ever", "most": 61}],
     )  # fmt: skip
-    gold = {"all": [{"field": "level", "operator": "in", "value": ["Silver", "Gold"]}]}
+    silver_or_gold = {"all": [{"field": "level", "operator": "in", "value": ["Silver", "Gold"]}]}
     history.rule("order-complete", "percentage", 10, conditions=serums, basis="matching")
-    history.rule("order-complete", "bonus", 3, conditions=gold,
+    history.rule("order-complete", "bonus", 3, conditions=silver_or_gold,
                  limits=[{"per": "member", "what": "events", "period": "ever", "most": 2}])  # fmt: skip
     history.rule("log-user-login", "points", 2)
     history.rule("log-user-profile-update", "points", 3,
                  limits=[{"per": "member", "what": "points", "period": "ever", "most": 7}])  # fmt: skip
     history.rule("milestone", "multiplier", 2)
     history.rule("member-welcome", "points", 20)
-    long = {"all": [{"field": "payload.minutes", "operator": "at_least", "value": 10}]}
-    history.rule("store-visit", "points", 4, conditions=long)
+    long_visit = {"all": [{"field": "payload.minutes", "operator": "at_least", "value": 10}]}
+    history.rule("store-visit", "points", 4, conditions=long_visit)
     history.rule("store-visit", "bonus", 3, conditions={"all": [{"field": "nth", "operator": "every", "value": 2}]})
     for week in range(weeks):
         history.act(actions // 2, returns=returns)
         history.join()
         if changes:
-            history.change_something()
+            history.change_terms()
         history.act(actions - actions // 2, returns=returns)
         if week < weeks - 1:
-            a_week_passes()
+            shift_one_week_back()
     return history

@@ -1,4 +1,4 @@
-"""A campaign that is tried: who would have reached what, and what that would have given."""
+"""Replays of a campaign's draft: the milestones that members would have reached, and their rewards."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from campaigns.replay import drafts
 from core.errors import Invalid
 from loyalty.models.ledger import LoyaltyTransaction
 from tests.campaigns.earning.earning_rules import row, rule, scan
-from tests.campaigns.replay.history import replayed_draft, some_weeks
+from tests.campaigns.replay.history import replay_draft, simulate_weeks
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db
@@ -21,65 +21,65 @@ def brand(brand):
     return brand
 
 
-def campaign(brand, *milestones, **fields):
-    """Switched off, with milestones as (threshold, points)."""
-    made = factories.campaign(brand, **{"target_value": 3, "is_active": False, **fields})
+def draft_campaign(brand, *milestones, **fields):
+    """An inactive campaign with milestones as (threshold, points)."""
+    new_campaign = factories.campaign(brand, **{"target_value": 3, "is_active": False, **fields})
     for threshold, points in milestones:
-        factories.milestone(made, threshold, reward_points=points, auto_claim=True)
-    return made
+        factories.milestone(new_campaign, threshold, reward_points=points, auto_claim=True)
+    return new_campaign
 
 
-def tried(made, **options):
-    return replayed_draft(made.brand, drafts.of_campaign(made, **options))
+def replay_campaign(campaign, **options):
+    return replay_draft(campaign.brand, drafts.of_campaign(campaign, **options))
 
 
 def totals(result):
     return [sum(float(day[place]) for day in result["days"]) for place in (1, 2)]
 
 
-def reached(result):
+def reached_milestones(result):
     return [(each["threshold"], each["reached"], float(each["points"])) for each in result["campaign"]["milestones"]]
 
 
-def test_members_would_have_reached_milestones(brand, customer):
+def test_replay_counts_members_who_would_have_reached_milestones(brand, customer):
     other = factories.customer(brand)
     for _time in range(4):
         scan(brand, customer)
     scan(brand, other)
 
-    result = tried(campaign(brand, (1, 5), (3, 20)))
+    result = replay_campaign(draft_campaign(brand, (1, 5), (3, 20)))
 
     assert (result["differences"], totals(result)) == (0, [5, 5 + 2 * 5 + 20])
-    assert reached(result) == [(1, 2, 10), (3, 1, 20)]
-    found = result["campaign"]
-    assert (found["participants"], found["finishers"], found["rounds"]) == (2, 1, 1)
+    assert reached_milestones(result) == [(1, 2, 10), (3, 1, 20)]
+    campaign_result = result["campaign"]
+    assert (campaign_result["participants"], campaign_result["finishers"], campaign_result["rounds"]) == (2, 1, 1)
     assert result["gainers"] == 2
 
 
-def test_rounds_and_a_budget(brand, customer):
+def test_replay_respects_rounds_and_a_budget(brand, customer):
     for _time in range(6):
         scan(brand, customer)
-    made = campaign(brand, (2, 10), target_value=2, is_repeatable=True)
+    draft = draft_campaign(brand, (2, 10), target_value=2, is_repeatable=True)
 
-    assert reached(tried(made)) == [(2, 3, 30)]
-    made.budget = 25
-    result = tried(made)
-    assert reached(result) == [(2, 3, 20)]
+    assert reached_milestones(replay_campaign(draft)) == [(2, 3, 30)]
+    draft.budget = 25
+    result = replay_campaign(draft)
+    assert reached_milestones(result) == [(2, 3, 20)]
     assert result["campaign"]["milestones"][0]["withheld"] == 1
     assert result["campaign"]["rounds"] == 3
 
 
-def test_a_budget_is_shared_by_all_members_in_the_order_of_their_actions(brand, customer):
+def test_budget_is_shared_by_members_in_the_order_of_their_actions(brand, customer):
     other = factories.customer(brand)
     scan(brand, other)
     scan(brand, customer)
 
-    result = tried(campaign(brand, (1, 10), budget=10))
+    result = replay_campaign(draft_campaign(brand, (1, 10), budget=10))
 
     assert [account for account, *_points in result["most"]] == [factories.account(other, brand).pk]
 
 
-def test_conditions_money_and_products(brand, customer):
+def test_replay_respects_conditions_amounts_and_products(brand, customer):
     serum = factories.product(brand, category="Serums")
     soap = factories.product(brand, category="Soaps")
     items = [
@@ -90,49 +90,58 @@ def test_conditions_money_and_products(brand, customer):
     serums = {"all": [{"field": "category", "operator": "in", "value": ["Serums"]}]}
     fields = {"type": "order", "conditions": serums, "target_value": 60}
 
-    assert reached(tried(campaign(brand, (60, 5), step_by="amount", **fields))) == [(60, 1, 5)]
-    assert reached(tried(campaign(brand, (61, 5), step_by="amount", **{**fields, "target_value": 61}))) == [(61, 0, 0)]
-    assert reached(tried(campaign(brand, (1, 5), (2, 5), step_by="products", **{**fields, "target_value": 2}))) == [
+    assert reached_milestones(replay_campaign(draft_campaign(brand, (60, 5), step_by="amount", **fields))) == [
+        (60, 1, 5)
+    ]
+    assert reached_milestones(
+        replay_campaign(draft_campaign(brand, (61, 5), step_by="amount", **{**fields, "target_value": 61}))
+    ) == [(61, 0, 0)]
+    assert reached_milestones(
+        replay_campaign(draft_campaign(brand, (1, 5), (2, 5), step_by="products", **{**fields, "target_value": 2}))
+    ) == [
         (1, 1, 5),
         (2, 0, 0),
     ]
 
 
-def test_rules_for_milestones_count_as_they_do_for_real_ones(brand, customer):
+def test_rules_for_milestones_apply_to_the_draft(brand, customer):
     rule(brand, "milestone", 2, "multiplier")
     scan(brand, customer)
 
-    assert reached(tried(campaign(brand, (1, 7)))) == [(1, 1, 14)]
+    assert reached_milestones(replay_campaign(draft_campaign(brand, (1, 7)))) == [(1, 1, 14)]
 
 
-def test_actions_that_nothing_was_for_count_once(brand, customer):
-    """Without a rule for logins none earned anything."""
+def test_actions_that_earned_nothing_count_once(brand, customer):
+    """No login earned anything, as there is no rule for logins."""
     for _time in range(2):
         shop.report(brand, customer, "log-user-login", {"type": "login"})
 
-    assert reached(tried(campaign(brand, (1, 4), (2, 9), type="login"))) == [(1, 1, 4), (2, 0, 0)]
+    assert reached_milestones(replay_campaign(draft_campaign(brand, (1, 4), (2, 9), type="login"))) == [
+        (1, 1, 4),
+        (2, 0, 0),
+    ]
 
 
-def test_points_of_milestones_lift_levels(brand, customer):
+def test_points_of_milestones_raise_levels(brand, customer):
     factories.level(brand, "Gold", 10, "points", 6)
     for _time in range(2):
         scan(brand, customer)
 
-    assert totals(tried(campaign(brand, (1, 20)))) == [2, 1 + 20 + 6]
+    assert totals(replay_campaign(draft_campaign(brand, (1, 20)))) == [2, 1 + 20 + 6]
 
 
-def test_things_are_counted(brand, customer):
+def test_rewards_without_points_are_counted(brand, customer):
     scan(brand, customer)
 
-    [milestone] = tried(campaign(brand, (1, 0)))["campaign"]["milestones"]
+    [milestone] = replay_campaign(draft_campaign(brand, (1, 0)))["campaign"]["milestones"]
 
     assert (milestone["things"], milestone["points"]) == (1, "0")
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_campaign_as_it_ran_gives_what_it_really_gave(brand, seed):
-    """The control: it began with the first action, and nothing of it was changed or given back."""
-    history = some_weeks(
+def test_unchanged_campaign_reproduces_its_actual_rewards(brand, seed):
+    """The control: the campaign began with the first action and never changed, and no order was returned."""
+    history = simulate_weeks(
         brand,
         seed,
         changes=False,
@@ -142,7 +151,7 @@ def test_a_campaign_as_it_ran_gives_what_it_really_gave(brand, seed):
         budget=[None, 60, None][seed],
     )
 
-    result = tried(history.campaign)
+    result = replay_campaign(history.campaign)
 
     assert (result["differences"], result["gainers"], result["losers"]) == (0, 0, 0), result["examples"]
     assert [day[1] for day in result["days"]] == [day[2] for day in result["days"]]
@@ -152,31 +161,31 @@ def test_a_campaign_as_it_ran_gives_what_it_really_gave(brand, seed):
     assert float(milestone["points"]) == float(milestone["actual_points"]) == sum(each.points_earned for each in paid)
 
 
-def test_what_another_campaign_paid_is_left_out_where_one_is_tried_in_its_place(brand, customer):
-    running = campaign(brand, (1, 30), is_active=True)
+def test_points_of_the_replaced_campaign_are_left_out(brand, customer):
+    running = draft_campaign(brand, (1, 30), is_active=True)
     for _time in range(2):
         scan(brand, customer)
-    draft = campaign(brand, (2, 10))
+    draft = draft_campaign(brand, (2, 10))
 
-    assert totals(tried(draft)) == [32, 42]
-    assert totals(tried(draft, instead_of=running)) == [32, 12]
+    assert totals(replay_campaign(draft)) == [32, 42]
+    assert totals(replay_campaign(draft, instead_of=running)) == [32, 12]
 
 
-def test_what_came_before_the_period_counts_nothing(brand, customer):
+def test_actions_before_the_period_do_not_count(brand, customer):
     scan(brand, customer)
     since = timezone.now()
     scan(brand, customer)
 
-    result = replayed_draft(brand, drafts.of_campaign(campaign(brand, (1, 5), (2, 9))), since=since)
+    result = replay_draft(brand, drafts.of_campaign(draft_campaign(brand, (1, 5), (2, 9))), since=since)
 
-    assert reached(result) == [(1, 1, 5), (2, 0, 0)]
+    assert reached_milestones(result) == [(1, 1, 5), (2, 0, 0)]
 
 
-def test_a_campaign_that_cannot_be_read_or_gives_nothing_is_refused(brand):
-    empty = campaign(brand)
+def test_unreadable_or_empty_campaign_is_rejected(brand):
+    empty = draft_campaign(brand)
     with pytest.raises(Invalid, match="no milestones"):
         drafts.of_campaign(empty)
-    broken = campaign(brand, (1, 5), conditions={"all": [row("nonsense", "in", [1])]})
+    broken = draft_campaign(brand, (1, 5), conditions={"all": [row("nonsense", "in", [1])]})
     with pytest.raises(Invalid, match="nonsense"):
         drafts.of_campaign(broken)
     assert timezone.now() - empty.created_at < timedelta(minutes=1)

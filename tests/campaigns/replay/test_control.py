@@ -11,71 +11,71 @@ from campaigns.models.earning_rules import EarningRule
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import LevelChange
-from loyalty.points import birthdays as stored
+from loyalty.points import birthdays as stored_birthdays
 from loyalty.points.level_periods import run
 from tests.campaigns.earning.earning_rules import rule as active_rule
 from tests.campaigns.replay import history
-from tests.campaigns.replay.history import altered, paid_in, replayed, some_weeks
+from tests.campaigns.replay.history import execute_without_triggers, points_paid_since, replay_rule, simulate_weeks
 from tests.support import factories, referrals, shop
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_rules_as_they_stood_reproduce_the_ledger(brand, seed):
-    some_weeks(brand, seed)
+def test_past_rules_reproduce_the_ledger(brand, seed):
+    simulate_weeks(brand, seed)
     rule = EarningRule.objects.filter(brand=brand).first()
     since = timezone.now() - timedelta(days=16)
 
-    result = replayed(rule, since=since)
+    result = replay_rule(rule, since=since)
 
     assert result["differences"] == 0, result["examples"]
     assert result["compared"] > 40
     assert result["without_event"] == result["gone"] == 0
-    assert sum(float(day[1]) for day in result["days"]) == float(paid_in(brand, since))
+    assert sum(float(day[1]) for day in result["days"]) == float(points_paid_since(brand, since))
 
 
-def test_control_of_the_control_one_line_that_was_tampered_with_is_one_difference(brand):
-    history = some_weeks(brand, 1, changes=False)  # so that no limit makes two of it
+def test_control_of_the_control_detects_one_tampered_ledger_entry(brand):
+    history = simulate_weeks(brand, 1, changes=False)  # so that no limit causes a second difference
     rule = EarningRule.objects.filter(brand=brand).first()
-    line = LoyaltyTransaction.objects.filter(reason="earned", reason_id__startswith="login:").latest("pk")
+    entry = LoyaltyTransaction.objects.filter(reason="earned", reason_id__startswith="login:").latest("pk")
 
-    altered(
-        "UPDATE loyalty_transaction SET points_earned = points_earned + 1 WHERE loyalty_transaction_id = %s", [line.pk]
+    execute_without_triggers(
+        "UPDATE loyalty_transaction SET points_earned = points_earned + 1 WHERE loyalty_transaction_id = %s", [entry.pk]
     )
 
-    result = replayed(rule)
+    result = replay_rule(rule)
     assert (result["differences"], history.numbers > 0) == (1, True)
     [example] = result["examples"]
     assert (example["reasons"], float(example["recorded"]), float(example["decided"])) == (
-        [line.reason_id],
-        float(line.points_earned + 1),
-        float(line.points_earned),
+        [entry.reason_id],
+        float(entry.points_earned + 1),
+        float(entry.points_earned),
     )
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_levels_that_fell_are_those_that_actions_were_decided_in(brand, seed, monkeypatch):
-    """A month's points are a level's: over the weeks some fall, by the job and by accruals that are faster."""
+def test_replay_decides_actions_with_the_lowered_levels_of_their_time(brand, seed, monkeypatch):
+    """Levels need the points of a month. Over the weeks some are lowered, by the job or by an accrual before it."""
     brand.level_period, brand.level_period_months, brand.level_warning_days = "rolling", 1, 7
     brand.save()
     run.catch_up(at=timezone.now())
-    pass_a_week = history.a_week_passes
+    shift_one_week_back = history.shift_one_week_back
 
-    def a_week_passes_and_the_job_comes():
-        pass_a_week()
+    def pass_week_and_run_job():
+        shift_one_week_back()
         if seed:
             run.catch_up(at=timezone.now())
 
-    monkeypatch.setattr(history, "a_week_passes", a_week_passes_and_the_job_comes)
-    monkeypatch.setattr(history, "MONTHLY_LIMIT", None)  # weeks go by, which are no months
-    weeks = some_weeks(brand, seed)
+    monkeypatch.setattr(history, "shift_one_week_back", pass_week_and_run_job)
+    monkeypatch.setattr(history, "MONTHLY_LIMIT", None)  # the shifted weeks do not match calendar months
+    simulated = simulate_weeks(brand, seed)
     for _week in range(10):
-        a_week_passes_and_the_job_comes()
-    weeks.act(20)
+        pass_week_and_run_job()
+    simulated.act(20)
     rule = EarningRule.objects.filter(brand=brand).first()
 
-    result = replayed(rule)
+    result = replay_rule(rule)
 
     assert LevelChange.objects.filter(reason="lowered").exists()
     assert result["differences"] == 0, result["examples"]
@@ -84,8 +84,8 @@ def test_levels_that_fell_are_those_that_actions_were_decided_in(brand, seed, mo
 
 
 @pytest.mark.parametrize("after_return", ["retain", "recompute"])
-def test_points_of_referrals_and_birthdays_count_for_levels_as_they_did(brand, customer, after_return):
-    """They lift the member, whom the next order pays more; taken back, they may lower the member again."""
+def test_points_of_referrals_and_birthdays_count_towards_levels(brand, customer, after_return):
+    """They raise the member's level, so that the next order pays more. Reversed, they may lower it again."""
     Brand.objects.filter(pk=brand.pk).update(after_return=after_return)
     factories.level(brand, "Gold", 100)
     gold = {"all": [{"field": "level", "operator": "in", "value": ["Gold"]}]}
@@ -100,7 +100,7 @@ def test_points_of_referrals_and_birthdays_count_for_levels_as_they_did(brand, c
     shop.buy(brand, friend, "F")
     referrals.settle()
     today = timezone.now().astimezone(brand.zone)
-    stored.change(customer.pk, brand.pk, text=f"{today:%m-%d}", at=timezone.now() - timedelta(days=99))
+    stored_birthdays.change(customer.pk, brand.pk, text=f"{today:%m-%d}", at=timezone.now() - timedelta(days=99))
     birthdays.publish_birthdays(at=timezone.now())
     worker.drain()
     shop.buy(brand, customer, "B")
@@ -112,6 +112,6 @@ def test_points_of_referrals_and_birthdays_count_for_levels_as_they_did(brand, c
     assert (paid["order:A"], paid["order:B"]) == (5, 12)
     assert paid["order:C"] == (12 if after_return == "retain" else 5)
     assert paid[f"birthday:{today.year}"] == 3
-    result = replayed(plain)
+    result = replay_rule(plain)
     assert (result["differences"], result["compared"]) == (0, 4), result["examples"]
     assert (result["without_event"], result["gone"]) == (0, 1)  # the birthday, which counts as it was paid

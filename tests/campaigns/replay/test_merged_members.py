@@ -1,4 +1,4 @@
-"""Replays of members whose accounts were merged: the entries of a merge are no actions, and nothing differs by them."""
+"""Replays of merged members: the ledger entries of a merge are not actions, and cause no differences."""
 
 from datetime import timedelta
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.models.earning_rules import EarningRule
 from loyalty.merges import undo
-from tests.campaigns.replay.history import History, a_week_passes, replayed
+from tests.campaigns.replay.history import History, replay_rule, shift_one_week_back
 from tests.loyalty.merges.conftest import context
 from tests.support import factories
 
@@ -16,15 +16,17 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def history(brand):
-    made = History(brand, 3, members=2)
-    made.rule("scan-auth", "bonus", 4, conditions={"all": [{"field": "nth", "operator": "every", "value": 3}]})
-    made.rule("order-complete", "bonus", 7, conditions={"all": [{"field": "nth", "operator": "every", "value": 2}]})
-    made.rule("order-complete", "percentage", 10)
-    made.rule("log-user-login", "points", 2)
-    return made
+    new_history = History(brand, 3, members=2)
+    new_history.rule("scan-auth", "bonus", 4, conditions={"all": [{"field": "nth", "operator": "every", "value": 3}]})
+    new_history.rule(
+        "order-complete", "bonus", 7, conditions={"all": [{"field": "nth", "operator": "every", "value": 2}]}
+    )
+    new_history.rule("order-complete", "percentage", 10)
+    new_history.rule("log-user-login", "points", 2)
+    return new_history
 
 
-def actions(history, member, scans=4, orders=3):
+def act(history, member, scans=4, orders=3):
     for _number in range(scans):
         history.scan(member)
     for _number in range(orders):
@@ -33,25 +35,25 @@ def actions(history, member, scans=4, orders=3):
 
 @pytest.mark.parametrize("since_days", [400, 3])
 @pytest.mark.parametrize("is_undone", [False, True])
-def test_nothing_differs(brand, history, since_days, is_undone):
+def test_merge_causes_no_differences(brand, history, since_days, is_undone):
     target, source = history.customers
-    actions(history, target)
-    actions(history, source)
-    made = factories.merge(target, source, brand)
-    actions(history, source, scans=2, orders=1)
-    actions(history, target, scans=2, orders=1)
-    a_week_passes()
-    actions(history, source, scans=2, orders=2)
-    actions(history, target)
+    act(history, target)
+    act(history, source)
+    merge = factories.merge(target, source, brand)
+    act(history, source, scans=2, orders=1)
+    act(history, target, scans=2, orders=1)
+    shift_one_week_back()
+    act(history, source, scans=2, orders=2)
+    act(history, target)
     if is_undone:
-        type(made).objects.filter(pk=made.pk).update(created_at=timezone.now())
-        made.refresh_from_db()
-        undo.undo(made=made, audit_context=context("A mistake"))
-        actions(history, source)
-        actions(history, target)
+        type(merge).objects.filter(pk=merge.pk).update(created_at=timezone.now())
+        merge.refresh_from_db()
+        undo.undo(made=merge, audit_context=context("A mistake"))
+        act(history, source)
+        act(history, target)
     rule = EarningRule.objects.filter(brand=brand).first()
 
-    result = replayed(rule, since=timezone.now() - timedelta(days=since_days))
+    result = replay_rule(rule, since=timezone.now() - timedelta(days=since_days))
 
     assert result["differences"] == 0, result["examples"]
     assert result["compared"] > 8

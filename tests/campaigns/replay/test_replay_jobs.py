@@ -1,4 +1,4 @@
-"""Replays as jobs: what comes of them, who cancels them, and how long they are kept."""
+"""Replays as jobs: their results, cancellation, failures and retention."""
 
 from datetime import timedelta
 
@@ -20,97 +20,101 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def brand(transactional_db):
-    made = factories.brand()
-    factories.level(made, value=1)
-    return made
+    new_brand = factories.brand()
+    factories.level(new_brand, value=1)
+    return new_brand
 
 
 @pytest.fixture
-def made(brand):
-    """A replay that waits, of three scans."""
+def queued_replay(brand):
+    """A queued replay of three scans."""
     customer = factories.customer(brand)
     for _time in range(3):
         scan(brand, customer)
-    return start(rule(brand, "scan-auth", 5, "bonus", state="draft"))
+    return start_replay(rule(brand, "scan-auth", 5, "bonus", state="draft"))
 
 
-def start(tried, days=30):
+def start_replay(draft_rule, days=30):
     return jobs.start(
-        brand=tried.brand, draft=drafts.of_rule(tried), days=days, by=staff(tried.brand), at=timezone.now()
+        brand=draft_rule.brand,
+        draft=drafts.of_rule(draft_rule),
+        days=days,
+        by=staff(draft_rule.brand),
+        at=timezone.now(),
     )
 
 
-def test_a_job_keeps_what_it_found(made):
-    runner.run(made.job_id)
+def test_job_stores_its_result(queued_replay):
+    runner.run(queued_replay.job_id)
 
-    made.refresh_from_db()
-    made.job.refresh_from_db()
-    assert (made.job.status, made.job.done, made.result["actions"]) == ("done", 3, 3)
-    assert (made.result["differences"], made.finished_at is not None) == (0, True)
-    assert [float(number) for number in made.result["days"][0][1:3]] == [3, 18]
-    assert made.until - made.since > timedelta(days=29)
+    queued_replay.refresh_from_db()
+    queued_replay.job.refresh_from_db()
+    assert (queued_replay.job.status, queued_replay.job.done, queued_replay.result["actions"]) == ("done", 3, 3)
+    assert (queued_replay.result["differences"], queued_replay.finished_at is not None) == (0, True)
+    assert [float(number) for number in queued_replay.result["days"][0][1:3]] == [3, 18]
+    assert queued_replay.until - queued_replay.since > timedelta(days=29)
 
 
-def test_a_replay_that_is_cancelled_keeps_nothing(made, monkeypatch):
+def test_cancelled_replay_stores_no_result(queued_replay, monkeypatch):
     pages = replay.actions.pages
 
-    def cancelled(*arguments, **options):
-        queue.cancel(job=Job.objects.get(pk=made.job_id))
+    def cancel_then_read(*arguments, **options):
+        queue.cancel(job=Job.objects.get(pk=queued_replay.job_id))
         return pages(*arguments, **options)
 
-    monkeypatch.setattr(replay.actions, "pages", cancelled)
-    runner.run(made.job_id)
+    monkeypatch.setattr(replay.actions, "pages", cancel_then_read)
+    runner.run(queued_replay.job_id)
 
-    made.refresh_from_db()
-    assert (Job.objects.get(pk=made.job_id).status, made.result) == ("cancelled", None)
+    queued_replay.refresh_from_db()
+    assert (Job.objects.get(pk=queued_replay.job_id).status, queued_replay.result) == ("cancelled", None)
 
 
-def test_of_two_attempts_the_one_that_was_overtaken_writes_nothing(made, monkeypatch):
-    decided = replay.replay
+def test_superseded_attempt_stores_no_result(queued_replay, monkeypatch):
+    original_replay = replay.replay
 
-    def overtaken(**arguments):
-        result = decided(**arguments)
-        Job.objects.filter(pk=made.job_id).update(attempts=2)
+    def replay_then_supersede(**arguments):
+        result = original_replay(**arguments)
+        Job.objects.filter(pk=queued_replay.job_id).update(attempts=2)
         return result
 
-    monkeypatch.setattr(jobs, "replay", overtaken)
-    runner.run(made.job_id)
+    monkeypatch.setattr(jobs, "replay", replay_then_supersede)
+    runner.run(queued_replay.job_id)
 
-    made.refresh_from_db()
-    assert (made.result, Job.objects.get(pk=made.job_id).status) == (None, "running")
+    queued_replay.refresh_from_db()
+    assert (queued_replay.result, Job.objects.get(pk=queued_replay.job_id).status) == (None, "running")
 
 
-def test_a_replay_of_a_rule_that_was_deleted_fails_with_a_reason(made):
-    made.rule.delete()
+def test_replay_of_a_deleted_rule_fails_with_a_reason(queued_replay):
+    queued_replay.rule.delete()
 
-    runner.run(made.job_id)
+    runner.run(queued_replay.job_id)
 
-    job = Job.objects.get(pk=made.job_id)
+    job = Job.objects.get(pk=queued_replay.job_id)
     assert (job.status, "The draft of this replay was deleted." in job.log) == ("failed", True)
 
 
 @pytest.mark.parametrize("days", [0, -1, 91, 10**9])
-def test_a_period_that_is_not_kept_is_refused(brand, days):
+def test_period_outside_the_retention_is_rejected(brand, days):
     with pytest.raises(Invalid, match="1 to 90"):
-        start(rule(brand, state="draft"), days=days)
+        start_replay(rule(brand, state="draft"), days=days)
     assert not Replay.objects.exists()
 
 
-def test_a_rule_that_cannot_be_read_is_refused(brand):
+def test_unreadable_rule_is_rejected(brand):
     broken = rule(brand, state="draft")
     broken.conditions = {"all": [{"field": "nonsense", "operator": "in", "value": [1]}]}
 
     with pytest.raises(Invalid, match="nonsense"):
-        start(broken)
+        start_replay(broken)
 
 
-def test_replays_are_deleted_when_they_expire(made):
+def test_expired_replays_are_purged(queued_replay):
     assert jobs.purge(at=timezone.now()) == 0
     assert jobs.purge(at=timezone.now() + jobs.RETENTION) == 1
     assert not Replay.objects.exists()
 
 
-def test_terms_are_kept_whichever_way_they_change(brand):
+def test_every_change_of_earning_terms_is_recorded(brand):
     first = EarningTerms.objects.filter(brand=brand).latest("valid_from", "pk")
     brand.name = "Another name"
     brand.save()
@@ -127,10 +131,10 @@ def test_terms_are_kept_whichever_way_they_change(brand):
     assert TermsHistory.of(brand.pk).at(timezone.now()).levels == ()
 
 
-def test_a_brand_that_is_deleted_takes_its_terms_along(transactional_db):
-    made = factories.brand()
-    factories.level(made)
-    number = made.pk
-    made.delete()
+def test_deleting_a_brand_deletes_its_earning_terms(transactional_db):
+    new_brand = factories.brand()
+    factories.level(new_brand)
+    brand_id = new_brand.pk
+    new_brand.delete()
 
-    assert not EarningTerms.objects.filter(brand=number).exists()
+    assert not EarningTerms.objects.filter(brand=brand_id).exists()

@@ -1,4 +1,4 @@
-"""The pages of replays: starting one from a rule, its figures, its file, and who may see what."""
+"""The pages of replays: starting one, its figures, its file, and permissions."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from campaigns.replay import drafts, jobs
 from jobs.models import Job
 from loyalty.models.programme.costs import PointCost
 from tests.campaigns.earning.earning_rules import rule, scan
-from tests.campaigns.replay.history import replayed, replayed_draft
+from tests.campaigns.replay.history import replay_draft, replay_rule
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
@@ -26,34 +26,38 @@ def draft(brand):
 
 
 @pytest.fixture
-def finished(brand, customer, draft):
-    """A replay of two scans, as a job leaves it."""
+def finished_replay(brand, customer, draft):
+    """A finished replay of two scans."""
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.5")
     for _time in range(2):
         scan(brand, customer)
-    made = jobs.start(brand=brand, draft=drafts.of_rule(draft), days=7, by=None, at=timezone.now())
-    Replay.objects.filter(pk=made.pk).update(result=replayed(draft), finished_at=timezone.now())
-    made.refresh_from_db()
-    return made
+    new_replay = jobs.start(brand=brand, draft=drafts.of_rule(draft), days=7, by=None, at=timezone.now())
+    Replay.objects.filter(pk=new_replay.pk).update(result=replay_rule(draft), finished_at=timezone.now())
+    new_replay.refresh_from_db()
+    return new_replay
 
 
-def test_a_rules_page_starts_a_replay(brand, draft):
+def test_page_of_a_rule_starts_a_replay(brand, draft):
     client = browser(staff(brand))
-    where = address(RULES, "replay", draft.pk)
+    url = address(RULES, "replay", draft.pk)
 
-    assert "Nobody gets or loses points" in text(client.get(where))
-    response = client.post(where, {"days": "30"})
+    assert "Nobody gets or loses points" in text(client.get(url))
+    response = client.post(url, {"days": "30"})
 
-    made = Replay.objects.get()
-    assert response.url == address(LABEL, "change", made.pk)
-    assert (made.rule, made.content["reward_value"], made.created_by.is_staff) == (draft, "5.00", True)
+    new_replay = Replay.objects.get()
+    assert response.url == address(LABEL, "change", new_replay.pk)
+    assert (new_replay.rule, new_replay.content["reward_value"], new_replay.created_by.is_staff) == (
+        draft,
+        "5.00",
+        True,
+    )
     job = Job.objects.get()
-    assert (job.pk, job.kind, job.status) == (made.job_id, "replay-rule", "queued")
+    assert (job.pk, job.kind, job.status) == (new_replay.job_id, "replay-rule", "queued")
     assert "Queued" in text(client.get(response.url))
 
 
 @pytest.mark.parametrize("days", ["0", "91", "-1", "many", "", "9" * 40, "1.5"])
-def test_days_that_are_not_kept_are_refused_at_their_field(brand, draft, days):
+def test_invalid_number_of_days_is_rejected_at_its_field(brand, draft, days):
     response = browser(staff(brand)).post(address(RULES, "replay", draft.pk), {"days": days})
 
     assert response.status_code == 200
@@ -61,22 +65,22 @@ def test_days_that_are_not_kept_are_refused_at_their_field(brand, draft, days):
     assert not Replay.objects.exists()
 
 
-def test_the_page_shows_what_was_found(brand, customer, finished):
-    page = text(browser(staff(brand)).get(address(LABEL, "change", finished.pk)))
+def test_page_shows_the_result(brand, customer, finished_replay):
+    page = text(browser(staff(brand)).get(address(LABEL, "change", finished_replay.pk)))
 
     for part in ("Points paid", "20", "30", "+10", "0 differences", customer.email, "What a replay cannot know", "+5"):
         assert part in page, part
 
 
-def test_the_rules_page_shows_the_last_one(brand, draft, finished):
+def test_page_of_a_rule_shows_its_last_replay(brand, draft, finished_replay):
     page = text(browser(staff(brand)).get(address(RULES, "change", draft.pk)))
 
     assert "20 points were paid; with this rule 30 (+10). 0 differences." in page
-    assert address(LABEL, "change", finished.pk) in page
+    assert address(LABEL, "change", finished_replay.pk) in page
 
 
-def test_the_file_has_the_figures_and_no_addresses(brand, customer, finished):
-    response = browser(staff(brand)).get(address(LABEL, "export", finished.pk))
+def test_file_has_the_figures_but_no_email_addresses(brand, customer, finished_replay):
+    response = browser(staff(brand)).get(address(LABEL, "export", finished_replay.pk))
 
     rows = list(csv.DictReader(io.StringIO(text(response))))
     account = factories.account(customer, brand)
@@ -93,76 +97,76 @@ def test_the_file_has_the_figures_and_no_addresses(brand, customer, finished):
     assert customer.email not in text(response)
 
 
-def test_a_replay_that_runs_has_no_file(brand, draft):
-    made = jobs.start(brand=brand, draft=drafts.of_rule(draft), days=7, by=None, at=timezone.now())
+def test_unfinished_replay_has_no_file(brand, draft):
+    new_replay = jobs.start(brand=brand, draft=drafts.of_rule(draft), days=7, by=None, at=timezone.now())
 
-    assert browser(staff(brand)).get(address(LABEL, "export", made.pk)).status_code == 404
+    assert browser(staff(brand)).get(address(LABEL, "export", new_replay.pk)).status_code == 404
 
 
-def test_support_reads_and_starts_none(brand, draft, finished):
+def test_support_can_read_but_not_start_replays(brand, draft, finished_replay):
     client = browser(staff(brand, role="support"))
 
-    assert "Points paid" in text(client.get(address(LABEL, "change", finished.pk)))
+    assert "Points paid" in text(client.get(address(LABEL, "change", finished_replay.pk)))
     assert client.post(address(RULES, "replay", draft.pk), {"days": "7"}).status_code == 403
     assert Replay.objects.count() == 1
 
 
-def test_what_it_costs_is_for_those_who_see_what_a_point_costs(brand, draft, finished):
-    for role, sees in (("manager", True), ("support", False)):
+def test_costs_are_visible_only_with_permission_for_point_costs(brand, draft, finished_replay):
+    for role, sees_costs in (("manager", True), ("support", False)):
         client = browser(staff(brand, role=role))
-        page = text(client.get(address(LABEL, "change", finished.pk)))
-        rows = list(csv.DictReader(io.StringIO(text(client.get(address(LABEL, "export", finished.pk))))))
+        page = text(client.get(address(LABEL, "change", finished_replay.pk)))
+        rows = list(csv.DictReader(io.StringIO(text(client.get(address(LABEL, "export", finished_replay.pk))))))
 
-        assert (f"Cost ({brand.currency})" in page, "at your cost per point" in page) == (sees, sees), role
-        assert any(row["cost_paid"] or row["cost_with_draft"] for row in rows) is sees, role
+        assert (f"Cost ({brand.currency})" in page, "at your cost per point" in page) == (sees_costs, sees_costs), role
+        assert any(row["cost_paid"] or row["cost_with_draft"] for row in rows) is sees_costs, role
         assert any(row["points_with_draft"] for row in rows)
 
 
-def test_printers_see_none(brand, finished):
+def test_printers_cannot_see_replays(brand, finished_replay):
     client = browser(staff(brand, role="printer"))
 
     assert client.get(address(LABEL)).status_code == 403
-    assert client.get(address(LABEL, "change", finished.pk)).status_code in {403, 404}
+    assert client.get(address(LABEL, "change", finished_replay.pk)).status_code in {403, 404}
 
 
-def test_staff_of_another_brand_find_nothing(brand, draft, finished):
+def test_staff_of_another_brand_cannot_see_or_start_replays(brand, draft, finished_replay):
     client = browser(staff(factories.brand()))
 
-    for where in (address(LABEL, "change", finished.pk), address(LABEL, "export", finished.pk)):
-        assert client.get(where).status_code == 404
+    for url in (address(LABEL, "change", finished_replay.pk), address(LABEL, "export", finished_replay.pk)):
+        assert client.get(url).status_code == 404
     assert client.post(address(RULES, "replay", draft.pk), {"days": "7"}).status_code in {403, 404}
     assert "=Five more" not in text(client.get(address(LABEL)))
 
 
-def test_a_start_is_noted(brand, draft):
+def test_start_is_recorded_in_the_audit_log(brand, draft):
     browser(staff(brand)).post(address(RULES, "replay", draft.pk), {"days": "30"})
 
     assert AuditLogEntry.objects.filter(kind=RULES, row_id=draft.pk, action="Replayed past actions").exists()
 
 
-# --- Which draft is chosen
-def start_page(kind, **more):
-    query = "&".join(f"{name}={value}" for name, value in {"kind": kind, **more}.items())
+# --- Choosing the draft
+def start_url(kind, **query_fields):
+    query = "&".join(f"{name}={value}" for name, value in {"kind": kind, **query_fields}.items())
     return f"/admin/campaigns/replay/draft/?{query}"
 
 
-def test_a_rule_is_chosen_on_the_page_of_replays(brand, draft):
+def test_rule_can_be_chosen_on_the_start_page(brand, draft):
     client = browser(staff(brand))
     other = rule(factories.brand(), "scan-auth", 5, name="Not yours")
 
-    page = text(client.get(start_page("rule")))
+    page = text(client.get(start_url("rule")))
     assert "=Five more" in page
     assert "Not yours" not in page
-    assert client.post(start_page("rule"), {"rule": other.pk, "days": 7}).context["form"].errors["rule"]
-    client.post(start_page("rule"), {"rule": draft.pk, "days": 7})
+    assert client.post(start_url("rule"), {"rule": other.pk, "days": 7}).context["form"].errors["rule"]
+    client.post(start_url("rule"), {"rule": draft.pk, "days": 7})
 
     assert Replay.objects.get().rule == draft
 
 
-def test_levels_are_changed_added_and_left_out(brand):
+def test_levels_can_be_changed_added_and_left_out(brand):
     client = browser(staff(brand))
     factories.level(brand, "Gold", 1_000)
-    page = client.get(start_page("levels"))
+    page = client.get(start_url("levels"))
     assert [row[0].value() for row in page.context["form"].rows] == ["Bronze", "Gold", "", "", ""]
     rows = [("Bronze", "0", "2"), ("", "1000", "9"), ("Silver", "50", "7.5")]
     fields = {
@@ -171,17 +175,17 @@ def test_levels_are_changed_added_and_left_out(brand):
         for name, value in zip(("name", "threshold", "value"), row, strict=True)
     }
 
-    response = client.post(start_page("levels"), {**fields, "type-2": "percentage", "days": 7})
+    response = client.post(start_url("levels"), {**fields, "type-2": "percentage", "days": 7})
 
-    made = Replay.objects.get()
-    assert response.url == address(LABEL, "change", made.pk)
-    assert made.kind == "levels"
-    assert made.content["levels"] == [["Bronze", "0", "points", "2"], ["Silver", "50", "percentage", "7.5"]]
-    assert AuditLogEntry.objects.filter(kind=LABEL, row_id=made.pk, action="Replayed past actions").exists()
+    new_replay = Replay.objects.get()
+    assert response.url == address(LABEL, "change", new_replay.pk)
+    assert new_replay.kind == "levels"
+    assert new_replay.content["levels"] == [["Bronze", "0", "points", "2"], ["Silver", "50", "percentage", "7.5"]]
+    assert AuditLogEntry.objects.filter(kind=LABEL, row_id=new_replay.pk, action="Replayed past actions").exists()
 
 
 @pytest.mark.parametrize(
-    ("fields", "place"),
+    ("fields", "field"),
     [
         ({"threshold-0": "many"}, "threshold-0"),
         ({"value-0": ""}, "value-0"),
@@ -191,17 +195,17 @@ def test_levels_are_changed_added_and_left_out(brand):
         ({"days": "0"}, "days"),
     ],
 )
-def test_levels_that_cannot_be_are_refused_at_their_field(brand, fields, place):
-    usual = {"name-0": "Bronze", "threshold-0": "0", "type-0": "points", "value-0": "1", "days": "7"}
+def test_invalid_levels_are_rejected_at_their_field(brand, fields, field):
+    defaults = {"name-0": "Bronze", "threshold-0": "0", "type-0": "points", "value-0": "1", "days": "7"}
 
-    response = browser(staff(brand)).post(start_page("levels"), {**usual, **fields})
+    response = browser(staff(brand)).post(start_url("levels"), {**defaults, **fields})
 
     assert response.status_code == 200
-    assert response.context["form"].errors[place]
+    assert response.context["form"].errors[field]
     assert not Replay.objects.exists()
 
 
-def test_a_campaigns_page_leads_to_its_replay(brand, customer):
+def test_page_of_a_campaign_links_to_its_replay(brand, customer):
     scan(brand, customer)
     campaign = factories.campaign(brand, is_active=False, campaign_name="Ten jackets", target_value=1)
     factories.milestone(campaign, 1, reward_points=9, reward_name="Nine points")
@@ -211,54 +215,56 @@ def test_a_campaigns_page_leads_to_its_replay(brand, customer):
     assert f"row={campaign.pk}" in response.url
     assert client.get(response.url).context["form"].fields["campaign"].initial == str(campaign.pk)
     client.post(response.url, {"campaign": campaign.pk, "days": 7})
-    made = Replay.objects.get()
-    result = replayed_draft(brand, drafts.of_campaign(campaign))
-    Replay.objects.filter(pk=made.pk).update(result=result, finished_at=timezone.now())
+    new_replay = Replay.objects.get()
+    result = replay_draft(brand, drafts.of_campaign(campaign))
+    Replay.objects.filter(pk=new_replay.pk).update(result=result, finished_at=timezone.now())
 
-    page = text(client.get(address(LABEL, "change", made.pk)))
+    page = text(client.get(address(LABEL, "change", new_replay.pk)))
     for part in ("With this campaign", "Nine points", "1 of 1", "9 points"):
         assert part in page, part
-    assert "milestone,Nine points,0,9" in text(client.get(address(LABEL, "export", made.pk)))
+    assert "milestone,Nine points,0,9" in text(client.get(address(LABEL, "export", new_replay.pk)))
 
 
-@pytest.mark.parametrize(("price", "shown"), [("40", "the reward once, worth 20.00 EUR"), (None, "the reward once<")])
-def test_rewards_of_the_catalogue_are_worth_their_price_in_points(brand, customer, price, shown):
+@pytest.mark.parametrize(
+    ("price", "expected_text"), [("40", "the reward once, worth 20.00 EUR"), (None, "the reward once<")]
+)
+def test_rewards_of_the_catalogue_are_worth_their_price_in_points(brand, customer, price, expected_text):
     brand.currency = "EUR"
     brand.save()
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.5")
     campaign = factories.campaign(brand, target_value=1, is_active=False)
     factories.milestone(campaign, 1, reward=factories.reward(brand, cost=price), auto_claim=True)
     scan(brand, customer)
-    made = jobs.start(brand=brand, draft=drafts.of_campaign(campaign), days=7, by=None, at=timezone.now())
-    result = replayed_draft(brand, drafts.of_campaign(campaign))
-    Replay.objects.filter(pk=made.pk).update(result=result, finished_at=timezone.now())
-    Job.objects.filter(pk=made.job_id).update(status="done")
+    new_replay = jobs.start(brand=brand, draft=drafts.of_campaign(campaign), days=7, by=None, at=timezone.now())
+    result = replay_draft(brand, drafts.of_campaign(campaign))
+    Replay.objects.filter(pk=new_replay.pk).update(result=result, finished_at=timezone.now())
+    Job.objects.filter(pk=new_replay.job_id).update(status="done")
     client = browser(staff(brand))
 
-    assert shown in text(client.get(address(LABEL, "change", made.pk)))
+    assert expected_text in text(client.get(address(LABEL, "change", new_replay.pk)))
     page = text(client.get(address("campaigns.campaign", "page", campaign.pk)))
     assert ("the rewards are worth 20.00 EUR" in page) is (price is not None)
     assert ("What the rewards cost is not included" in page) is (price is None)
     support = browser(staff(brand, role="support"))
-    for where in (address(LABEL, "change", made.pk), address("campaigns.campaign", "page", campaign.pk)):
-        page = support.get(where)
+    for url in (address(LABEL, "change", new_replay.pk), address("campaigns.campaign", "page", campaign.pk)):
+        page = support.get(url)
         assert page.status_code == 200
         assert "worth" not in text(page)
         assert "What the rewards cost" not in text(page)
 
 
-def test_who_may_change_nothing_replays_nothing(brand, draft):
+def test_support_cannot_use_the_start_page(brand, draft):
     client = browser(staff(brand, role="support"))
 
-    assert client.get(start_page("rule")).status_code == 403
-    assert client.post(start_page("rule"), {"rule": draft.pk, "days": 7}).status_code == 403
+    assert client.get(start_url("rule")).status_code == 403
+    assert client.post(start_url("rule"), {"rule": draft.pk, "days": 7}).status_code == 403
     assert not Replay.objects.exists()
 
 
-@pytest.mark.parametrize("more", [{"kind": "x"}, {"brand": "x"}, {"brand": "9" * 30}, {"brand": "0"}])
-def test_what_is_no_kind_and_no_brand_is_not_there(brand, more):
-    assert browser(staff(brand)).get(start_page(**{"kind": "rule", **more})).status_code == 404
+@pytest.mark.parametrize("query_fields", [{"kind": "x"}, {"brand": "x"}, {"brand": "9" * 30}, {"brand": "0"}])
+def test_start_page_of_an_unknown_kind_or_brand_is_not_found(brand, query_fields):
+    assert browser(staff(brand)).get(start_url(**{"kind": "rule", **query_fields})).status_code == 404
 
 
-def test_another_brands_page_is_not_there(brand):
-    assert browser(staff(brand)).get(start_page("levels", brand=factories.brand().pk)).status_code == 404
+def test_start_page_of_another_brand_is_not_found(brand):
+    assert browser(staff(brand)).get(start_url("levels", brand=factories.brand().pk)).status_code == 404

@@ -1,4 +1,4 @@
-"""How long ago a segment was evaluated, in words."""
+"""Texts for how long ago a segment was evaluated."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ from campaigns.segments.ages import age_text
         (timedelta(days=12), "12 days ago"),
     ],
 )
-def test_the_largest_unit_that_fits(ago, expected_text):
+def test_age_uses_the_largest_fitting_unit(ago, expected_text):
     now = timezone.now()
 
     assert age_text(now - ago, at=now) == expected_text

@@ -1,4 +1,4 @@
-"""Every field of members with every operator: whom it selects, among all and among some, and what cannot be at all."""
+"""Every field of members with every operator: the members it selects, and conditions that are rejected."""
 
 from datetime import timedelta
 
@@ -17,12 +17,12 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NotificationPreference
 from loyalty.models.orders import CreditedOrder
 from loyalty.points import birthdays
-from tests.campaigns.segments.test_evaluation import evaluated, members
+from tests.campaigns.segments.test_evaluation import evaluate_segment, member_ids
 from tests.support import factories
 from tests.support.portal import scan
 
 pytestmark = pytest.mark.django_db
-EVERYBODY = {"ada", "ben", "cleo", "dora"}
+ALL_NAMES = {"ada", "ben", "cleo", "dora"}
 BERLIN = {"latitude": 52.5, "longitude": 13.4, "kilometres": 30}
 
 
@@ -72,8 +72,8 @@ def brand(brand):
     for name, days in (("cleo", 40), ("ada", 5)):
         CreditedOrder.objects.create(brand=brand, order_id=f"{name}-1", user=members[name], credited_at=ago(days))
     CreditedOrder.objects.create(brand=other, order_id="ben-1", user=members["ben"])
-    for who, opted_out in (("ben", ["offers/email", "offers/push"]), ("cleo", ["offers/email"])):
-        NotificationPreference.objects.create(brand=brand, user=members[who], opted_out=opted_out)
+    for name, opted_out in (("ben", ["offers/email", "offers/push"]), ("cleo", ["offers/email"])):
+        NotificationPreference.objects.create(brand=brand, user=members[name], opted_out=opted_out)
     NotificationPreference.objects.create(brand=other, user=members["ada"], opted_out=["offers/email"])
     for name, days in (("ada", 0), ("ben", 7), ("cleo", 360), ("eve", 0)):
         birthday = timezone.now().astimezone(brand.zone) + timedelta(days=days)
@@ -95,19 +95,19 @@ def selected(brand, data, *, among=None):
     return set(User.objects.filter(points_rows__pk__in=keys).values_list("first_name", flat=True))
 
 
-def test_points_that_others_gave_were_not_earned(brand, customer):
+def test_received_points_do_not_count_as_lifetime_points(brand, customer):
     account = factories.account(customer, brand)
     UserPoints.objects.filter(pk=account.pk).update(points=30, points_earned=30, points_received=30)
 
     earners, holders = (factories.segment(brand, (name, "at_least", 1)) for name in ("lifetime", "balance"))
-    evaluated(earners)
-    evaluated(holders)
+    evaluate_segment(earners)
+    evaluate_segment(holders)
 
-    assert customer.pk not in members(earners)
-    assert customer.pk in members(holders)
+    assert customer.pk not in member_ids(earners)
+    assert customer.pk in member_ids(holders)
 
 
-TABLE = [
+CASES = [
     ("level", "in", ["Gold"], "ada"),
     ("level", "in", ["bronze"], "ben cleo dora"),
     ("level", "not_in", ["gold"], "ben cleo dora"),
@@ -185,8 +185,8 @@ def values_of(brand, field, value):
     return list(brand.products.filter(title__in=value).values_list("pk", flat=True))
 
 
-def test_a_condition_selects_whom_it_says_among_all_and_among_some(brand, subtests):
-    for field, operator, value, names in TABLE:
+def test_condition_selects_the_expected_members(brand, subtests):
+    for field, operator, value, names in CASES:
         with subtests.test(f"{field} {operator} {value}"):
             data = {"all": [row(field, operator, values_of(brand, field, value))]}
             assert selected(brand, data) == set(names.split())
@@ -194,24 +194,24 @@ def test_a_condition_selects_whom_it_says_among_all_and_among_some(brand, subtes
             assert sentences.sentence(data, brand=brand)
 
 
-def test_every_field_is_tried_with_every_operator():
-    tried = {(field, operator) for field, operator, *_more in TABLE}
+def test_every_field_is_tested_with_every_operator():
+    tested = {(field, operator) for field, operator, *_more in CASES}
 
-    assert tried == {(field.name, name) for field in MEMBER_FIELDS.values() for name in OPERATORS[field.type]}
+    assert tested == {(field.name, name) for field in MEMBER_FIELDS.values() for name in OPERATORS[field.type]}
 
 
-def test_groups_of_all_any_and_none(brand):
+def test_condition_groups_all_any_and_none(brand):
     gold, silent = row("level", "in", ["Gold"]), row("scans", "at_most", {"count": 0, "days": 10})
 
-    assert selected(brand, {}) == selected(brand, {"all": []}) == EVERYBODY
+    assert selected(brand, {}) == selected(brand, {"all": []}) == ALL_NAMES
     assert selected(brand, {"all": [gold, silent]}) == set()
-    assert selected(brand, {"any": [gold, silent]}) == EVERYBODY
-    assert selected(brand, {"none": [gold]}) == EVERYBODY - {"ada"}
+    assert selected(brand, {"any": [gold, silent]}) == ALL_NAMES
+    assert selected(brand, {"none": [gold]}) == ALL_NAMES - {"ada"}
     nested = {"all": [silent, {"none": [row("city", "in", ["München"]), row("days_since_enrolled", "at_most", 5)]}]}
     assert selected(brand, nested) == {"ben"}
 
 
-REFUSED = {
+INVALID_CONDITIONS = {
     "a field of rules": row("channel", "in", ["app"]),
     "an unknown level": row("level", "in", ["Platinum"]),
     "a product that is gone": row("product", "in", [2**40]),
@@ -229,22 +229,22 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("refused", REFUSED.values(), ids=list(REFUSED))
-def test_what_cannot_be_is_refused_in_words(brand, refused):
+@pytest.mark.parametrize("condition", INVALID_CONDITIONS.values(), ids=list(INVALID_CONDITIONS))
+def test_invalid_conditions_are_rejected_with_a_message(brand, condition):
     with pytest.raises(ConditionsError) as error:
-        member_conditions.read({"all": [refused]}, brand=brand)
+        member_conditions.read({"all": [condition]}, brand=brand)
 
     assert str(error.value)
 
 
-def test_another_brand_s_product_is_refused_as_one_that_is_gone(brand):
+def test_product_of_another_brand_is_rejected_like_a_deleted_one(brand):
     foreign = factories.product(factories.brand())
 
     with pytest.raises(ConditionsError, match="is gone"):
         member_conditions.read({"all": [row("product", "in", [foreign.pk])]}, brand=brand)
 
 
-def test_conditions_that_nobody_can_fulfil_are_refused(brand):
+def test_impossible_conditions_are_rejected(brand):
     often = row("scans", "at_least", {"count": 3, "days": 30})
 
     for impossible in (
@@ -257,7 +257,7 @@ def test_conditions_that_nobody_can_fulfil_are_refused(brand):
     assert selected(brand, {"all": [often, row("scans", "at_most", {"count": 2, "days": 10})]}) == {"ada"}
 
 
-def test_whatever_somebody_types_is_a_parameter(brand):
+def test_text_of_a_condition_is_passed_as_a_query_parameter(brand):
     text = "x') or true --"
     plan = member_conditions.plan_of({"all": [row("city", "in", [text])]}, brand=brand, at=timezone.now())
 
@@ -266,7 +266,7 @@ def test_whatever_somebody_types_is_a_parameter(brand):
     assert selected(brand, {"all": [row("city", "in", [text])]}) == set()
 
 
-def test_a_segment_reads_back_as_a_sentence(brand):
+def test_segment_is_described_as_a_sentence(brand):
     rows = [
         row("level", "in", ["Gold"]),
         row("scans", "at_least", {"count": 2, "days": 30}),
@@ -280,12 +280,12 @@ def test_a_segment_reads_back_as_a_sentence(brand):
 
 
 @pytest.mark.parametrize("value", ["1e-20000", "0.0000001", 1e-9])
-def test_numbers_finer_than_any_amount_are_refused(brand, value):
+def test_numbers_with_too_many_decimal_places_are_rejected(brand, value):
     with pytest.raises(ConditionsError, match="at most 6 decimal places"):
         member_conditions.read({"all": [{"field": "balance", "operator": "at_least", "value": value}]}, brand=brand)
 
 
-def test_a_segment_looks_through_only_so_many_rows(brand):
+def test_number_of_values_in_a_condition_is_limited(brand):
     cities = [f"City {number}" for number in range(30)]
     row = {"field": "city", "operator": "all_of", "value": cities}
 
@@ -294,7 +294,7 @@ def test_a_segment_looks_through_only_so_many_rows(brand):
 
 
 @pytest.mark.parametrize(("field", "statistics"), [("city", "scan_cities"), ("region", "scan_regions")])
-def test_planner_has_statistics_of_what_a_place_is_compared_by(brand, field, statistics):
+def test_planner_has_statistics_for_cities_and_regions(brand, field, statistics):
     plan = member_conditions.plan_of({"all": [row(field, "in", ["Berlin"])]}, brand=brand, at=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute(

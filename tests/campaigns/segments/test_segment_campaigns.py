@@ -1,4 +1,4 @@
-"""Campaigns for the members of a segment, which is not deleted then; they ask for none that is gone."""
+"""Campaigns for the members of a segment, which cannot be deleted while a campaign uses it."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from campaigns.models.campaigns import UserLoyaltyCampaign
 from campaigns.segments import uses
 from core.errors import Invalid
 from tests.campaigns.earning.earning_rules import row, scan
-from tests.campaigns.segments.test_evaluation import evaluated
+from tests.campaigns.segments.test_evaluation import evaluate_segment
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db
@@ -25,10 +25,10 @@ def campaign_for(brand, segment):
     return campaign
 
 
-def test_a_campaign_counts_the_actions_of_its_segment_alone(brand, customer, segment):
+def test_campaign_counts_only_members_of_its_segment(brand, customer, segment):
     rich = factories.customer(brand)
     factories.points(rich, brand, 100)
-    evaluated(segment)
+    evaluate_segment(segment)
     campaign_for(brand, segment)
 
     scan(brand, rich)
@@ -37,14 +37,14 @@ def test_a_campaign_counts_the_actions_of_its_segment_alone(brand, customer, seg
     assert list(UserLoyaltyCampaign.objects.values_list("user", "progress")) == [(rich.pk, 1)]
 
 
-def test_a_segment_that_a_campaign_asks_for_is_not_deleted(brand, segment):
+def test_segment_used_by_a_campaign_cannot_be_deleted(brand, segment):
     campaign = campaign_for(brand, segment)
 
     with pytest.raises(Invalid, match=campaign.campaign_name):
         uses.delete(segment)
 
 
-def test_a_campaign_asks_for_no_segment_that_is_gone_or_anothers(brand, segment):
+def test_campaign_with_a_deleted_or_foreign_segment_is_invalid(brand, segment):
     campaign = campaign_for(brand, segment)
     assert scopes.problem_of(campaign) == ""
 

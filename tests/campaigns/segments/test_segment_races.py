@@ -1,4 +1,4 @@
-"""A segment is deleted while a rule begins to ask for it, with a control; and evaluated by several at once."""
+"""Races: a segment is deleted while a rule begins to use it, with a control, and concurrent evaluations."""
 
 import pytest
 from django.db import transaction
@@ -22,10 +22,10 @@ def brand(transactional_db):
     return factories.brand()
 
 
-def both(brand):
-    """One makes a rule that asks for the segment, the other deletes it; neither has written when both have checked."""
+def delete_and_use_concurrently(brand):
+    """One creates a rule that uses the segment, the other deletes it; neither has written when both have checked."""
     segment = factories.segment(brand)
-    waiting = EarningRule(
+    unsaved_rule = EarningRule(
         brand=brand,
         kind="scan-auth",
         reward_value=5,
@@ -37,45 +37,45 @@ def both(brand):
         with transaction.atomic():
             if step == "delete":
                 uses.delete(segment)
-            elif problems := checks.problems_of(waiting):
+            elif problems := checks.problems_of(unsaved_rule):
                 raise Invalid(str(problems))
             else:
-                waiting.save()
+                unsaved_rule.save()
 
     results = at_once_behind(LOCK_PAIR, [LockOfRow.SEGMENT_REFERENCES.value, brand.pk], work, ["delete", "save"])
     return results, Segment.objects.filter(pk=segment.pk).exists(), EarningRule.objects.exists()
 
 
-def test_a_segment_is_deleted_or_asked_for_never_both(brand):
-    results, is_there, is_used = both(brand)
+def test_segment_is_either_deleted_or_used_by_a_rule(brand):
+    results, segment_exists, is_used = delete_and_use_concurrently(brand)
 
-    assert is_there == is_used
+    assert segment_exists == is_used
     assert sum(isinstance(result, Invalid) for result in results) == 1
 
 
-def test_two_workers_evaluate_a_segment_once(brand):
-    people = [factories.customer(brand) for _ in range(5)]
+def test_concurrent_workers_evaluate_a_segment_once(brand):
+    customers = [factories.customer(brand) for _ in range(5)]
     segment = factories.segment(brand)
 
     results = at_once(lambda _: evaluate.evaluate(segment.pk, at=timezone.now()), range(4), threads=4)
 
     assert not [result for result in results if isinstance(result, Exception)]
-    assert SegmentMember.objects.filter(segment=segment).count() == len(people)
-    assert Segment.objects.get().member_count == len(people)
+    assert SegmentMember.objects.filter(segment=segment).count() == len(customers)
+    assert Segment.objects.get().member_count == len(customers)
 
 
 @pytest.fixture
 def unguarded(monkeypatch):
-    """Nobody takes turns."""
+    """Changes of segment references are not serialised."""
     monkeypatch.setattr(segment_references, "take_turn", lambda _brand_id: None)
 
 
 @pytest.mark.usefixtures("unguarded")
-def test_control_without_turns_a_rule_asks_for_a_segment_that_is_gone(brand, monkeypatch):
-    """Each checks before either writes."""
+def test_control_rule_uses_a_deleted_segment_without_the_lock(brand, monkeypatch):
+    """The segment is deleted after the rule was checked and before it is saved."""
     unknown = segment_references.unknown
     segment = factories.segment(brand)
-    waiting = EarningRule(
+    unsaved_rule = EarningRule(
         brand=brand,
         kind="scan-auth",
         reward_value=5,
@@ -83,15 +83,15 @@ def test_control_without_turns_a_rule_asks_for_a_segment_that_is_gone(brand, mon
         conditions={"all": [row("segment", "in", [segment.pk])]},
     )
 
-    def check_then_deleted(brand_id, segment_ids):
+    def check_then_delete(brand_id, segment_ids):
         missing = unknown(brand_id, segment_ids)
         at_once(lambda _: uses.delete(segment), [None], threads=1)
         return missing
 
-    monkeypatch.setattr(segment_references, "unknown", check_then_deleted)
+    monkeypatch.setattr(segment_references, "unknown", check_then_delete)
     with transaction.atomic():
-        assert checks.problems_of(waiting) == {}
-        waiting.save()
+        assert checks.problems_of(unsaved_rule) == {}
+        unsaved_rule.save()
 
     assert EarningRule.objects.exists()
     assert not Segment.objects.exists()

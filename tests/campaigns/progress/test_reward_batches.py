@@ -1,4 +1,4 @@
-"""Rewards of milestones that are given at once: those of many members together, and what has to be given alone."""
+"""Rewards of milestones that are granted in a batch, and rewards that have to be granted one by one."""
 
 from datetime import timedelta
 
@@ -30,18 +30,23 @@ def milestone(brand):
     return factories.milestone(factories.campaign(brand), 1, reward_name="A mug")
 
 
-def reached(milestone, *members, brand=None, points=0, **payload):
-    """The events of members who have reached it, as a worker holds them."""
+def lease_events(milestone, *members, brand=None, points=0, **payload):
+    """Publish the events of members who reached the milestone, and lease them as a worker does."""
     brand = brand or milestone.campaign.brand
-    won = {"type": "reward", "milestone_id": milestone.pk, "reward_name": milestone.reward_name, "points": str(points)}
+    event_payload = {
+        "type": "reward",
+        "milestone_id": milestone.pk,
+        "reward_name": milestone.reward_name,
+        "points": str(points),
+    }
     for member in members:
-        to = {"brand_id": brand.pk, "user_id": member.pk}
-        event = messages.NewEvent(kind="reward-claimed", payload=won | payload, arguments=to)
+        arguments = {"brand_id": brand.pk, "user_id": member.pk}
+        event = messages.NewEvent(kind="reward-claimed", payload=event_payload | payload, arguments=arguments)
         publishing.publish(messages=[event], brand_id=brand.pk, at=timezone.now())
     return leases.claim(limit=100)
 
 
-# Whoever comes later waits for whoever came first, and does not ask whether the event is finished.
+# A later worker waits for the first one, and does not check whether the event is finished.
 UNGUARDED = ((" AND e.finished_at IS NULL", ""), (" SKIP LOCKED", ""))
 
 
@@ -49,8 +54,8 @@ def redemptions():
     return sorted(Redemption.objects.values_list("user_point__user_id", "milestone_id", "milestone_round", "name"))
 
 
-def test_things_of_many_members_take_one_statement(members, milestone, django_assert_num_queries):
-    events = reached(milestone, *members)
+def test_rewards_of_many_members_take_one_statement(members, milestone, django_assert_num_queries):
+    events = lease_events(milestone, *members)
 
     with django_assert_num_queries(1):
         left = on_reward_claimed_batch(events)
@@ -63,62 +68,66 @@ def test_things_of_many_members_take_one_statement(members, milestone, django_as
 
 @pytest.mark.parametrize("terms", [None, {"code_days": 30}, {"code_days": None}])
 @pytest.mark.parametrize("milestone_round", [1, 2])
-def test_things_given_together_are_as_those_given_alone(members, milestone, brand, monkeypatch, terms, milestone_round):
+def test_batched_rewards_equal_rewards_granted_one_by_one(
+    members, milestone, brand, monkeypatch, terms, milestone_round
+):
     reward = None if terms is None else factories.reward(brand, name="A bag", **terms)
     Milestone.objects.update(reward=reward)
     for member in members:
         factories.points(member, brand, 70)
-    together, alone = reached(milestone, *members[:2], round=milestone_round)
+    batched, single = lease_events(milestone, *members[:2], round=milestone_round)
 
     at = timezone.now()
-    assert claims.grant_many([together], at=at) == []
+    assert claims.grant_many([batched], at=at) == []
     monkeypatch.setattr(claims, "grant_many", lambda events, **_: events)
-    claims.grant(alone, at=at)
+    claims.grant(single, at=at)
 
-    own = ("id", "code", "user_point_id")
-    first, second = ({name: row[name] for name in row if name not in own} for row in Redemption.objects.values())
+    ignored_fields = ("id", "code", "user_point_id")
+    first, second = (
+        {name: row[name] for name in row if name not in ignored_fields} for row in Redemption.objects.values()
+    )
     assert first == second
     assert (first["name"], first["reward_id"]) == ("A bag" if reward else "A mug", reward and reward.pk)
     assert (first["balance_after"], first["milestone_round"]) == (70, milestone_round)
     assert first["expires_at"] == (at + timedelta(days=30) if terms and terms["code_days"] else None)
 
 
-def test_two_things_of_one_member_are_given_together(members, milestone):
+def test_two_rewards_of_one_member_are_granted_in_a_batch(members, milestone):
     other = factories.milestone(milestone.campaign, 2, reward_name="A bag")
-    events = reached(milestone, members[0]) + reached(other, members[0])
+    events = lease_events(milestone, members[0]) + lease_events(other, members[0])
 
     assert on_reward_claimed_batch(events) == []
     assert [name for *_, name in redemptions()] == ["A mug", "A bag"]
 
 
-def test_what_was_given_already_is_not_given_again(members, milestone):
-    on_reward_claimed_batch(reached(milestone, members[0]))
+def test_reward_already_granted_is_not_granted_again(members, milestone):
+    on_reward_claimed_batch(lease_events(milestone, members[0]))
 
-    assert on_reward_claimed_batch(reached(milestone, members[0])) == []
+    assert on_reward_claimed_batch(lease_events(milestone, members[0])) == []
     assert len(redemptions()) == 1
     assert set(Event.objects.values_list("status", flat=True)) == {"done"}
 
 
 @pytest.mark.parametrize("terms", [{"stock": 5}, {"uses_pool": True}])
-def test_what_there_is_only_so_much_of_is_given_alone(members, milestone, brand, terms):
+def test_limited_rewards_are_left_out_of_the_batch(members, milestone, brand, terms):
     milestone.reward = factories.reward(brand, **terms)
     milestone.save()
-    events = reached(milestone, *members)
+    events = lease_events(milestone, *members)
 
     assert on_reward_claimed_batch(events) == events
     assert redemptions() == []
 
 
-def test_who_cannot_be_given_anything_now_is_left_out(members, milestone):
-    events = reached(milestone, *members)
+def test_blocked_members_are_left_out_of_the_batch(members, milestone):
+    events = lease_events(milestone, *members)
     UserPoints.objects.filter(user=members[1]).update(status="blocked")
 
     assert on_reward_claimed_batch(events) == events[1:2]
     assert [user for user, *_ in redemptions()] == [members[0].pk, members[2].pk]
 
 
-def test_merged_members_are_left_out(members, milestone, brand):
-    events = reached(milestone, *members)
+def test_merged_members_are_left_out_of_the_batch(members, milestone, brand):
+    events = lease_events(milestone, *members)
     factories.merge(members[0], members[1], brand)
 
     left = on_reward_claimed_batch(events)
@@ -128,44 +137,44 @@ def test_merged_members_are_left_out(members, milestone, brand):
     assert len(redemptions()) == 2
 
 
-def test_a_programme_that_is_switched_off_gives_nothing(members, milestone, brand):
-    events = reached(milestone, *members)
+def test_inactive_programme_grants_nothing(members, milestone, brand):
+    events = lease_events(milestone, *members)
     type(brand).objects.update(loyalty_active=False)
 
     assert on_reward_claimed_batch(events) == events
     assert redemptions() == []
 
 
-def test_a_member_of_two_brands_is_given_it_at_the_milestones_brand(members, milestone, brand):
+def test_member_of_two_brands_gets_the_reward_at_the_milestones_brand(members, milestone, brand):
     other = factories.brand()
     factories.level(other)
     accounts.enrol(user_id=members[0].pk, brand_id=other.pk, at=timezone.now())
 
-    assert on_reward_claimed_batch(reached(milestone, members[0])) == []
+    assert on_reward_claimed_batch(lease_events(milestone, members[0])) == []
     assert list(Redemption.objects.values_list("brand_id", "user_point__brand_id")) == [(brand.pk, brand.pk)]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_bad_event_spoils_no_other(members, milestone, brand):
-    good = reached(milestone, members[0])
-    paid = reached(milestone, members[1], points=50)
-    bad = reached(milestone, members[2], milestone_id="x")
+def test_invalid_event_does_not_affect_others(members, milestone, brand):
+    valid = lease_events(milestone, members[0])
+    paid = lease_events(milestone, members[1], points=50)
+    invalid = lease_events(milestone, members[2], milestone_id="x")
 
-    assert on_reward_claimed_batch([*good, *paid, *bad]) == [*good, *bad]
+    assert on_reward_claimed_batch([*valid, *paid, *invalid]) == [*valid, *invalid]
     assert factories.account(members[1], brand).points == 50
-    assert claims.grant_many(good, at=timezone.now()) == []
+    assert claims.grant_many(valid, at=timezone.now()) == []
 
 
-def test_a_milestone_of_another_brand_gives_nothing(members, milestone):
-    elsewhere = factories.milestone(factories.campaign(factories.brand()), 1)
-    events = reached(elsewhere, members[0], brand=milestone.campaign.brand)
+def test_milestone_of_another_brand_grants_nothing(members, milestone):
+    foreign_milestone = factories.milestone(factories.campaign(factories.brand()), 1)
+    events = lease_events(foreign_milestone, members[0], brand=milestone.campaign.brand)
 
     assert on_reward_claimed_batch(events) == events
     assert redemptions() == []
 
 
-def test_an_event_that_another_worker_took_over_is_left_to_it(members, milestone):
-    events = reached(milestone, *members)
+def test_event_taken_over_by_another_worker_is_skipped(members, milestone):
+    events = lease_events(milestone, *members)
     Event.objects.filter(pk=events[0].id).update(attempts=2)
 
     assert on_reward_claimed_batch(events) == events[:1]
@@ -173,8 +182,8 @@ def test_an_event_that_another_worker_took_over_is_left_to_it(members, milestone
     assert Event.objects.get(pk=events[0].id).status == "pending"
 
 
-def test_points_of_many_members_are_credited_together(members, milestone, django_assert_max_num_queries):
-    events = reached(milestone, *members, points=50)
+def test_points_of_many_members_are_credited_in_a_batch(members, milestone, django_assert_max_num_queries):
+    events = lease_events(milestone, *members, points=50)
 
     with django_assert_max_num_queries(2):
         assert on_reward_claimed_batch(events) == []
@@ -182,10 +191,10 @@ def test_points_of_many_members_are_credited_together(members, milestone, django
     assert [factories.account(member, milestone.campaign.brand).points for member in members] == [50, 50, 50]
 
 
-def test_a_worker_gives_things_and_points_and_what_is_left(members, milestone, brand):
+def test_worker_grants_batched_rewards_points_and_limited_rewards(members, milestone, brand):
     scarce = factories.milestone(milestone.campaign, 2, reward_name="A bag", reward=factories.reward(brand, stock=1))
     for each, points in ((milestone, 0), (milestone, 50), (scarce, 0)):
-        reached(each, *members[:1], points=points)
+        lease_events(each, *members[:1], points=points)
     Event.objects.update(attempts=0, due_at=timezone.now())
 
     worker.drain()
@@ -196,11 +205,11 @@ def test_a_worker_gives_things_and_points_and_what_is_left(members, milestone, b
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_account_that_somebody_holds_keeps_nobody_waiting(transactional_db):
+def test_locked_account_does_not_delay_other_members(transactional_db):
     brands = [factories.brand() for _ in range(2)]
     milestones = [factories.milestone(factories.campaign(each), 1) for each in brands]
     members = [factories.customer(each) for each in brands]
-    events = [event for each, member in zip(milestones, members, strict=True) for event in reached(each, member)]
+    events = [event for each, member in zip(milestones, members, strict=True) for event in lease_events(each, member)]
 
     with holding("SELECT 1 FROM user_points WHERE user_id = %s FOR UPDATE", [members[0].pk]):
         left = claims.grant_many(events, at=timezone.now())
@@ -210,12 +219,12 @@ def test_an_account_that_somebody_holds_keeps_nobody_waiting(transactional_db):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_stock_that_is_set_while_the_account_is_held_counts(transactional_db):
+def test_stock_set_while_the_account_is_locked_is_respected(transactional_db):
     brand = factories.brand()
     factories.level(brand)
     reward, member = factories.reward(brand), factories.customer(brand)
     milestone = factories.milestone(factories.campaign(brand), 1, reward=reward)
-    events = reached(milestone, member)
+    events = lease_events(milestone, member)
 
     with holding("SELECT 1 FROM user_points WHERE user_id = %s FOR UPDATE", [member.pk]):
         left = claims.grant_many(events, at=timezone.now())
@@ -226,23 +235,23 @@ def test_stock_that_is_set_while_the_account_is_held_counts(transactional_db):
     assert (reward.stock, len(redemptions())) == (0, 1)
 
 
-def given_by_8_workers():
-    """How many of 8 workers, who hold the same event, gave its thing."""
+def grants_by_8_workers():
+    """The number of workers, of 8 with a lease of the same event, that granted its reward."""
     brand = factories.brand()
     factories.level(brand)
     milestone = factories.milestone(factories.campaign(brand), 1)
-    events = reached(milestone, factories.customer(brand))
+    events = lease_events(milestone, factories.customer(brand))
     return at_once(lambda _: claims.grant_many(events, at=timezone.now()), range(8)).count([])
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_workers_with_the_same_event_one_gives_the_thing(transactional_db):
-    assert given_by_8_workers() == 1
+def test_one_of_many_workers_with_the_same_event_grants_the_reward(transactional_db):
+    assert grants_by_8_workers() == 1
     assert len(redemptions()) == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_control_unless_the_event_must_be_open_all_of_them_do(transactional_db, monkeypatch):
+def test_control_every_worker_grants_the_reward_without_the_guard(transactional_db, monkeypatch):
     monkeypatch.setattr(claims, "GRANT_THINGS", altered(claims.GRANT_THINGS, *UNGUARDED))
 
-    assert given_by_8_workers() == 8
+    assert grants_by_8_workers() == 8

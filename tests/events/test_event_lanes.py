@@ -1,4 +1,4 @@
-"""Slow kinds wait in lanes of their own: they hold up no points, and no lane takes every worker."""
+"""Slow kinds of events have lanes of their own, so they delay no points and no lane takes every worker."""
 
 import time
 from contextlib import ExitStack, suppress
@@ -19,20 +19,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 delivered: list[str] = []
 
 
-def note(delivery: messages.LeasedEvent) -> None:
+def finish_and_record(delivery: messages.LeasedEvent) -> None:
     delivered.append(delivery.kind)
     leases.finish(delivery)
 
 
-def ask_for_patience(delivery: messages.LeasedEvent) -> None:
+def retry_in_90_seconds(delivery: messages.LeasedEvent) -> None:
     message = "429, Retry-After: 90"
     raise messages.RetryLater(message, after=timedelta(seconds=90))
 
 
 @pytest.fixture(autouse=True)
 def lanes(settings):
-    own = {"letter": note, "scan-like": note, "busy": ask_for_patience}
-    settings.EVENT_HANDLERS = {kind: f"{handler.__module__}.{handler.__name__}" for kind, handler in own.items()}
+    handlers = {"letter": finish_and_record, "scan-like": finish_and_record, "busy": retry_in_90_seconds}
+    settings.EVENT_HANDLERS = {kind: f"{handler.__module__}.{handler.__name__}" for kind, handler in handlers.items()}
     settings.EVENT_LANES = {"letter": "letters", "busy": "letters"}
     messages.handler_of.cache_clear()
     delivered.clear()
@@ -42,12 +42,12 @@ def lanes(settings):
     messages.handler_of.cache_clear()
 
 
-def publish(kind, **how):
-    message = messages.NewEvent(kind=kind, arguments={}, payload={}, **how)
+def publish(kind, **fields):
+    message = messages.NewEvent(kind=kind, arguments={}, payload={}, **fields)
     return publishing.publish(messages=[message], brand_id=factories.brand().pk, at=timezone.now())
 
 
-def test_a_lane_delivers_its_own_kinds_only():
+def test_lane_delivers_only_its_own_kinds():
     publish("letter")
     publish("scan-like")
 
@@ -55,20 +55,20 @@ def test_a_lane_delivers_its_own_kinds_only():
     assert (worker.drain(lane="letters"), delivered) == (1, ["scan-like", "letter"])
 
 
-def test_a_slow_lane_is_called_through_the_queue_of_its_own_workers():
+def test_slow_lane_wakes_its_workers_through_their_own_queue():
     publish("letter")
 
     assert (client.client().llen("outgoing"), client.client().llen("events")) == (1, 0)
 
 
-def test_what_nobody_waits_for_is_kept_as_ignored():
+def test_event_without_consumer_is_stored_as_ignored():
     publish("letter", has_consumer=False)
 
     assert Event.objects.get().status == "ignored"
     assert client.client().llen("outgoing") == 0
 
 
-def test_what_shall_wait_is_delivered_when_it_is_due_and_calls_nobody_before():
+def test_postponed_event_wakes_no_worker_until_it_is_due():
     publish("letter", wait_seconds=60)
 
     assert client.client().llen("outgoing") == 0
@@ -81,15 +81,15 @@ def test_what_shall_wait_is_delivered_when_it_is_due_and_calls_nobody_before():
     assert worker.drain(lane="letters") == 1
 
 
-def test_an_event_may_be_tried_for_longer_than_others():
+def test_retry_hours_set_how_long_an_event_is_retried():
     at = timezone.now()
     publish("letter", retry_hours=72)
 
-    kept = Event.objects.get().give_up_at - at
-    assert timedelta(hours=71, minutes=59) < kept < timedelta(hours=72, minutes=1)
+    retry_period = Event.objects.get().give_up_at - at
+    assert timedelta(hours=71, minutes=59) < retry_period < timedelta(hours=72, minutes=1)
 
 
-def test_once_published_an_id_is_left_alone():
+def test_publishing_once_ignores_an_id_that_is_already_stored():
     brand = factories.brand()
     message = messages.NewEvent(kind="letter", arguments={}, payload={})
 
@@ -98,7 +98,7 @@ def test_once_published_an_id_is_left_alone():
     assert (stored, Event.objects.count()) == ([1, 0], 1)
 
 
-def test_a_handler_may_ask_for_its_next_attempt():
+def test_handler_can_set_the_time_of_its_next_attempt():
     publish("busy")
     at = timezone.now()
 
@@ -109,64 +109,64 @@ def test_a_handler_may_ask_for_its_next_attempt():
     assert timedelta(seconds=85) < event.due_at - at < timedelta(seconds=95)
 
 
-def test_only_so_many_deliver_a_slow_lane_at_once():
+def test_slow_lane_has_a_limited_number_of_concurrency_slots():
     publish("letter")
 
-    everybody = Barrier(8)
+    barrier = Barrier(8)
 
-    def sit(_number):
+    def acquire(_number):
         with worker_signals.acquire_slot(lane="letters", count=3) as slot:
-            everybody.wait(timeout=10)
+            barrier.wait(timeout=10)
             return bool(slot)
 
-    assert sorted(at_once(sit, range(8), threads=8)) == [False] * 5 + [True] * 3
+    assert sorted(at_once(acquire, range(8), threads=8)) == [False] * 5 + [True] * 3
     assert worker.drain_slow(lane="letters") == 1
 
 
-def test_with_no_seat_left_those_who_sit_there_do_the_work():
+def test_worker_without_a_free_slot_delivers_nothing():
     publish("letter")
 
-    with ExitStack() as sitting:
+    with ExitStack() as slots:
         for _ in range(4):
-            sitting.enter_context(worker_signals.acquire_slot(lane="letters", count=4))
+            slots.enter_context(worker_signals.acquire_slot(lane="letters", count=4))
         assert tasks.deliver_due(lane="letters") == 0
 
     assert tasks.deliver_due(lane="letters") == 1
 
 
-def test_a_slot_outlives_its_worker_by_seconds_and_is_kept_while_at_work():
+def test_slot_expires_within_seconds_unless_its_worker_renews_it():
     redis, name = client.client(), f"{worker_signals.SLOT}:letters:0"
 
     with worker_signals.acquire_slot(lane="letters", count=1) as slot:
-        given = redis.pttl(name)
+        initial_ttl = redis.pttl(name)
         redis.pexpire(name, 1_000)
         slot.renew()
 
-        assert given <= 8_000 < redis.pttl(name) + 2_000
+        assert initial_ttl <= 8_000 < redis.pttl(name) + 2_000
     assert not redis.exists(name)
 
 
-left: list[int] = []
+slot_ttls: list[int] = []
 
 
 def take_long(delivery: messages.LeasedEvent) -> None:
     name = f"{worker_signals.SLOT}:letters:0"
-    left.append(client.client().pttl(name))
+    slot_ttls.append(client.client().pttl(name))
     client.client().pexpire(name, 1_000)
     leases.finish(delivery)
 
 
 def test_each_delivery_of_a_slow_lane_renews_the_slot(settings):
     settings.EVENT_HANDLERS = {"letter": f"{__name__}.take_long"}
-    left.clear()
+    slot_ttls.clear()
     for _ in range(3):
         publish("letter")
 
     assert worker.drain_slow(lane="letters") == 3
-    assert (len(left), min(left) > 6_000) == (3, True)
+    assert (len(slot_ttls), min(slot_ttls) > 6_000) == (3, True)
 
 
-def test_who_lost_a_slot_leaves_it_to_its_new_worker():
+def test_worker_that_lost_its_slot_does_not_touch_the_new_owners_slot():
     redis, name = client.client(), f"{worker_signals.SLOT}:letters:0"
 
     with worker_signals.acquire_slot(lane="letters", count=1) as slow:
@@ -183,7 +183,7 @@ sent: list[int] = []
 
 
 def deliver_while_leases_end(delivery: messages.LeasedEvent) -> None:
-    """Of the first, it takes so long that the leases of those that wait behind it end, and another worker comes."""
+    """Take so long over the first event that the leases of those behind it end and another worker takes them."""
     sent.append(delivery.id)
     leases.finish(delivery)
     if len(sent) == 1:
@@ -201,7 +201,7 @@ def four_letters(settings):
 
 
 @pytest.mark.usefixtures("four_letters")
-def test_what_another_worker_took_over_meanwhile_is_sent_once():
+def test_events_taken_over_by_another_worker_are_sent_once():
     worker.drain(lane="letters")
 
     assert sorted(sent) == sorted(Event.objects.values_list("id", flat=True))
@@ -209,7 +209,7 @@ def test_what_another_worker_took_over_meanwhile_is_sent_once():
 
 
 @pytest.mark.usefixtures("four_letters")
-def test_control_with_leases_that_are_never_looked_at_again_letters_are_sent_twice(monkeypatch):
+def test_control_without_renewal_of_leases_letters_are_sent_twice(monkeypatch):
     monkeypatch.setattr(leases, "renew", lambda _delivery: None)
 
     worker.drain(lane="letters")
@@ -218,8 +218,8 @@ def test_control_with_leases_that_are_never_looked_at_again_letters_are_sent_twi
 
 
 @pytest.mark.usefixtures("four_letters")
-def test_who_keeps_an_event_has_it_for_a_whole_lease_more(settings):
-    [delivery, *_others] = leases.claim(limit=4, lane="letters")
+def test_renewed_lease_lasts_for_another_full_period(settings):
+    [delivery, *_more] = leases.claim(limit=4, lane="letters")
     settings.OUTGOING_LEASE_SECONDS = 60
     leases.renew(delivery)
     time.sleep(0.02)
@@ -228,25 +228,25 @@ def test_who_keeps_an_event_has_it_for_a_whole_lease_more(settings):
 
 
 class Killed(BaseException):
-    """What a worker that is killed does: nothing more."""
+    """Stands for a worker process that is killed."""
 
 
 def kill(delivery: messages.LeasedEvent) -> None:
     raise Killed
 
 
-def come_back():
+def make_pending_events_due():
     Event.objects.pending().update(due_at=timezone.now())
 
 
-def test_an_event_that_kills_its_workers_does_not_take_its_neighbours_along(settings):
+def test_event_that_kills_its_workers_does_not_block_other_events(settings):
     settings.EVENT_HANDLERS |= {"a-killer": f"{__name__}.kill"}
     publish("a-killer")
     for _ in range(5):
         publish("scan-like")
 
     for _ in range(60):
-        come_back()
+        make_pending_events_due()
         with suppress(Killed):
             worker.drain()
         if len(delivered) == 5:
@@ -256,13 +256,13 @@ def test_an_event_that_kills_its_workers_does_not_take_its_neighbours_along(sett
     assert Event.objects.exclude(status="done").get().detail_type == "a-killer"
 
 
-def fail_with_any_words(delivery: messages.LeasedEvent) -> None:
+def fail_with_unstorable_text(delivery: messages.LeasedEvent) -> None:
     message = "they said \x00 and \ud800"
     raise RuntimeError(message)
 
 
-def test_words_that_postgresql_does_not_take_stop_no_worker(settings):
-    settings.EVENT_HANDLERS |= {"a-mess": f"{__name__}.fail_with_any_words"}
+def test_error_text_that_postgresql_rejects_does_not_stop_the_worker(settings):
+    settings.EVENT_HANDLERS |= {"a-mess": f"{__name__}.fail_with_unstorable_text"}
     publish("a-mess")
     publish("scan-like")
 

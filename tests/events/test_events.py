@@ -1,4 +1,4 @@
-"""The event bus: stored with what caused it, delivered at least once, finished exactly once."""
+"""The event bus: events are stored with their cause, delivered at least once and finished exactly once."""
 
 import time
 import uuid
@@ -29,21 +29,21 @@ def fails(delivery):
 
 
 def hangs_up(delivery):
-    """Its statement ends the session that it runs in, as one does that takes all of the server's memory."""
+    """Run a statement that ends its own database session, like one that exhausts the server's memory."""
     calls.append(delivery.event_id)
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
 
-def refuses(delivery):
+def rejects(delivery):
     raise NotEligible("Not today.")
 
 
 @pytest.fixture(autouse=True)
 def handlers(settings):
     calls.clear()
-    own = {name: f"{__name__}.{name}" for name in ("works", "fails", "refuses", "hangs_up")}
-    settings.EVENT_HANDLERS = {**project.EVENT_HANDLERS, **own}
+    paths = {name: f"{__name__}.{name}" for name in ("works", "fails", "rejects", "hangs_up")}
+    settings.EVENT_HANDLERS = {**project.EVENT_HANDLERS, **paths}
     messages.handler_of.cache_clear()
     yield
     messages.handler_of.cache_clear()
@@ -55,7 +55,7 @@ def publish(brand, kind, **fields):
     return Event.objects.get(event_id=message.event_id)
 
 
-def test_an_event_is_delivered_and_its_outcome_stored(brand):
+def test_event_is_delivered_and_its_outcome_stored(brand):
     event = publish(brand, "works")
 
     worker.drain()
@@ -65,7 +65,7 @@ def test_an_event_is_delivered_and_its_outcome_stored(brand):
     assert event.finished_at is not None
 
 
-def test_an_event_lives_and_dies_with_its_transaction(brand):
+def test_event_is_rolled_back_with_its_transaction(brand):
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         publish(brand, "works")
         raise ZeroDivisionError
@@ -73,13 +73,13 @@ def test_an_event_lives_and_dies_with_its_transaction(brand):
     assert not Event.objects.exists()
 
 
-def test_a_kind_without_handler_is_ignored_and_never_delivered(brand):
+def test_kind_without_handler_is_ignored_and_never_delivered(brand):
     event = publish(brand, "something-new")
 
     assert (event.status, worker.drain()) == ("ignored", 0)
 
 
-def test_an_event_is_stored_as_the_services_own(brand):
+def test_published_event_has_the_envelope_of_the_service(brand):
     event = publish(brand, "works")
 
     assert event.source == "service.customer-app"
@@ -88,8 +88,8 @@ def test_an_event_is_stored_as_the_services_own(brand):
     assert json_values.iso(event.time)[-5] == "." and json_values.iso(event.time).endswith("Z")
 
 
-def test_a_refusal_is_final_and_kept_word_for_word(brand):
-    event = publish(brand, "refuses")
+def test_domain_error_is_final_and_stored_as_the_outcome(brand):
+    event = publish(brand, "rejects")
 
     worker.drain()
 
@@ -98,7 +98,7 @@ def test_a_refusal_is_final_and_kept_word_for_word(brand):
     assert event.outcome == {"error": "NOT_ELIGIBLE", "message": "Not today.", "details": {}}
 
 
-def test_a_failure_is_tried_again_later(brand):
+def test_failed_event_is_retried_later(brand):
     event = publish(brand, "fails")
 
     worker.drain()
@@ -109,15 +109,15 @@ def test_a_failure_is_tried_again_later(brand):
     assert timedelta(seconds=0.5) < event.due_at - timezone.now() < timedelta(seconds=1.6)
 
 
-def test_pauses_grow_to_an_hour_and_are_jittered():
-    middle = [messages.pause(attempt).total_seconds() for attempt in (1, 2, 3, 6, 13, 500)]
+def test_retry_pauses_grow_to_an_hour_with_jitter():
+    pauses = [messages.pause(attempt).total_seconds() for attempt in (1, 2, 3, 6, 13, 500)]
 
-    for seconds, least in zip(middle, [1, 2, 4, 32, 3600, 3600], strict=True):
-        assert least <= seconds <= least * 1.5
+    for seconds, minimum in zip(pauses, [1, 2, 4, 32, 3600, 3600], strict=True):
+        assert minimum <= seconds <= minimum * 1.5
     assert len({messages.pause(5) for _ in range(5)}) == 5
 
 
-def test_a_failure_past_the_window_is_death(brand):
+def test_event_that_fails_after_its_retry_period_is_dead(brand):
     event = publish(brand, "fails")
     Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1))
 
@@ -127,7 +127,7 @@ def test_a_failure_past_the_window_is_death(brand):
     assert (event.status, event.last_error[:12]) == ("dead", "RuntimeError")
 
 
-def test_an_old_event_that_was_never_tried_still_gets_its_chance(brand):
+def test_old_event_without_an_attempt_is_still_delivered(brand):
     event = publish(brand, "works")
     Event.objects.update(give_up_at=timezone.now() - timedelta(days=3))
 
@@ -138,7 +138,7 @@ def test_an_old_event_that_was_never_tried_still_gets_its_chance(brand):
     assert event.status == "done"
 
 
-def test_an_event_that_kills_its_workers_is_buried(brand):
+def test_overdue_event_with_too_many_attempts_is_marked_dead(brand):
     event = publish(brand, "works")
     Event.objects.update(give_up_at=timezone.now() - timedelta(seconds=1), attempts=retention.CRASHES_ALLOWED)
 
@@ -148,7 +148,7 @@ def test_an_event_that_kills_its_workers_is_buried(brand):
     assert event.status == "dead"
 
 
-def test_a_dead_event_is_delivered_again_on_demand(brand):
+def test_dead_event_can_be_redelivered(brand):
     event = publish(brand, "works")
     Event.objects.update(status="dead", attempts=9)
 
@@ -160,14 +160,14 @@ def test_a_dead_event_is_delivered_again_on_demand(brand):
     assert leases.redeliver(event=event, at=timezone.now()) is False
 
 
-def test_what_one_worker_holds_another_does_not_get(brand):
+def test_leased_event_is_not_claimed_by_another_worker(brand):
     publish(brand, "works")
 
     assert len(leases.claim(limit=5)) == 1
     assert leases.claim(limit=5) == []
 
 
-def test_a_lease_that_lapsed_gives_the_event_to_the_next_worker(brand):
+def test_event_with_an_expired_lease_goes_to_the_next_worker(brand):
     publish(brand, "works")
     [first] = leases.claim(limit=5)
     Event.objects.update(due_at=timezone.now() - timedelta(seconds=1))
@@ -181,7 +181,7 @@ def test_a_lease_that_lapsed_gives_the_event_to_the_next_worker(brand):
     assert Event.objects.get().outcome == {"fine": True}
 
 
-def test_ids_of_following_events_are_the_same_at_each_attempt(brand):
+def test_following_events_have_the_same_ids_at_each_attempt(brand):
     publish(brand, "works")
     [first] = leases.claim(limit=5)
     Event.objects.update(due_at=timezone.now() - timedelta(seconds=1))
@@ -191,27 +191,27 @@ def test_ids_of_following_events_are_the_same_at_each_attempt(brand):
     assert first.following_id("notify") != first.following_id("balance-changed")
 
 
-def test_the_same_id_at_another_brand_is_another_event(brand):
+def test_same_event_id_at_another_brand_is_another_event(brand):
     event_id = uuid.uuid4()
 
     for each in (brand, factories.brand()):
-        publish_as = messages.NewEvent(kind="works", arguments={}, payload={}, event_id=event_id)
-        publishing.publish(messages=[publish_as], brand_id=each.pk, at=timezone.now())
+        message = messages.NewEvent(kind="works", arguments={}, payload={}, event_id=event_id)
+        publishing.publish(messages=[message], brand_id=each.pk, at=timezone.now())
 
     assert Event.objects.filter(event_id=event_id).count() == 2
 
 
-def died_of(event):
-    """What a killed process leaves behind: the event is held, begun, and due again when its lease is over."""
+def crash_during(event):
+    """Leave the event as a killed process does: leased, begun, and due again once its lease has ended."""
     [delivery] = leases.claim(limit=1)
     leases.begin(delivery)
     Event.objects.filter(pk=event.pk).update(due_at=timezone.now())
 
 
-def test_an_event_of_which_five_processes_died_is_dead(brand):
+def test_event_is_dead_after_five_crashes(brand):
     event = publish(brand, "works")
     for _ in range(5):
-        died_of(event)
+        crash_during(event)
 
     worker.drain()
 
@@ -225,10 +225,10 @@ def test_an_event_of_which_five_processes_died_is_dead(brand):
     assert (event.status, event.crashes) == ("pending", 0)
 
 
-def test_four_deaths_are_forgiven(brand):
+def test_event_is_still_delivered_after_four_crashes(brand):
     event = publish(brand, "works")
     for _ in range(4):
-        died_of(event)
+        crash_during(event)
 
     worker.drain()
 
@@ -236,17 +236,17 @@ def test_four_deaths_are_forgiven(brand):
     assert event.status == "done"
 
 
-def test_an_attempt_that_fails_alive_ends_the_row_of_deaths(brand):
+def test_attempt_that_fails_without_crashing_resets_the_crash_count(brand):
     event = publish(brand, "fails")
     for _ in range(3):
-        died_of(event)
+        crash_during(event)
     worker.drain()
     event.refresh_from_db()
     assert (event.status, event.crashes) == ("pending", 0)
 
     for _ in range(4):
         Event.objects.update(due_at=timezone.now())
-        died_of(event)
+        crash_during(event)
     Event.objects.update(due_at=timezone.now())
     worker.drain()
 
@@ -254,22 +254,22 @@ def test_an_attempt_that_fails_alive_ends_the_row_of_deaths(brand):
     assert (event.status, event.crashes) == ("pending", 0)
 
 
-def test_whoever_lost_the_event_to_another_is_not_dead(brand):
+def test_attempt_that_lost_its_lease_counts_no_crash(brand):
     event = publish(brand, "works")
-    died_of(event)
+    crash_during(event)
     [slow] = leases.claim(limit=1)
     leases.begin(slow)
     Event.objects.update(due_at=timezone.now())
     leases.claim(limit=1)
 
-    delivery.deliver(slow)  # it ends its work too late
+    delivery.deliver(slow)  # its work ends too late
 
     event.refresh_from_db()
     assert (event.status, event.crashes) == ("pending", 0)
 
 
-def attempted_until_the_connection_ended():
-    """Deliver what is due, and give back what was held when the connection ended."""
+def drain_until_connection_ends():
+    """Deliver the due events, and return those still leased when the connection ends."""
     with pytest.raises(OperationalError):
         worker.drain()
     connection.close()
@@ -277,22 +277,22 @@ def attempted_until_the_connection_ended():
 
 
 @pytest.mark.django_db(transaction=True)
-class TestAHandlerThatEndsItsOwnConnection:
-    def test_waits_before_it_is_tried_again(self, brand):
+class TestHandlerThatEndsItsDatabaseConnection:
+    def test_event_waits_before_its_next_attempt(self, brand):
         event = publish(brand, "hangs_up")
 
-        attempted_until_the_connection_ended()
+        drain_until_connection_ends()
 
         event.refresh_from_db()
         assert (event.status, event.attempts) == ("pending", 1)
         assert event.last_error == "The connection to the database ended during it."
         assert event.due_at >= event.created_at + timedelta(seconds=1)
 
-    def test_is_dead_after_five_attempts(self, brand):
+    def test_event_is_dead_after_five_attempts(self, brand):
         event = publish(brand, "hangs_up")
         for _ in range(5):
             Event.objects.update(due_at=timezone.now())
-            attempted_until_the_connection_ended()
+            drain_until_connection_ends()
         Event.objects.update(due_at=timezone.now())
 
         worker.drain()
@@ -301,42 +301,42 @@ class TestAHandlerThatEndsItsOwnConnection:
         assert (event.status, len(calls)) == ("dead", 5)
         assert event.last_error == "Given up: 5 attempts ended their process or their connection to the database."
 
-    def test_is_nobody_elses_fault(self, brand):
-        """What was taken with it is due at once, and counts no crash."""
-        culprit, others = publish(brand, "hangs_up"), [publish(brand, "works") for _ in range(3)]
-        attempted_until_the_connection_ended()
+    def test_events_of_the_same_portion_are_delivered(self, brand):
+        """Events leased together with it are due at once and count no crash."""
+        culprit, innocent = publish(brand, "hangs_up"), [publish(brand, "works") for _ in range(3)]
+        drain_until_connection_ends()
         worker.drain()
 
-        assert {Event.objects.get(pk=other.pk).status for other in others} == {"done"}
+        assert {Event.objects.get(pk=each.pk).status for each in innocent} == {"done"}
         culprit.refresh_from_db()
         assert (culprit.status, culprit.attempts) == ("pending", 1)
 
 
 @pytest.mark.django_db(transaction=True)
-class TestAHandlerThatNeverReturns:
-    def held_and_looked_after(self, brand, settings):
+class TestHandlerThatNeverReturns:
+    def claim_during_a_long_attempt(self, brand, settings):
         settings.EVENT_LEASE_SECONDS = 1
         publish(brand, "works")
-        taken = leases.claim(limit=1)
-        with leases.holding(taken):
+        leased = leases.claim(limit=1)
+        with leases.holding(leased):
             leases.keeper.check()
             time.sleep(1.1)
-            return taken, leases.claim(limit=1)
+            return leased, leases.claim(limit=1)
 
-    def test_loses_its_event_to_another_attempt(self, brand, settings, monkeypatch):
+    def test_loses_its_lease_to_another_attempt(self, brand, settings, monkeypatch):
         monkeypatch.setattr(leases.keeper, "longest", 0)
-        [held], taken_over = self.held_and_looked_after(brand, settings)
+        [stuck], taken_over = self.claim_during_a_long_attempt(brand, settings)
 
         assert [each.attempts for each in taken_over] == [2]
         with pytest.raises(messages.LeaseLostError):
-            leases.finish(held)
+            leases.finish(stuck)
 
-    def test_control_below_the_bound_it_keeps_its_event(self, brand, settings, monkeypatch):
+    def test_control_below_the_time_limit_its_lease_is_renewed(self, brand, settings, monkeypatch):
         monkeypatch.setattr(leases.keeper, "every", 0)
         monkeypatch.setattr(leases, "lease", lambda each: (each.id, each.attempts, 60))
-        _held, taken_over = self.held_and_looked_after(brand, settings)
+        _stuck, taken_over = self.claim_during_a_long_attempt(brand, settings)
 
         assert taken_over == []
 
-    def test_ten_minutes_are_the_bound(self):
+    def test_time_limit_is_ten_minutes(self):
         assert leases.keeper.longest == 600

@@ -1,4 +1,4 @@
-"""Workers of points wait for no lock for long: a brand that holds many rows delays its own events alone."""
+"""Point workers never wait long for a lock: a brand that locks many rows delays only its own events."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ WAIT_SECONDS = 0.3
 
 
 def need_row(delivery: LeasedEvent) -> None:
-    """A handler that needs a row of the brand's, as an accrual needs an account."""
+    """Lock the brand's row, as an accrual locks an account."""
     with transaction.atomic():
         Brand.objects.select_for_update().get(pk=delivery.brand_id)
         leases.finish(delivery)
@@ -39,7 +39,7 @@ def kind(settings):
 
 
 @pytest.fixture
-def short_waits(db):
+def short_lock_timeout(db):
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {round(WAIT_SECONDS * 1000)}")
         yield
@@ -47,24 +47,24 @@ def short_waits(db):
 
 
 @contextmanager
-def held(brand: Brand) -> Iterator[None]:
-    """Somebody else's transaction holds the brand's row."""
-    has_it, over = threading.Event(), threading.Event()
+def row_locked(brand: Brand) -> Iterator[None]:
+    """Lock the brand's row in another transaction."""
+    locked, release = threading.Event(), threading.Event()
 
-    def hold() -> None:
+    def lock_row() -> None:
         with transaction.atomic():
             Brand.objects.select_for_update().get(pk=brand.pk)
-            has_it.set()
-            over.wait(20)
+            locked.set()
+            release.wait(20)
         connections.close_all()
 
-    thread = threading.Thread(target=hold)
+    thread = threading.Thread(target=lock_row)
     thread.start()
     try:
-        assert has_it.wait(10)
+        assert locked.wait(10)
         yield
     finally:
-        over.set()
+        release.set()
         thread.join()
 
 
@@ -77,18 +77,18 @@ def statuses(brand: Brand) -> list[str]:
     return list(Event.objects.filter(brand=brand).order_by("pk").values_list("status", flat=True))
 
 
-def test_events_whose_rows_are_held_wait_once_and_keep_no_other_brand_waiting(brand, short_waits):
+def test_events_with_locked_rows_wait_once_and_delay_no_other_brand(brand, short_lock_timeout):
     other = factories.brand()
     for each in (brand, other, brand, other):
         publish(each, 4)
 
-    with held(brand):
-        began = time.monotonic()
+    with row_locked(brand):
+        started_at = time.monotonic()
         worker.drain()
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started_at
 
     assert (statuses(brand), statuses(other)) == (["pending"] * 8, ["done"] * 8)
-    assert seconds < 4 * WAIT_SECONDS  # one wait, not eight
+    assert seconds < 4 * WAIT_SECONDS  # one wait instead of eight
     assert {row.last_error for row in Event.objects.filter(brand=brand)} == {
         "RowsLockedError: Rows that this needs are locked. It is tried again."
     }
@@ -99,12 +99,12 @@ def test_events_whose_rows_are_held_wait_once_and_keep_no_other_brand_waiting(br
     assert statuses(brand) == ["done"] * 8
 
 
-def test_control_without_a_bound_everybody_waits_for_whoever_holds_the_row(brand):
+def test_control_without_lock_timeout_all_events_wait_for_the_locked_row(brand):
     other = factories.brand()
     publish(brand, 1)
     publish(other, 1)
 
-    with held(brand):
+    with row_locked(brand):
         thread = threading.Thread(target=lambda: (worker.drain(), connections.close_all()))
         thread.start()
         thread.join(3 * WAIT_SECONDS)
@@ -115,11 +115,11 @@ def test_control_without_a_bound_everybody_waits_for_whoever_holds_the_row(brand
     assert statuses(brand) == ["done"]
 
 
-@pytest.mark.parametrize(("queues", "is_bound"), [(["events"], True), (["work"], False), (None, False)], ids=str)
-def test_workers_of_points_begin_with_the_bound(monkeypatch, queues, is_bound):
+@pytest.mark.parametrize(("queues", "has_timeout"), [(["events"], True), (["work"], False), (None, False)], ids=str)
+def test_point_workers_start_with_a_lock_timeout(monkeypatch, queues, has_timeout):
     databases = {"default": {"OPTIONS": {"options": "-c a=b"}}}
     monkeypatch.setattr(timeouts, "settings", SimpleNamespace(DATABASES=databases))
 
     celeryd_init.send(sender="points@here", instance=None, conf=None, options={"queues": queues})
 
-    assert ("lock_timeout=2000" in databases["default"]["OPTIONS"]["options"]) == is_bound
+    assert ("lock_timeout=2000" in databases["default"]["OPTIONS"]["options"]) == has_timeout

@@ -1,4 +1,4 @@
-"""A brand with thousands of due events delays the events of others by one portion, not by all of them."""
+"""A brand with thousands of due events delays other brands' events by one portion, not by all of them."""
 
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ def kind(settings):
 
 
 @pytest.fixture
-def others(brand):
+def other_brands(brand):
     return [factories.brand() for _number in range(2)]
 
 
@@ -42,17 +42,17 @@ def publish(brand, number):
     publishing.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
 
 
-def test_after_a_portion_of_one_brand_those_of_others_come_next(brand, others):
+def test_events_of_other_brands_follow_one_portion_of_a_brand(brand, other_brands):
     publish(brand, 6 * BATCH)
-    for other in others:
+    for other in other_brands:
         publish(other, 1)
 
     assert worker.drain() == 6 * BATCH + 2
-    assert delivered == [brand.pk] * BATCH + [other.pk for other in others] + [brand.pk] * 5 * BATCH
+    assert delivered == [brand.pk] * BATCH + [other.pk for other in other_brands] + [brand.pk] * 5 * BATCH
 
 
-def test_two_brands_with_much_take_turns_and_keep_no_third_waiting(brand, others):
-    busy, other = others
+def test_two_busy_brands_alternate_and_do_not_delay_a_third(brand, other_brands):
+    busy, other = other_brands
     for each in (brand, busy):
         publish(each, 3 * BATCH)
     publish(other, 1)
@@ -63,19 +63,19 @@ def test_two_brands_with_much_take_turns_and_keep_no_third_waiting(brand, others
     assert delivered == turn + [other.pk] + turn * 2
 
 
-def test_a_short_portion_for_which_a_brand_was_passed_over_is_followed_at_once(brand, others, monkeypatch):
+def test_short_portion_is_followed_at_once_by_the_brand_it_skipped(brand, other_brands, monkeypatch):
     slept = []
     monkeypatch.setattr(worker.time, "sleep", slept.append)
     publish(brand, 2 * BATCH)
-    publish(others[0], 1)
+    publish(other_brands[0], 1)
 
     worker.drain(patience=9)
 
-    assert delivered == [brand.pk] * BATCH + [others[0].pk] + [brand.pk] * BATCH
+    assert delivered == [brand.pk] * BATCH + [other_brands[0].pk] + [brand.pk] * BATCH
     assert slept == []
 
 
-def test_many_brands_with_much_delay_a_new_one_by_one_portion_each_at_most(brand):
+def test_each_busy_brand_delays_a_new_brand_by_at_most_one_portion(brand):
     busy = [brand, *(factories.brand() for _number in range(4))]
     for _number in range(5 * BATCH):
         for each in busy:
@@ -89,31 +89,31 @@ def test_many_brands_with_much_delay_a_new_one_by_one_portion_each_at_most(brand
     assert len(delivered) == 5 * BATCH * len(busy) + 1
 
 
-def test_a_few_events_now_and_then_keep_a_brand_with_many_from_nothing(brand, others):
+def test_occasional_events_of_one_brand_do_not_hold_back_a_busy_one(brand, other_brands):
     publish(brand, 4 * BATCH)
-    taken = Portions(lane="points", limit=BATCH)
+    claimer = Portions(lane="points", limit=BATCH)
     portions_taken = 0
 
     while Event.objects.filter(brand=brand, attempts=0).exists():
-        publish(others[0], 1)
-        taken.claim()
+        publish(other_brands[0], 1)
+        claimer.claim()
         portions_taken += 1
 
     assert portions_taken <= 10
 
 
-def test_control_without_shares_the_others_wait_for_all_of_it(brand, others, settings):
+def test_control_without_fair_shares_other_brands_wait_for_all_events(brand, other_brands, settings):
     settings.FAIR_SHARES = False
     publish(brand, 6 * BATCH)
-    publish(others[0], 1)
+    publish(other_brands[0], 1)
 
     worker.drain()
 
-    assert delivered == [brand.pk] * 6 * BATCH + [others[0].pk]
+    assert delivered == [brand.pk] * 6 * BATCH + [other_brands[0].pk]
 
 
-def test_a_brand_alone_is_not_looked_past_all_the_time(brand, monkeypatch):
-    """Searches that find nothing take at most a fiftieth of the time, however many events they read past."""
+def test_searches_for_other_brands_are_rare_when_only_one_has_events(brand, monkeypatch):
+    """Unsuccessful searches take at most a fiftieth of the time, however many events they skip."""
     now, searches = [0.0], []
 
     def search(**_arguments):
@@ -124,23 +124,23 @@ def test_a_brand_alone_is_not_looked_past_all_the_time(brand, monkeypatch):
     monkeypatch.setattr(portions, "CLOCK", lambda: now[0])
     monkeypatch.setattr(leases, "claim_of_other_brands", search)
     publish(brand, 40 * BATCH)
-    taken = Portions(lane="points", limit=BATCH)
+    claimer = Portions(lane="points", limit=BATCH)
 
     for _number in range(20):
-        assert len(taken.claim()) == BATCH
+        assert len(claimer.claim()) == BATCH
         now[0] += 0.1
 
     assert len(searches) == 4
     assert all(later - earlier >= 0.5 for earlier, later in pairwise(searches))
 
 
-def test_order_within_a_brand_stays(brand, others):
+def test_order_of_a_brands_events_is_preserved(brand, other_brands):
     publish(brand, 3 * BATCH)
-    publish(others[0], 2)
+    publish(other_brands[0], 2)
     order = []
 
-    taken = Portions(lane="points", limit=BATCH)
-    while portion := taken.claim():
+    claimer = Portions(lane="points", limit=BATCH)
+    while portion := claimer.claim():
         order += [each.id for each in portion if each.brand_id == brand.pk]
 
     assert order == sorted(Event.objects.filter(brand=brand).values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Brands take turns in the slow lanes: one whose receivers are slow keeps no other waiting."""
+"""Brands alternate in the slow lanes: a brand with slow receivers does not delay the others."""
 
 import threading
 import time
@@ -23,19 +23,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SLOW_SECONDS = 0.4
 LANE = "letters"
 slow: set[int] = set()
-seen: dict[int, list[float]] = {}
-at_work: list[int] = []
-most_at_work: list[int] = []
+delivered_at: dict[int, list[float]] = {}
+running: list[int] = []
+concurrent_counts: list[int] = []
 
 
 def write_letter(delivery: LeasedEvent) -> None:
-    at_work.append(delivery.brand_id)
-    most_at_work.append(at_work.count(delivery.brand_id))
+    running.append(delivery.brand_id)
+    concurrent_counts.append(running.count(delivery.brand_id))
     if delivery.brand_id in slow:
         time.sleep(SLOW_SECONDS)
-    at_work.remove(delivery.brand_id)
+    running.remove(delivery.brand_id)
     leases.finish(delivery)
-    seen.setdefault(delivery.brand_id, []).append(time.monotonic())
+    delivered_at.setdefault(delivery.brand_id, []).append(time.monotonic())
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +43,8 @@ def lane(settings):
     settings.EVENT_HANDLERS = {"letter": f"{__name__}.write_letter"}
     settings.EVENT_LANES = {"letter": LANE}
     handler_of.cache_clear()
-    for kept in (slow, seen, at_work, most_at_work):
-        kept.clear()
+    for collection in (slow, delivered_at, running, concurrent_counts):
+        collection.clear()
     reset_breakers()
     client.client().delete("outgoing", f"{worker_signals.CALL}:{LANE}")
     yield
@@ -57,15 +57,15 @@ def publish(brand, number=1):
 
 
 class Senders:
-    """Threads that come whenever they are called, as the sender's do."""
+    """Threads that deliver whenever they are woken, as the workers of slow lanes do."""
 
     def __init__(self, number=8):
-        self.over = threading.Event()
+        self.stopping = threading.Event()
         self.threads = [threading.Thread(target=self._serve) for _ in range(number)]
 
     def _serve(self):
         try:
-            while not self.over.is_set():
+            while not self.stopping.is_set():
                 if client.client().lpop("outgoing"):
                     worker.drain_slow(lane=LANE)
                 time.sleep(0.01)
@@ -77,36 +77,36 @@ class Senders:
             thread.start()
 
     def __exit__(self, *_):
-        self.over.set()
+        self.stopping.set()
         for thread in self.threads:
             thread.join()
 
 
-def seconds_of_the_other_beside_a_slow_one():
-    slow_one, other = factories.brand(), factories.brand(slug="other")
-    slow.add(slow_one.pk)
-    publish(slow_one, 24)
+def delay_of_another_brand():
+    slow_brand, other = factories.brand(), factories.brand(slug="other")
+    slow.add(slow_brand.pk)
+    publish(slow_brand, 24)
     with Senders():
         time.sleep(0.3)
-        began = time.monotonic()
+        published_at = time.monotonic()
         publish(other)
-        while other.pk not in seen and time.monotonic() - began < 10:
+        while other.pk not in delivered_at and time.monotonic() - published_at < 10:
             time.sleep(0.01)
-    return time.monotonic() - began if other.pk not in seen else seen[other.pk][0] - began
+    return time.monotonic() - published_at if other.pk not in delivered_at else delivered_at[other.pk][0] - published_at
 
 
-def test_a_brand_with_slow_receivers_keeps_no_other_waiting():
-    assert seconds_of_the_other_beside_a_slow_one() < SLOW_SECONDS
-    assert max(most_at_work) == live.OUTGOING_WORKERS - 1
+def test_brand_with_slow_receivers_does_not_delay_another():
+    assert delay_of_another_brand() < SLOW_SECONDS
+    assert max(concurrent_counts) == live.OUTGOING_WORKERS - 1
 
 
-def test_control_without_turns_the_other_waits_for_all_that_came_before(settings):
+def test_control_without_turns_another_brand_waits_for_all_earlier_events(settings):
     settings.FAIR_SHARES = False
 
-    assert seconds_of_the_other_beside_a_slow_one() > 2 * SLOW_SECONDS
+    assert delay_of_another_brand() > 2 * SLOW_SECONDS
 
 
-def test_a_brand_has_a_part_of_all_lanes_together(settings):
+def test_brand_has_a_limited_number_of_slots_across_all_lanes(settings):
     settings.OUTGOING_PER_BRAND = 2
     brand = factories.brand()
     publish(brand)
@@ -114,57 +114,57 @@ def test_a_brand_has_a_part_of_all_lanes_together(settings):
     with ExitStack() as acquired:
         for number in range(2):
             acquired.enter_context(worker_signals.acquire_slot(lane=f"brand:{brand.pk}", count=2))
-            with turns.turn(lane=LANE, workers=4) as found:
-                assert bool(found) is (number == 0)
+            with turns.turn(lane=LANE, workers=4) as turn:
+                assert bool(turn) is (number == 0)
 
 
-def test_whoever_keeps_fewest_busy_goes_first():
+def test_brand_with_the_fewest_busy_workers_comes_first():
     first, second = factories.brand(), factories.brand(slug="second")
     for brand in (first, second):
         publish(brand)
 
-    with turns.turn(lane=LANE, workers=4) as one, turns.turn(lane=LANE, workers=4) as other:
-        assert {one.brand_id, other.brand_id} == {first.pk, second.pk}
+    with turns.turn(lane=LANE, workers=4) as turn, turns.turn(lane=LANE, workers=4) as next_turn:
+        assert {turn.brand_id, next_turn.brand_id} == {first.pk, second.pk}
 
 
-def test_only_what_is_due_has_a_turn():
+def test_brand_without_due_events_gets_no_turn():
     brand = factories.brand()
     publish(brand)
     Event.objects.update(due_at=timezone.now() + timedelta(minutes=1))
 
-    with turns.turn(lane=LANE, workers=4) as found:
-        assert found is None
+    with turns.turn(lane=LANE, workers=4) as turn:
+        assert turn is None
 
 
-def test_a_long_turn_ends_early_and_gives_the_rest_back(monkeypatch):
+def test_long_turn_ends_early_and_releases_its_remaining_events(monkeypatch):
     brand = factories.brand()
     publish(brand, 4)
     slow.add(brand.pk)
     monkeypatch.setattr(leases, "TURN_SECONDS", 0.1)
-    taken = leases.claim_of(brand_id=brand.pk, limit=4, lane=LANE)
+    leased = leases.claim_of(brand_id=brand.pk, limit=4, lane=LANE)
 
-    assert delivery.deliver_turn(taken, renew_slots=lambda: None) == 1
+    assert delivery.deliver_turn(leased, renew_slots=lambda: None) == 1
     assert sorted(Event.objects.values_list("status", "attempts")) == [("done", 1), *[("pending", 0)] * 3]
     assert len(leases.claim_of(brand_id=brand.pk, limit=4, lane=LANE)) == 3
 
 
-def test_what_another_took_over_is_not_put_back(monkeypatch):
+def test_events_taken_over_by_another_worker_are_not_released(monkeypatch):
     brand = factories.brand()
     publish(brand, 2)
     slow.add(brand.pk)
     monkeypatch.setattr(leases, "TURN_SECONDS", 0.1)
-    taken = leases.claim_of(brand_id=brand.pk, limit=2, lane=LANE)
+    leased = leases.claim_of(brand_id=brand.pk, limit=2, lane=LANE)
     Event.objects.update(attempts=2)
 
-    delivery.deliver_turn(taken, renew_slots=lambda: None)
+    delivery.deliver_turn(leased, renew_slots=lambda: None)
 
     assert list(Event.objects.values_list("attempts", flat=True)) == [2, 2]
 
 
-def test_brands_with_due_events_are_found_along_the_index():
+def test_brands_with_due_events_are_read_from_an_index():
     publish(factories.brand(), 3)
     with transaction.atomic():
-        with connection.cursor() as cursor:  # of a few rows statistics may say that any way is as good
+        with connection.cursor() as cursor:  # with so few rows the planner may prefer any other plan
             cursor.execute(
                 "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off"
             )

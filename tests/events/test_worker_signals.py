@@ -1,4 +1,4 @@
-"""Workers are called once for many events, and an event is never left without a look."""
+"""One wake-up serves many events, and no event is left without a worker."""
 
 import time
 
@@ -17,7 +17,7 @@ QUEUE = "events"
 
 @pytest.fixture
 def redis():
-    client = redis_client.client()  # which is the broker too
+    client = redis_client.client()  # also the broker
     client.delete(QUEUE, f"{worker_signals.CALL}:points", f"{worker_signals.HELP}:points")
     worker_signals._quiet_until.clear()
     yield client
@@ -30,7 +30,7 @@ def publish(redis):
     factories.level(brand)
     customer = factories.customer(brand)
 
-    def one():
+    def publish_one():
         number = Event.objects.count()
         message = messages.NewEvent(
             kind="log-user-login",
@@ -39,154 +39,154 @@ def publish(redis):
         )
         publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
 
-    return one
+    return publish_one
 
 
-def calls(redis):
+def queued_wake_ups(redis):
     return redis.llen(QUEUE)
 
 
-def test_many_events_call_once(redis, publish):
+def test_many_events_send_one_wake_up(redis, publish):
     for _ in range(5):
         publish()
 
-    assert calls(redis) == 1
+    assert queued_wake_ups(redis) == 1
 
 
-def test_a_worker_at_work_is_not_called_and_delivers_what_comes_meanwhile(redis, publish, monkeypatch):
+def test_busy_worker_delivers_new_events_without_another_wake_up(redis, publish, monkeypatch):
     publish()
     deliver, seen = delivery.deliver, []
 
-    def slowly(delivery):
+    def publish_and_deliver(delivery):
         if not seen:
             publish()
         seen.append(delivery)
         deliver(delivery)
 
-    monkeypatch.setattr(delivery, "deliver", slowly)
+    monkeypatch.setattr(delivery, "deliver", publish_and_deliver)
 
     assert worker.drain() == 2
-    assert calls(redis) == 1
+    assert queued_wake_ups(redis) == 1
 
 
-def test_what_comes_between_the_last_look_and_its_end_is_delivered(redis, publish, monkeypatch):
+def test_event_published_after_the_last_claim_is_delivered(redis, publish, monkeypatch):
     publish()
     done = worker_signals.done
 
-    def late(**arguments):
+    def publish_before_done(**arguments):
         monkeypatch.setattr(worker_signals, "done", done)
         publish()
         done(**arguments)
 
-    monkeypatch.setattr(worker_signals, "done", late)
+    monkeypatch.setattr(worker_signals, "done", publish_before_done)
 
     assert worker.drain() == 2
     assert not Event.objects.pending().exists()
 
 
-def test_control_without_the_last_look_it_stays(redis, publish, monkeypatch):
+def test_control_without_the_final_check_a_late_event_stays_pending(redis, publish, monkeypatch):
     publish()
     claim = leases.claim
     monkeypatch.setattr(leases, "claim", lambda *, limit, lane: claim(limit=limit, lane=lane) if not wake_ended else [])
     wake_ended = []
     done = worker_signals.done
 
-    def late(**arguments):
+    def publish_before_done(**arguments):
         publish()
         done(**arguments)
         wake_ended.append(True)
 
-    monkeypatch.setattr(worker_signals, "done", late)
+    monkeypatch.setattr(worker_signals, "done", publish_before_done)
 
     worker.drain()
 
     assert Event.objects.pending().count() == 1
-    assert calls(redis) == 1  # the first one's: nobody was called for it
+    assert queued_wake_ups(redis) == 1  # for the first event; the late one sent no wake-up
 
 
-def test_what_comes_within_its_patience_is_delivered_without_a_call(redis, publish, monkeypatch):
+def test_event_published_within_the_workers_patience_needs_no_wake_up(redis, publish, monkeypatch):
     publish()
     slept = []
 
-    def nap(seconds):
+    def publish_once(seconds):
         if not slept:
             publish()
         slept.append(seconds)
 
-    monkeypatch.setattr(time, "sleep", nap)
+    monkeypatch.setattr(time, "sleep", publish_once)
 
     assert worker.drain(patience=0.03) == 2
-    assert (calls(redis), slept) == (1, [0.03, 0.03])
+    assert (queued_wake_ups(redis), slept) == (1, [0.03, 0.03])
 
 
-@pytest.mark.parametrize(("found", "times"), [(1, 1), (4, 1), (6, 1.5), (13, 3)])
-def test_patience_grows_with_what_it_found(redis, publish, monkeypatch, found, times):
+@pytest.mark.parametrize(("event_count", "factor"), [(1, 1), (4, 1), (6, 1.5), (13, 3)])
+def test_patience_grows_with_the_number_of_delivered_events(redis, publish, monkeypatch, event_count, factor):
     slept = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    for _number in range(found):
+    for _number in range(event_count):
         publish()
 
     worker.drain(patience=0.02)
 
-    assert slept == [pytest.approx(0.02 * times)]
+    assert slept == [pytest.approx(0.02 * factor)]
 
 
-def test_a_worker_that_ends_leaves_the_promise_of_another(redis, publish):
+def test_ending_worker_leaves_the_promise_of_another_in_place(redis, publish):
     worker_signals.promise_recheck(lane="points", worker="another")
     worker.drain()
     publish()
 
-    assert calls(redis) == 0
+    assert queued_wake_ups(redis) == 0
 
 
-def test_afterwards_a_new_event_calls_again(redis, publish):
+def test_new_event_after_a_drain_sends_another_wake_up(redis, publish):
     publish()
     worker.drain()
     publish()
 
-    assert calls(redis) == 2
+    assert queued_wake_ups(redis) == 2
 
 
-def test_who_has_called_just_now_does_not_even_ask(redis, publish, monkeypatch):
+def test_process_that_has_just_sent_a_wake_up_sends_no_other(redis, publish, monkeypatch):
     monkeypatch.setattr(worker_signals, "QUIET_SECONDS", 60)
     publish()
-    redis.delete(f"{worker_signals.CALL}:points")  # a worker that was at work has looked, and ends
+    redis.delete(f"{worker_signals.CALL}:points")  # a busy worker has checked for events, and ends
     publish()
 
-    assert calls(redis) == 1
+    assert queued_wake_ups(redis) == 1
 
 
-def test_the_last_look_comes_when_nobody_counts_on_the_call_any_more(redis, publish, monkeypatch):
-    """What is published in the moment after the call's end reaches nobody, but is seen."""
+def test_final_check_comes_when_no_process_relies_on_the_wake_up(redis, publish, monkeypatch):
+    """An event published just after the wake-up has ended wakes no worker, but is delivered."""
     monkeypatch.setattr(worker_signals, "QUIET_SECONDS", 0.2)
     publish()
     slept = []
 
-    def moment(seconds):
+    def publish_once(seconds):
         assert not redis.exists(f"{worker_signals.CALL}:points")
         if not slept:
             publish()
         slept.append(seconds)
 
-    monkeypatch.setattr(worker_signals, "sleep", moment)
+    monkeypatch.setattr(worker_signals, "sleep", publish_once)
 
     assert worker.drain() == 2
-    assert calls(redis) == 1
+    assert queued_wake_ups(redis) == 1
     assert slept == [0.2, 0.2]
     assert not Event.objects.pending().exists()
 
 
-def test_a_full_portion_calls_for_help(redis, publish, settings):
+def test_full_portion_wakes_another_worker(redis, publish, settings):
     settings.EVENT_BATCH = 3
     for _ in range(5):
         publish()
 
     worker.drain()
 
-    assert calls(redis) == 2
+    assert queued_wake_ups(redis) == 2
 
 
-def test_a_worker_that_dies_at_work_keeps_others_waiting_for_a_moment_only(redis, publish):
+def test_promise_of_a_crashed_worker_expires_quickly(redis, publish):
     publish()
     worker_signals.promise_recheck(lane="points", worker="one")
 

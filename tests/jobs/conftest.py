@@ -1,4 +1,4 @@
-"""Jobs of kinds that are declared for a test."""
+"""Job kinds declared for the tests."""
 
 import io
 from datetime import timedelta
@@ -23,7 +23,7 @@ def counts(run):
     run.save_file(io.BytesIO(b"one,two,three"), name="count.csv")
 
 
-def refuses(run):
+def rejects(run):
     raise Invalid("There is nothing to count.")
 
 
@@ -43,7 +43,7 @@ def remembers(run):
 
 
 def says_nothing(run):
-    """Silent for long already, it waits for a statement as long as for ten signs of life."""
+    """Silent for a long time already, it waits for a statement that lasts ten heartbeats."""
     Job.objects.update(alive_at=timezone.now() - LONG_AGO)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(0.2)")
@@ -51,24 +51,24 @@ def says_nothing(run):
     runner.run(run.job.pk)
 
 
-HANDLERS = [counts, refuses, breaks, is_cancelled_half_way, remembers, says_nothing]
+HANDLERS = [counts, rejects, breaks, is_cancelled_half_way, remembers, says_nothing]
 
 
 @pytest.fixture
 def handlers(settings, tmp_path, monkeypatch):
     seen.clear()
     settings.MEDIA_ROOT = tmp_path
-    for work in HANDLERS:
-        kind = JobKind(name=work.__name__, label="A test", run=work, on_cancel="Nothing.")
+    for handler in HANDLERS:
+        kind = JobKind(name=handler.__name__, label="A test", run=handler, on_cancel="Nothing.")
         monkeypatch.setitem(kinds.declared(), kind.name, kind)
 
 
-def start(brand, kind):
+def start_job(brand, kind):
     return queue.start(brand=brand, kind=kind, title="A test", parameters={}, by=None)
 
 
-def ran(brand, kind):
-    job = start(brand, kind)
+def run_job(brand, kind):
+    job = start_job(brand, kind)
     runner.run(job.pk)
     job.refresh_from_db()
     return job

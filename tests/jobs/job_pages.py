@@ -1,4 +1,4 @@
-"""Jobs as their pages show them."""
+"""Jobs and requests for the tests of their pages."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ from jobs.models import Job
 from tests.support.portal import address
 
 
-def job_of(brand, kind="generate", **fields):
+def create_job(brand, kind="generate", **fields):
     return Job.objects.create(**{"brand": brand, "kind": kind, "title": "Some work", **fields})
 
 

@@ -1,4 +1,4 @@
-"""What a file's digest is of: all of it, wherever it was read before."""
+"""The digest of a file covers all of it, wherever its position was before."""
 
 import hashlib
 import io
@@ -10,7 +10,7 @@ from jobs import files
 
 
 @pytest.mark.parametrize("content", [b"", b"a", b"abc" * files.CHUNK])
-def test_a_digest_is_of_the_whole_file_which_is_at_its_beginning_afterwards(content: bytes) -> None:
+def test_digest_covers_the_whole_file_and_rewinds_it(content: bytes) -> None:
     for file in (io.BytesIO(content), File(io.BytesIO(content), name="a.csv")):
         file.seek(len(content))
 

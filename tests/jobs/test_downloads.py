@@ -1,4 +1,4 @@
-"""Files of jobs in the portal: downloaded as what they are, by those who may, until they expire."""
+"""Downloads of job files in the portal: their headers, their expiry and who may have them."""
 
 import pytest
 from django.urls import reverse
@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from jobs import files
 from jobs.models import Job
-from tests.jobs.job_pages import download, job_of, messages_of, with_file
+from tests.jobs.job_pages import create_job, download, messages_of, with_file
 from tests.support import factories
 from tests.support.portal import address, browser, staff, text
 
@@ -18,8 +18,8 @@ def client(brand):
     return browser(staff(brand))
 
 
-def test_download_is_a_file_of_its_kind_and_nothing_else(client, brand):
-    answer = download(client, with_file(job_of(brand)))
+def test_download_has_the_content_type_and_safe_headers(client, brand):
+    answer = download(client, with_file(create_job(brand)))
 
     assert b"".join(answer.streaming_content) == b"a,b"
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
@@ -28,15 +28,15 @@ def test_download_is_a_file_of_its_kind_and_nothing_else(client, brand):
     assert "no-store" in answer.headers["Cache-Control"]
 
 
-def test_download_of_a_name_with_letters_of_the_world(client, brand):
-    answer = download(client, with_file(job_of(brand), name='Käse "neu".csv'))
+def test_download_encodes_a_file_name_outside_ascii(client, brand):
+    answer = download(client, with_file(create_job(brand), name='Käse "neu".csv'))
 
     assert answer.headers["Content-Disposition"] == "attachment; filename*=utf-8''K%C3%A4se%20%22neu%22.csv"
 
 
 @pytest.mark.parametrize("gone", ["expired", "forgotten", "lost"])
-def test_file_that_has_expired_is_explained(client, brand, gone):
-    job = with_file(job_of(brand))
+def test_download_of_an_expired_file_explains_the_reason(client, brand, gone):
+    job = with_file(create_job(brand))
     if gone != "lost":
         Job.objects.update(expires_at=timezone.now())
     if gone == "forgotten":
@@ -52,19 +52,19 @@ def test_file_that_has_expired_is_explained(client, brand, gone):
         assert "has expired" in text(client.get(address("jobs.job", "change", job.pk)))
 
 
-def test_job_without_a_file_says_so(client, brand):
-    assert messages_of(download(client, job_of(brand))) == ["There is no file to download."]
+def test_download_of_a_job_without_a_file_explains_the_reason(client, brand):
+    assert messages_of(download(client, create_job(brand))) == ["There is no file to download."]
 
 
-def test_half_written_file_is_not_on_offer(client, brand):
-    """A worker that died between keeping the file and ending the job."""
-    assert download(client, with_file(job_of(brand), status="running")).status_code == 302
+def test_file_of_a_running_job_cannot_be_downloaded(client, brand):
+    """A worker may have died between saving the file and ending the job."""
+    assert download(client, with_file(create_job(brand), status="running")).status_code == 302
 
 
 @pytest.mark.parametrize("kind", ["generate", "export-scans", "export-affected"])
-def test_another_brands_job_does_not_exist(client, kind):
+def test_job_of_another_brand_is_not_found(client, kind):
     zebra = factories.brand(name="zebra brand")
-    job = with_file(job_of(zebra, kind, title="zebra title", log="zebra log"), name="zebra.csv", content=b"zebra")
+    job = with_file(create_job(zebra, kind, title="zebra title", log="zebra log"), name="zebra.csv", content=b"zebra")
 
     answers = [download(client, job), client.get(address("jobs.job", "change", job.pk))]
     answers += [client.post(address("jobs.job", "cancel", job.pk))]
@@ -77,16 +77,16 @@ def test_another_brands_job_does_not_exist(client, kind):
 
 def test_printer_does_not_see_jobs_about_customers(brand):
     client = browser(staff(brand, role="printer"))
-    hidden, open_to = with_file(job_of(brand, "export-scans", title="Scans")), with_file(job_of(brand))
+    hidden, visible = with_file(create_job(brand, "export-scans", title="Scans")), with_file(create_job(brand))
 
-    assert list(client.get(address("jobs.job")).context["cl"].result_list) == [open_to]
+    assert list(client.get(address("jobs.job")).context["cl"].result_list) == [visible]
     assert download(client, hidden).status_code == 404
-    assert download(client, open_to).status_code == 200
+    assert download(client, visible).status_code == 200
 
 
-def test_support_watches_and_takes_nothing_away(brand):
+def test_support_sees_jobs_but_cannot_download_or_cancel_them(brand):
     client = browser(staff(brand, role="support"))
-    job = with_file(job_of(brand, "export-scans"))
+    job = with_file(create_job(brand, "export-scans"))
 
     page = client.get(address("jobs.job", "change", job.pk))
 
@@ -96,8 +96,8 @@ def test_support_watches_and_takes_nothing_away(brand):
     assert client.post(address("jobs.job", "cancel", job.pk)).status_code == 403
 
 
-def test_who_is_no_staff_gets_no_file(brand):
-    job = with_file(job_of(brand))
+def test_customer_cannot_download_a_job_file(brand):
+    job = with_file(create_job(brand))
 
     answer = download(browser(factories.customer(brand)), job)
 

@@ -1,4 +1,4 @@
-"""What a job says is in the language of whoever started it; the files it writes and the names it stores are English."""
+"""A job's messages are in the language of the user who started it; its files and stored names are in English."""
 
 import csv
 import io
@@ -34,12 +34,12 @@ def is_cancelled(run: Any) -> None:
 @pytest.fixture(autouse=True)
 def handlers(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.MEDIA_ROOT = tmp_path
-    for work in (not_possible, not_sold, is_cancelled):
-        kind = JobKind(name=work.__name__, label="A test", run=work, on_cancel="Nothing.")
+    for handler in (not_possible, not_sold, is_cancelled):
+        kind = JobKind(name=handler.__name__, label="A test", run=handler, on_cancel="Nothing.")
         monkeypatch.setitem(kinds.declared(), kind.name, kind)
 
 
-def done(brand: Brand, kind: str, *, by: Any, language: str = "en", **parameters: Any) -> Job:
+def run_job(brand: Brand, kind: str, *, by: Any, language: str = "en", **parameters: Any) -> Job:
     with translation.override(language):
         job = queue.start(brand=brand, kind=kind, title="Export", parameters=parameters, by=by)
     runner.run(job.pk)
@@ -47,8 +47,8 @@ def done(brand: Brand, kind: str, *, by: Any, language: str = "en", **parameters
     return job
 
 
-def page_of(job: Job, person: Any) -> str:
-    return text(browser(person).get(reverse("admin:jobs_job_change", args=[job.pk])))
+def page_of(job: Job, user: Any) -> str:
+    return text(browser(user).get(reverse("admin:jobs_job_change", args=[job.pk])))
 
 
 @pytest.mark.parametrize(
@@ -59,27 +59,27 @@ def page_of(job: Job, person: Any) -> str:
         ("en", "Only managers and owners can set points."),
     ],
 )
-def test_an_error_is_in_the_language_of_who_started_the_job(brand: Brand, language: str, message: str) -> None:
-    person = staff(brand, portal_language=language)
+def test_error_is_in_the_language_of_the_user_who_started_the_job(brand: Brand, language: str, message: str) -> None:
+    user = staff(brand, portal_language=language)
 
-    job = done(brand, "not_sold", by=person, language=language)
+    job = run_job(brand, "not_sold", by=user, language=language)
 
     assert (job.status, job.language) == ("failed", language)
     assert job.log.strip().endswith(message)
-    assert message in page_of(job, person)
+    assert message in page_of(job, user)
     assert translation.get_language() == "en"
 
 
-def test_what_nobody_on_staff_starts_speaks_english(brand: Brand) -> None:
-    job = done(brand, "not_possible", by=None, language="de")
+def test_job_started_by_no_user_reports_in_english(brand: Brand) -> None:
+    job = run_job(brand, "not_possible", by=None, language="de")
 
     assert (job.language, job.log.split(maxsplit=1)[1].strip()) == ("en", "Not found.")
 
 
-def test_whole_texts_of_a_log_are_in_the_language_of_whoever_looks(brand: Brand) -> None:
+def test_complete_messages_of_a_log_are_in_the_readers_language(brand: Brand) -> None:
     german, arab = (staff(brand, portal_language=language) for language in ("de", "ar"))
 
-    job = done(brand, "is_cancelled", by=german, language="de")
+    job = run_job(brand, "is_cancelled", by=german, language="de")
 
     assert job.log.strip().endswith("Cancelled.")
     assert "Abgebrochen." in page_of(job, german)
@@ -88,7 +88,7 @@ def test_whole_texts_of_a_log_are_in_the_language_of_whoever_looks(brand: Brand)
     assert answer["jobs"][0]["log"].strip().endswith("أُلغي.")
 
 
-def test_a_job_whose_worker_dies_again_and_again_says_so_in_the_readers_language(brand: Brand) -> None:
+def test_job_given_up_after_crashes_explains_it_in_the_readers_language(brand: Brand) -> None:
     german = staff(brand, portal_language="de")
     job = queue.start(brand=brand, kind="not_sold", title="Export", parameters={}, by=german)
     Job.objects.update(status="running", attempts=queue.ATTEMPTS, alive_at=timezone.now() - 2 * queue.SILENCE)
@@ -101,13 +101,13 @@ def test_a_job_whose_worker_dies_again_and_again_says_so_in_the_readers_language
 
 
 @pytest.mark.parametrize("kind", ["export-codes", "export-products", "export-members", "export-audit"])
-def test_files_are_the_same_whoever_started_the_job(brand: Brand, kind: str) -> None:
+def test_files_do_not_depend_on_the_language_of_the_job(brand: Brand, kind: str) -> None:
     factories.code(brand, product=factories.product(brand, title="Tea"))
     factories.account(factories.customer(brand), brand)
     owner = staff(brand)
     files = []
     for language in ("en", "ar"):
-        job = done(brand, kind, by=owner, language=language, query="", format="csv", time_zone="UTC")
+        job = run_job(brand, kind, by=owner, language=language, query="", format="csv", time_zone="UTC")
         assert job.status == "done", job.log
         with job.result.open("rb") as file:
             files.append(file.read())
@@ -116,11 +116,11 @@ def test_files_are_the_same_whoever_started_the_job(brand: Brand, kind: str) -> 
     assert len(list(csv.reader(io.StringIO(files[0].decode())))) >= 1
 
 
-def test_numbers_of_a_log_are_written_as_the_language_does(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_in_a_log_are_formatted_for_its_language(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     def counts(run: Any) -> None:
         message = translation.ngettext("%(number)s row written.", "%(number)s rows written.", 25_800)
         run.log(message % {"number": grouped(25_800)})
 
     monkeypatch.setitem(kinds.declared(), "counts", JobKind(name="counts", label="x", run=counts, on_cancel="x"))
 
-    assert "25.800 Zeilen geschrieben." in done(brand, "counts", by=staff(brand), language="de").log
+    assert "25.800 Zeilen geschrieben." in run_job(brand, "counts", by=staff(brand), language="de").log

@@ -1,4 +1,4 @@
-"""The portal's jobs: starting exports, watching, cancelling, and who may."""
+"""The portal's job pages: starting exports, watching and cancelling jobs, and the permissions for it."""
 
 import io
 from datetime import timedelta
@@ -13,7 +13,7 @@ from authcodes.models.imports import Import
 from brands.models.people import StaffRole
 from jobs import kinds, runner
 from jobs.models import Job
-from tests.jobs.job_pages import download, job_of, messages_of, with_file
+from tests.jobs.job_pages import create_job, download, messages_of, with_file
 from tests.support import factories
 from tests.support.portal import address, browser, scan, staff, text
 
@@ -29,7 +29,7 @@ def export_address(label, query=""):
     return address(label, "export") + query
 
 
-def test_export_of_the_list_is_started_and_its_page_opened(client, brand):
+def test_export_of_a_list_starts_a_job_and_opens_its_page(client, brand):
     answer = client.post(
         export_address("authcodes.scan", "?reason__exact=accepted&p=3"), {"brand": brand.pk, "format": "xlsx"}
     )
@@ -41,10 +41,10 @@ def test_export_of_the_list_is_started_and_its_page_opened(client, brand):
     assert job.created_by.staff_roles.get().brand == brand
 
 
-def test_list_leads_to_its_export_with_its_filters(client):
-    shown = text(client.get(address("authcodes.authcode"), {"status": "expired", "q": "AB"}))
+def test_list_links_to_its_export_with_its_filters(client):
+    html = text(client.get(address("authcodes.authcode"), {"status": "expired", "q": "AB"}))
 
-    assert f'href="{export_address("authcodes.authcode", "?status=expired&amp;q=AB")}"' in shown
+    assert f'href="{export_address("authcodes.authcode", "?status=expired&amp;q=AB")}"' in html
     page = text(client.get(export_address("authcodes.authcode", "?status=expired&q=AB")))
     assert "Status: Expired" in page
     assert "Search: AB" in page
@@ -64,23 +64,23 @@ def test_export_page_names_the_filters_as_the_list_does(client, brand):
 def test_export_page_does_not_name_another_brands_row(client):
     zebra = factories.batch(factories.brand(), range_name="zebra range")
 
-    shown = text(client.get(export_address("authcodes.scan", f"?batch__id__exact={zebra.pk}")))
+    html = text(client.get(export_address("authcodes.scan", f"?batch__id__exact={zebra.pk}")))
 
-    assert "zebra" not in shown
+    assert "zebra" not in html
 
 
-def test_opening_the_export_page_starts_nothing(client):
+def test_opening_the_export_page_starts_no_job(client):
     assert client.get(export_address("authcodes.scan")).status_code == 200
     assert not Job.objects.exists()
 
 
-def test_filter_that_cannot_be_can_be_undone_to_the_list(client):
+def test_export_with_an_invalid_filter_redirects_to_the_list(client):
     answer = client.get(export_address("authcodes.scan", "?batch__id__exact=x"))
 
     assert answer.headers["Location"] == address("authcodes.scan") + "?e=1"
 
 
-def test_export_for_another_brand_is_refused(client):
+def test_export_for_another_brand_is_rejected(client):
     zebra = factories.brand(name="zebra")
 
     answer = client.post(export_address("authcodes.scan"), {"brand": zebra.pk, "format": "csv"})
@@ -90,11 +90,11 @@ def test_export_for_another_brand_is_refused(client):
     assert not Job.objects.exists()
 
 
-def test_somebody_with_several_brands_exports_one_of_them(brand):
+def test_user_with_several_brands_exports_one_of_them(brand):
     other, third = factories.brand(name="Second"), factories.brand(name="Third")
-    person = staff(brand, other)
-    StaffRole.objects.create(user=person, brand=third, role="support")
-    client = browser(person)
+    user = staff(brand, other)
+    StaffRole.objects.create(user=user, brand=third, role="support")
+    client = browser(user)
 
     offered = client.get(export_address("authcodes.scan")).context["form"].fields["brand"].queryset
     client.post(export_address("authcodes.scan"), {"brand": other.pk, "format": "csv"})
@@ -113,7 +113,7 @@ def test_somebody_with_several_brands_exports_one_of_them(brand):
         ("support", "authcodes.authcode", 403),
     ],
 )
-def test_roles_export_what_they_see_if_they_run_jobs(brand, role, label, status):
+def test_roles_that_run_jobs_export_the_lists_they_see(brand, role, label, status):
     client = browser(staff(brand, role=role))
 
     assert client.get(export_address(label)).status_code == status
@@ -122,7 +122,7 @@ def test_roles_export_what_they_see_if_they_run_jobs(brand, role, label, status)
 
 def test_job_page_shows_progress_rate_and_log(client, brand):
     now = timezone.now()
-    job = job_of(
+    job = create_job(
         brand,
         status="running",
         done=500_000,
@@ -132,65 +132,65 @@ def test_job_page_shows_progress_rate_and_log(client, brand):
         alive_at=now,
     )
 
-    shown = text(client.get(address("jobs.job", "change", job.pk)))
+    html = text(client.get(address("jobs.job", "change", job.pk)))
 
-    assert "500,000 of 1,000,000 (50 %)" in shown
-    assert "50,000 a second" in shown
-    assert "Half of it." in shown
-    assert f'data-job="{job.pk}"' in shown
-    assert "portal/live" in shown
-    assert address("jobs.job", "cancel", job.pk) in shown
+    assert "500,000 of 1,000,000 (50 %)" in html
+    assert "50,000 a second" in html
+    assert "Half of it." in html
+    assert f'data-job="{job.pk}"' in html
+    assert "portal/live" in html
+    assert address("jobs.job", "cancel", job.pk) in html
 
 
-def test_script_is_told_the_same(client, brand):
-    job = job_of(brand, status="running", done=1, total=4)
+def test_progress_endpoint_returns_the_same_figures(client, brand):
+    job = create_job(brand, status="running", done=1, total=4)
 
     progress = client.get(address("jobs.job", "progress"), {"id": [job.pk, "x", "9" * 40]}).json()["jobs"]
 
-    assert [(one["id"], one["percent"], one["text"], one["ended"]) for one in progress] == [
+    assert [(each["id"], each["percent"], each["text"], each["ended"]) for each in progress] == [
         (job.pk, 25, "1 of 4 (25 %)", False)
     ]
 
 
-def test_page_of_an_ended_job_is_not_watched(client, brand):
-    shown = text(client.get(address("jobs.job", "change", with_file(job_of(brand)).pk)))
+def test_page_of_a_finished_job_is_not_updated_live(client, brand):
+    html = text(client.get(address("jobs.job", "change", with_file(create_job(brand)).pk)))
 
-    assert "data-job=" not in shown
-    assert "work.csv" in shown
+    assert "data-job=" not in html
+    assert "work.csv" in html
 
 
-def test_job_is_cancelled_by_the_button_of_a_page_that_says_what_becomes_of_it(client, brand):
-    job = job_of(brand)
-    where = address("jobs.job", "cancel", job.pk)
+def test_job_is_cancelled_from_a_page_that_explains_the_consequences(client, brand):
+    job = create_job(brand)
+    url = address("jobs.job", "cancel", job.pk)
 
-    shown = text(client.get(where))
+    html = text(client.get(url))
     job.refresh_from_db()
     assert job.status == "queued"
-    assert "Codes generated so far stay valid" in shown
-    client.post(where)
+    assert "Codes generated so far stay valid" in html
+    client.post(url)
     job.refresh_from_db()
     assert job.status == "cancelled"
 
 
-def test_job_that_ended_is_not_cancelled(client, brand):
-    job = with_file(job_of(brand))
+def test_finished_job_cannot_be_cancelled(client, brand):
+    job = with_file(create_job(brand))
 
-    for ask in (client.get, client.post):
-        assert messages_of(ask(address("jobs.job", "cancel", job.pk)))[-1:] == ["The job has already finished."]
+    for method in (client.get, client.post):
+        assert messages_of(method(address("jobs.job", "cancel", job.pk)))[-1:] == ["The job has already finished."]
 
 
-def test_cancelling_is_explained_for_every_kind_of_job():
+def test_every_kind_of_job_explains_its_cancellation():
     assert len(kinds.declared()) == len(settings.JOB_KINDS)
     assert all(kind.on_cancel for kind in kinds.declared().values())
 
 
-def uploaded(by):
+def create_import(by):
     brand = by.staff_roles.get().brand
     return Import.objects.create(brand=brand, kind="list", file="a.csv", file_name="a.csv", uploaded_by=by)
 
 
-# What is cancelled, and by whom of those who did not start it.
-OTHERS = {
+# The roles that may cancel another user's job, by its kind.
+CANCELLING_ROLES = {
     "notify-recall": {"owner", "manager"},
     "commit-import": {"owner", "manager"},
     "generate": {"owner", "manager"},
@@ -198,34 +198,37 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("kind", OTHERS)
-def test_who_did_not_start_a_job_cancels_it_where_they_lead(brand, kind):
-    somebody = staff(brand)
-    parameters = {"import_id": uploaded(somebody).pk}
+@pytest.mark.parametrize("kind", CANCELLING_ROLES)
+def test_owners_and_managers_cancel_jobs_of_other_users(brand, kind):
+    starter = staff(brand)
+    parameters = {"import_id": create_import(starter).pk}
     cancelled = set()
 
     for role in ("owner", "manager", "printer", "support"):
-        job, client = job_of(brand, kind, created_by=somebody, parameters=parameters), browser(staff(brand, role=role))
-        where = address("jobs.job", "cancel", job.pk)
-        offered = where in text(client.get(address("jobs.job", "change", job.pk)))
-        allowed = client.post(where).status_code == 302
+        job, client = (
+            create_job(brand, kind, created_by=starter, parameters=parameters),
+            browser(staff(brand, role=role)),
+        )
+        url = address("jobs.job", "cancel", job.pk)
+        offered = url in text(client.get(address("jobs.job", "change", job.pk)))
+        allowed = client.post(url).status_code == 302
         job.refresh_from_db()
         assert offered is allowed is (job.status == "cancelled")
         cancelled |= {role} if allowed else set()
 
-    assert cancelled == OTHERS[kind]
+    assert cancelled == CANCELLING_ROLES[kind]
 
 
 @pytest.mark.parametrize(("kind", "status"), [("generate", 302), ("commit-import", 302), ("notify-recall", 403)])
-def test_printer_cancels_own_work_but_no_warning_of_customers(brand, kind, status):
+def test_printer_cancels_own_jobs_except_recall_notifications(brand, kind, status):
     printer = staff(brand, role="printer")
-    job = job_of(brand, kind, created_by=printer, parameters={"import_id": uploaded(printer).pk})
+    job = create_job(brand, kind, created_by=printer, parameters={"import_id": create_import(printer).pk})
 
     assert browser(printer).post(address("jobs.job", "cancel", job.pk)).status_code == status
 
 
-def test_job_page_asks_as_much_of_a_long_log_as_of_none(client, brand):
-    short, long = job_of(brand), job_of(brand, log="A line.\n" * 1000)
+def test_job_page_query_count_does_not_depend_on_the_log(client, brand):
+    short, long = create_job(brand), create_job(brand, log="A line.\n" * 1000)
 
     def count_queries(job):
         with CaptureQueriesContext(connection) as queries:
@@ -236,7 +239,7 @@ def test_job_page_asks_as_much_of_a_long_log_as_of_none(client, brand):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_from_the_list_to_the_file():
+def test_export_from_the_list_to_the_downloaded_file():
     brand = factories.brand()
     client = browser(staff(brand))
     matching, other = (scan(factories.code(brand)) for _ in range(2))

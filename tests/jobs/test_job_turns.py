@@ -1,4 +1,4 @@
-"""Jobs take turns: no brand has all workers, and none keeps another waiting."""
+"""Jobs of the brands alternate: no brand has all workers, and none delays another."""
 
 import pytest
 from celery import current_app
@@ -6,14 +6,14 @@ from django.utils import timezone
 
 from jobs import queue, runner
 from jobs.models import Job
-from tests.jobs.conftest import LONG_AGO, ran, seen, start
+from tests.jobs.conftest import LONG_AGO, run_job, seen, start_job
 from tests.support import factories
 
 pytestmark = pytest.mark.usefixtures("handlers")
 
 
-def test_a_brand_has_two_jobs_running_and_the_others_wait_their_turn(brand):
-    first, second, third, fourth = (start(brand, "remembers") for _ in range(4))
+def test_brand_runs_two_jobs_while_its_other_jobs_wait(brand):
+    first, second, third, fourth = (start_job(brand, "remembers") for _ in range(4))
     running = Job.objects.filter(pk__in=[first.pk, second.pk])
     running.update(status="running", attempts=1, alive_at=timezone.now())
     Job.objects.update(created_at=timezone.now() - LONG_AGO)
@@ -28,45 +28,45 @@ def test_a_brand_has_two_jobs_running_and_the_others_wait_their_turn(brand):
     assert list(Job.objects.order_by("pk").values_list("status", flat=True)) == ["done", "running", "done", "queued"]
 
 
-def test_one_brands_jobs_keep_no_other_brand_and_no_recall_waiting(brand):
+def test_running_jobs_of_a_brand_delay_neither_other_brands_nor_recalls(brand):
     for _ in range(2):
-        start(brand, "counts")
+        start_job(brand, "counts")
     Job.objects.update(status="running", attempts=1, alive_at=timezone.now())
 
-    assert ran(factories.brand(), "remembers").status == "done"
-    assert ran(brand, "notify-recall").status == "failed"  # for want of a recall
+    assert run_job(factories.brand(), "remembers").status == "done"
+    assert run_job(brand, "notify-recall").status == "failed"  # because there is no recall
 
 
-def run_now(*jobs):
+def mark_running(*jobs):
     Job.objects.filter(pk__in=[job.pk for job in jobs]).update(status="running", attempts=1, alive_at=timezone.now())
 
 
-def test_two_brands_with_two_jobs_each_leave_a_worker_to_a_third(brand, settings):
+def test_two_brands_with_two_jobs_each_leave_a_worker_for_a_third(brand, settings):
     settings.JOB_WORKERS = 4
     other, third = factories.brand(), factories.brand()
-    own_jobs, other_jobs = [[start(each, "remembers") for _ in range(2)] for each in (brand, other)]
-    run_now(*own_jobs, other_jobs[0])
+    own_jobs, other_jobs = [[start_job(each, "remembers") for _ in range(2)] for each in (brand, other)]
+    mark_running(*own_jobs, other_jobs[0])
 
     runner.run(other_jobs[1].pk)
     assert (seen, Job.objects.get(pk=other_jobs[1].pk).status) == ([], "queued")
-    assert ran(third, "remembers").status == "done"
+    assert run_job(third, "remembers").status == "done"
 
 
-def test_control_without_shares_two_brands_fill_all_workers(brand, settings):
+def test_control_without_fair_shares_one_brand_fills_all_workers(brand, settings):
     settings.FAIR_SHARES = False
-    many = [start(brand, "remembers") for _ in range(20)]
-    run_now(*many[:4])
+    many = [start_job(brand, "remembers") for _ in range(20)]
+    mark_running(*many[:4])
 
     runner.run(many[4].pk)
 
     assert Job.objects.get(pk=many[4].pk).status == "done"
 
 
-def test_twenty_jobs_of_one_brand_are_behind_the_first_of_another(brand, settings, monkeypatch):
+def test_first_job_of_a_brand_starts_before_twenty_of_another(brand, settings, monkeypatch):
     settings.JOB_WORKERS = 3
-    many = [start(brand, "remembers") for _ in range(20)]
-    late = start(factories.brand(), "remembers")
-    run_now(many[0])
+    many = [start_job(brand, "remembers") for _ in range(20)]
+    late = start_job(factories.brand(), "remembers")
+    mark_running(many[0])
     called = []
     monkeypatch.setattr(current_app, "send_task", lambda _name, arguments, **_more: called.extend(arguments))
 
@@ -75,17 +75,17 @@ def test_twenty_jobs_of_one_brand_are_behind_the_first_of_another(brand, setting
     assert called == [late.pk]
 
 
-def test_a_brand_never_has_all_workers_whatever_is_set(brand, settings):
+def test_brand_never_has_all_workers_whatever_its_limit(brand, settings):
     settings.JOBS_PER_BRAND, settings.JOB_WORKERS = 9, 2
-    first, second = start(brand, "remembers"), start(brand, "remembers")
-    run_now(first)
+    first, second = start_job(brand, "remembers"), start_job(brand, "remembers")
+    mark_running(first)
 
     runner.run(second.pk)
 
     assert Job.objects.get(pk=second.pk).status == "queued"
 
 
-def test_what_beat_calls_has_a_queue_of_its_own(settings):
+def test_periodic_tasks_have_queues_of_their_own(settings):
     routed = {
         entry["task"]: current_app.amqp.router.route({}, entry["task"])
         for entry in settings.CELERY_BEAT_SCHEDULE.values()
@@ -97,9 +97,9 @@ def test_what_beat_calls_has_a_queue_of_its_own(settings):
     assert current_app.amqp.router.route({}, "jobs.tasks.run_job")["queue"].name == "work"
 
 
-def test_a_job_that_ends_calls_for_the_next_of_its_brand(brand, settings, monkeypatch):
+def test_finished_job_starts_the_next_one_of_its_brand(brand, settings, monkeypatch):
     settings.JOBS_PER_BRAND = 1
-    waiting = [start(brand, kind) for kind in ("remembers", "breaks", "remembers", "counts")]
+    waiting = [start_job(brand, kind) for kind in ("remembers", "breaks", "remembers", "counts")]
     monkeypatch.setattr(current_app, "send_task", lambda _name, arguments, **_more: runner.run(*arguments))
 
     runner.run(waiting[0].pk)

@@ -1,4 +1,4 @@
-"""Long work: taken by one worker, told about, cancelled and taken up again."""
+"""Jobs: run by one worker, reported on, cancelled and resumed."""
 
 import threading
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from authcodes.codes.batches import BatchSettings
 from authcodes.models.codes import AuthCode
 from jobs import heartbeat, queue, runner
 from jobs.models import Job
-from tests.jobs.conftest import LONG_AGO, ran, seen, start
+from tests.jobs.conftest import LONG_AGO, run_job, seen, start_job
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.live_stack import wait_until
@@ -20,17 +20,17 @@ from tests.support.live_stack import wait_until
 pytestmark = pytest.mark.usefixtures("handlers")
 
 
-def test_the_log_tells_the_time_of_the_brand(db):
+def test_log_has_times_in_the_brands_time_zone(db):
     brand = factories.brand(time_zone="Asia/Kolkata")
 
     with time_machine.travel(datetime(2026, 3, 1, 18, 30, tzinfo=UTC), tick=False):
-        job = ran(brand, "refuses")
+        job = run_job(brand, "rejects")
 
     assert job.log == "00:00:00 There is nothing to count.\n"
 
 
-def test_a_job_runs_tells_its_progress_and_offers_its_file(brand):
-    job = ran(brand, "counts")
+def test_job_reports_its_progress_and_saves_its_file(brand):
+    job = run_job(brand, "counts")
 
     assert (job.status, job.done, job.total, job.percent) == ("done", 3, 3, 100)
     assert "counted to three" in job.log
@@ -38,27 +38,27 @@ def test_a_job_runs_tells_its_progress_and_offers_its_file(brand):
     assert job.expires_at > timezone.now() + timedelta(days=6)
 
 
-def test_a_refusal_fails_the_job_with_its_own_words(brand):
-    job = ran(brand, "refuses")
+def test_domain_error_fails_the_job_with_its_message(brand):
+    job = run_job(brand, "rejects")
 
     assert job.status == "failed"
     assert job.log.endswith("There is nothing to count.\n")
 
 
-def test_a_bug_fails_the_job_and_is_named(brand):
-    job = ran(brand, "breaks")
+def test_unexpected_error_fails_the_job_and_is_logged(brand):
+    job = run_job(brand, "breaks")
 
     assert (job.status, "RuntimeError: out of fingers" in job.log) == ("failed", True)
 
 
-def test_a_running_job_stops_when_it_is_cancelled(brand):
-    job = ran(brand, "is_cancelled_half_way")
+def test_running_job_stops_when_it_is_cancelled(brand):
+    job = run_job(brand, "is_cancelled_half_way")
 
     assert (job.status, seen) == ("cancelled", [])
 
 
-def test_a_waiting_job_is_cancelled_at_once_and_never_runs(brand):
-    job = start(brand, "remembers")
+def test_queued_job_is_cancelled_at_once_and_never_runs(brand):
+    job = start_job(brand, "remembers")
 
     assert queue.cancel(job=job) is True
     runner.run(job.pk)
@@ -67,14 +67,14 @@ def test_a_waiting_job_is_cancelled_at_once_and_never_runs(brand):
     assert (job.status, seen) == ("cancelled", [])
 
 
-def test_a_job_that_ended_cannot_be_cancelled(brand):
-    assert queue.cancel(job=ran(brand, "counts")) is False
+def test_finished_job_cannot_be_cancelled(brand):
+    assert queue.cancel(job=run_job(brand, "counts")) is False
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_job_that_is_called_for_many_times_runs_once():
+def test_job_requested_concurrently_runs_once():
     brand = factories.brand()
-    job = start(brand, "remembers")
+    job = start_job(brand, "remembers")
 
     at_once(runner.run, [job.pk] * 20)
 
@@ -82,35 +82,35 @@ def test_a_job_that_is_called_for_many_times_runs_once():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_job_whose_handler_waits_for_long_is_not_taken_for_abandoned(monkeypatch):
+def test_job_whose_handler_waits_long_is_not_resumed_as_abandoned(monkeypatch):
     monkeypatch.setattr(runner, "BEAT", timedelta(milliseconds=20))
 
-    job = ran(factories.brand(), "says_nothing")
+    job = run_job(factories.brand(), "says_nothing")
 
     assert (job.status, job.attempts, seen) == ("done", 1, [[]])
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_heartbeat_ends_with_its_job_and_with_its_attempt():
-    job = start(factories.brand(), "remembers")
+def test_heartbeat_ends_with_its_attempt():
+    job = start_job(factories.brand(), "remembers")
     Job.objects.update(status="running", attempts=1)
     job.refresh_from_db()
-    threads, signs = threading.active_count(), []
+    threads, beats = threading.active_count(), []
 
-    def sign():
-        signs.append(run.beat())
+    def beat_and_supersede():
+        beats.append(run.beat())
         Job.objects.update(attempts=2)
-        return signs[-1]
+        return beats[-1]
 
     run = runner.Run(job)
-    with heartbeat.beating(sign, every=timedelta(milliseconds=1)):
+    with heartbeat.beating(beat_and_supersede, every=timedelta(milliseconds=1)):
         wait_until(lambda: threading.active_count() == threads)
 
-    assert signs == [True, False]
+    assert beats == [True, False]
 
 
-def test_a_job_whose_worker_went_silent_is_taken_up_again(brand):
-    job = start(brand, "remembers")
+def test_job_of_a_silent_worker_is_resumed(brand):
+    job = start_job(brand, "remembers")
     Job.objects.update(status="running", attempts=1, alive_at=timezone.now() - LONG_AGO)
 
     assert queue.resume() == [job.pk]
@@ -119,16 +119,16 @@ def test_a_job_whose_worker_went_silent_is_taken_up_again(brand):
     assert seen == [2]
 
 
-def test_a_job_that_ends_its_workers_is_given_up(brand):
-    start(brand, "remembers")
+def test_job_is_given_up_after_five_silent_attempts(brand):
+    start_job(brand, "remembers")
     Job.objects.update(status="running", attempts=5, alive_at=timezone.now() - LONG_AGO)
 
     assert queue.resume() == []
     assert Job.objects.get().status == "failed"
 
 
-def test_an_attempt_that_was_taken_over_changes_nothing(brand):
-    job = start(brand, "remembers")
+def test_superseded_attempt_changes_nothing(brand):
+    job = start_job(brand, "remembers")
     Job.objects.update(status="running", attempts=1)
     job.refresh_from_db()
     slow = runner.Run(job)
@@ -142,7 +142,7 @@ def test_an_attempt_that_was_taken_over_changes_nothing(brand):
     assert (job.done, job.log) == (0, "")
 
 
-def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
+def test_generation_can_be_cancelled_and_continued(brand, settings):
     settings.GENERATION_CHUNK = 4
     batch_settings = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
     batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
@@ -157,7 +157,7 @@ def test_generation_is_a_job_that_can_be_stopped_and_taken_up(brand, settings):
     assert (stopped_at, AuthCode.objects.count()) == (4, 10)
 
 
-def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
+def test_generation_cancelled_in_its_last_chunk_is_done(brand):
     batch_settings = BatchSettings(range_name="Spring", quantity=10, prefix="SP-", number_width=4, signed=False)
     batch = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
     job = batches.start_generation(batch=batch, by=None)
@@ -169,20 +169,20 @@ def test_generation_that_is_cancelled_in_its_last_chunk_is_done(brand):
     assert (job.status, job.done, AuthCode.objects.count()) == ("done", 10, 10)
 
 
-class TestAHandlerThatNeverReturns:
+class TestHandlerThatNeverReturns:
     @pytest.fixture
     def run(self, brand):
         job = queue.start(brand=brand, kind="generate", title="x", parameters={}, by=None)
         Job.objects.filter(pk=job.pk).update(status=Job.Status.RUNNING, attempts=1)
         return runner.Run(Job.objects.get(pk=job.pk))
 
-    def test_gives_no_sign_of_life_after_an_hour_of_silence(self, run, monkeypatch):
+    def test_has_no_heartbeat_after_an_hour_of_silence(self, run, monkeypatch):
         assert run.beat()
         now = runner.CLOCK()
         monkeypatch.setattr(runner, "CLOCK", lambda: now + runner.MAX_STEP.total_seconds() + 1)
         assert not run.beat()
 
-    def test_a_word_of_its_handler_counts(self, run, monkeypatch):
+    def test_log_message_of_its_handler_restarts_the_hour(self, run, monkeypatch):
         now = runner.CLOCK()
         monkeypatch.setattr(runner, "CLOCK", lambda: now + runner.MAX_STEP.total_seconds() + 1)
         run.log("still here")

@@ -1,4 +1,4 @@
-"""The pages of scheduled reports: who makes one of which list, who receives it, and who sees it."""
+"""The portal's pages of scheduled reports: who may create, receive and see them."""
 
 from datetime import timedelta
 from zoneinfo import ZoneInfo
@@ -27,25 +27,30 @@ def owner(brand):
 
 
 def form(*recipients, **fields):
-    plain = {"frequency": "weekly", "weekday": 4, "day": 1, "hour": 7, "file_format": "xlsx"}
-    return {**plain, "recipients": [each.pk for each in recipients], **fields}
+    defaults = {"frequency": "weekly", "weekday": 4, "day": 1, "hour": 7, "file_format": "xlsx"}
+    return {**defaults, "recipients": [each.pk for each in recipients], **fields}
 
 
-def add(person, saved, **sent):
-    return browser(person).post(f"{address(LABEL, 'add')}?saved_list={saved.pk}", {**form(person), **sent})
+def add(user, saved, **sent):
+    return browser(user).post(f"{address(LABEL, 'add')}?saved_list={saved.pk}", {**form(user), **sent})
 
 
-def test_a_schedule_is_made_from_a_saved_list(brand, owner):
+def test_schedule_is_created_from_a_saved_list(brand, owner):
     colleague = staff(brand, role="manager", email="colleague@example.com")
     Brand.objects.filter(pk=brand.pk).update(time_zone="Europe/Berlin")
 
     answer = add(owner, saved_list(owner, brand), **form(owner, colleague))
 
-    made = ReportSchedule.objects.get()
+    report_schedule = ReportSchedule.objects.get()
     assert answer.status_code == 302
-    assert (made.brand, made.owner, made.frequency, made.file_format) == (brand, owner, "weekly", "xlsx")
-    assert f"{made.next_at.astimezone(ZoneInfo('Europe/Berlin')):%A %H:%M}" == "Friday 07:00"
-    assert {each.user for each in made.recipients.all()} == {owner, colleague}
+    assert (report_schedule.brand, report_schedule.owner, report_schedule.frequency, report_schedule.file_format) == (
+        brand,
+        owner,
+        "weekly",
+        "xlsx",
+    )
+    assert f"{report_schedule.next_at.astimezone(ZoneInfo('Europe/Berlin')):%A %H:%M}" == "Friday 07:00"
+    assert {each.user for each in report_schedule.recipients.all()} == {owner, colleague}
     entry = AuditLogEntry.objects.get(kind=LABEL)
     assert entry.action == "Added"
     assert "colleague@example.com" in entry.changes["recipients"][1]
@@ -53,7 +58,7 @@ def test_a_schedule_is_made_from_a_saved_list(brand, owner):
 
 
 @pytest.mark.parametrize(
-    ("sent", "where"),
+    ("sent", "field"),
     [
         ({"hour": 24}, "hour"),
         ({"hour": "٧"}, "hour"),
@@ -70,29 +75,29 @@ def test_a_schedule_is_made_from_a_saved_list(brand, owner):
         ({"recipients": ["1\0"]}, "recipients"),
     ],
 )
-def test_what_a_schedule_cannot_be_is_refused(brand, owner, sent, where):
+def test_invalid_schedule_fields_are_rejected(brand, owner, sent, field):
     answer = add(owner, saved_list(owner, brand), **sent)
 
-    assert where in errors(answer)
+    assert field in errors(answer)
     assert not ReportSchedule.objects.exists()
 
 
-def test_nobody_makes_schedules_without_end(brand, owner, monkeypatch):
+def test_number_of_schedules_is_limited(brand, owner, monkeypatch):
     monkeypatch.setattr(report_schedules, "MAX_SCHEDULES", 0)
 
     assert add(owner, saved_list(owner, brand)).status_code == 200
 
 
-def test_only_staff_of_the_brand_who_may_export_the_list_can_be_recipients(brand, owner):
+def test_recipients_must_be_staff_of_the_brand_who_may_export_the_list(brand, owner):
     saved = saved_list(owner, brand, model_label="authcodes.scan", query={})
-    stranger = staff(factories.brand(name="Other", slug="other"))
-    others = [staff(brand, role="printer"), staff(brand, role="support"), stranger, factories.customer(brand)]
+    outsider = staff(factories.brand(name="Other", slug="other"))
+    ineligible = [staff(brand, role="printer"), staff(brand, role="support"), outsider, factories.customer(brand)]
 
-    assert all("recipients" in errors(add(owner, saved, **form(each))) for each in others)
+    assert all("recipients" in errors(add(owner, saved, **form(each))) for each in ineligible)
     assert not ReportSchedule.objects.exists()
 
 
-def test_printers_who_do_not_see_colleagues_choose_themselves(brand, owner):
+def test_printer_sees_and_chooses_only_themselves_as_recipient(brand, owner):
     printer = staff(brand, role="printer")
     saved = saved_list(printer, brand)
 
@@ -101,7 +106,7 @@ def test_printers_who_do_not_see_colleagues_choose_themselves(brand, owner):
 
 
 @pytest.mark.parametrize("number", ["", "0", "x", "٣", "9" * 30])
-def test_a_saved_list_that_is_not_there_cannot_be_scheduled(brand, owner, number):
+def test_missing_saved_list_cannot_be_scheduled(brand, owner, number):
     saved_list(owner, brand)
     page = f"{address(LABEL, 'add')}?saved_list={number}"
 
@@ -110,7 +115,7 @@ def test_a_saved_list_that_is_not_there_cannot_be_scheduled(brand, owner, number
     assert not ReportSchedule.objects.exists()
 
 
-def test_what_cannot_be_exported_by_somebody_cannot_be_scheduled_by_them(brand, owner):
+def test_list_that_a_user_cannot_export_cannot_be_scheduled(brand, owner):
     support = staff(brand, role="support")
     no_export = saved_list(owner, brand, name="Campaigns", model_label="campaigns.campaign", query={})
     own = saved_list(support, brand)
@@ -119,21 +124,21 @@ def test_what_cannot_be_exported_by_somebody_cannot_be_scheduled_by_them(brand, 
     assert not ReportSchedule.objects.exists()
 
 
-def test_a_brand_neither_sees_nor_schedules_anything_of_another(brand, owner):
+def test_staff_neither_see_nor_schedule_reports_of_another_brand(brand, owner):
     saved = saved_list(owner, brand, is_shared=True)
-    made = schedule(owner, brand, saved=saved)
-    stranger = staff(factories.brand(name="Other", slug="other"))
-    window = browser(stranger)
+    report_schedule = schedule(owner, brand, saved=saved)
+    outsider = staff(factories.brand(name="Other", slug="other"))
+    client = browser(outsider)
 
-    for what in ("change", "delete", "history"):
-        assert window.get(address(LABEL, what, made.pk)).status_code == 404
-    assert "Live codes" not in text(window.get(address(LABEL)))
-    assert add(stranger, saved).status_code == 200
+    for action in ("change", "delete", "history"):
+        assert client.get(address(LABEL, action, report_schedule.pk)).status_code == 404
+    assert "Live codes" not in text(client.get(address(LABEL)))
+    assert add(outsider, saved).status_code == 200
     assert ReportSchedule.objects.count() == 1
 
 
 def test_row_level_security_hides_schedules_and_recipients_of_other_brands(brand, owner):
-    made = schedule(owner, brand)
+    report_schedule = schedule(owner, brand)
     other = factories.brand(name="Other", slug="other")
 
     def counts(brand_id):
@@ -141,40 +146,40 @@ def test_row_level_security_hides_schedules_and_recipients_of_other_brands(brand
             return [rows.objects.count() for rows in (SavedList, ReportSchedule, ReportRecipient)]
 
     assert (counts(brand.pk), counts(other.pk)) == ([1, 1, 1], [0, 0, 0])
-    assert made.pk
+    assert report_schedule.pk
 
 
-def test_colleagues_do_not_see_a_schedule_but_the_brands_owners_do_and_delete_it(brand, owner):
+def test_schedule_is_hidden_from_colleagues_but_brand_owners_can_delete_it(brand, owner):
     manager = staff(brand, role="manager")
-    made = schedule(manager, brand)
-    page = address(LABEL, "change", made.pk)
+    report_schedule = schedule(manager, brand)
+    page = address(LABEL, "change", report_schedule.pk)
 
     assert browser(staff(brand, role="manager")).get(page).status_code == 404
     assert manager.email in text(browser(owner).get(page))
     assert browser(owner).post(page, form(owner)).status_code == 403
-    assert browser(owner).post(address(LABEL, "delete", made.pk), {"post": "yes"}).status_code == 302
+    assert browser(owner).post(address(LABEL, "delete", report_schedule.pk), {"post": "yes"}).status_code == 302
     assert not ReportSchedule.objects.exists()
 
 
-def test_resuming_plans_from_now_on_and_forgets_the_failures(brand, owner):
-    made = schedule(owner, brand, is_paused=True, failures=3, last_error="x")
+def test_resuming_plans_the_next_report_and_resets_failures(brand, owner):
+    report_schedule = schedule(owner, brand, is_paused=True, failures=3, last_error="x")
 
-    answer = browser(owner).post(address(LABEL, "change", made.pk), form(owner, frequency="daily"))
+    answer = browser(owner).post(address(LABEL, "change", report_schedule.pk), form(owner, frequency="daily"))
 
-    made.refresh_from_db()
+    report_schedule.refresh_from_db()
     assert answer.status_code == 302
-    assert (made.is_paused, made.failures, made.last_error) == (False, 0, "")
-    assert timezone.now() < made.next_at <= timezone.now() + timedelta(days=1)
+    assert (report_schedule.is_paused, report_schedule.failures, report_schedule.last_error) == (False, 0, "")
+    assert timezone.now() < report_schedule.next_at <= timezone.now() + timedelta(days=1)
 
 
-def test_a_persons_schedules_go_with_their_data(brand, owner):
+def test_schedules_are_exported_and_erased_with_the_users_data(brand, owner):
     former = staff(brand)
     schedule(former, brand)
-    kept = schedule(owner, brand, owner, former)
+    remaining = schedule(owner, brand, owner, former)
 
     assert len(REPORT_SCHEDULES.export(former.pk, brand.pk)) == 1
     REPORT_SCHEDULES.erase(former.pk, brand.pk, to=former.pk, at=timezone.now())
 
-    assert list(ReportSchedule.objects.all()) == [kept]
+    assert list(ReportSchedule.objects.all()) == [remaining]
     assert [each.user for each in ReportRecipient.objects.all()] == [owner]
     assert User.objects.filter(pk=former.pk).exists()

@@ -1,4 +1,4 @@
-"""Scheduled reports: each once, as its owner, told to those who may have the file, and a failure told to its owner."""
+"""Scheduled reports run once each, as their owner; recipients are notified, and owners of failures."""
 
 import threading
 from contextlib import suppress
@@ -37,7 +37,7 @@ def owner(brand):
 
 
 def run(at=NOON):
-    """One look of the task, its jobs, and another look; the mails that follow, as (to, subject, third line)."""
+    """Run the due reports and their jobs; return the mails that follow as (to, subject, third line)."""
     mail.outbox.clear()
     schedules.run_due(at=at)
     for job in Job.objects.filter(status="queued"):
@@ -51,18 +51,18 @@ READY = ("owner@example.com", "A scheduled report is ready")
 FAILED = ("owner@example.com", "A scheduled report failed")
 
 
-def test_a_report_may_be_a_pdf(owner, brand, settings, tmp_path):
+def test_report_can_be_a_pdf(owner, brand, settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
     factories.code(brand)
-    made = schedule(owner, brand, file_format="pdf")
+    report_schedule = schedule(owner, brand, file_format="pdf")
 
     assert [message[:2] for message in run()] == [READY]
-    made.refresh_from_db()
-    with made.job.result.open("rb") as file:
+    report_schedule.refresh_from_db()
+    with report_schedule.job.result.open("rb") as file:
         assert file.read(5) == b"%PDF-"
 
 
-def test_nothing_of_a_mail_is_kept_once_it_is_sent(owner, brand):
+def test_text_of_a_mail_is_deleted_once_it_is_sent(owner, brand):
     schedule(owner, brand, saved=saved_list(owner, brand, name="Orders of Ada Lovelace"))
 
     [(_to, _subject, body)] = run()
@@ -73,12 +73,12 @@ def test_nothing_of_a_mail_is_kept_once_it_is_sent(owner, brand):
 
 # --- The calendar ----------------------------------------------------------------------------------------------------
 def moments(after, number=3, zone="Europe/Berlin", **fields):
-    plain = {"frequency": "daily", "hour": 2}
-    found, rule = [], ReportSchedule(**{**plain, **fields})
-    for _each in range(number):
+    defaults = {"frequency": "daily", "hour": 2}
+    times, rule = [], ReportSchedule(**{**defaults, **fields})
+    for _ in range(number):
         after = next_moment(rule, ZoneInfo(zone), after=after)
-        found.append(f"{after.astimezone(ZoneInfo(zone)):%d.%m. %H:%M %Z}")
-    return found
+        times.append(f"{after.astimezone(ZoneInfo(zone)):%d.%m. %H:%M %Z}")
+    return times
 
 
 @pytest.mark.parametrize(
@@ -105,32 +105,35 @@ def moments(after, number=3, zone="Europe/Berlin", **fields):
         ),
     ],
 )
-def test_reports_keep_to_the_brands_clock(after, rule, expected):
+def test_reports_follow_the_brands_local_time(after, rule, expected):
     assert moments(datetime.fromisoformat(after).replace(tzinfo=UTC), **rule) == expected
 
 
-def test_a_day_that_a_zone_skipped_has_one_report_less():
+def test_day_skipped_by_a_time_zone_has_no_report():
     """Samoa had no 30 December 2011."""
     after = datetime(2011, 12, 29, 12, tzinfo=UTC)
 
     assert moments(after, zone="Pacific/Apia", hour=12, number=2) == ["29.12. 12:00 -10", "31.12. 12:00 +14"]
 
 
-def test_a_brand_that_moves_to_another_zone_is_planned_again(brand, owner):
-    made = schedule(owner, brand, next_at=NOON + 5 * HOUR)
+def test_reports_are_planned_again_when_the_brands_time_zone_changes(brand, owner):
+    report_schedule = schedule(owner, brand, next_at=NOON + 5 * HOUR)
     Brand.objects.filter(pk=brand.pk).update(time_zone="America/New_York")
 
     assert schedules.run_due(at=NOON) == 0
-    made.refresh_from_db()
-    assert (made.next_at, made.time_zone) == (NOON + 5 * HOUR, "America/New_York")  # noon in New York
+    report_schedule.refresh_from_db()
+    assert (report_schedule.next_at, report_schedule.time_zone) == (
+        NOON + 5 * HOUR,
+        "America/New_York",
+    )  # noon in New York
 
 
 # --- Runs ------------------------------------------------------------------------------------------------------------
-def test_a_report_is_made_when_it_is_due_and_its_recipients_get_a_link(brand, owner, settings):
+def test_due_report_is_created_and_its_recipients_get_a_link(brand, owner, settings):
     settings.PORTAL_URL = "https://portal.example.com"
     batch = factories.batch(brand, quantity=3, prefix="NW-", product=factories.product(brand))
     batch.codes.filter(code="NW-0002").update(product=None)
-    made = schedule(owner, brand, saved=saved_list(owner, brand, query={"assigned": ["yes"]}))
+    report_schedule = schedule(owner, brand, saved=saved_list(owner, brand, query={"assigned": ["yes"]}))
 
     assert run(NOON - HOUR) == []
     assert run() == [(*READY, f"The report “Live codes” of {brand} is ready.")]
@@ -138,25 +141,29 @@ def test_a_report_is_made_when_it_is_due_and_its_recipients_get_a_link(brand, ow
     job, [sent] = Job.objects.get(), mail.outbox
     link = f"https://portal.example.com{address('jobs.job', 'change', job.pk)}"
     file = text(browser(owner).get(address("jobs.job", "download", job.pk)))
-    made.refresh_from_db()
+    report_schedule.refresh_from_db()
     assert link in sent.body.splitlines()
     assert not sent.attachments
     assert "NW-0001" not in sent.body
     assert [code in file for code in ("NW-0001", "NW-0002", "NW-0003")] == [True, False, True]
     assert (job.created_by, job.parameters["time_zone"]) == (owner, brand.time_zone)
-    assert (made.is_running, made.failures, made.next_at) == (False, 0, NOON + timedelta(days=1))
+    assert (report_schedule.is_running, report_schedule.failures, report_schedule.next_at) == (
+        False,
+        0,
+        NOON + timedelta(days=1),
+    )
 
 
-def test_what_was_missed_while_everything_was_down_is_sent_once(brand, owner):
-    made = schedule(owner, brand)
+def test_reports_missed_during_an_outage_are_sent_once(brand, owner):
+    report_schedule = schedule(owner, brand)
 
     assert len(run(NOON + timedelta(days=30))) == 1
     assert run(NOON + timedelta(days=30, hours=1)) == []
-    made.refresh_from_db()
-    assert made.next_at == NOON + timedelta(days=31)
+    report_schedule.refresh_from_db()
+    assert report_schedule.next_at == NOON + timedelta(days=31)
 
 
-def test_a_report_does_not_begin_while_the_one_before_runs(brand, owner):
+def test_report_does_not_start_while_the_previous_one_runs(brand, owner):
     schedule(owner, brand)
     schedules.run_due(at=NOON)
 
@@ -175,7 +182,7 @@ def test_eight_workers_start_each_report_once(brand, owner):
     assert Job.objects.count() == 6
 
 
-def test_a_brand_with_many_reports_delays_no_other(brand, owner, monkeypatch):
+def test_brand_with_many_reports_does_not_delay_another(brand, owner, monkeypatch):
     monkeypatch.setattr(schedules, "AT_ONCE", 4)
     saved = saved_list(owner, brand)
     for _number in range(6):
@@ -189,20 +196,20 @@ def test_a_brand_with_many_reports_delays_no_other(brand, owner, monkeypatch):
 
 
 def without_lock(monkeypatch, workers):
-    """Rows are taken without a lock, and all workers have taken theirs before one goes on."""
+    """Select rows without a lock, and let all workers select before any of them continues."""
     barrier, locked = threading.Barrier(workers), schedules._locked
 
-    def taken(rows):
-        found = locked(rows)
+    def select_and_wait(rows):
+        selected = locked(rows)
         with suppress(threading.BrokenBarrierError):
             barrier.wait(timeout=10)
-        return found
+        return selected
 
     monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_options: rows)
-    monkeypatch.setattr(schedules, "_locked", taken)
+    monkeypatch.setattr(schedules, "_locked", select_and_wait)
 
 
-def test_without_the_lock_they_would_start_it_several_times(brand, owner, monkeypatch):
+def test_control_without_row_locks_workers_start_a_report_several_times(brand, owner, monkeypatch):
     without_lock(monkeypatch, workers=8)
     schedule(owner, brand)
 
@@ -211,7 +218,7 @@ def test_without_the_lock_they_would_start_it_several_times(brand, owner, monkey
     assert Job.objects.count() > 1
 
 
-def test_eight_workers_mail_each_end_once(brand, owner):
+def test_eight_workers_send_one_mail_for_each_finished_report(brand, owner):
     schedule(owner, brand)
     schedules.run_due(at=NOON)
     runner.run(Job.objects.get().pk)
@@ -222,7 +229,7 @@ def test_eight_workers_mail_each_end_once(brand, owner):
     assert StaffMail.objects.filter(kind="report").count() == 1
 
 
-def test_recipients_who_may_no_longer_have_the_list_get_nothing(brand, owner):
+def test_recipients_without_permission_for_the_list_get_no_mail(brand, owner):
     people = {name: staff(brand, role="manager", email=f"{name}@example.com") for name in ("stays", "left", "support")}
     people["off"] = staff(brand, is_active=False)
     people["elsewhere"] = staff(factories.brand(name="Other", slug="other"))
@@ -234,20 +241,20 @@ def test_recipients_who_may_no_longer_have_the_list_get_nothing(brand, owner):
 
 
 # --- Failures --------------------------------------------------------------------------------------------------------
-def no_filter(made):
-    SavedList.objects.filter(pk=made.saved_list_id).update(query={"status": ["unscanned"], "gone": ["1"]})
+def no_filter(report_schedule):
+    SavedList.objects.filter(pk=report_schedule.saved_list_id).update(query={"status": ["unscanned"], "gone": ["1"]})
 
 
-def no_list(made):
-    made.saved_list.delete()
+def no_list(report_schedule):
+    report_schedule.saved_list.delete()
 
 
-def no_permission(made):
-    StaffRole.objects.filter(user=made.owner).update(role="support")
+def no_permission(report_schedule):
+    StaffRole.objects.filter(user=report_schedule.owner).update(role="support")
 
 
-def unshared(made):
-    SavedList.objects.filter(pk=made.saved_list_id).update(owner=staff(made.brand))
+def unshared(report_schedule):
+    SavedList.objects.filter(pk=report_schedule.saved_list_id).update(owner=staff(report_schedule.brand))
 
 
 @pytest.mark.parametrize(
@@ -259,9 +266,9 @@ def unshared(made):
         (unshared, "The saved list is no longer shared."),
     ],
 )
-def test_a_failure_is_told_to_its_owner_once_and_the_third_pauses_the_schedule(brand, owner, breaks, reason):
-    made = schedule(owner, brand, staff(brand, email="colleague@example.com"))
-    breaks(made)
+def test_owner_gets_one_mail_per_failure_and_the_third_pauses_the_schedule(brand, owner, breaks, reason):
+    report_schedule = schedule(owner, brand, staff(brand, email="colleague@example.com"))
+    breaks(report_schedule)
     name = "Deleted list" if breaks is no_list else "Live codes"
     begins = f"The report “{name}” of {brand} was not sent."
 
@@ -272,35 +279,40 @@ def test_a_failure_is_told_to_its_owner_once_and_the_third_pauses_the_schedule(b
     assert third == [(*FAILED, f"{begins} It failed 3 times in a row and is now paused. {reason}")]
     assert run(NOON + timedelta(days=3)) == []
 
-    made.refresh_from_db()
-    assert (made.failures, made.is_paused, made.last_error, Job.objects.count()) == (3, True, reason, 0)
+    report_schedule.refresh_from_db()
+    assert (report_schedule.failures, report_schedule.is_paused, report_schedule.last_error, Job.objects.count()) == (
+        3,
+        True,
+        reason,
+        0,
+    )
     assert AuditLogEntry.objects.filter(kind=LABEL, user=None, brand=brand).count() == 1
     if breaks is not no_permission:
-        assert reason in text(browser(owner).get(address(LABEL, "change", made.pk)))
+        assert reason in text(browser(owner).get(address(LABEL, "change", report_schedule.pk)))
 
 
-def test_a_job_that_fails_is_a_failure_and_says_nothing_of_the_rows(brand, owner):
-    made = schedule(owner, brand)
+def test_failed_job_is_reported_without_data_of_its_rows(brand, owner):
+    report_schedule = schedule(owner, brand)
     schedules.run_due(at=NOON)
     Job.objects.update(status="failed", log="customer anna@example.com")
 
     assert run() == [
         (*FAILED, f"The report “Live codes” of {brand} was not sent. The export failed; its job says why.")
     ]
-    made.refresh_from_db()
-    assert (made.failures, made.is_running) == (1, False)
+    report_schedule.refresh_from_db()
+    assert (report_schedule.failures, report_schedule.is_running) == (1, False)
 
 
-def test_a_report_that_works_again_begins_to_count_anew(brand, owner):
-    made = schedule(owner, brand, failures=2, last_error="x")
+def test_successful_report_resets_the_failure_count(brand, owner):
+    report_schedule = schedule(owner, brand, failures=2, last_error="x")
 
     run()
 
-    made.refresh_from_db()
-    assert (made.failures, made.last_error) == (0, "")
+    report_schedule.refresh_from_db()
+    assert (report_schedule.failures, report_schedule.last_error) == (0, "")
 
 
-def test_who_works_for_the_brand_no_more_is_told_nothing(brand, owner):
+def test_failed_report_of_a_former_colleague_goes_to_the_brands_owner(brand, owner):
     former = staff(brand, role="manager", email="former@example.com")
     schedule(former, brand)
     StaffRole.objects.filter(user=former).delete()
@@ -308,7 +320,7 @@ def test_who_works_for_the_brand_no_more_is_told_nothing(brand, owner):
     assert [to for to, _subject, _text in run()] == ["owner@example.com"]
 
 
-def test_one_that_cannot_be_started_holds_up_no_other(brand, owner):
+def test_report_that_cannot_start_does_not_delay_another(brand, owner):
     bad = schedule(owner, brand, saved=saved_list(owner, brand, name="Bad", query={"q": 5}))
     good = schedule(owner, brand, next_at=NOON + HOUR / 2)
 

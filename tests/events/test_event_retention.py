@@ -1,4 +1,4 @@
-"""Events that are over are forgotten after a while, a little at a time, and none of them pays twice."""
+"""Finished events are purged after their retention, in portions, and none of them earns points twice."""
 
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -29,7 +29,7 @@ OLD = timedelta(days=31)
 
 
 @pytest.fixture(autouse=True)
-def nothing_forgotten_yet():
+def no_purge_marks():
     client.client().delete(retention.PURGED_TO, retention.PAID_PURGED_TO)
     yield
     client.client().delete(retention.PURGED_TO, retention.PAID_PURGED_TO)
@@ -37,9 +37,9 @@ def nothing_forgotten_yet():
 
 def event(brand, kind, status, *, age=OLD):
     at = timezone.now() - age
-    over = at if status in {"done", "refused", "dead"} else None
+    finished_at = at if status in {"done", "refused", "dead"} else None
     return Event.objects.create(
-        brand=brand, source="tests", detail_type=kind, detail={}, status=status, created_at=at, finished_at=over
+        brand=brand, source="tests", detail_type=kind, detail={}, status=status, created_at=at, finished_at=finished_at
     )
 
 
@@ -47,18 +47,18 @@ def scan_as(customer, code):
     scan.scan(scanned=str(code), context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
-def left():
+def remaining_events():
     return sorted(Event.objects.values_list("detail_type", "status"))
 
 
-def test_consequences_that_are_over_go_and_the_rest_stays(brand):
+def test_finished_follow_up_events_are_purged_and_all_others_stay(brand):
     for status in ("done", "refused", "ignored", "dead", "pending"):
         event(brand, "notify", status)
         event(brand, "scan-auth", status)
 
     assert tasks.purge_events() == 4
 
-    assert left() == [
+    assert remaining_events() == [
         ("notify", "dead"),
         ("notify", "pending"),
         ("scan-auth", "dead"),
@@ -68,27 +68,27 @@ def test_consequences_that_are_over_go_and_the_rest_stays(brand):
     ]
 
 
-def test_what_is_young_or_ended_lately_stays(brand):
+def test_young_or_recently_finished_events_are_not_purged(brand):
     event(brand, "notify", "done", age=timedelta(days=29))
-    late = event(brand, "notify", "done")
-    Event.objects.filter(pk=late.pk).update(finished_at=timezone.now())
+    finished_lately = event(brand, "notify", "done")
+    Event.objects.filter(pk=finished_lately.pk).update(finished_at=timezone.now())
 
     assert tasks.purge_events() == 0
     assert Event.objects.count() == 2
 
 
-def test_a_chunk_looks_at_so_many_and_the_next_run_goes_on_there(brand):
+def test_purge_continues_where_the_previous_chunk_ended(brand):
     for number in range(10):
         event(brand, "send-email" if number % 2 else "scan-auth", "done")
     before = timezone.now() - timedelta(days=30)
 
-    gone = [retention.purge(before=before, chunk=4, most_chunks=1) for _ in range(4)]
+    purged = [retention.purge(before=before, chunk=4, most_chunks=1) for _ in range(4)]
 
-    assert gone == [2, 2, 1, 0]
-    assert {kind for kind, _status in left()} == {"scan-auth"}
+    assert purged == [2, 2, 1, 0]
+    assert {kind for kind, _status in remaining_events()} == {"scan-auth"}
 
 
-def test_the_last_stretch_is_looked_at_again_when_it_has_grown_old(brand):
+def test_event_that_was_too_young_is_purged_once_it_is_old(brand):
     event(brand, "notify", "done")
     young = event(brand, "notify", "done", age=timedelta(days=29))
     assert tasks.purge_events() == 1
@@ -98,7 +98,7 @@ def test_the_last_stretch_is_looked_at_again_when_it_has_grown_old(brand):
     assert tasks.purge_events() == 1
 
 
-def test_the_ledger_is_proved_without_what_was_forgotten(brand, customer, deliver):
+def test_ledger_is_consistent_without_the_purged_events(brand, customer, deliver):
     scan_as(customer, factories.code(brand))
     deliver()
     aged = timezone.now() - OLD
@@ -109,7 +109,7 @@ def test_the_ledger_is_proved_without_what_was_forgotten(brand, customer, delive
     assert list(consistency.differences(CHECKS)) == []
 
 
-def test_control_a_young_event_without_its_consequence_is_a_contradiction(brand, customer, deliver):
+def test_control_missing_follow_up_of_a_young_event_is_inconsistent(brand, customer, deliver):
     scan_as(customer, factories.code(brand))
     deliver()
     Event.objects.filter(detail_type="notify").delete()
@@ -120,8 +120,8 @@ def test_control_a_young_event_without_its_consequence_is_a_contradiction(brand,
 LONG_AGO = timedelta(days=91)
 
 
-def of_kind(brand, customer, kind, payload, *, event_id, at=None):
-    """The event as a hub sends it, delivered."""
+def deliver_hub_event(brand, customer, kind, payload, *, event_id, at=None):
+    """Receive the event as a hub sends it, deliver it and return it."""
     detail = {"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": payload}
     source, at = "shop.customer-app", at or timezone.now()
     sent = Event(event_id=event_id, source=source, detail_type=kind, brand=brand, time=at, detail=detail)
@@ -130,12 +130,12 @@ def of_kind(brand, customer, kind, payload, *, event_id, at=None):
     return Event.objects.get(event_id=event_id)
 
 
-def grow_old(*, age=LONG_AGO):
+def age_events(*, age=LONG_AGO):
     aged = timezone.now() - age
     Event.objects.update(created_at=aged, finished_at=aged)
 
 
-def paid():
+def ledger_entries():
     return sorted(LoyaltyTransaction.objects.values_list("reason_id", "points_earned"))
 
 
@@ -149,73 +149,73 @@ def payload_of(kind, brand):
 
 
 @pytest.mark.parametrize("kind", ["scan-auth", "order-complete", "log-user-profile-update"])
-def test_an_event_that_comes_again_after_it_was_deleted_pays_nothing(brand, customer, kind):
+def test_event_sent_again_after_its_purge_earns_nothing(brand, customer, kind):
     factories.earning_rule(brand, kind)
     payload, event_id = payload_of(kind, brand), uuid.uuid4()
-    assert of_kind(brand, customer, kind, payload, event_id=event_id).status == "done"
-    before = paid()
+    assert deliver_hub_event(brand, customer, kind, payload, event_id=event_id).status == "done"
+    before = ledger_entries()
     assert len(before) == 1
-    grow_old()
+    age_events()
 
     assert tasks.purge_paid_events() == 1
-    again = of_kind(brand, customer, kind, payload, event_id=event_id)
+    again = deliver_hub_event(brand, customer, kind, payload, event_id=event_id)
 
     assert (again.status, again.outcome["error"]) == ("refused", "POINTS_ALREADY_CLAIMED")
-    assert paid() == before
+    assert ledger_entries() == before
 
 
-def test_the_order_of_a_deleted_event_pays_no_other_customer(brand, customer):
+def test_order_of_a_purged_event_earns_nothing_for_another_customer(brand, customer):
     factories.earning_rule(brand, "order-complete")
     payload = payload_of("order-complete", brand)
-    of_kind(brand, customer, "order-complete", payload, event_id=uuid.uuid4())
-    grow_old()
+    deliver_hub_event(brand, customer, "order-complete", payload, event_id=uuid.uuid4())
+    age_events()
     assert tasks.purge_paid_events() == 1
 
-    again = of_kind(brand, factories.customer(brand), "order-complete", payload, event_id=uuid.uuid4())
+    again = deliver_hub_event(brand, factories.customer(brand), "order-complete", payload, event_id=uuid.uuid4())
 
     assert again.status == "refused"
-    assert len(paid()) == 1
+    assert len(ledger_entries()) == 1
 
 
-def test_the_reward_of_a_deleted_event_is_paid_once(brand, customer):
-    reached = factories.milestone(factories.campaign(brand), 1, reward_points=5)
-    payload = {"type": "reward", "milestone_id": reached.pk, "reward_name": "Five", "points": "5"}
+def test_reward_of_a_purged_event_is_credited_once(brand, customer):
+    milestone = factories.milestone(factories.campaign(brand), 1, reward_points=5)
+    payload = {"type": "reward", "milestone_id": milestone.pk, "reward_name": "Five", "points": "5"}
     event_id = uuid.uuid4()
-    of_kind(brand, customer, "reward-claimed", payload, event_id=event_id)
-    grow_old()
+    deliver_hub_event(brand, customer, "reward-claimed", payload, event_id=event_id)
+    age_events()
     assert tasks.purge_paid_events() == 1
 
-    again = of_kind(brand, customer, "reward-claimed", payload, event_id=event_id)
+    again = deliver_hub_event(brand, customer, "reward-claimed", payload, event_id=event_id)
 
     assert (again.status, again.outcome["error"]) == ("refused", "POINTS_ALREADY_CLAIMED")
-    assert len(paid()) == 1
+    assert len(ledger_entries()) == 1
 
 
-def paid_login(brand, customer):
+def login_that_earned_points(brand, customer):
     factories.earning_rule(brand, "log-user-login")
     at = datetime(2026, 3, 14, 23, 30, tzinfo=UTC)
-    return of_kind(brand, customer, "log-user-login", {"type": "login"}, event_id=uuid.uuid4(), at=at)
+    return deliver_hub_event(brand, customer, "log-user-login", {"type": "login"}, event_id=uuid.uuid4(), at=at)
 
 
-def test_a_login_that_paid_is_kept(brand, customer):
-    paid_login(brand, customer)
-    grow_old()
+def test_login_event_that_earned_points_is_not_purged(brand, customer):
+    login_that_earned_points(brand, customer)
+    age_events()
 
     assert tasks.purge_paid_events() == 0
 
 
-def test_control_a_login_without_its_event_pays_again_in_another_time_zone(brand, customer):
+def test_control_login_without_its_event_earns_again_in_another_time_zone(brand, customer):
     Brand.objects.update(time_zone="UTC")
-    login = paid_login(brand, customer)
+    login = login_that_earned_points(brand, customer)
     Event.objects.all().delete()
     Brand.objects.update(time_zone="Europe/Berlin")
 
-    of_kind(brand, customer, "log-user-login", {"type": "login"}, event_id=login.event_id, at=login.time)
+    deliver_hub_event(brand, customer, "log-user-login", {"type": "login"}, event_id=login.event_id, at=login.time)
 
-    assert [reason for reason, _points in paid()] == ["login:2026-03-14", "login:2026-03-15"]
+    assert [reason for reason, _points in ledger_entries()] == ["login:2026-03-14", "login:2026-03-15"]
 
 
-def test_what_was_refused_points_goes_and_what_is_done_without_a_line_stays(brand):
+def test_rejected_point_events_are_purged_but_done_ones_without_entry_stay(brand):
     for kind in ("scan-auth", "order-complete", "log-user-profile-update", "log-user-login", "reward-claimed"):
         for status in ("done", "refused", "dead", "pending"):
             event(brand, kind, status, age=LONG_AGO)
@@ -223,19 +223,19 @@ def test_what_was_refused_points_goes_and_what_is_done_without_a_line_stays(bran
     event(brand, "of-somebody-else", "refused", age=LONG_AGO)
 
     assert tasks.purge_paid_events() == 5
-    assert left().count(("scan-auth", "refused")) == 1
-    assert {status for _kind, status in left()} == {"done", "refused", "dead", "pending"}
+    assert remaining_events().count(("scan-auth", "refused")) == 1
+    assert {status for _kind, status in remaining_events()} == {"done", "refused", "dead", "pending"}
 
 
-def test_events_about_points_are_kept_for_ever_where_staff_want_that(brand, settings):
+def test_point_events_are_never_purged_when_their_retention_is_zero(brand, settings):
     settings.POINT_EVENT_DAYS = 0
     event(brand, "scan-auth", "refused", age=timedelta(days=4_000))
 
     assert tasks.purge_paid_events() == 0
 
 
-def test_an_event_that_ended_late_is_found_once_the_mark_has_ended(brand):
-    """Control: until then the purge goes on after it."""
+def test_event_that_finished_late_is_purged_once_the_mark_expires(brand):
+    """Until then the purge continues behind the event and misses it."""
     late = event(brand, "scan-auth", "pending", age=LONG_AGO)
     event(brand, "scan-auth", "refused", age=LONG_AGO)
     assert tasks.purge_paid_events() == 1
@@ -247,7 +247,7 @@ def test_an_event_that_ended_late_is_found_once_the_mark_has_ended(brand):
     assert tasks.purge_paid_events() == 1
 
 
-def test_a_mark_ends_so_long_after_it_was_first_set(brand):
+def test_mark_expires_a_fixed_time_after_it_was_first_set(brand):
     for _ in range(4):
         event(brand, "scan-auth", "refused", age=LONG_AGO)
     before = timezone.now() - timedelta(days=90)
@@ -263,7 +263,7 @@ def test_a_mark_ends_so_long_after_it_was_first_set(brand):
     assert client.client().ttl(retention.PAID_PURGED_TO) > 100
 
 
-def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand):
+def test_point_events_are_purged_in_bounded_portions(brand):
     for _ in range(10):
         event(brand, "scan-auth", "refused", age=LONG_AGO)
     before = timezone.now() - timedelta(days=90)
@@ -271,11 +271,11 @@ def test_a_portion_of_events_about_points_is_bounded_and_the_next_goes_on(brand)
     assert [retention.purge_paid(before=before, chunk=4, most_chunks=1) for _ in range(4)] == [4, 4, 2, 0]
 
 
-def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, deliver):
+def test_points_and_progress_are_consistent_after_purging_point_events(brand, customer, deliver):
     factories.campaign(brand)
     scan_as(customer, factories.code(brand))
     deliver()
-    grow_old()
+    age_events()
     UserLoyaltyCampaign.objects.update(created_at=timezone.now() - LONG_AGO)
     assert tasks.purge_paid_events() == 1
     scan_as(customer, factories.code(brand))
@@ -287,8 +287,8 @@ def test_the_books_agree_when_old_events_about_points_are_gone(brand, customer, 
     assert len(list(consistency.differences(CHECKS))) == 1
 
 
-def test_a_request_whose_stored_answer_is_deleted_meanwhile_may_try_again(brand):
-    gone = Event(brand=brand, source="app.customer-app", detail_type="scan-auth", detail={})
+def test_replay_of_a_purged_answer_is_temporarily_unavailable(brand):
+    purged = Event(brand=brand, source="app.customer-app", detail_type="scan-auth", detail={})
 
     with pytest.raises(Unavailable):
-        campaign_event._replay(gone)
+        campaign_event._replay(purged)

@@ -1,4 +1,4 @@
-"""The audit log: every change of staff's stands in it, with the values before and after, and stays there."""
+"""The audit log has every change by staff, with the values before and after, and cannot be edited."""
 
 from typing import Any
 
@@ -30,40 +30,40 @@ def client(owner: User) -> Client:
 
 
 def edit(client: Client, row: Any, label: str, **fields: Any) -> Any:
-    its = address(label, "change", row.pk)
-    return client.post(its, {**form_of(client.get(its)), **fields}, headers={"x-request-id": "req-1"})
+    url = address(label, "change", row.pk)
+    return client.post(url, {**form_of(client.get(url)), **fields}, headers={"x-request-id": "req-1"})
 
 
-def test_change_is_written_down_with_the_values_before_and_after(client: Client, owner: User, brand: Brand) -> None:
+def test_change_is_logged_with_the_values_before_and_after(client: Client, owner: User, brand: Brand) -> None:
     product = factories.product(brand, title="Lamp")
 
     answer = edit(client, product, "authcodes.product", title="Desk lamp")
 
     entry = AuditLogEntry.objects.get()
     assert (entry.user, entry.brand, entry.request_id) == (owner, brand, answer["X-Request-ID"])
-    assert entry.request_id != "req-1"  # which the caller sent
+    assert entry.request_id != "req-1"  # that is the id which the caller sent
     assert (entry.kind, entry.row_id, entry.action) == ("authcodes.product", str(product.pk), "Changed")
     assert entry.changes == {"title": ["Lamp", "Desk lamp"]}
 
 
-def test_saving_without_a_change_leaves_no_entry(client: Client, brand: Brand) -> None:
+def test_saving_without_a_change_logs_nothing(client: Client, brand: Brand) -> None:
     edit(client, factories.product(brand), "authcodes.product")
 
     assert not AuditLogEntry.objects.exists()
 
 
-def test_what_a_worker_counted_meanwhile_is_not_the_persons_doing(client: Client, brand: Brand) -> None:
+def test_concurrent_change_by_a_worker_is_not_logged_for_the_user(client: Client, brand: Brand) -> None:
     batch = factories.batch(brand, range_name="Old")
-    its = address("authcodes.batchrange", "change", batch.pk)
-    sent = form_of(client.get(its))
+    url = address("authcodes.batchrange", "change", batch.pk)
+    form_data = form_of(client.get(url))
     type(batch).objects.filter(pk=batch.pk).update(generated_count=0)
 
-    client.post(its, {**sent, "range_name": "New"})
+    client.post(url, {**form_data, "range_name": "New"})
 
     assert AuditLogEntry.objects.get().changes == {"range_name": ["Old", "New"]}
 
 
-def test_new_row_is_written_down_with_its_values(client: Client, brand: Brand) -> None:
+def test_new_row_is_logged_with_its_values(client: Client, brand: Brand) -> None:
     client.post(address("authcodes.product", "add"), {"brand": brand.pk, "sku": "L-1", "title": "Lamp"})
 
     entry = AuditLogEntry.objects.get()
@@ -72,7 +72,7 @@ def test_new_row_is_written_down_with_its_values(client: Client, brand: Brand) -
     assert entry.changes["brand"] == [None, f"{brand} (#{brand.pk})"]
 
 
-def test_deletion_keeps_what_the_row_was(client: Client, brand: Brand) -> None:
+def test_deletion_is_logged_with_the_values_of_the_row(client: Client, brand: Brand) -> None:
     staff_role = StaffRole.objects.create(user=factories.user(email="nora@example.com"), brand=brand, role="support")
 
     client.post(address("brands.staffrole", "delete", staff_role.pk), {"post": "yes"})
@@ -83,7 +83,7 @@ def test_deletion_keeps_what_the_row_was(client: Client, brand: Brand) -> None:
     assert entry.changes["user"][0].startswith("nora@example.com")
 
 
-def test_tables_inside_a_page_are_written_down_with_it(client: Client, brand: Brand) -> None:
+def test_change_of_an_inline_row_is_logged_with_its_page(client: Client, brand: Brand) -> None:
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 3, reward_name="A mug")
 
@@ -95,7 +95,7 @@ def test_tables_inside_a_page_are_written_down_with_it(client: Client, brand: Br
     assert values == ["A mug", "A cup"]
 
 
-def test_action_is_written_down_for_each_row_with_its_values(client: Client, owner: User, brand: Brand) -> None:
+def test_action_is_logged_for_each_row_with_its_values(client: Client, owner: User, brand: Brand) -> None:
     members = [factories.account(factories.customer(brand), brand) for _ in range(2)]
 
     client.post(
@@ -108,7 +108,7 @@ def test_action_is_written_down_for_each_row_with_its_values(client: Client, own
     assert {tuple(entry.changes["status"]) for entry in entries} == {("active", "blocked")}
 
 
-def test_action_and_its_entries_stand_or_fall_together(
+def test_action_is_rolled_back_if_its_entries_cannot_be_stored(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     member = factories.account(factories.customer(brand), brand)
@@ -126,7 +126,7 @@ def test_action_and_its_entries_stand_or_fall_together(
     assert member.status == "active"
 
 
-def test_passwords_never_get_into_the_trail(owner: User, brand: Brand) -> None:
+def test_passwords_are_not_in_the_audit_log(owner: User, brand: Brand) -> None:
     client = browser(factories.user(is_staff=True, is_superuser=True))
     secret = "a long one, 7"
 
@@ -140,11 +140,16 @@ def test_passwords_never_get_into_the_trail(owner: User, brand: Brand) -> None:
     assert owner.password not in text(client.get(address("brands.auditlogentry", "change", entry.pk)))
 
 
-def test_new_colleagues_password_is_not_in_the_trail(brand: Brand) -> None:
+def test_password_of_a_new_colleague_is_not_in_the_audit_log(brand: Brand) -> None:
     client = browser(factories.user(is_staff=True, is_superuser=True))
-    sent = {"email": "nora@example.com", "role": "printer", "password1": "a long one, 7", "password2": "a long one, 7"}
+    form_data = {
+        "email": "nora@example.com",
+        "role": "printer",
+        "password1": "a long one, 7",
+        "password2": "a long one, 7",
+    }
 
-    client.post(address("brands.user", "add"), {**sent, "brand": brand.pk})
+    client.post(address("brands.user", "add"), {**form_data, "brand": brand.pk})
 
     [entry] = AuditLogEntry.objects.all()
     assert entry.changes["role"] == [None, f"printer ({brand})"]
@@ -153,7 +158,7 @@ def test_new_colleagues_password_is_not_in_the_trail(brand: Brand) -> None:
     assert User.objects.get(email="nora@example.com").password not in stored
 
 
-def test_own_password_change_is_written_down(client: Client, owner: User) -> None:
+def test_change_of_the_own_password_is_logged(client: Client, owner: User) -> None:
     owner.set_password("old one, 12345")
     owner.save()
     client.force_login(owner)
@@ -168,7 +173,7 @@ def test_own_password_change_is_written_down(client: Client, owner: User) -> Non
     assert AuditLogEntry.objects.get().changes == {"password": ["•••", "•••"]}
 
 
-def test_key_leaves_its_beginning_only(client: Client, brand: Brand) -> None:
+def test_only_the_prefix_of_an_api_key_is_logged(client: Client, brand: Brand) -> None:
     client.post(
         address("brands.apikey", "add"),
         {"brand": brand.pk, "name": "Shop", "kind": "hub", "scopes": ["read"], "reason": "New shop"},
@@ -180,7 +185,7 @@ def test_key_leaves_its_beginning_only(client: Client, brand: Brand) -> None:
     assert "digest" not in entry.changes
 
 
-def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, brand: Brand) -> None:
+def test_recall_and_its_withdrawal_are_logged_with_their_reasons(client: Client, brand: Brand) -> None:
     batch = factories.batch(brand)
     recall_fields = {"recall_id": "R-1", "contact": "call us", "message": "Stop.", "reason": "Glass inside"}
     client.post(f"{address('authcodes.recall', 'add')}?batch={batch.pk}", {**recall_fields, "batch": batch.pk})
@@ -200,7 +205,7 @@ def test_recall_and_its_lifting_stand_there_with_their_reasons(client: Client, b
 @pytest.mark.parametrize(
     "statement", ["UPDATE brands_auditlogentry SET reason = 'x'", "DELETE FROM brands_auditlogentry"]
 )
-def test_database_refuses_to_change_or_delete_entries(client: Client, brand: Brand, statement: str) -> None:
+def test_database_rejects_changes_and_deletions_of_entries(client: Client, brand: Brand, statement: str) -> None:
     edit(client, factories.product(brand), "authcodes.product", title="Desk lamp")
 
     with (
@@ -212,7 +217,7 @@ def test_database_refuses_to_change_or_delete_entries(client: Client, brand: Bra
         cursor.execute(statement)
 
 
-def test_history_of_a_row_shows_what_changed(client: Client, brand: Brand) -> None:
+def test_history_of_a_row_shows_its_changes(client: Client, brand: Brand) -> None:
     product = factories.product(brand, title="Lamp")
     answer = edit(client, product, "authcodes.product", title="Desk lamp")
     edit(client, factories.product(brand), "authcodes.product", title="Another row")
@@ -223,7 +228,7 @@ def test_history_of_a_row_shows_what_changed(client: Client, brand: Brand) -> No
     assert all(expected_text in text(page) for expected_text in ("Lamp</td>", "Desk lamp</td>", answer["X-Request-ID"]))
 
 
-def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
+def test_history_is_paginated(client: Client, owner: User, brand: Brand) -> None:
     product = factories.product(brand)
     AuditLogEntry.objects.bulk_create(
         AuditLogEntry(
@@ -236,51 +241,50 @@ def test_history_has_pages(client: Client, owner: User, brand: Brand) -> None:
         )
         for number in range(60)
     )
-    its = address("authcodes.product", "history", product.pk)
+    url = address("authcodes.product", "history", product.pk)
 
-    assert "Act 59." in text(client.get(its))
-    assert "Act 9." in text(client.get(its, {"p": 2}))
-    assert "Act 9." not in text(client.get(its))
+    assert "Act 59." in text(client.get(url))
+    assert "Act 9." in text(client.get(url, {"p": 2}))
+    assert "Act 9." not in text(client.get(url))
 
 
-def test_what_another_brand_did_with_a_shared_person_stays_there(brand: Brand, client: Client) -> None:
-    elsewhere = factories.brand(name="Zebra")
+def test_history_of_a_shared_user_hides_entries_of_another_brand(brand: Brand, client: Client) -> None:
+    other_brand = factories.brand(name="Zebra")
     shared = factories.customer(brand)
-    StaffRole.objects.create(user=shared, brand=elsewhere, role="support")
+    StaffRole.objects.create(user=shared, brand=other_brand, role="support")
     AuditLogEntry.objects.create(
-        brand=elsewhere, kind="brands.user", row_id=shared.pk, row_name="x", action="Zebra did something"
+        brand=other_brand, kind="brands.user", row_id=shared.pk, row_name="x", action="Zebra did something"
     )
 
     assert "Zebra did" not in text(client.get(address("brands.user", "history", shared.pk)))
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 200), ("manager", 200), ("printer", 403), ("support", 403)])
-def test_trail_is_for_owners_and_managers(brand: Brand, role: str, status: int) -> None:
+def test_audit_log_is_for_owners_and_managers(brand: Brand, role: str, status: int) -> None:
     assert browser(staff(brand, role=role)).get(address("brands.auditlogentry")).status_code == status
 
 
-def test_trail_is_filtered_by_person_kind_and_day(client: Client, owner: User, brand: Brand) -> None:
+def test_audit_log_is_filtered_by_user_kind_and_day(client: Client, owner: User, brand: Brand) -> None:
     other = browser(staff(brand, role="manager"))
     answer = edit(client, factories.product(brand), "authcodes.product", title="Mine")
     edit(other, factories.campaign(brand), "campaigns.campaign", campaign_name="Theirs")
 
-    def found(**query: Any) -> list[str]:
+    def kinds(**query: Any) -> list[str]:
         rows = client.get(address("brands.auditlogentry"), query).context["cl"].result_list
         return [entry.kind for entry in rows]
 
-    assert found() == ["campaigns.campaign", "authcodes.product"]
-    assert found(user__id__exact=owner.pk) == ["authcodes.product"]
-    assert found(kind="campaigns.campaign") == ["campaigns.campaign"]
-    assert found(at_from="2001-01-01", at_to="2001-01-02") == []
-    assert found(q=answer["X-Request-ID"]) == ["authcodes.product"]
-    assert found(q="req-1") == []
+    assert kinds() == ["campaigns.campaign", "authcodes.product"]
+    assert kinds(user__id__exact=owner.pk) == ["authcodes.product"]
+    assert kinds(kind="campaigns.campaign") == ["campaigns.campaign"]
+    assert kinds(at_from="2001-01-01", at_to="2001-01-02") == []
+    assert kinds(q=answer["X-Request-ID"]) == ["authcodes.product"]
+    assert kinds(q="req-1") == []
 
 
-def test_list_of_the_trail_asks_as_much_for_many_entries_as_for_one(client: Client, owner: User, brand: Brand) -> None:
-    def add(how_many: int) -> None:
+def test_audit_log_query_count_does_not_grow_with_entries(client: Client, owner: User, brand: Brand) -> None:
+    def add(count: int) -> None:
         AuditLogEntry.objects.bulk_create(
-            AuditLogEntry(brand=brand, user=owner, kind="x.y", row_id=n, row_name="x", action="x")
-            for n in range(how_many)
+            AuditLogEntry(brand=brand, user=owner, kind="x.y", row_id=n, row_name="x", action="x") for n in range(count)
         )
 
     def queries() -> int:
@@ -296,18 +300,18 @@ def test_list_of_the_trail_asks_as_much_for_many_entries_as_for_one(client: Clie
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
-def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
+def test_deactivated_codes_are_logged_in_the_history_of_their_batch(
     owner: User, brand: Brand, one_by_one: bool
 ) -> None:
     batch = factories.batch(brand, quantity=3)
-    order = bulk_changes.CodeChangeRequest(CodeChange.Kind.DEACTIVATED, reason="Stolen")
+    change_request = bulk_changes.CodeChangeRequest(CodeChange.Kind.DEACTIVATED, reason="Stolen")
     codes = list(batch.codes.order_by("code"))
 
     if one_by_one:
-        bulk_changes.change_codes(codes=codes[:2], requested=order, by=owner, at=timezone.now())
+        bulk_changes.change_codes(codes=codes[:2], requested=change_request, by=owner, at=timezone.now())
     else:
-        stretch = CodeRange(batch, codes[0].code, codes[1].code, 2)
-        bulk_changes.change(codes=stretch, requested=order, by=owner, at=timezone.now())
+        code_range = CodeRange(batch, codes[0].code, codes[1].code, 2)
+        bulk_changes.change(codes=code_range, requested=change_request, by=owner, at=timezone.now())
 
     entry = AuditLogEntry.objects.get()
     assert (entry.kind, entry.row_id) == ("authcodes.batchrange", str(batch.pk))
@@ -315,7 +319,7 @@ def test_codes_that_are_switched_off_stand_in_the_history_of_their_batch(
     assert entry.changes == {"codes": [None, f"2: {codes[0].code} … {codes[1].code}"]}
 
 
-def test_what_was_done_with_an_import_is_written_down(client: Client, owner: User, brand: Brand) -> None:
+def test_discarding_an_import_is_logged(client: Client, owner: User, brand: Brand) -> None:
     upload = Import.objects.create(
         brand=brand, kind="list", file="x.csv", file_name="x.csv", uploaded_by=owner, status="checked"
     )

@@ -1,4 +1,4 @@
-"""The code in what was scanned."""
+"""Reading the code from a scanned text."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from brands.scanned import ParsedCode, read
         ("https://id.example.com/01/04012345678901/21/ABC001", "ABC001", ""),
     ],
 )
-def test_a_code_is_found(scanned, code, tag):
+def test_code_is_read_from_a_scanned_text(scanned, code, tag):
     assert read(scanned) == ParsedCode(code, tag)
 
 
@@ -35,9 +35,9 @@ def test_a_code_is_found(scanned, code, tag):
         ".tag",
     ],
 )
-def test_what_holds_no_code_is_none(scanned):
+def test_text_without_a_code_is_none(scanned):
     assert read(scanned) is None
 
 
-def test_an_address_that_cannot_be_parsed_is_none():
+def test_url_that_cannot_be_parsed_is_none():
     assert read("http://[::1/s/A") is None

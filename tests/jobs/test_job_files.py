@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from authcodes.tasks import purge_files
-from jobs import file_contents as jobs
+from jobs import files as jobs
 from jobs import runner
 from jobs.models import Job
 from jobs.tasks import resume_jobs

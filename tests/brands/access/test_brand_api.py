@@ -1,4 +1,4 @@
-"""The brand's own API: who may call what, one brand at a time; lists and their filters."""
+"""The brand's own API: permissions, isolation of the brands, lists and their filters."""
 
 import json
 import uuid
@@ -26,7 +26,7 @@ from tests.support.api import error
 from tests.support.endpoints import BRAND, BRAND_LISTS
 from tests.support.portal import staff
 
-NEEDED = {
+REQUIRED_SCOPES = {
     "create_product": "admin",
     "change_product": "admin",
     "create_reward": "admin",
@@ -50,20 +50,20 @@ NEEDED = {
 
 
 @pytest.mark.parametrize("name", BRAND)
-def test_hub_needs_the_endpoints_scope(scenario, name):
+def test_hub_key_needs_the_scope_of_the_endpoint(scenario, name):
     ApiKey.objects.all().update(revoked_at=timezone.now())
-    scope = NEEDED.get(name, "read")
-    lacking = hub(scenario, *(set(ApiKey.Scope.values) - {scope}))
+    scope = REQUIRED_SCOPES.get(name, "read")
+    hub_without_scope = hub(scenario, *(set(ApiKey.Scope.values) - {scope}))
 
-    refused = scenario.call(name, caller=lacking)
+    rejected = scenario.call(name, caller=hub_without_scope)
     allowed = scenario.call(name, caller=hub(scenario, scope))
 
-    assert (error(refused), refused.json()["details"]) == ((403, "FORBIDDEN"), {"scope": scope})
+    assert (error(rejected), rejected.json()["details"]) == ((403, "FORBIDDEN"), {"scope": scope})
     assert allowed.status_code in {200, 201, 202}
 
 
 @pytest.mark.parametrize("name", BRAND)
-def test_app_keys_customers_and_strangers_are_refused(scenario, name):
+def test_app_keys_customers_and_guests_are_rejected(scenario, name):
     _, text = api_keys.create(brand=scenario.brand, kind="app", name="x", at=timezone.now())
     app = replace(scenario.api, headers={"api-key": text})
 
@@ -92,7 +92,7 @@ FORBIDDEN = {
         ],
         *["list_segments", "read_segment"],
         *["list_replays", "start_replay", "read_replay"],
-        *["create_batch"],  # of a batch, what its scans earn
+        *["create_batch"],  # it sets what scans of the batch earn
         *["upload_import", "read_import", "download_import_errors", "confirm_import"],
     },
     "support": {
@@ -107,7 +107,7 @@ FORBIDDEN = {
 
 
 @pytest.mark.parametrize("role", FORBIDDEN)
-def test_staff_may_do_what_their_role_may_in_the_portal(scenario, subtests, role):
+def test_staff_have_the_permissions_of_their_role_in_the_portal(scenario, subtests, role):
     caller = scenario.api.as_customer(staff(scenario.brand, role=role))
     for name in BRAND:
         with subtests.test(name), transaction.atomic():
@@ -116,7 +116,7 @@ def test_staff_may_do_what_their_role_may_in_the_portal(scenario, subtests, role
             transaction.set_rollback(True)
 
 
-def test_printer_sets_no_scan_value_and_support_blocks_nobody(scenario):
+def test_printer_cannot_set_scan_values_and_support_cannot_block_members(scenario):
     printer = scenario.api.as_customer(staff(scenario.brand, role="printer"))
     support = scenario.api.as_customer(staff(scenario.brand, role="support"))
     batch = {"range_name": "Plain", "quantity": 2, "prefix": "PRINTED"}
@@ -124,15 +124,15 @@ def test_printer_sets_no_scan_value_and_support_blocks_nobody(scenario):
     assert printer.post("brand/batches", batch).status_code == 202
     for value in ({"points_per_scan": 1}, {"scan_limit": None}, {"expiration_date": "2099-01-01"}):
         assert error(printer.post("brand/batches", {**batch, "range_name": "More", **value})) == (403, "FORBIDDEN")
-    path, named = f"brand/members/{scenario.customer.pk}", {"first_name": "Ada", "reason": "x"}
-    assert support.call("PATCH", path, data=json.dumps(named).encode()).status_code == 200
+    path, renamed = f"brand/members/{scenario.customer.pk}", {"first_name": "Ada", "reason": "x"}
+    assert support.call("PATCH", path, data=json.dumps(renamed).encode()).status_code == 200
     blocked = json.dumps({"status": "blocked", "reason": "x"}).encode()
     assert error(support.call("PATCH", path, data=blocked)) == (403, "FORBIDDEN")
 
 
 @pytest.mark.parametrize("name", BRAND)
-def test_nothing_of_another_brand_is_reached(scenario, name):
-    """The neighbour's hub asks with our rows' numbers: it is told what it would be told of rows that nobody has."""
+def test_rows_of_another_brand_cannot_be_reached(scenario, name):
+    """Another brand's hub uses our rows' ids and gets the same answers as for rows that do not exist."""
     foreign = scenario.api.hub(of=scenario.other)
     before = rows_of(scenario)
 
@@ -154,15 +154,15 @@ def test_nothing_of_another_brand_is_reached(scenario, name):
 
 
 @pytest.mark.parametrize("name", BRAND_LISTS)
-def test_unknown_parameters_are_refused_by_name(scenario, name):
-    refused = scenario.call(name, query="?productid=1")
+def test_unknown_parameter_is_rejected_by_name(scenario, name):
+    rejected = scenario.call(name, query="?productid=1")
 
-    assert error(refused) == (400, "VALIDATION_ERROR")
-    assert refused.json()["details"] == {"field": "productid"}
+    assert error(rejected) == (400, "VALIDATION_ERROR")
+    assert rejected.json()["details"] == {"field": "productid"}
 
 
 ID = "3c4f2a1e-9d7b-4f60-8a3e-2b1c0d9e8f7a"
-HUNDRED_AND_ONE = ",".join(map(str, range(1, 102)))
+TOO_MANY_IDS = ",".join(map(str, range(1, 102)))
 FILTERS = {
     "list_products": [
         "sku=",
@@ -174,7 +174,7 @@ FILTERS = {
         "id=1,",
         "id=1,x",
         "id=%D9%A3",
-        f"id={HUNDRED_AND_ONE}",
+        f"id={TOO_MANY_IDS}",
     ],
     "list_batches": ["product_id=x", "product_id=0", "product_id=%D9%A3", "product_id=9223372036854775808"],
     "list_codes": ["batch_id=-1", "product_id=1.0", "batch_id="],
@@ -200,42 +200,44 @@ FILTERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "query"), [(name, query) for name, all_of in FILTERS.items() for query in all_of])
-def test_filters_that_are_none_are_refused_by_name(scenario, name, query):
-    refused = scenario.call(name, query=f"?{query}")
+@pytest.mark.parametrize(("name", "query"), [(name, query) for name, queries in FILTERS.items() for query in queries])
+def test_invalid_filter_value_is_rejected_by_name(scenario, name, query):
+    rejected = scenario.call(name, query=f"?{query}")
 
-    assert error(refused) == (400, "VALIDATION_ERROR")
-    assert refused.json()["details"] == {"field": query.partition("=")[0]}
+    assert error(rejected) == (400, "VALIDATION_ERROR")
+    assert rejected.json()["details"] == {"field": query.partition("=")[0]}
 
 
-def test_filters_find_their_rows(scenario):
+def test_filters_select_the_matching_rows(scenario):
     product = scenario.code.product
     code = factories.code(scenario.brand, scan_limit=None)
     scenario.mine.verify(scenario.code)
 
-    def found(path, **query):
-        return [row.get("id") or row.get("code") or row["scan_id"] for row in ask(path, **query)]
+    def ids(path, **query):
+        return [row.get("id") or row.get("code") or row["scan_id"] for row in rows(path, **query)]
 
-    def ask(path, **query):
+    def rows(path, **query):
         return scenario.bare_hub.get(path, **query).json()["data"]
 
-    assert found("brand/products", sku=product.sku) == [product.pk]
-    assert found("brand/products", is_active="false") == []
-    assert found("brand/batches", product_id=product.pk) == [scenario.code.batch_id]
-    assert found("brand/codes", batch_id=code.batch_id) == [code.code]
-    assert found("brand/codes", product_id=product.pk) == [scenario.code.code]
-    assert [row["code"] for row in ask("brand/scans", outcome="success", product_id=product.pk)] == [scenario.code.code]
-    assert ask("brand/scans", outcome="error") == []
+    assert ids("brand/products", sku=product.sku) == [product.pk]
+    assert ids("brand/products", is_active="false") == []
+    assert ids("brand/batches", product_id=product.pk) == [scenario.code.batch_id]
+    assert ids("brand/codes", batch_id=code.batch_id) == [code.code]
+    assert ids("brand/codes", product_id=product.pk) == [scenario.code.code]
+    assert [row["code"] for row in rows("brand/scans", outcome="success", product_id=product.pk)] == [
+        scenario.code.code
+    ]
+    assert rows("brand/scans", outcome="error") == []
     today = timezone.now().astimezone(scenario.brand.zone).date()
-    assert len(ask("brand/scans", **{"from": today.isoformat(), "to": today.isoformat()})) == len(ask("brand/scans"))
-    assert ask("brand/scans", **{"from": (today + timedelta(days=1)).isoformat()}) == []
-    assert found("brand/batches", is_recalled="true") == [scenario.recall.batches.get().pk]
-    assert found("brand/products", id=f"{product.pk},{2**40}") == [product.pk]
-    assert [row["user_id"] for row in ask("brand/members", user_id=scenario.customer.pk)] == [scenario.customer.pk]
-    assert ask("brand/members", user_id=scenario.stranger.pk) == []
+    assert len(rows("brand/scans", **{"from": today.isoformat(), "to": today.isoformat()})) == len(rows("brand/scans"))
+    assert rows("brand/scans", **{"from": (today + timedelta(days=1)).isoformat()}) == []
+    assert ids("brand/batches", is_recalled="true") == [scenario.recall.batches.get().pk]
+    assert ids("brand/products", id=f"{product.pk},{2**40}") == [product.pk]
+    assert [row["user_id"] for row in rows("brand/members", user_id=scenario.customer.pk)] == [scenario.customer.pk]
+    assert rows("brand/members", user_id=scenario.stranger.pk) == []
 
 
-def test_batches_say_that_they_are_recalled(scenario):
+def test_recalled_batch_names_its_recall(scenario):
     scenario.call("recall_batch")
 
     [batch, _other] = scenario.bare_hub.get("brand/batches", is_recalled="true").json()["data"][::-1]
@@ -249,11 +251,11 @@ def test_batches_say_that_they_are_recalled(scenario):
     assert (entry.reason, entry.actor) == ("Glass", entry.api_key)
 
 
-def test_events_tell_what_became_of_what_a_hub_sent(scenario):
-    refused = {"error": "CUSTOMER_BLOCKED", "message": "No.", "details": {}}
+def test_events_show_the_outcome_of_what_a_hub_sent(scenario):
+    outcome = {"error": "CUSTOMER_BLOCKED", "message": "No.", "details": {}}
     stored = scenario.event
     stored.pk, stored.event_id, stored.detail_type = None, uuid.uuid4(), "order-complete"
-    stored.status, stored.outcome = "refused", refused
+    stored.status, stored.outcome = "refused", outcome
     stored.save()
     publishing.publish(
         messages=[NewEvent(kind="announce", payload={}, arguments={}, has_consumer=False)],
@@ -261,25 +263,25 @@ def test_events_tell_what_became_of_what_a_hub_sent(scenario):
         at=timezone.now(),
     )
 
-    def found(**query):
-        return [(it["kind"], it["status"], it["error"]) for it in read_as_hub("brand/events", **query)]
+    def listed(**query):
+        return [(row["kind"], row["status"], row["error"]) for row in read_as_hub("brand/events", **query)]
 
     def read_as_hub(path, **query):
         return scenario.bare_hub.get(path, **query).json()["data"]
 
     visit, order = ("shop-visit", "ignored", None), ("order-complete", "refused", "CUSTOMER_BLOCKED")
-    assert found() == [order, visit]  # and nothing of what the service tells itself
-    assert found(kind="shop-visit") == found(status="ignored") == [visit]
-    assert found(status="dead") == found(kind="announce") == []
-    assert found(event_id=str(stored.event_id), source="shop.customer-app") == [order]
-    assert found(event_id=str(stored.event_id), source="till.customer-app") == []
-    whole = read_as_hub(f"brand/events/{stored.pk}")
-    assert (whole["payload"], whole["outcome"], whole["user_id"]) == ({"floor": 2}, refused, scenario.customer.pk)
+    assert listed() == [order, visit]  # without the service's own events
+    assert listed(kind="shop-visit") == listed(status="ignored") == [visit]
+    assert listed(status="dead") == listed(kind="announce") == []
+    assert listed(event_id=str(stored.event_id), source="shop.customer-app") == [order]
+    assert listed(event_id=str(stored.event_id), source="till.customer-app") == []
+    event = read_as_hub(f"brand/events/{stored.pk}")
+    assert (event["payload"], event["outcome"], event["user_id"]) == ({"floor": 2}, outcome, scenario.customer.pk)
     own = Event.objects.get(detail_type="announce")
     assert error(scenario.bare_hub.get(f"brand/events/{own.pk}")) == (404, "NOT_FOUND")
 
 
-def test_every_operation_of_the_brand_is_in_these_tables():
+def test_every_brand_operation_is_covered_by_these_tests():
     described = json.loads((Path(__file__).parents[3] / "docs/openapi.json").read_text())["paths"]
 
     operations = {
@@ -292,7 +294,7 @@ def test_every_operation_of_the_brand_is_in_these_tables():
     assert operations == set(BRAND)
 
 
-def test_a_segment_says_how_many_members_it_has_and_how_old_that_is(scenario):
+def test_segment_has_its_member_count_and_evaluation_time(scenario):
     at = timezone.now()
     segment = factories.segment(scenario.brand, ("balance", "at_least", 10**6), name="Rich")
     rich = factories.customer(scenario.brand)
@@ -306,5 +308,5 @@ def test_a_segment_says_how_many_members_it_has_and_how_old_that_is(scenario):
     listed = scenario.bare_hub.get("brand/members", segment=segment.pk).json()["data"]
     assert [row["user_id"] for row in listed] == [rich.pk]
     assert scenario.bare_hub.get("brand/members", segment=2**40).json()["data"] == []
-    elsewhere = scenario.api.hub(of=scenario.other)
-    assert elsewhere.get("brand/members", segment=segment.pk).json()["data"] == []
+    other_hub = scenario.api.hub(of=scenario.other)
+    assert other_hub.get("brand/members", segment=segment.pk).json()["data"] == []

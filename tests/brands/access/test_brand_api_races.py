@@ -1,4 +1,4 @@
-"""The brand's own API called several times at once: a request with a key happens once."""
+"""Concurrent calls of the brand's own API: a request with an idempotency key is executed once."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,11 +12,11 @@ from tests.support.endpoints import make_scenario
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("guarded", [True, False], ids=["with a key", "control: without"])
-def test_of_two_at_once_one_happens(api: Api, guarded):
+@pytest.mark.parametrize("has_key", [True, False], ids=["with a key", "control: without"])
+def test_concurrent_requests_with_an_idempotency_key_are_executed_once(api: Api, has_key):
     scenario = make_scenario(api)
     start = UserPoints.objects.get(user=scenario.customer).points
-    headers = {"idempotency_key": "race"} if guarded else {}
+    headers = {"idempotency_key": "race"} if has_key else {}
 
     def adjust(_number):
         try:
@@ -28,7 +28,7 @@ def test_of_two_at_once_one_happens(api: Api, guarded):
         answers = list(threads.map(adjust, range(8)))
 
     assert {answer.status_code for answer in answers} == {201}
-    times = 1 if guarded else 8
-    assert UserPoints.objects.get(user=scenario.customer).points == start + 5 * times
-    assert len({answer.json()["data"]["transaction_id"] for answer in answers}) == times
-    assert IdempotentRequest.objects.count() == (1 if guarded else 0)
+    executions = 1 if has_key else 8
+    assert UserPoints.objects.get(user=scenario.customer).points == start + 5 * executions
+    assert len({answer.json()["data"]["transaction_id"] for answer in answers}) == executions
+    assert IdempotentRequest.objects.count() == (1 if has_key else 0)

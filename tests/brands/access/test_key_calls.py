@@ -1,4 +1,4 @@
-"""The latest calls with a hub key, as its page lists them."""
+"""The latest calls with a hub key, which its page lists."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -16,22 +16,22 @@ def make_key(brand, kind="hub", **fields):
     return api_keys.create(brand=brand, kind=kind, name="Shop", at=timezone.now(), **fields)
 
 
-def test_latest_calls_of_a_hub_key_are_noted(api):
+def test_latest_calls_with_a_hub_key_are_recorded(api):
     key, text = make_key(api.brand, scopes=["read"])
     code = factories.code(api.brand)
     hub = api.having(api_key=text)
 
     hub.get(f"/api/v1/auth-codes/{code}/scans")
-    refused = hub.post("members", {"user_id": 1})
+    rejected = hub.post("members", {"user_id": 1})
 
     last, first = key_calls.latest(key.pk)
     assert (first.method, first.path, first.status) == ("GET", "/api/v1/auth-codes/{code}/scans", 200)
-    assert (last.path, last.status, last.request_id) == ("/api/v1/members", 403, refused["X-Request-ID"])
+    assert (last.path, last.status, last.request_id) == ("/api/v1/members", 403, rejected["X-Request-ID"])
     assert abs(timezone.now() - last.at) < timedelta(minutes=1)
 
 
-def test_a_call_from_a_network_that_is_not_allowed_is_noted_too(api):
-    """Its owner looks for it there."""
+def test_call_from_a_forbidden_network_is_recorded(api):
+    """The owner of the key looks for it in this list."""
     key, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
 
     replace(api, address="198.51.100.7").having(api_key=text).get("brand/levels")
@@ -40,7 +40,7 @@ def test_a_call_from_a_network_that_is_not_allowed_is_noted_too(api):
     assert (call.path, call.status) == ("/api/v1/brand/levels", 401)
 
 
-def test_rejected_calls_push_no_other_out(api, monkeypatch):
+def test_rejected_calls_do_not_displace_accepted_ones(api, monkeypatch):
     monkeypatch.setattr(key_calls, "MAX_CALLS", 3)
     key, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
     hub = api.having(api_key=text)
@@ -51,7 +51,7 @@ def test_rejected_calls_push_no_other_out(api, monkeypatch):
     assert [call.status for call in key_calls.latest(key.pk)] == [401, 401, 401, 200]
 
 
-def test_so_many_calls_are_kept(api, monkeypatch):
+def test_number_of_recorded_calls_is_limited(api, monkeypatch):
     monkeypatch.setattr(key_calls, "MAX_CALLS", 3)
     key, text = make_key(api.brand, scopes=["read"])
     for _ in range(5):
@@ -60,22 +60,22 @@ def test_so_many_calls_are_kept(api, monkeypatch):
     assert len(key_calls.latest(key.pk)) == 3
 
 
-def test_calls_with_app_keys_and_unknown_keys_are_not_noted(api):
+def test_calls_with_app_keys_are_not_recorded(api):
     key, text = make_key(api.brand, "app")
     api.having(api_key=text).get("brand/levels")
 
     assert key_calls.latest(key.pk) == []
 
 
-def test_calls_are_answered_while_redis_is_away(api, monkeypatch):
+def test_calls_are_answered_while_redis_is_unavailable(api, monkeypatch):
     key, text = make_key(api.brand, scopes=["read"])
-    monkeypatch.setattr(key_calls, "run", unreachable)
-    monkeypatch.setattr(key_calls, "command", unreachable)
+    monkeypatch.setattr(key_calls, "run", raise_connection_error)
+    monkeypatch.setattr(key_calls, "command", raise_connection_error)
 
     assert api.having(api_key=text).get("brand/levels").status_code == 200
     assert key_calls.latest(key.pk) is None
     outage.__init__()
 
 
-def unreachable(*_arguments):
+def raise_connection_error(*_arguments):
     raise redis.ConnectionError

@@ -1,4 +1,4 @@
-"""Tokens as the tests of identity sign them."""
+"""Tokens that the tests of identity issue and sign."""
 
 import time
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from brands.identity import tokens
 
-LONG_AGO, LONG_HENCE = 1_000_000_000, 5_000_000_000  # seconds since 1970
+LONG_AGO, FAR_FUTURE = 1_000_000_000, 5_000_000_000  # seconds since 1970
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def rotate(refresh):
 
 
 def signed(*, key=None, algorithm="HS256", headers=None, without=(), **claims):
-    """A token of our own making, right in every respect but those that the test names."""
-    usual = {
+    """Return a signed token that is valid but for the claims that the test sets."""
+    defaults = {
         "iss": settings.JWT_ISSUER,
         "aud": settings.JWT_AUDIENCE,
         "exp": int(time.time()) + 60,
@@ -31,6 +31,6 @@ def signed(*, key=None, algorithm="HS256", headers=None, without=(), **claims):
         "user_id": 1,
         "brand_id": 2,
     }
-    named = {name: value for name, value in {**usual, **claims}.items() if name not in without}
+    payload = {name: value for name, value in {**defaults, **claims}.items() if name not in without}
     own_key = settings.SIMPLE_JWT["SIGNING_KEY"]
-    return jwt.encode(named, own_key if key is None else key, algorithm=algorithm, headers=headers)
+    return jwt.encode(payload, own_key if key is None else key, algorithm=algorithm, headers=headers)

@@ -1,4 +1,4 @@
-"""Who sends a request: a bearer, the holder of a key, a member of staff; and what a 401 looks like."""
+"""The sender of a request: a bearer token, an API key or a member of staff; and the form of a 401."""
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
@@ -20,7 +20,7 @@ from tests.support import factories
 pytestmark = pytest.mark.urls(__name__)
 
 
-class WhoAmI(APIView):
+class CurrentUser(APIView):
     permission_classes = (AllowAny,)
 
     def get(self, request):
@@ -41,7 +41,7 @@ class Staff(Members):
         return self.get(request)
 
 
-class WhoseKey(APIView):
+class CallerKind(APIView):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
@@ -50,10 +50,10 @@ class WhoseKey(APIView):
 
 
 urlpatterns = [
-    path("api/who", WhoAmI.as_view()),
+    path("api/who", CurrentUser.as_view()),
     path("api/members", Members.as_view()),
     path("api/staff", Staff.as_view()),
-    path("api/key", WhoseKey.as_view()),
+    path("api/key", CallerKind.as_view()),
 ]
 
 
@@ -63,20 +63,20 @@ def access(customer, brand):
 
 
 def get(address, authorization=None, **headers):
-    given = {"Authorization": authorization, **headers}
-    return Client().get(address, headers={name: value for name, value in given.items() if value is not None})
+    all_headers = {"Authorization": authorization, **headers}
+    return Client().get(address, headers={name: value for name, value in all_headers.items() if value is not None})
 
 
 def error_of(response):
     return response.status_code, response.json()["error"]
 
 
-def test_bearer_is_the_tokens_user_at_its_brand(access, customer, brand):
+def test_bearer_token_identifies_its_user_and_brand(access, customer, brand):
     assert get("/api/who", f"Bearer {access}").json() == {"email": customer.email, "brand_id": brand.pk}
 
 
 @pytest.mark.parametrize("scheme", ["bearer", "BEARER", " Bearer ", "Bearer  "])
-def test_scheme_is_read_in_any_case_and_spacing(access, customer, scheme):
+def test_bearer_scheme_ignores_case_and_spacing(access, customer, scheme):
     assert get("/api/who", f"{scheme} {access}").json()["email"] == customer.email
 
 
@@ -85,17 +85,17 @@ def test_request_without_a_header_is_anonymous(db):
 
 
 @pytest.mark.parametrize("header", ["", " ", "Bearer", "Bearer ", "Basic dTpw", "Bearer a b", "Bearer x.y.z", "x", "é"])
-def test_malformed_header_is_refused(db, header):
+def test_malformed_header_is_rejected(db, header):
     assert error_of(get("/api/who", header)) == (401, "TOKEN_INVALID")
 
 
-def test_switched_off_user_is_refused_on_the_next_call(access, customer):
+def test_deactivated_user_is_rejected_on_the_next_call(access, customer):
     User.objects.update(is_active=False)
 
     assert error_of(get("/api/who", f"Bearer {access}")) == (401, "TOKEN_INVALID")
 
 
-def test_deleted_user_is_refused(access, customer):
+def test_deleted_user_is_rejected(access, customer):
     customer.points_rows.all().delete()
     customer.delete()
 
@@ -111,7 +111,7 @@ def test_deleted_user_is_refused(access, customer):
         ("/api/key", {}, "API_KEY_INVALID"),
     ],
 )
-def test_401_says_how_to_authenticate(db, address, headers, error):
+def test_401_has_a_www_authenticate_header(db, address, headers, error):
     response = Client().get(address, headers=headers)
 
     assert error_of(response) == (401, error)
@@ -123,7 +123,7 @@ def test_user_is_loaded_by_one_statement(access, django_assert_num_queries):
         get("/api/who", f"Bearer {access}")
 
 
-def test_loaded_user_is_whole(customer):
+def test_loaded_user_has_all_its_fields(customer):
     loaded = authentication.active_user(customer.pk)
     fresh = User.objects.get(pk=customer.pk)
 
@@ -134,7 +134,7 @@ def test_loaded_user_is_whole(customer):
     assert not loaded._state.adding
 
 
-def test_loaded_fields_stand_in_the_models_order():
+def test_loaded_fields_are_in_the_models_order():
     order = [field.attname for field in User._meta.concrete_fields]
 
     assert sorted(authentication.USER_FIELDS, key=order.index) == authentication.USER_FIELDS
@@ -143,21 +143,21 @@ def test_loaded_fields_stand_in_the_models_order():
 # --- Keys ------------------------------------------------------------------------------------------------------------
 
 
-def test_key_in_the_header_is_found(brand):
+def test_api_key_is_read_from_its_header(brand):
     _, text = api_keys.create(brand=brand, kind="app", name="App", at=timezone.now())
 
     assert get("/api/key", **{"api-key": text}).json() == {"kind": "app"}
 
 
-def test_unusable_key_is_refused_even_where_none_is_needed(rf, db):
+def test_invalid_key_is_rejected_even_where_none_is_required(rf, db):
     assert authentication.caller_of(rf.get("/")) is None
     with pytest.raises(ApiKeyInvalid):
         authentication.caller_of(rf.get("/", headers={"api-key": "hub_unknown"}))
 
 
-def test_calls_with_the_public_key_from_one_network_stop_no_others_and_no_hub(rf, brand, settings):
+def test_app_key_calls_of_one_network_block_neither_other_networks_nor_the_hub(rf, brand, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "brand": "20/minute"}
-    for key in client.client().scan_iter(f"*/brand/{brand.pk}/*"):  # a database made anew counts ids from one
+    for key in client.client().scan_iter(f"*/brand/{brand.pk}/*"):  # a new database starts its ids from one again
         client.client().delete(key)
     texts = {kind: api_keys.create(brand=brand, kind=kind, name=kind, at=timezone.now())[1] for kind in ("app", "hub")}
 
@@ -191,7 +191,7 @@ def test_staff_may_read_with_a_token(brand):
     assert get("/api/staff", f"Bearer {access}").json() == {"email": staff.email}
 
 
-def test_cookie_alone_does_not_write(brand):
+def test_session_cookie_without_csrf_token_cannot_write(brand):
     client = Client(enforce_csrf_checks=True)
     client.force_login(factories.user(is_staff=True))
 
@@ -199,7 +199,7 @@ def test_cookie_alone_does_not_write(brand):
 
 
 @pytest.mark.parametrize("role", StaffRole.Role.values)
-def test_member_of_staff_has_a_role_at_their_own_brand(brand, role):
+def test_staff_have_a_role_only_at_their_own_brand(brand, role):
     staff = factories.user(is_staff=True)
     StaffRole.objects.create(user=staff, brand=brand, role=role)
 
@@ -207,12 +207,12 @@ def test_member_of_staff_has_a_role_at_their_own_brand(brand, role):
     assert authentication.staff_role(staff, factories.brand().pk) is None
 
 
-def test_superuser_owns_every_brand(brand):
+def test_superuser_has_the_owner_role_at_every_brand(brand):
     assert authentication.staff_role(factories.user(is_staff=True, is_superuser=True), brand.pk) == StaffRole.Role.OWNER
 
 
 @pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_staff": True, "is_active": False}])
-def test_membership_of_one_who_may_not_log_in_is_no_role(brand, fields):
+def test_user_who_may_not_log_in_has_no_role(brand, fields):
     user = factories.user(**fields)
     StaffRole.objects.create(user=user, brand=brand, role="owner")
 
@@ -223,30 +223,32 @@ def test_guest_has_no_role(brand):
     assert authentication.staff_role(AnonymousUser(), brand.pk) is None
 
 
-def test_bearer_of_an_event_is_read_alike():
+def test_bearer_token_of_an_event_needs_the_bearer_scheme():
     assert authentication.bearer("Bearer a.b.c") == "a.b.c"
     with pytest.raises(TokenInvalid):
         authentication.bearer("a.b.c")
 
 
-def learned(client, path, **headers):
-    """Whose each credential of the request turned out to be."""
+def learned_brands(client, path, **headers):
+    """Return the brands that the credentials of the request were resolved to."""
     with request_brands.learning() as party:
         client.get(path, headers=headers)
     return party.names
 
 
-def test_a_token_is_learned_where_its_user_was_found_active(client, access, brand, customer):
-    assert learned(client, "/api/who", authorization=f"Bearer {access}") == {request_brands.TOKEN: f"brand:{brand.pk}"}
+def test_brand_of_a_token_is_learned_only_for_an_active_user(client, access, brand, customer):
+    assert learned_brands(client, "/api/who", authorization=f"Bearer {access}") == {
+        request_brands.TOKEN: f"brand:{brand.pk}"
+    }
 
     User.objects.filter(pk=customer.pk).update(is_active=False)
 
-    assert learned(client, "/api/who", authorization=f"Bearer {access}") == {}
+    assert learned_brands(client, "/api/who", authorization=f"Bearer {access}") == {}
 
 
-def test_a_key_teaches_nothing_of_a_header_that_nobody_looked_at(client, brand):
+def test_brand_of_an_unchecked_token_is_not_learned(client, brand):
     _key, text = api_keys.create(brand=brand, kind="hub", name="test", at=timezone.now())
 
-    found = learned(client, "/api/key", authorization="Bearer junk", **{"api-key": text})
+    learned = learned_brands(client, "/api/key", authorization="Bearer junk", **{"api-key": text})
 
-    assert found == {request_brands.KEY: f"brand:{brand.pk}"}
+    assert learned == {request_brands.KEY: f"brand:{brand.pk}"}

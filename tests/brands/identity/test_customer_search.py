@@ -1,4 +1,4 @@
-"""Customers are found by parts of their address and name, among those of the brand alone."""
+"""Staff find their own brand's customers by parts of their address and name."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def listed(client: Client, label: str, typed: str) -> list[Any]:
     "typed",
     ["ann", "ANN", "mil", "miller@exa", "ann.miller@example.com", "Änn", "muller", "müll", "brien", "o'br", "ann mull"],
 )
-def test_a_member_is_found_by_the_beginning_of_any_word(client: Client, brand: Brand, typed: str) -> None:
+def test_member_is_found_by_the_beginning_of_any_word(client: Client, brand: Brand, typed: str) -> None:
     ann = factories.customer(brand, **ANN)
     factories.customer(brand, email="bob@other.test", first_name="Bob", last_name="Stone")
 
@@ -47,13 +47,13 @@ def test_a_member_is_found_by_the_beginning_of_any_word(client: Client, brand: B
 
 
 @pytest.mark.parametrize("typed", ["%", "_", "a_n", "\\", "zoe", "ann zoe", "''", "@"])
-def test_other_texts_find_nobody(client: Client, brand: Brand, typed: str) -> None:
+def test_other_texts_find_no_member(client: Client, brand: Brand, typed: str) -> None:
     factories.customer(brand, **ANN)
 
     assert listed(client, MEMBERS, typed) == []
 
 
-def test_a_brand_finds_a_member_by_the_name_that_it_calls_them(client: Client, brand: Brand) -> None:
+def test_brand_finds_a_member_by_its_own_name_for_them(client: Client, brand: Brand) -> None:
     ann, other = factories.customer(brand, **ANN), factories.brand()
     accounts.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
     account, other_account = factories.account(ann, brand), factories.account(ann, other)
@@ -66,7 +66,7 @@ def test_a_brand_finds_a_member_by_the_name_that_it_calls_them(client: Client, b
     assert listed(browser(staff(other)), MEMBERS, "stone") == []
 
 
-def test_a_whole_address_means_whoever_has_it(client: Client, brand: Brand) -> None:
+def test_complete_address_finds_only_its_member(client: Client, brand: Brand) -> None:
     ann = factories.customer(brand, email="ann@example.com")
     factories.customer(brand, email="example@ann.com")
 
@@ -75,21 +75,21 @@ def test_a_whole_address_means_whoever_has_it(client: Client, brand: Brand) -> N
 
 
 @pytest.mark.parametrize("label", ["loyalty.loyaltytransaction", "loyalty.redemption", "authcodes.scan"])
-def test_other_lists_find_by_customer(client: Client, brand: Brand, label: str) -> None:
+def test_other_lists_are_searched_by_customer(client: Client, brand: Brand, label: str) -> None:
     ann, bob = factories.customer(brand, **ANN), factories.customer(brand, first_name="Bob")
-    for person in (ann, bob):
-        factories.points(person, brand, 100)
-        factories.redemption(person, factories.reward(brand))
-        scan(factories.code(brand), user=person)
+    for customer in (ann, bob):
+        factories.points(customer, brand, 100)
+        factories.redemption(customer, factories.reward(brand))
+        scan(factories.code(brand), user=customer)
 
     for typed in ("ann.mil", "müller ann", "ann.miller@example.com"):
-        found = listed(client, label, typed)
-        assert found, typed
-        assert {row.user if label == "authcodes.scan" else row.user_point.user for row in found} == {ann}
+        rows = listed(client, label, typed)
+        assert rows, typed
+        assert {row.user if label == "authcodes.scan" else row.user_point.user for row in rows} == {ann}
     assert len(listed(client, "authcodes.authcode", "mülle")) == 1
 
 
-def test_the_search_box_finds_members_by_name(client: Client, brand: Brand) -> None:
+def test_search_box_finds_members_by_name(client: Client, brand: Brand) -> None:
     factories.customer(brand, **ANN)
 
     results = client.get(reverse("admin:search"), {"extended": "1", "s": "müll"}).context["results"]
@@ -97,13 +97,13 @@ def test_the_search_box_finds_members_by_name(client: Client, brand: Brand) -> N
     assert [result.link.startswith(address(MEMBERS)) for result in results] == [True]
 
 
-def test_nobody_finds_customers_of_another_brand(client: Client, brand: Brand) -> None:
+def test_customers_of_another_brand_are_not_found(client: Client, brand: Brand) -> None:
     other = factories.brand()
     ann = factories.customer(other, **ANN)
     factories.points(ann, other, 5)
     scan(factories.code(other), user=ann)
     foreign = factories.code(brand)
-    scan(foreign, user=ann)  # another brand's customer in this brand's list stays nobody
+    scan(foreign, user=ann)  # another brand's customer stays anonymous in this brand's list
 
     for typed in ("ann", "müller", ANN["email"]):
         for label in (MEMBERS, "loyalty.loyaltytransaction", "authcodes.scan"):
@@ -111,7 +111,7 @@ def test_nobody_finds_customers_of_another_brand(client: Client, brand: Brand) -
         assert client.get(reverse("admin:search"), {"extended": "1", "s": typed}).context["results"] == []
 
 
-def test_the_database_shows_no_word_of_another_brand(brand: Brand) -> None:
+def test_row_level_security_hides_search_terms_of_other_brands(brand: Brand) -> None:
     other = factories.brand()
     factories.customer(other, **ANN)
 
@@ -120,11 +120,11 @@ def test_the_database_shows_no_word_of_another_brand(brand: Brand) -> None:
         assert customer_search.find("ann", [other.pk]) == []
 
 
-def search_words_of(user: User, brand: Brand) -> set[str]:
+def search_terms_of(user: User, brand: Brand) -> set[str]:
     return set(CustomerWord.objects.filter(user=user, brand=brand).values_list("word", flat=True))
 
 
-def test_words_follow_names_addresses_and_membership(brand: Brand) -> None:
+def test_search_terms_follow_names_addresses_and_enrolments(brand: Brand) -> None:
     other = factories.brand()
     ann = factories.customer(brand, email="ann@example.com", first_name="Ann", last_name="Straße")
     accounts.enrol(user_id=ann.pk, brand_id=other.pk, at=timezone.now())
@@ -133,26 +133,26 @@ def test_words_follow_names_addresses_and_membership(brand: Brand) -> None:
     User.objects.filter(pk=ann.pk).update(email="new@example.org")
 
     for each in (brand, other):
-        assert search_words_of(ann, each) == {"new", "example", "org", "ann", "angstrom"}
+        assert search_terms_of(ann, each) == {"new", "example", "org", "ann", "angstrom"}
 
 
-def test_no_word_of_an_erased_person_is_left(brand: Brand) -> None:
+def test_search_terms_of_an_erased_customer_are_deleted(brand: Brand) -> None:
     other = factories.brand()
     ann, both = factories.customer(brand, **ANN), factories.customer(brand, email="both@here.test")
     accounts.enrol(user_id=both.pk, brand_id=other.pk, at=timezone.now())
 
-    for person in (ann, both):
+    for customer in (ann, both):
         erasure.erase(
-            user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now(), reason="wish")
+            user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now(), reason="wish")
         )
 
-    left = set(CustomerWord.objects.filter(brand=brand).values_list("word", flat=True))
-    assert not left & {"ann", "miller", "muller", "both", "here"}
-    assert search_words_of(both, other) == {"both", "here", "test"}
+    remaining = set(CustomerWord.objects.filter(brand=brand).values_list("word", flat=True))
+    assert not remaining & {"ann", "miller", "muller", "both", "here"}
+    assert search_terms_of(both, other) == {"both", "here", "test"}
 
 
 @pytest.mark.parametrize(("typed", "status"), [("x" * 201, 200), ("x" * 10_000, 200), ("an\0n", 400), ("an\nn", 200)])
-def test_what_nobody_is_called_is_refused_in_words(client: Client, brand: Brand, typed: str, status: int) -> None:
+def test_unsearchable_text_is_rejected_with_a_message(client: Client, brand: Brand, typed: str, status: int) -> None:
     factories.customer(brand, **ANN)
 
     with pytest.raises(Invalid):
@@ -163,7 +163,7 @@ def test_what_nobody_is_called_is_refused_in_words(client: Client, brand: Brand,
         assert list(answer.context["messages"])
 
 
-def test_too_many_customers_are_refused_in_words_but_listed_as_members(
+def test_too_many_matches_are_rejected_except_in_the_list_of_members(
     client: Client, brand: Brand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(customer_search, "MAX_MATCHES", 2)
@@ -175,7 +175,7 @@ def test_too_many_customers_are_refused_in_words_but_listed_as_members(
     assert ["Type more" in str(message) for message in answer.context["messages"]] == [True]
 
 
-def test_statements_do_not_grow_with_members(client: Client, brand: Brand) -> None:
+def test_number_of_statements_does_not_grow_with_members(client: Client, brand: Brand) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as queries:
             assert listed(client, MEMBERS, "ann")
@@ -189,8 +189,8 @@ def test_statements_do_not_grow_with_members(client: Client, brand: Brand) -> No
     assert statements() == few
 
 
-def test_words_are_read_from_an_index(brand: Brand) -> None:
-    """Under the role that the portal reads with, whose policies keep LIKE away from indexes."""
+def test_search_terms_are_read_from_an_index(brand: Brand) -> None:
+    """The policies of the portal's database role prevent LIKE from using indexes."""
     with transaction.atomic(), row_guard.within([brand.pk]):
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")

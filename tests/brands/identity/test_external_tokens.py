@@ -1,4 +1,4 @@
-"""Tokens of an external issuer: believed by its published keys alone, for the customers of its brands alone."""
+"""Tokens of an external issuer are verified with its published keys, for customers of its brands only."""
 
 import json
 import time
@@ -43,16 +43,16 @@ class Issuer:
 
     def __init__(self):
         self.private = RSA_KEY
-        self.status, self.questions = 200, 0
-        self.answers = Event()  # cleared, the server keeps callers waiting
-        self.answers.set()
+        self.status, self.requests = 200, 0
+        self.is_answering = Event()  # while it is cleared, callers wait
+        self.is_answering.set()
         self.publish(self.jwk("one"))
         issuer = self
 
-        class Answer(BaseHTTPRequestHandler):
+        class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                issuer.questions += 1
-                issuer.answers.wait(2)
+                issuer.requests += 1
+                issuer.is_answering.wait(2)
                 self.send_response(issuer.status)
                 self.send_header("Location", "/elsewhere")
                 self.end_headers()
@@ -61,7 +61,7 @@ class Issuer:
             def log_message(self, *arguments):
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/keys"
         Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -83,33 +83,33 @@ class Issuer:
 
 @pytest.fixture
 def issuer(settings):
-    made = Issuer()
-    settings.JWT_EXTERNAL_JWKS_URL = made.url
+    external_issuer = Issuer()
+    settings.JWT_EXTERNAL_JWKS_URL = external_issuer.url
     settings.JWT_EXTERNAL_ISSUER = ISSUER
     settings.JWT_EXTERNAL_AUDIENCE = AUDIENCE
     settings.JWT_EXTERNAL_BRANDS = frozenset({2})
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    yield external_issuer
+    external_issuer.server.shutdown()
+    external_issuer.server.server_close()
 
 
-def test_token_of_the_external_issuer_is_read(issuer):
+def test_token_of_the_external_issuer_is_accepted(issuer):
     assert tokens.verify_access(issuer.token()) == Principal(user_id=1, brand_id=2)
 
 
-def test_our_own_tokens_are_read_beside_the_external_ones(issuer):
+def test_own_tokens_are_accepted_without_calling_the_issuer(issuer):
     assert tokens.verify_access(signed()) == Principal(user_id=1, brand_id=2)
-    assert issuer.questions == 0
+    assert issuer.requests == 0
 
 
-def test_keys_are_asked_for_once(issuer):
+def test_keys_are_fetched_once(issuer):
     for _ in range(5):
         tokens.verify_access(issuer.token())
 
-    assert issuer.questions == 1
+    assert issuer.requests == 1
 
 
-def test_token_without_a_key_id_is_read_with_the_only_key(issuer):
+def test_token_without_a_key_id_is_verified_with_the_only_key(issuer):
     token = signed(key=issuer.private, algorithm="RS256", iss=ISSUER, aud=AUDIENCE)
 
     assert tokens.verify_access(token) == Principal(user_id=1, brand_id=2)
@@ -130,13 +130,13 @@ def test_token_without_a_key_id_is_read_with_the_only_key(issuer):
     ],
     ids=str,
 )
-def test_external_token_with_a_bad_claim_is_refused(issuer, claims):
+def test_external_token_with_an_invalid_claim_is_rejected(issuer, claims):
     with pytest.raises(TokenInvalid):
         tokens.verify_access(issuer.token(**claims))
 
 
-def test_published_key_does_not_work_as_a_secret(issuer):
-    """RFC 8725 2.1: a verifier that believes the header would take the public key for an HMAC secret."""
+def test_published_key_cannot_be_used_as_an_hmac_secret(issuer):
+    """RFC 8725 2.1: a verifier that trusts the header would use the public key as an HMAC secret."""
     header = {"alg": "HS256", "kid": "one"}
     claims = {"iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 60, "user_id": 1, "brand_id": 2}
     parts = [jwt.utils.base64url_encode(json.dumps(part).encode()) for part in (header, claims)]
@@ -157,7 +157,7 @@ def test_published_symmetric_key_is_not_used(issuer, settings):
 
 
 @pytest.mark.parametrize("is_private", [True, False])
-def test_published_key_that_takes_long_to_check_or_use_is_not_even_loaded(issuer, is_private, monkeypatch):
+def test_published_key_of_excessive_size_is_not_loaded(issuer, is_private, monkeypatch):
     huge = slow_keys.rsa_key()
     members = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(huge if is_private else huge.public_key()))
     monkeypatch.setattr(jwt.PyJWK, "__init__", lambda *_: pytest.fail("it is loaded"))
@@ -175,19 +175,19 @@ def test_published_private_key_is_not_used(issuer):
         tokens.verify_access(issuer.token())
 
 
-def test_external_token_signed_by_somebody_else_is_refused(issuer):
-    stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+def test_external_token_signed_with_another_key_is_rejected(issuer):
+    other_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
     with pytest.raises(TokenInvalid):
-        tokens.verify_access(signed(key=stranger, algorithm="RS256", headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
+        tokens.verify_access(signed(key=other_key, algorithm="RS256", headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
 
 
-def test_external_token_under_our_secret_is_refused(issuer):
+def test_external_token_signed_with_our_secret_is_rejected(issuer):
     with pytest.raises(TokenInvalid):
         tokens.verify_access(signed(headers={"kid": "one"}, iss=ISSUER, aud=AUDIENCE))
 
 
-def test_algorithm_is_the_setting_and_no_other(issuer, settings):
+def test_only_the_configured_algorithm_is_accepted(issuer, settings):
     settings.JWT_EXTERNAL_ALGORITHM = "ES256"
     curve = ec.generate_private_key(ec.SECP256R1())
     public = json.loads(jwt.algorithms.ECAlgorithm.to_jwk(curve.public_key()))
@@ -208,47 +208,47 @@ def test_key_for_another_purpose_is_not_used(issuer, members):
         tokens.verify_access(issuer.token())
 
 
-def test_new_key_of_the_issuer_is_found(issuer, monkeypatch):
+def test_new_key_of_the_issuer_is_fetched(issuer, monkeypatch):
     monkeypatch.setattr(jwks, "REFETCH_COOLDOWN_SECONDS", 0)
     tokens.verify_access(issuer.token())
     issuer.publish(issuer.jwk("one"), issuer.jwk("two"))
 
     assert tokens.verify_access(issuer.token("two")) == Principal(user_id=1, brand_id=2)
-    assert issuer.questions == 2
+    assert issuer.requests == 2
 
 
-def test_made_up_key_ids_do_not_hammer_the_issuer(issuer):
+def test_unknown_key_ids_cause_only_one_fetch(issuer):
     for number in range(20):
         with pytest.raises(TokenInvalid):
             tokens.verify_access(issuer.token(f"made up {number}"))
 
-    assert issuer.questions == 1
+    assert issuer.requests == 1
 
 
-def test_nobody_with_a_cached_key_waits_for_a_slow_issuer(issuer, monkeypatch):
-    """Control: anyone without a cached key waits for the thread that fetches."""
+def test_token_with_a_cached_key_does_not_wait_for_a_slow_issuer(issuer, monkeypatch):
+    """As a control, a token without a cached key waits for the thread that fetches."""
     tokens.verify_access(issuer.token())
     monkeypatch.setattr(jwks, "REFRESH_AFTER_SECONDS", 0)
     monkeypatch.setattr(jwks, "REFETCH_COOLDOWN_SECONDS", 0)
-    issuer.answers.clear()
+    issuer.is_answering.clear()
     with ThreadPoolExecutor(3) as pool:
         fetching = pool.submit(tokens.verify_access, issuer.token())
-        wait_until(lambda: issuer.questions == 2)
+        wait_until(lambda: issuer.requests == 2)
 
         assert pool.submit(tokens.verify_access, issuer.token()).result(timeout=1) == Principal(user_id=1, brand_id=2)
         unknown = pool.submit(tokens.verify_access, issuer.token("two"))
         assert not futures.wait([unknown, fetching], timeout=0.2).done
-        issuer.answers.set()
+        issuer.is_answering.set()
 
 
-def test_issuer_out_of_reach_is_unavailable(issuer):
+def test_unreachable_issuer_is_reported_as_unavailable(issuer):
     issuer.server.shutdown()
     issuer.server.server_close()
 
-    with pytest.raises(Unavailable) as refusal:
+    with pytest.raises(Unavailable) as raised:
         tokens.verify_access(issuer.token())
 
-    assert refusal.value.retry_after == jwks.REFETCH_COOLDOWN_SECONDS
+    assert raised.value.retry_after == jwks.REFETCH_COOLDOWN_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -264,14 +264,14 @@ def test_issuer_out_of_reach_is_unavailable(issuer):
     ],
     ids=["error", "redirect", "no json", "no object", "no list", "too deep", "too long"],
 )
-def test_answer_that_is_no_key_set_is_unavailable(issuer, status, body):
+def test_issuer_without_a_valid_key_set_is_reported_as_unavailable(issuer, status, body):
     issuer.status, issuer.body = status, body
 
     with pytest.raises(Unavailable):
         tokens.verify_access(issuer.token())
 
 
-def test_known_keys_outlive_an_outage(issuer, monkeypatch):
+def test_cached_keys_are_used_during_an_outage(issuer, monkeypatch):
     monkeypatch.setattr(jwks, "REFETCH_COOLDOWN_SECONDS", 0)
     monkeypatch.setattr(jwks, "REFRESH_AFTER_SECONDS", 0)
     tokens.verify_access(issuer.token())
@@ -282,7 +282,7 @@ def test_known_keys_outlive_an_outage(issuer, monkeypatch):
         tokens.verify_access(issuer.token("two"))
 
 
-def test_known_keys_do_not_outlive_it_for_ever(issuer, monkeypatch):
+def test_cached_keys_expire_during_a_long_outage(issuer, monkeypatch):
     tokens.verify_access(issuer.token())
     monkeypatch.setattr(jwks, "REFETCH_COOLDOWN_SECONDS", 0)
     monkeypatch.setattr(jwks, "REFRESH_AFTER_SECONDS", 0)
@@ -293,43 +293,43 @@ def test_known_keys_do_not_outlive_it_for_ever(issuer, monkeypatch):
         tokens.verify_access(issuer.token())
 
 
-# --- For whom the external issuer speaks -----------------------------------------------------------------------------
+# --- Users that the issuer authenticates -----------------------------------------------------------------------------
 
 
 @pytest.fixture
-def spoken_for(issuer, brand, settings):
-    """What a customer's points answer to the external issuer's token for a user."""
+def status_as(issuer, brand, settings):
+    """Return a function that calls the API with the issuer's token for a user, for the answer's status."""
     settings.JWT_EXTERNAL_BRANDS = frozenset({brand.pk})
 
-    def ask(user, path="customer/loyalty/points"):
+    def call_as(user, path="customer/loyalty/points"):
         token = issuer.token(user_id=user.pk, brand_id=brand.pk)
         return Api(brand).having(authorization=f"Bearer {token}").get(path).status_code
 
-    return ask
+    return call_as
 
 
 @pytest.mark.django_db
-def test_the_external_issuer_speaks_for_customers_of_its_brand(spoken_for, brand):
+def test_external_issuer_authenticates_customers_of_its_brand(status_as, brand):
     registered, enrolled = factories.customer(brand), factories.customer(factories.brand())
     accounts.enrol(user_id=enrolled.pk, brand_id=brand.pk, at=timezone.now())
 
-    assert [spoken_for(user) for user in (registered, enrolled)] == [200, 200]
+    assert [status_as(user) for user in (registered, enrolled)] == [200, 200]
 
 
 @pytest.mark.django_db
-def test_the_external_issuer_speaks_for_nobody_else(spoken_for, brand):
+def test_external_issuer_authenticates_neither_staff_nor_other_customers(status_as, brand):
     staff = factories.customer(brand, is_staff=True)
     superuser = factories.customer(brand, is_superuser=True)
     with_role = factories.customer(brand)
     StaffRole.objects.create(user=with_role, brand=factories.brand(), role="support")
 
-    assert [spoken_for(user) for user in (staff, superuser, with_role, factories.customer(factories.brand()))] == [
+    assert [status_as(user) for user in (staff, superuser, with_role, factories.customer(factories.brand()))] == [
         401
     ] * 4
 
 
 @pytest.mark.django_db
-def test_the_external_issuer_scans_for_no_member_of_staff(issuer, brand, settings):
+def test_staff_cannot_scan_with_a_token_of_the_external_issuer(issuer, brand, settings):
     settings.JWT_EXTERNAL_BRANDS = frozenset({brand.pk})
     answers = []
     for user in (factories.customer(brand), factories.customer(brand, is_staff=True)):

@@ -1,4 +1,4 @@
-"""Who tries many codes is stopped, exactly under parallel calls; who is known, or has a good tag, is not."""
+"""Trying many codes is limited, exactly under parallel calls; known customers and valid tags are exempt."""
 
 import time
 import uuid
@@ -20,18 +20,18 @@ ESTABLISHED = Exemptions(lambda: False, lambda: True, lambda: True)
 
 
 @pytest.fixture
-def who():
-    """A name that no test has counted before."""
+def address():
+    """An address that no test has counted before."""
     return uuid.uuid4().hex
 
 
 @pytest.fixture
 def rates(settings):
-    def give(**names):
-        wide = dict.fromkeys(project.RATE_LIMITS, "1000000/day")
-        settings.RATE_LIMITS = {**wide, **names}
+    def set_limits(**names):
+        unlimited = dict.fromkeys(project.RATE_LIMITS, "1000000/day")
+        settings.RATE_LIMITS = {**unlimited, **names}
 
-    return give
+    return set_limits
 
 
 def guest(address):
@@ -50,7 +50,7 @@ def passes(guesser, code="", *, exemptions=NONE, calls="scan"):
     return True
 
 
-def answered(guesser):
+def is_answered(guesser):
     try:
         guessing.count_unknown(guesser)
     except RateLimited:
@@ -58,8 +58,8 @@ def answered(guesser):
     return True
 
 
-def tried(guesser, codes, **given):
-    return sum(passes(guesser, code, **given) for code in codes)
+def count_allowed(guesser, codes, **options):
+    return sum(passes(guesser, code, **options) for code in codes)
 
 
 def numbered(first, count, *, step=1, prefix="BIS-"):
@@ -69,153 +69,154 @@ def numbered(first, count, *, step=1, prefix="BIS-"):
 # --- Unknown codes ---------------------------------------------------------------------------------------------------
 
 
-def test_last_unknown_code_of_the_hour_locks(rates, who, settings):
+def test_last_unknown_code_of_the_hour_starts_a_lockout(rates, address, settings):
     rates(unknown_code="3/hour")
-    guesser = user(who)
+    guesser = user(address)
     for _ in range(3):
         assert passes(guesser)
         guessing.count_unknown(guesser)
 
-    with pytest.raises(RateLimited) as refusal:
+    with pytest.raises(RateLimited) as raised:
         guessing.check(guesser, reading=None, exemptions=NONE, calls=None)
 
-    assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= refusal.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
+    assert settings.UNKNOWN_CODE_LOCK_SECONDS - 1 <= raised.value.retry_after <= settings.UNKNOWN_CODE_LOCK_SECONDS
 
 
-def test_lock_ends(rates, who, settings):
+def test_lockout_ends(rates, address, settings):
     rates(unknown_code="1/hour")
     settings.UNKNOWN_CODE_LOCK_SECONDS = 1
-    guesser = user(who)
+    guesser = user(address)
     guessing.count_unknown(guesser)
     time.sleep(1.1)
 
     assert passes(guesser)
 
 
-def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, who, at_once):
+def test_parallel_guesses_get_no_more_answers_than_the_limit(rates, address, at_once):
     rates(unknown_code="20/hour")
-    guesser = user(who)
+    guesser = user(address)
 
-    assert sum(at_once(32, lambda: sum(answered(guesser) for _ in range(2)))) == 20
+    assert sum(at_once(32, lambda: sum(is_answered(guesser) for _ in range(2)))) == 20
 
 
-def test_customers_of_one_address_guess_together_under_a_wider_limit(rates, who, at_once):
+def test_customers_of_one_address_share_a_wider_limit(rates, address, at_once):
     rates(unknown_code="2/hour", unknown_code_address="5/hour")
 
-    assert sum(at_once(16, lambda: answered(user(who)))) == 5
-    assert not passes(user(who))
+    assert sum(at_once(16, lambda: is_answered(user(address)))) == 5
+    assert not passes(user(address))
     assert passes(user(uuid.uuid4().hex))
 
 
-def locked_network(rates, who):
+def lock_network(rates, address):
     rates(unknown_code_address="3/hour")
     for _ in range(3):
-        guessing.count_unknown(user(who))
+        guessing.count_unknown(user(address))
 
 
-def test_two_hundred_guesses_of_others_lock_no_customer_in_good_standing(rates, who):
-    locked_network(rates, who)
+def test_lockout_of_a_network_exempts_customers_in_good_standing(rates, address):
+    lock_network(rates, address)
 
-    assert not passes(user(who))
-    assert passes(user(who), exemptions=EARNED)
-    assert passes(user(who), exemptions=ESTABLISHED)
-
-
-def test_a_code_with_a_good_tag_is_in_no_lock(rates, who):
-    locked_network(rates, who)
-
-    assert not passes(guest(who), "A-1")
-    assert passes(guest(who), "A-1", exemptions=GOOD_TAG)
+    assert not passes(user(address))
+    assert passes(user(address), exemptions=EARNED)
+    assert passes(user(address), exemptions=ESTABLISHED)
 
 
-def test_good_standing_does_not_excuse_ones_own_guesses(rates, who):
+def test_code_with_a_valid_tag_is_exempt_from_the_lockout(rates, address):
+    lock_network(rates, address)
+
+    assert not passes(guest(address), "A-1")
+    assert passes(guest(address), "A-1", exemptions=GOOD_TAG)
+
+
+def test_good_standing_does_not_exempt_from_a_customers_own_lockout(rates, address):
     rates(unknown_code="1/hour")
-    guesser = user(who)
+    guesser = user(address)
     guessing.count_unknown(guesser)
 
     assert not passes(guesser, exemptions=ESTABLISHED)
 
 
-def test_a_lock_is_of_one_brand(rates, who):
-    locked_network(rates, who)
+def test_lockout_applies_to_one_brand(rates, address):
+    lock_network(rates, address)
 
-    assert not passes(user(who, brand_id=1))
-    assert passes(user(who, brand_id=2))
-    assert passes(user(who, brand_id=None))
+    assert not passes(user(address, brand_id=1))
+    assert passes(user(address, brand_id=2))
+    assert passes(user(address, brand_id=None))
 
 
 # --- Plain codes -----------------------------------------------------------------------------------------------------
 
 
-def test_a_customer_with_twenty_bottles_and_a_shop_with_a_carton_pass(who):
-    assert tried(user(who), numbered(501, 20)) == 20
-    assert tried(user(who), numbered(2024, 24)) == 24
+def test_consecutive_codes_of_a_usual_purchase_are_allowed(address):
+    assert count_allowed(user(address), numbered(501, 20)) == 20
+    assert count_allowed(user(address), numbered(2024, 24)) == 24
 
 
-def test_numbers_that_follow_each_other_end_at_their_budget(rates, who):
+def test_consecutive_codes_are_limited(rates, address):
     rates(plain_codes_near="30/day")
 
-    assert tried(user(who), numbered(100, 100)) == 30
+    assert count_allowed(user(address), numbered(100, 100)) == 30
 
 
 @pytest.mark.parametrize(("name", "codes"), [("plain_codes", 40), ("plain_codes_day", 60)])
-def test_different_plain_codes_end_at_their_budget(rates, who, name, codes):
+def test_different_plain_codes_are_limited(rates, address, name, codes):
     rates(**{name: project.RATE_LIMITS[name]})
 
-    assert tried(user(who), numbered(1, 100, step=137)) == codes
+    assert count_allowed(user(address), numbered(1, 100, step=137)) == codes
 
 
-def test_the_same_code_again_is_no_other_one(rates, who):
+def test_repeated_code_does_not_count_again(rates, address):
     rates(plain_codes="2/hour")
-    guesser = user(who)
+    guesser = user(address)
 
     assert [passes(guesser, code) for code in ("A-1", "A-2", "A-1", "A-2", "A-3", "A-1")] == [True] * 4 + [False, True]
 
 
-def test_codes_with_a_tag_count_for_nothing(rates, who):
+def test_codes_with_a_tag_do_not_count(rates, address):
     rates(plain_codes="1/hour", plain_codes_network="1/day")
-    guesser = user(who)
+    guesser = user(address)
 
     for number in range(9):
         guessing.check(guesser, reading=ParsedCode(f"A-{number}", "TAG"), exemptions=NONE, calls="scan")
 
 
-def test_new_accounts_behind_one_network_share_its_budget(rates, who):
+def test_new_accounts_in_one_network_share_its_limit(rates, address):
     rates(plain_codes_network="200/day", plain_codes_day="60/day")
 
-    passed = [tried(user(who), numbered(each * 100_000, 100, step=137)) for each in range(10)]
+    passed = [count_allowed(user(address), numbered(each * 100_000, 100, step=137)) for each in range(10)]
 
     assert passed == [60, 60, 60, 20] + [0] * 6
 
 
-def test_who_is_known_for_some_time_passes_over_the_networks_budget_but_not_over_their_own(rates, who):
+def test_established_customer_is_exempt_only_from_the_networks_limit(rates, address):
     rates(plain_codes_network="5/day", plain_codes="10/hour")
-    assert tried(user(who), numbered(1, 9)) == 5
+    assert count_allowed(user(address), numbered(1, 9)) == 5
 
-    assert tried(user(who), numbered(1, 20, step=137), exemptions=EARNED) == 1  # the code that is known already
-    assert tried(user(who), numbered(1, 20, step=137), exemptions=ESTABLISHED) == 10
+    # Only the first code, which was counted before.
+    assert count_allowed(user(address), numbered(1, 20, step=137), exemptions=EARNED) == 1
+    assert count_allowed(user(address), numbered(1, 20, step=137), exemptions=ESTABLISHED) == 10
 
 
-def test_guests_have_the_networks_budget_and_that_of_following_numbers(rates, who):
+def test_guests_have_the_networks_limits_including_that_of_consecutive_codes(rates, address):
     rates(plain_codes_network="200/day", plain_codes_network_near="60/day", plain_codes="1/hour")
 
-    assert tried(guest(who), numbered(100, 100)) == 60
-    assert tried(guest(who), numbered(1000, 300, step=137)) == 140
+    assert count_allowed(guest(address), numbered(100, 100)) == 60
+    assert count_allowed(guest(address), numbered(1000, 300, step=137)) == 140
 
 
-def test_a_brands_budget_stops_those_who_are_new(rates, who):
+def test_limit_of_a_brand_exempts_established_customers(rates, address):
     rates(plain_codes_brand="3/day")
     brand_id = uuid.uuid4().int
 
     assert [passes(user(uuid.uuid4().hex, brand_id), f"A-{n}") for n in range(5)] == [True] * 3 + [False] * 2
-    assert passes(user(who, brand_id), "A-9", exemptions=ESTABLISHED)
+    assert passes(user(address, brand_id), "A-9", exemptions=ESTABLISHED)
 
 
-def test_one_code_over_and_over_uses_up_no_budget_of_the_brand(rates, who):
-    """Else two networks with the brand's public app key would shut out everybody who is new."""
+def test_repeating_one_code_does_not_use_up_the_brands_limit(rates, address):
+    """Otherwise two networks with the brand's public app key could lock out all new customers."""
     rates(plain_codes_brand="3/day")
     brand_id = uuid.uuid4().int
-    site = f"2001:{who[:4]}:{who[4:8]}"
+    site = f"2001:{address[:4]}:{address[4:8]}"
     attackers = [Guesser(f"address:{site}:{each}::/64", f"{site}:{each}::/64", brand_id) for each in "12345"]
 
     assert all(passes(attacker, "A-1") for attacker in attackers for _ in range(9))
@@ -224,84 +225,84 @@ def test_one_code_over_and_over_uses_up_no_budget_of_the_brand(rates, who):
     assert [passes(user(uuid.uuid4().hex, brand_id), f"B-{n}") for n in range(4)] == [True, True, False, False]
 
 
-def test_a_code_that_is_known_passes_where_the_brands_budget_is_used_up(rates, who):
+def test_repeated_code_is_allowed_when_the_brands_limit_is_used_up(rates, address):
     rates(plain_codes_brand="1/day")
-    guesser = user(who, uuid.uuid4().int)
+    guesser = user(address, uuid.uuid4().int)
 
     assert [passes(guesser, code) for code in ("A-1", "A-2", "A-1")] == [True, False, True]
 
 
-def test_budgets_hold_exactly_under_parallel_calls(rates, who, at_once):
+def test_limits_are_exact_under_parallel_calls(rates, address, at_once):
     rates(plain_codes="40/hour")
-    guesser = user(who)
+    guesser = user(address)
 
-    passed = at_once(32, lambda: tried(guesser, [uuid.uuid4().hex for _ in range(5)]))
+    passed = at_once(32, lambda: count_allowed(guesser, [uuid.uuid4().hex for _ in range(5)]))
 
     assert sum(passed) == 40
 
 
-def test_a_refused_code_uses_nothing_up(rates, who):
+def test_rejected_code_does_not_use_up_other_limits(rates, address):
     rates(plain_codes="1/hour", scan="3/minute")
-    guesser = user(who)
+    guesser = user(address)
 
-    assert tried(guesser, numbered(1, 9, step=137)) == 1
+    assert count_allowed(guesser, numbered(1, 9, step=137)) == 1
     assert [passes(guesser) for _ in range(3)] == [True, True, False]
 
 
-def test_the_budget_comes_back(rates, who):
+def test_limit_is_restored_after_its_period(rates, address):
     rates(plain_codes="2/1second")
-    guesser = user(who)
-    assert tried(guesser, numbered(1, 5, step=137)) == 2
+    guesser = user(address)
+    assert count_allowed(guesser, numbered(1, 5, step=137)) == 2
 
     time.sleep(1.1)
 
-    assert tried(guesser, numbered(1000, 5, step=137)) == 2
+    assert count_allowed(guesser, numbered(1000, 5, step=137)) == 2
 
 
-def test_a_site_of_ipv6_has_four_networks_budget(rates, who):
+def test_ipv6_site_has_the_limit_of_four_networks(rates, address):
     rates(plain_codes_network="5/day", unknown_code_address="5/hour")
-    site = f"2001:{who[:4]}:{who[4:8]}"
+    site = f"2001:{address[:4]}:{address[4:8]}"
     networks = [f"{site}:{number:x}::/64" for number in range(1, 60)]
 
     assert sum(passes(user(network), f"A-{network}") for network in networks) == 20
-    assert sum(answered(user(network)) for network in networks) == 20
+    assert sum(is_answered(user(network)) for network in networks) == 20
 
 
-# --- What it costs ---------------------------------------------------------------------------------------------------
+# --- Redis queries ---------------------------------------------------------------------------------------------------
 
 
-def test_a_scan_is_one_round_trip_whatever_is_counted(who, monkeypatch):
+def test_scan_needs_one_round_trip_for_all_its_limits(address, monkeypatch):
     commands, command = [], client.command
     monkeypatch.setattr(client, "command", lambda *arguments: commands.append(arguments[0]) or command(*arguments))
 
-    assert passes(user(who), "BIS-1")
-    guessing.count_unknown(user(who))
+    assert passes(user(address), "BIS-1")
+    guessing.count_unknown(user(address))
 
     assert commands == ["EVALSHA", "EVALSHA"]
 
 
-def test_excuses_are_asked_only_where_a_budget_is_used_up(who):
-    def ask():
+def test_exemptions_are_evaluated_only_when_a_limit_is_used_up(address):
+    def fail():
         raise AssertionError
 
-    assert passes(user(who), "BIS-1", exemptions=Exemptions(ask, ask, ask))
+    assert passes(user(address), "BIS-1", exemptions=Exemptions(fail, fail, fail))
 
 
-def test_a_call_counts_as_any_other(rates, who, at_once):
+def test_checks_count_towards_the_rate_limit_of_scans(rates, address, at_once):
     rates(scan="100/minute")
-    guesser = user(who)
+    guesser = user(address)
 
     passed = at_once(32, lambda: sum(passes(guesser) for _ in range(20)))
 
     assert sum(passed) == 100
-    with pytest.raises(RateLimited) as refusal:
+    with pytest.raises(RateLimited) as raised:
         rate_limits.hit("scan", guesser.identity)
-    assert 55 <= refusal.value.retry_after <= 60
+    assert 55 <= raised.value.retry_after <= 60
 
 
-def test_a_window_moves(rates, who):
+def test_rate_limit_has_a_sliding_window(rates, address):
     rates(scan="2/1second")
-    guesser = user(who)
+    guesser = user(address)
     assert [passes(guesser) for _ in range(3)] == [True, True, False]
 
     time.sleep(1.1)
@@ -309,22 +310,22 @@ def test_a_window_moves(rates, who):
     assert passes(guesser)
 
 
-def test_a_script_that_redis_has_forgotten_is_sent_again(rates, who):
+def test_script_that_redis_no_longer_has_is_sent_again(rates, address):
     rates(scan="2/minute")
     client.client().script_flush()
-    guesser = user(who)
+    guesser = user(address)
 
     assert [passes(guesser) for _ in range(3)] == [True, True, False]
 
 
-def test_while_redis_is_away_a_process_lets_a_part_of_each_budget_pass(rates, who, settings, tmp_path, monkeypatch):
+def test_without_redis_a_process_allows_a_part_of_each_limit(rates, address, settings, tmp_path, monkeypatch):
     monkeypatch.setattr(client, "outage", client.OutageState())
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
     rates(plain_codes="40/hour", unknown_code="20/hour")
     in_process_limits.clear()
-    guesser = user(who)
+    guesser = user(address)
 
-    assert tried(guesser, numbered(1, 100, step=137)) == 10
-    assert sum(answered(guesser) for _ in range(100)) == 5
+    assert count_allowed(guesser, numbered(1, 100, step=137)) == 10
+    assert sum(is_answered(guesser) for _ in range(100)) == 5
     with suppress(RateLimited):
-        guessing.check(user(who), reading=ParsedCode("A-1", ""), exemptions=NONE, calls="scan")
+        guessing.check(user(address), reading=ParsedCode("A-1", ""), exemptions=NONE, calls="scan")

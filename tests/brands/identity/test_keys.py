@@ -35,7 +35,7 @@ def test_new_key_is_found_by_its_text(brand, kind):
     assert find(text).is_hub == (kind == "hub")
 
 
-def test_key_has_256_random_bits_and_is_not_kept(brand):
+def test_key_has_256_random_bits_and_is_not_stored(brand):
     key, text = make_key(brand)
 
     assert text.startswith("hub_")
@@ -47,19 +47,19 @@ def test_key_has_256_random_bits_and_is_not_kept(brand):
 @pytest.mark.parametrize(
     "text", ["", "hub_", "hub_" + "A" * 43, "hub_" + "A" * 44, "x" * 100_000, "hub_" + "é" * 43, "\0", "app_\ud800"]
 )
-def test_unknown_key_is_refused(db, text):
+def test_unknown_key_is_rejected(db, text):
     with pytest.raises(ApiKeyInvalid):
         find(text)
 
 
-def test_key_with_another_kinds_beginning_is_refused(brand):
+def test_key_with_the_prefix_of_another_kind_is_rejected(brand):
     _, text = make_key(brand, "app")
 
     with pytest.raises(ApiKeyInvalid):
         find(text.replace("app_", "hub_"))
 
 
-def test_revoked_key_is_refused(brand):
+def test_revoked_key_is_rejected(brand):
     key, text = make_key(brand)
 
     api_keys.revoke(key=key, at=NOW)
@@ -68,7 +68,7 @@ def test_revoked_key_is_refused(brand):
         find(text)
 
 
-def test_revoking_again_keeps_the_first_moment(brand):
+def test_revoking_again_does_not_change_the_time_of_revocation(brand):
     key, _ = make_key(brand)
     api_keys.revoke(key=key, at=NOW)
     api_keys.revoke(key=key, at=NOW + timedelta(hours=1))
@@ -76,7 +76,7 @@ def test_revoking_again_keeps_the_first_moment(brand):
     assert key.revoked_at == NOW
 
 
-def test_key_is_refused_from_its_expiry_on(brand):
+def test_key_is_rejected_from_its_expiry_on(brand):
     _, text = make_key(brand, expires_at=NOW + timedelta(hours=1))
 
     assert find(text, NOW + timedelta(minutes=59))
@@ -84,7 +84,7 @@ def test_key_is_refused_from_its_expiry_on(brand):
         find(text, NOW + timedelta(hours=1))
 
 
-def test_third_usable_key_of_a_kind_is_refused(brand):
+def test_third_usable_key_of_a_kind_is_rejected(brand):
     make_key(brand)
     make_key(brand)
 
@@ -93,7 +93,7 @@ def test_third_usable_key_of_a_kind_is_refused(brand):
     assert ApiKey.objects.count() == 2
 
 
-def test_other_kinds_and_other_brands_have_their_own_two(brand):
+def test_each_kind_and_brand_has_two_keys_of_its_own(brand):
     make_key(brand)
     make_key(brand)
     make_key(brand, "app")
@@ -102,7 +102,7 @@ def test_other_kinds_and_other_brands_have_their_own_two(brand):
     assert ApiKey.objects.count() == 4
 
 
-def test_revoked_and_expired_keys_leave_room(brand):
+def test_revoked_and_expired_keys_do_not_count(brand):
     first, _ = make_key(brand)
     make_key(brand, expires_at=NOW)
     api_keys.revoke(key=first, at=NOW)
@@ -113,7 +113,7 @@ def test_revoked_and_expired_keys_leave_room(brand):
     assert api_keys.usable(brand=brand, kind="hub", at=NOW) == 2
 
 
-def test_rotated_key_serves_until_the_grace_is_over(brand):
+def test_rotated_key_is_valid_until_its_grace_period_ends(brand):
     key, old = make_key(brand)
 
     _, new = api_keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
@@ -135,7 +135,7 @@ def test_rotation_without_grace_ends_the_old_key_at_once(brand):
         find(old)
 
 
-def test_rotation_does_not_prolong_a_key(brand):
+def test_rotation_does_not_extend_a_keys_expiry(brand):
     key, _ = make_key(brand, expires_at=NOW + timedelta(hours=1))
 
     api_keys.rotate(key=key, at=NOW, grace=timedelta(days=1))
@@ -143,7 +143,7 @@ def test_rotation_does_not_prolong_a_key(brand):
     assert key.expires_at == NOW + timedelta(hours=1)
 
 
-def test_refused_rotation_changes_nothing(brand):
+def test_rejected_rotation_changes_nothing(brand):
     make_key(brand)
     key, _ = make_key(brand)
 
@@ -153,7 +153,7 @@ def test_refused_rotation_changes_nothing(brand):
     assert ApiKey.objects.get(pk=key.pk).expires_at is None
 
 
-def test_finding_is_one_statement_and_a_second_once_a_minute(brand, django_assert_num_queries):
+def test_finding_a_key_takes_one_statement_and_a_second_once_a_minute(brand, django_assert_num_queries):
     _, text = make_key(brand)
 
     for seconds, statements in [(0, 2), (1, 1), (60, 1), (61, 2), (62, 1)]:
@@ -164,39 +164,39 @@ def test_finding_is_one_statement_and_a_second_once_a_minute(brand, django_asser
 
 
 @pytest.mark.django_db(transaction=True)
-def test_noting_the_use_waits_for_nobody(brand, at_once):
+def test_recording_the_use_of_a_key_waits_for_no_lock(brand, at_once):
     key, text = make_key(brand)
 
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
         cursor.execute("SELECT 1 FROM brands_apikey FOR UPDATE")
-        found = at_once(1, lambda: find(text))
+        callers = at_once(1, lambda: find(text))
         cursor.execute("ROLLBACK")
 
-    assert [caller.key_id for caller in found] == [key.pk]
+    assert [caller.key_id for caller in callers] == [key.pk]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_parallel_calls_make_two_keys(brand, at_once):
+def test_parallel_calls_create_only_two_keys(brand, at_once):
     outcomes = at_once(16, lambda: make_key(brand))
 
     assert sum(isinstance(outcome, tuple) for outcome in outcomes) == ApiKey.objects.count() == 2
 
 
 @pytest.mark.django_db(transaction=True)
-def test_control_without_the_row_lock_parallel_calls_make_more(brand, at_once, monkeypatch):
-    """The control: the lock on the brand is what the test above shows."""
+def test_control_without_the_row_lock_parallel_calls_create_more(brand, at_once, monkeypatch):
+    """Shows that the test above depends on the lock of the brand's row."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_: rows)
 
-    def keys_made():
+    def created_keys():
         ApiKey.objects.all().delete()
         at_once(16, lambda: make_key(brand))
         return ApiKey.objects.count()
 
-    assert any(keys_made() > 2 for _ in range(20))
+    assert any(created_keys() > 2 for _ in range(20))
 
 
-def test_digest_is_looked_up_by_its_index(brand):
+def test_digest_is_read_from_an_index(brand):
     _, text = make_key(brand)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
@@ -206,7 +206,7 @@ def test_digest_is_looked_up_by_its_index(brand):
     assert "api_key_digest_unique" in plan
 
 
-def test_hub_key_has_the_scopes_it_was_made_with(brand):
+def test_hub_key_has_the_scopes_it_was_created_with(brand):
     _, text = make_key(brand, scopes=["till", "read"])
 
     assert find(text).scopes == {"read", "till"}
@@ -221,19 +221,19 @@ def test_app_key_has_no_scopes(brand):
 def test_successor_has_the_same_scopes_and_networks(brand):
     key, _ = make_key(brand, scopes=["till"], networks=["203.0.113.0/24"])
 
-    made, _ = api_keys.rotate(key=key, at=NOW, grace=timedelta(0))
+    successor, _ = api_keys.rotate(key=key, at=NOW, grace=timedelta(0))
 
-    assert (made.scopes, made.networks) == (["till"], ["203.0.113.0/24"])
+    assert (successor.scopes, successor.networks) == (["till"], ["203.0.113.0/24"])
 
 
-def test_what_a_key_lacks_is_named(brand):
+def test_error_names_the_scope_that_a_key_lacks(brand):
     _, text = make_key(brand, scopes=["read"])
     caller = find(text)
 
     caller.require("read")
-    with pytest.raises(Forbidden, match="lacks the scope 'till'") as refusal:
+    with pytest.raises(Forbidden, match="lacks the scope 'till'") as raised:
         caller.require("till")
-    assert refusal.value.details == {"scope": "till"}
+    assert raised.value.details == {"scope": "till"}
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_what_a_key_lacks_is_named(brand):
         (["203.0.113.0/24"], "::ffff:203.0.113.9", True),
     ],
 )
-def test_key_is_used_from_its_networks_only(api, networks, address, allowed):
+def test_key_is_valid_only_from_its_networks(api, networks, address, allowed):
     _, text = make_key(api.brand, scopes=["read"], networks=networks)
     code = factories.code(api.brand)
 
@@ -260,7 +260,7 @@ def test_key_is_used_from_its_networks_only(api, networks, address, allowed):
         assert answer.json()["message"] == "This key may not be used from this network."
 
 
-def test_network_is_what_the_proxy_saw(api, settings):
+def test_network_is_the_address_that_the_proxy_saw(api, settings):
     settings.TRUSTED_PROXIES = 1
     _, text = make_key(api.brand, scopes=["read"], networks=["203.0.113.0/24"])
     path = f"/api/v1/auth-codes/{factories.code(api.brand)}/scans"
@@ -270,7 +270,7 @@ def test_network_is_what_the_proxy_saw(api, settings):
     assert hub.having(x_forwarded_for="203.0.113.9, 198.51.100.7").get(path).status_code == 401
 
 
-NEEDED = {
+CALLS_BY_SCOPE = {
     "read": [("GET", "auth-codes/{code}/scans"), ("POST", "auth-codes/validate")],
     "codes": [("GET", "batch-ranges/{batch}/qr-codes")],
     "till": [("POST", "redemptions/check"), ("POST", "redemptions/use")],
@@ -280,15 +280,15 @@ NEEDED = {
 
 
 @pytest.mark.parametrize(
-    ("scope", "method", "path"), [(scope, *call) for scope, calls in NEEDED.items() for call in calls]
+    ("scope", "method", "path"), [(scope, *call) for scope, calls in CALLS_BY_SCOPE.items() for call in calls]
 )
-def test_calls_of_a_hub_need_their_scope(api, scope, method, path):
+def test_hub_calls_need_their_scope(api, scope, method, path):
     code = factories.code(api.brand)
-    where = f"/api/v1/{path.format(code=code, batch=code.batch_id, member=factories.customer(api.brand).pk)}"
+    url = f"/api/v1/{path.format(code=code, batch=code.batch_id, member=factories.customer(api.brand).pk)}"
     body = json.dumps({"code": str(code)}).encode()
-    _, having_it = make_key(api.brand, scopes=[scope])
-    _, lacking_it = make_key(api.brand, scopes=set(ApiKey.Scope.values) - {scope})
+    _, key_with_scope = make_key(api.brand, scopes=[scope])
+    _, key_without_scope = make_key(api.brand, scopes=set(ApiKey.Scope.values) - {scope})
 
-    refused = api.having(api_key=lacking_it).call(method, where, data=body)
-    assert (refused.status_code, refused.json()["details"]) == (403, {"scope": scope})
-    assert api.having(api_key=having_it).call(method, where, data=body).status_code != 403
+    rejected = api.having(api_key=key_without_scope).call(method, url, data=body)
+    assert (rejected.status_code, rejected.json()["details"]) == (403, {"scope": scope})
+    assert api.having(api_key=key_with_scope).call(method, url, data=body).status_code != 403

@@ -1,4 +1,4 @@
-"""Trying passwords: few from one network, few a day in all, and never a way to keep somebody out."""
+"""Password attempts are limited by network and by day, and never lock out a user's own devices."""
 
 import json
 import secrets
@@ -29,10 +29,10 @@ def email():
     return f"{somewhere().replace(':', '')}@example.com"
 
 
-def tried(times, email, *, networks=lambda: "198.51.100.7", endpoint=PORTAL, device=""):
-    """How many of so many tries were let through."""
+def count_allowed(attempts, email, *, networks=lambda: "198.51.100.7", endpoint=PORTAL, device=""):
+    """Return how many of the attempts are allowed."""
     passed = 0
-    for _ in range(times):
+    for _ in range(attempts):
         try:
             begin(endpoint=endpoint, email=email, network=networks(), device=device)
             passed += 1
@@ -42,98 +42,98 @@ def tried(times, email, *, networks=lambda: "198.51.100.7", endpoint=PORTAL, dev
 
 
 def elapse(email, seconds, *, endpoints=("portal",)):
-    """As if that many seconds had passed: every counter of the account is nearer to its end."""
+    """Bring every counter of the account closer to its end, as if that many seconds had passed."""
     client = redis_client.client()
     for key in client.scan_iter(match=f"{login_throttle._prefix(email)}*"):
-        left = client.pttl(key) - seconds * 1000
-        client.pexpire(key, left) if left > 0 else client.delete(key)
+        remaining_ms = client.pttl(key) - seconds * 1000
+        client.pexpire(key, remaining_ms) if remaining_ms > 0 else client.delete(key)
 
 
 def waits(email, network="198.51.100.7"):
-    """The seconds that follow on each try, of the first so many."""
-    found = []
+    """Return the seconds to wait after each of the first attempts."""
+    seconds_to_wait = []
     for _ in range(14):
         begin(endpoint=PORTAL, email=email, network=network)
         try:
             begin(endpoint=PORTAL, email=email, network=network)
-            found.append(0)
-        except RateLimited as refusal:
-            found.append(refusal.retry_after)
-            elapse(email, refusal.retry_after + 1)
-    return found
+            seconds_to_wait.append(0)
+        except RateLimited as raised:
+            seconds_to_wait.append(raised.retry_after)
+            elapse(email, raised.retry_after + 1)
+    return seconds_to_wait
 
 
-def test_each_try_of_a_network_waits_twice_as_long_as_the_one_before(email, settings):
+def test_wait_doubles_with_each_attempt_of_a_network(email, settings):
     settings.LOGIN_TRIES_PER_DAY = 1_000
-    found = waits(email)
+    all_waits = waits(email)
 
-    later = [seconds for seconds in found if seconds]
+    later = [seconds for seconds in all_waits if seconds]
     assert later[:9] == [15, 30, 60, 120, 240, 480, 960, 1920, 3600]
     assert set(later[9:]) == {3600}
 
 
-def test_a_day_of_guesses_from_one_network(email):
-    """14,400 were possible: ten a minute."""
+def test_one_network_has_at_most_50_attempts_a_day(email):
+    """At ten a minute there would be 14,400."""
     passed, now = 0, 0
     while now < DAY_SECONDS:
         try:
             begin(endpoint=PORTAL, email=email, network="198.51.100.7")
             passed += 1
-        except RateLimited as refusal:
-            step = min(refusal.retry_after + 1, DAY_SECONDS - now)
+        except RateLimited as raised:
+            step = min(raised.retry_after + 1, DAY_SECONDS - now)
             elapse(email, step)
             now += step
 
     assert 5 < passed <= 50
 
 
-def test_a_day_of_guesses_from_ten_thousand_networks(email):
-    assert tried(10_000, email, networks=somewhere) == 50
+def test_ten_thousand_networks_have_50_attempts_a_day(email):
+    assert count_allowed(10_000, email, networks=somewhere) == 50
 
 
-def test_parallel_tries_are_no_more_than_serial_ones(email, at_once):
+def test_parallel_attempts_are_limited_like_serial_ones(email, at_once):
     outcomes = at_once(24, lambda: begin(endpoint=PORTAL, email=email, network="198.51.100.7"))
 
     assert len([each for each in outcomes if not isinstance(each, Exception)]) == 5
 
 
-def test_the_race_is_there_where_nobody_counts_before_looking(email, at_once):
-    """The control: who asks first whether there are tries left, and counts afterwards, lets more through."""
+def test_control_checking_before_counting_allows_more_attempts(email, at_once):
+    """Attempts that check the count first and increment it afterwards exceed the limit."""
     client, key = redis_client.client(), f"loyalty:tests:{email}"
     all_have_checked, passed = threading.Barrier(24), []
 
-    def careless():
+    def check_then_count():
         counted = int(client.get(key) or 0)
         all_have_checked.wait(timeout=30)
         if counted < 5:
             client.incr(key)
             passed.append(1)
 
-    at_once(24, careless)
+    at_once(24, check_then_count)
 
     assert len(passed) > 5
 
 
-def test_a_device_that_was_used_before_is_let_in_while_others_guess(email):
+def test_known_device_can_log_in_while_others_guess(email):
     device = login_throttle.make_device(factories.user(email=email))
-    tried(60, email, networks=somewhere)
+    count_allowed(60, email, networks=somewhere)
 
-    assert tried(1, email, networks=somewhere) == 0
-    assert tried(60, email, networks=somewhere, device=device) == 5
-
-
-def test_a_device_of_before_a_new_password_is_like_any_other(email):
-    """A new password is what people set when somebody else was in."""
-    person = factories.user(email=email)
-    device = login_throttle.make_device(person)
-    staff.set_password(user=person, password="another pass phrase", at=timezone.now())
-    tried(60, email, networks=somewhere)
-
-    assert tried(1, email, networks=somewhere, device=device) == 0
+    assert count_allowed(1, email, networks=somewhere) == 0
+    assert count_allowed(60, email, networks=somewhere, device=device) == 5
 
 
-def test_who_is_logged_in_is_asked_again_whatever_others_try(email):
-    tried(60, email, networks=somewhere)
+def test_device_loses_its_exemption_with_a_new_password(email):
+    """Users set a new password when somebody else had access to their account."""
+    user = factories.user(email=email)
+    device = login_throttle.make_device(user)
+    staff.set_password(user=user, password="another pass phrase", at=timezone.now())
+    count_allowed(60, email, networks=somewhere)
+
+    assert count_allowed(1, email, networks=somewhere, device=device) == 0
+
+
+def test_attempts_in_a_session_do_not_depend_on_those_of_others(email):
+    count_allowed(60, email, networks=somewhere)
 
     passed = 0
     for _time in range(9):
@@ -146,33 +146,33 @@ def test_who_is_logged_in_is_asked_again_whatever_others_try(email):
 
 
 @pytest.mark.parametrize("device", ["", "rubbish", "x" * 5_000, "a:b:c"])
-def test_no_other_device_is(email, device):
+def test_unknown_device_is_not_exempt(email, device):
     other = login_throttle.make_device(factories.user(email="somebody.else@example.com"))
-    tried(60, email, networks=somewhere)
+    count_allowed(60, email, networks=somewhere)
 
-    assert tried(1, email, networks=somewhere, device=device or other) == 0
-
-
-def test_doors_count_for_themselves(email):
-    tried(60, email, networks=somewhere, endpoint=login_throttle.at_brand(1))
-
-    assert tried(1, email, networks=somewhere, endpoint=login_throttle.at_brand(2)) == 1
-    assert tried(1, email, networks=somewhere, endpoint=PORTAL) == 1
+    assert count_allowed(1, email, networks=somewhere, device=device or other) == 0
 
 
-def test_a_network_that_goes_from_brand_to_brand_has_one_set_of_tries(email):
+def test_endpoints_count_attempts_separately(email):
+    count_allowed(60, email, networks=somewhere, endpoint=login_throttle.at_brand(1))
+
+    assert count_allowed(1, email, networks=somewhere, endpoint=login_throttle.at_brand(2)) == 1
+    assert count_allowed(1, email, networks=somewhere, endpoint=PORTAL) == 1
+
+
+def test_network_has_one_set_of_attempts_for_all_brands(email):
     endpoints = [login_throttle.at_brand(number) for number in range(1, 9)]
 
-    assert sum(tried(1, email, endpoint=endpoint) for endpoint in endpoints) == 5
-    assert tried(1, email, endpoint=endpoints[0], networks=somewhere) == 1
-    assert tried(1, email, endpoint=PORTAL) == 1
+    assert sum(count_allowed(1, email, endpoint=endpoint) for endpoint in endpoints) == 5
+    assert count_allowed(1, email, endpoint=endpoints[0], networks=somewhere) == 1
+    assert count_allowed(1, email, endpoint=PORTAL) == 1
 
 
-def test_a_right_password_takes_its_tries_back(email):
+def test_correct_password_releases_its_attempt(email):
     for _ in range(60):
         begin(endpoint=PORTAL, email=email, network="198.51.100.7").succeeded()
 
-    assert tried(5, email) == 5
+    assert count_allowed(5, email) == 5
 
 
 # --- The customers' endpoint ------------------------------------------------------------------------------------------
@@ -189,18 +189,18 @@ def shop(brand, settings):
     return brand
 
 
-def test_a_flood_at_one_brand_keeps_nobody_out(shop):
+def test_flood_at_one_brand_locks_out_neither_known_devices_nor_other_brands(shop):
     customer = factories.customer(shop, password=PASSWORD)
     device = guess(shop, customer.email, PASSWORD).json()["device_token"]
-    refused = [guess(shop, customer.email).status_code for _ in range(55)]
+    statuses = [guess(shop, customer.email).status_code for _ in range(55)]
 
-    assert refused == [401] * 50 + [429] * 5
+    assert statuses == [401] * 50 + [429] * 5
     assert error(guess(shop, customer.email, PASSWORD)) == (429, "RATE_LIMITED")
     assert guess(shop, customer.email, PASSWORD, device_token=device).status_code == 200
     assert guess(factories.brand(), customer.email, PASSWORD).status_code == 200
 
 
-def test_a_network_has_a_limit_over_all_brands(shop, settings):
+def test_network_has_a_rate_limit_across_all_brands(shop, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login_address": "3/minute"}
     network = f"10.{'.'.join(str(secrets.randbelow(256)) for _ in range(3))}"
     answers = [guess(factories.brand(), f"a{number}@example.com", address=network) for number in range(5)]
@@ -209,13 +209,13 @@ def test_a_network_has_a_limit_over_all_brands(shop, settings):
     assert guess(shop, "a@example.com").status_code == 401
 
 
-def test_the_limit_over_all_brands_holds_for_the_password_of_an_erasure(shop, settings):
+def test_rate_limit_across_brands_applies_to_passwords_of_erasures(shop, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login_address": "2/minute"}
     network = f"10.{'.'.join(str(secrets.randbelow(256)) for _ in range(3))}"
     answers = []
     for _ in range(3):
-        at = factories.brand()
-        customer_api = Api(at, address=network).as_customer(factories.customer(at, password=PASSWORD))
+        brand = factories.brand()
+        customer_api = Api(brand, address=network).as_customer(factories.customer(brand, password=PASSWORD))
         answers.append(
             customer_api.call("DELETE", "customer", data=json.dumps({"password": WRONG}).encode()).status_code
         )
@@ -223,7 +223,7 @@ def test_the_limit_over_all_brands_holds_for_the_password_of_an_erasure(shop, se
     assert answers == [403, 403, 429]
 
 
-def test_others_wrong_tries_keep_nobody_from_erasing_their_data(shop):
+def test_failed_attempts_of_others_do_not_prevent_an_erasure(shop):
     customer = factories.customer(shop, password=PASSWORD)
     customer_api = Api(shop, address=somewhere()).as_customer(customer)
     for _ in range(52):
@@ -234,7 +234,7 @@ def test_others_wrong_tries_keep_nobody_from_erasing_their_data(shop):
     assert answer.status_code == 204
 
 
-def test_the_owner_hears_of_it_and_a_new_password_is_the_way_out(shop):
+def test_customer_is_notified_of_a_flood_and_a_new_password_ends_it(shop):
     customer = factories.customer(shop, password=PASSWORD)
     for _ in range(52):
         guess(shop, customer.email)
@@ -246,45 +246,45 @@ def test_the_owner_hears_of_it_and_a_new_password_is_the_way_out(shop):
     assert guess(shop, customer.email, "another pass phrase").status_code == 200
 
 
-def test_a_brand_that_does_not_exist_has_no_door_of_its_own(shop):
+def test_unknown_brands_share_one_limit_of_attempts(shop):
     customer = factories.customer(shop, password=PASSWORD)
     codes = []
     for number in range(60):
-        given = {"email": customer.email, "password": WRONG, "brand_id": 10**9 + number}
-        codes.append(Api(shop).post("auth/token", given).status_code)
+        credentials = {"email": customer.email, "password": WRONG, "brand_id": 10**9 + number}
+        codes.append(Api(shop).post("auth/token", credentials).status_code)
 
     assert codes.count(401) == 50
 
 
 @pytest.mark.parametrize("fields", [{"is_staff": True}, {"is_superuser": True}, {"role": "support"}], ids=str)
-def test_staff_never_come_through_the_customers_door(shop, fields):
+def test_staff_cannot_log_in_at_the_customers_endpoint(shop, fields):
     role = fields.pop("role", None) if "role" in fields else None
-    person = factories.customer(
+    user = factories.customer(
         shop, password=PASSWORD, **{name: value for name, value in fields.items() if name != "role"}
     )
     if role:
-        StaffRole.objects.create(user=person, brand=shop, role=role)
-    wrong, right = guess(shop, person.email), guess(shop, person.email, PASSWORD)
+        StaffRole.objects.create(user=user, brand=shop, role=role)
+    wrong, right = guess(shop, user.email), guess(shop, user.email, PASSWORD)
 
     bodies = [{name: part for name, part in answer.json().items() if name != "request_id"} for answer in (wrong, right)]
     assert (right.status_code, bodies[1]) == (401, bodies[0])
 
 
-def test_the_customers_door_never_touches_the_portals(shop):
-    person = colleague(shop)
+def test_attempts_at_the_customers_endpoint_do_not_affect_the_portal(shop):
+    user = colleague(shop)
     for _ in range(60):
-        guess(shop, person.email)
+        guess(shop, user.email)
 
-    assert portal(person.email, PASSWORD).status_code == 302
+    assert portal(user.email, PASSWORD).status_code == 302
 
 
 # --- The portal -------------------------------------------------------------------------------------------------------
 
 
 def colleague(brand):
-    person = factories.user(password=PASSWORD, is_staff=True)
-    StaffRole.objects.create(user=person, brand=brand, role="manager")
-    return person
+    user = factories.user(password=PASSWORD, is_staff=True)
+    StaffRole.objects.create(user=user, brand=brand, role="manager")
+    return user
 
 
 def portal(email, password, client=None):
@@ -292,24 +292,24 @@ def portal(email, password, client=None):
     return client.post("/admin/login/", {"username": email, "password": password, "next": "/admin/"})
 
 
-def test_a_known_browser_logs_in_while_others_guess(shop):
-    person, browser = colleague(shop), Client(REMOTE_ADDR=somewhere())
-    assert portal(person.email, PASSWORD, browser).status_code == 302
+def test_known_browser_logs_in_while_others_guess(shop):
+    user, browser = colleague(shop), Client(REMOTE_ADDR=somewhere())
+    assert portal(user.email, PASSWORD, browser).status_code == 302
     browser.post("/admin/logout/")
     for _ in range(55):
-        portal(person.email, WRONG)
+        portal(user.email, WRONG)
 
-    assert portal(person.email, PASSWORD).status_code == 200  # the form again
-    assert portal(person.email, PASSWORD, browser).status_code == 302
+    assert portal(user.email, PASSWORD).status_code == 200  # the login form again
+    assert portal(user.email, PASSWORD, browser).status_code == 302
 
 
-def test_logins_are_in_the_trail_and_a_flood_does_not_fill_it(shop):
-    person, other = colleague(shop), factories.brand()
-    portal(person.email, PASSWORD)
+def test_logins_are_in_the_audit_log_and_a_flood_does_not_fill_it(shop):
+    user, other = colleague(shop), factories.brand()
+    portal(user.email, PASSWORD)
     for _ in range(60):
-        portal(person.email, WRONG)
+        portal(user.email, WRONG)
         portal("nobody@example.com", WRONG)
-    entries = AuditLogEntry.objects.filter(kind="brands.user", row_id=str(person.pk))
+    entries = AuditLogEntry.objects.filter(kind="brands.user", row_id=str(user.pk))
 
     assert list(entries.order_by("id").values_list("action", flat=True)) == [
         "Logged in to the portal",
@@ -320,7 +320,7 @@ def test_logins_are_in_the_trail_and_a_flood_does_not_fill_it(shop):
     assert not AuditLogEntry.objects.filter(brand=other).exists()
 
 
-def test_of_a_customer_of_another_brand_the_trail_tells_nothing(shop):
+def test_logins_of_another_brands_customer_are_not_in_the_audit_log(shop):
     customer = factories.customer(factories.brand(), password=PASSWORD)
     for _ in range(6):
         guess(shop, customer.email)

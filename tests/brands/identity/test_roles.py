@@ -1,4 +1,4 @@
-"""Roles: what each may do, over HTTP, and that records of what happened are for reading."""
+"""What each role may do over HTTP, and that records of past events are read-only."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,71 +34,71 @@ def scenarios(django_db_setup: None, django_db_blocker: Any, log_watch: LogWatch
 
 
 @pytest.fixture
-def own(scenarios: Callable[[], Any], db: None) -> tuple[Brand, dict[str, Any]]:
-    found: tuple[Brand, dict[str, Any]] = scenarios()
-    return found
+def scenario(scenarios: Callable[[], Any], db: None) -> tuple[Brand, dict[str, Any]]:
+    copied: tuple[Brand, dict[str, Any]] = scenarios()
+    return copied
 
 
-def test_every_page_has_its_line_in_the_table() -> None:
+def test_every_page_has_a_row_in_the_table() -> None:
     assert set(LABELS) <= set(TABLE)
 
 
-def test_what_the_table_does_not_name_is_allowed_to_nobody() -> None:
+def test_page_missing_in_the_table_is_allowed_to_no_role() -> None:
     assert not any(may(role, VIEW, "auth.group") for role in ROLES)
 
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("label", LABELS)
-def test_roles_may_what_the_table_says(own: Any, label: str, role: str) -> None:
-    person = factories.user(is_staff=True, is_superuser=True) if role == SUPERUSER else staff(own[0], role=role)
-    client = browser(person)
-    row = own[1][label]
-    if hasattr(row, "owner_id"):  # people change what is theirs
-        type(row).objects.filter(pk=row.pk).update(owner=person)
+def test_roles_have_the_documented_permissions(scenario: Any, label: str, role: str) -> None:
+    user = factories.user(is_staff=True, is_superuser=True) if role == SUPERUSER else staff(scenario[0], role=role)
+    client = browser(user)
+    row = scenario[1][label]
+    if hasattr(row, "owner_id"):  # users change only their own rows
+        type(row).objects.filter(pk=row.pk).update(owner=user)
 
     def allowed(verb: str) -> bool:
         return may(role, verb, label)
 
-    shown = client.get(address(label))
-    assert shown.status_code == (200 if allowed(VIEW) else 403)
+    list_page = client.get(address(label))
+    assert list_page.status_code == (200 if allowed(VIEW) else 403)
     if allowed(VIEW):
-        assert {f'value="{name}"' in text(shown) for name in page(label).actions} <= {allowed(ACT)}
+        assert {f'value="{name}"' in text(list_page) for name in page(label).actions} <= {allowed(ACT)}
     assert client.get(address(label, "add")).status_code == (200 if allowed(ADD) else 403)
-    hidden = 403 if allowed(VIEW) else 404
-    assert (client.post(address(label, "change", row.pk), {}).status_code == hidden) is not allowed(CHANGE)
-    assert (client.get(address(label, "delete", row.pk)).status_code == hidden) is not allowed(DELETE)
+    denied_status = 403 if allowed(VIEW) else 404
+    assert (client.post(address(label, "change", row.pk), {}).status_code == denied_status) is not allowed(CHANGE)
+    assert (client.get(address(label, "delete", row.pk)).status_code == denied_status) is not allowed(DELETE)
 
 
 @pytest.mark.parametrize("label", READ_ONLY)
-def test_records_of_what_happened_are_for_reading_whoever_reads(own: Any, label: str) -> None:
+def test_records_of_past_events_are_read_only_for_everyone(scenario: Any, label: str) -> None:
     client = browser(factories.user(is_staff=True, is_superuser=True))
-    row = own[1][label]
+    row = scenario[1][label]
     before = type(row).objects.filter(pk=row.pk).values().get()
 
     assert client.get(address(label, "change", row.pk)).status_code == 200
-    for what, args in (("add", ()), ("change", (row.pk,)), ("delete", (row.pk,))):
-        assert client.post(address(label, what, *args), {"note": "x", "post": "yes"}).status_code == 403
+    for action, args in (("add", ()), ("change", (row.pk,)), ("delete", (row.pk,))):
+        assert client.post(address(label, action, *args), {"note": "x", "post": "yes"}).status_code == 403
     client.post(address(label), {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"})
 
     assert type(row).objects.filter(pk=row.pk).values().get() == before
 
 
 @pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_active": False}])
-def test_who_is_no_staff_gets_no_further_than_the_login(own: Any, fields: dict[str, bool]) -> None:
-    person = staff(own[0])
-    User.objects.filter(pk=person.pk).update(**fields)
+def test_user_without_staff_access_is_redirected_to_the_login(scenario: Any, fields: dict[str, bool]) -> None:
+    user = staff(scenario[0])
+    User.objects.filter(pk=user.pk).update(**fields)
 
     for label in LABELS:
-        response = browser(person).get(address(label))
+        response = browser(user).get(address(label))
         assert response.status_code == 302
         assert response["Location"].startswith(reverse("admin:login"))
 
 
-def test_role_that_ends_ends_at_once(own: Any) -> None:
-    person = staff(own[0])
-    client = browser(person)
+def test_removal_of_a_role_takes_effect_at_once(scenario: Any) -> None:
+    user = staff(scenario[0])
+    client = browser(user)
     assert client.get(address("authcodes.product")).status_code == 200
-    person.staff_roles.all().delete()
+    user.staff_roles.all().delete()
 
     assert client.get(address("authcodes.product")).status_code == 403
 
@@ -112,8 +112,8 @@ def test_role_that_ends_ends_at_once(own: Any) -> None:
         ("support", ["Customers", "Scans & safety", "Messages"]),
     ],
 )
-def test_sidebar_has_the_jobs_of_a_role(own: Any, role: str, groups: list[str]) -> None:
-    answer = browser(staff(own[0], role=role)).get(address("authcodes.batchrange"))
+def test_sidebar_has_the_groups_of_a_role(scenario: Any, role: str, groups: list[str]) -> None:
+    answer = browser(staff(scenario[0], role=role)).get(address("authcodes.batchrange"))
 
     items = [item for group in answer.context["sidebar_navigation"] for item in group["items"]]
 
@@ -123,24 +123,24 @@ def test_sidebar_has_the_jobs_of_a_role(own: Any, role: str, groups: list[str]) 
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "printer", "support"])
-def test_tabs_and_all_rows_lead_to_every_list_that_a_role_may_see(own: Any, role: str) -> None:
-    client = browser(staff(own[0], role=role))
+def test_pages_of_the_sidebar_link_every_list_that_a_role_may_see(scenario: Any, role: str) -> None:
+    client = browser(staff(scenario[0], role=role))
     menu = client.get(reverse("admin:index")).context["sidebar_navigation"]
     starts = [item["link"] for group in menu for item in group["items"]]
 
-    shown = "".join(text(client.get(link)) for link in starts)
+    html = "".join(text(client.get(link)) for link in starts)
 
     for label in LABELS:
         if page(label).sidebar:
-            seen = f'href="{navigation.address_of(label)}"' in shown
-            assert seen is may(role, VIEW, label), label
+            is_linked = f'href="{navigation.address_of(label)}"' in html
+            assert is_linked is may(role, VIEW, label), label
 
 
-def test_who_works_in_two_jobs_has_both(own: Any) -> None:
-    person = staff(own[0], role="printer")
-    StaffRole.objects.create(user=person, brand=factories.brand(), role="support")
+def test_sidebar_of_a_user_with_two_roles_has_the_groups_of_both(scenario: Any) -> None:
+    user = staff(scenario[0], role="printer")
+    StaffRole.objects.create(user=user, brand=factories.brand(), role="support")
 
-    menu = browser(person).get(address("authcodes.batchrange")).context["sidebar_navigation"]
+    menu = browser(user).get(address("authcodes.batchrange")).context["sidebar_navigation"]
 
     titles = [item["title"] for group in menu for item in group["items"]]
     assert titles == ["Print", "Products & codes", "Customers", "Scans & safety", "Messages"]
@@ -150,26 +150,26 @@ def test_who_works_in_two_jobs_has_both(own: Any) -> None:
     ("role", "first"),
     [("owner", "index"), ("printer", "index"), ("support", "loyalty_redemption_till")],
 )
-def test_a_login_begins_with_the_job(own: Any, role: str, first: str) -> None:
-    person = staff(own[0], role=role, password=factories.PASSWORD)
+def test_login_leads_to_the_start_page_of_the_role(scenario: Any, role: str, first: str) -> None:
+    user = staff(scenario[0], role=role, password=factories.PASSWORD)
 
-    answer = Client().post(reverse("admin:login"), {"username": person.email, "password": factories.PASSWORD})
+    answer = Client().post(reverse("admin:login"), {"username": user.email, "password": factories.PASSWORD})
     with_next = Client().post(
         reverse("admin:login") + "?next=/admin/authcodes/scan/",
-        {"username": person.email, "password": factories.PASSWORD, "next": "/admin/authcodes/scan/"},
+        {"username": user.email, "password": factories.PASSWORD, "next": "/admin/authcodes/scan/"},
     )
 
     assert (answer["Location"], with_next["Location"]) == (reverse(f"admin:{first}"), "/admin/authcodes/scan/")
 
 
 @pytest.mark.parametrize(("role", "has_till"), [("owner", True), ("support", True), ("printer", False)])
-def test_the_till_is_one_press_away_for_who_may_use_it(own: Any, role: str, has_till: bool) -> None:
-    shown = text(browser(staff(own[0], role=role)).get(address("authcodes.batchrange")))
+def test_till_is_linked_for_roles_that_may_use_it(scenario: Any, role: str, has_till: bool) -> None:
+    html = text(browser(staff(scenario[0], role=role)).get(address("authcodes.batchrange")))
 
-    assert (f'href="{reverse("admin:loyalty_redemption_till")}"' in shown) is has_till
+    assert (f'href="{reverse("admin:loyalty_redemption_till")}"' in html) is has_till
 
 
-def test_the_documented_table_is_what_the_pages_declare() -> None:
+def test_documented_table_matches_the_declared_permissions() -> None:
     verb_names = {verb: word.replace("-", " ") for word, verb in VERBS.items()}
     rows = [
         [f"`{label}`", *(", ".join(verb_names[verb] for verb in TABLE[label][role]) or "–" for role in ROLES)]
@@ -182,7 +182,7 @@ def test_the_documented_table_is_what_the_pages_declare() -> None:
 
 
 @pytest.mark.parametrize("permissions", [{"owner": "look"}, {"boss": "view"}])
-def test_an_unknown_verb_or_role_stops_the_start(permissions: dict[str, str]) -> None:
+def test_declaring_an_unknown_verb_or_role_raises_an_error(permissions: dict[str, str]) -> None:
     with pytest.raises((KeyError, ValueError)):
         declare("no.model", permissions)
     assert "no.model" not in TABLE

@@ -1,4 +1,4 @@
-"""What ends a session ends it at once and for good: tokens of each kind, and sessions of the portal."""
+"""Sessions end at once and for good: tokens of each kind, and sessions of the portal."""
 
 import pytest
 from django.test import Client
@@ -23,57 +23,57 @@ def session(brand, user):
     return tokens.issue(user=User.objects.get(pk=user.pk), brand=brand, at=timezone.now())
 
 
-def uses(brand, pair):
-    """What the access token gets where the user is loaded, and where the scan's statement looks; and the refresh."""
+def statuses_with(brand, pair):
+    """Return the statuses of a call that loads the user, of two scans, and of a refresh."""
     api = Api(brand).having(authorization=f"Bearer {pair.access}")
-    endpoints = [
+    answers = [
         api.get("customer/loyalty/points"),
         api.verify(factories.code(brand)),
         api.post("auth-codes/scan", {"code": "NOBODY-KNOWS-1"}),
         Api(brand).post("auth/token/refresh", {"refresh": pair.refresh}),
     ]
-    return [answer.status_code for answer in endpoints]
+    return [answer.status_code for answer in answers]
 
 
 GOOD, ENDED = [200, 200, 400, 200], [401] * 4
 
 
-def test_a_new_password_ends_them(brand, customer):
+def test_new_password_ends_the_sessions(brand, customer):
     pair = session(brand, customer)
-    assert uses(brand, pair) == GOOD
+    assert statuses_with(brand, pair) == GOOD
 
     staff.set_password(user=User.objects.get(pk=customer.pk), password="another pass phrase", at=timezone.now())
 
-    assert uses(brand, pair) == ENDED
+    assert statuses_with(brand, pair) == ENDED
 
 
-def test_logging_out_ends_one_session_at_once_and_no_other(brand, customer):
+def test_log_out_ends_one_session_at_once_and_no_other(brand, customer):
     ended, other = session(brand, customer), session(brand, customer)
-    assert uses(brand, ended)[:3] == GOOD[:3]
+    assert statuses_with(brand, ended)[:3] == GOOD[:3]
 
     tokens.revoke(refresh=ended.refresh, at=timezone.now())
 
-    assert uses(brand, ended) == ENDED
-    assert uses(brand, other) == GOOD
+    assert statuses_with(brand, ended) == ENDED
+    assert statuses_with(brand, other) == GOOD
 
 
-def test_switching_somebody_on_again_revives_nothing(brand, customer):
-    pair, person = session(brand, customer), User.objects.get(pk=customer.pk)
+def test_reactivating_a_customer_does_not_revive_their_tokens(brand, customer):
+    pair, user = session(brand, customer), User.objects.get(pk=customer.pk)
     for is_active in (False, True):
-        person.is_active = is_active
-        staff.save_account(user=person, fields={"is_active"})
+        user.is_active = is_active
+        staff.save_account(user=user, fields={"is_active"})
 
-    assert uses(brand, pair) == ENDED
-    assert uses(brand, session(brand, customer)) == GOOD
+    assert statuses_with(brand, pair) == ENDED
+    assert statuses_with(brand, session(brand, customer)) == GOOD
 
 
-def test_switching_staff_on_again_revives_no_session_of_the_portal(brand):
-    person = factories.user(is_staff=True)
-    StaffRole.objects.create(user=person, brand=brand, role="manager")
+def test_reactivating_staff_does_not_revive_their_portal_sessions(brand):
+    user = factories.user(is_staff=True)
+    StaffRole.objects.create(user=user, brand=brand, role="manager")
     client = Client()
-    client.force_login(person)
+    client.force_login(user)
     assert client.get("/admin/").status_code == 200
-    other = User.objects.get(pk=person.pk)
+    other = User.objects.get(pk=user.pk)
     for is_active in (False, True):
         other.is_active = is_active
         staff.save_account(user=other, fields={"is_active"})
@@ -81,15 +81,15 @@ def test_switching_staff_on_again_revives_no_session_of_the_portal(brand):
     assert client.get("/admin/").status_code == 302
 
 
-def test_a_login_that_was_under_way_when_the_password_changed_gets_nothing(brand, customer):
-    """It read the user before, and makes its session after the others were ended."""
-    under_way = User.objects.get(pk=customer.pk)
+def test_login_during_a_password_change_gets_no_valid_session(brand, customer):
+    """The login reads the user before the change, and creates its session after the others were ended."""
+    stale_user = User.objects.get(pk=customer.pk)
     staff.set_password(user=User.objects.get(pk=customer.pk), password="another pass phrase", at=timezone.now())
 
-    assert uses(brand, tokens.issue(user=under_way, brand=brand, at=timezone.now())) == ENDED
+    assert statuses_with(brand, tokens.issue(user=stale_user, brand=brand, at=timezone.now())) == ENDED
 
 
-def test_an_event_with_a_token_that_has_ended_vouches_for_nobody(brand, customer):
+def test_event_with_a_revoked_token_is_rejected(brand, customer):
     pair = session(brand, customer)
     tokens.revoke(refresh=pair.refresh, at=timezone.now())
     envelope = {

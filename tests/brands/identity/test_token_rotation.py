@@ -1,4 +1,4 @@
-"""Refresh tokens rotate once; a second use ends the session, and so does what ends the user's."""
+"""Refresh tokens rotate once; a second use ends the session, and so does the end of the user's access."""
 
 from datetime import timedelta
 
@@ -17,16 +17,16 @@ from tests.brands.identity.conftest import rotate, signed
 # --- Refresh ---------------------------------------------------------------------------------------------------------
 
 
-def test_rotation_gives_a_new_pair_of_the_same_session(pair, customer, brand):
-    following = rotate(pair.refresh)
+def test_rotation_returns_a_new_pair_of_the_same_session(pair, customer, brand):
+    successor = rotate(pair.refresh)
 
-    assert following.refresh != pair.refresh
-    assert following.session_id == pair.session_id
-    assert tokens.verify_access(following.access) == Principal(user_id=customer.pk, brand_id=brand.pk)
-    assert rotate(following.refresh)
+    assert successor.refresh != pair.refresh
+    assert successor.session_id == pair.session_id
+    assert tokens.verify_access(successor.access) == Principal(user_id=customer.pk, brand_id=brand.pk)
+    assert rotate(successor.refresh)
 
 
-def test_rotation_prolongs_the_session(pair):
+def test_rotation_extends_the_session(pair):
     later = timezone.now() + timedelta(days=settings.REFRESH_TOKEN_DAYS - 1)
 
     tokens.rotate(refresh=pair.refresh, at=later)
@@ -34,12 +34,12 @@ def test_rotation_prolongs_the_session(pair):
     assert LoginSession.objects.get().expires_at == later + timedelta(days=settings.REFRESH_TOKEN_DAYS)
 
 
-def test_session_ends_when_nobody_refreshes_it(pair):
+def test_session_expires_without_a_refresh(pair):
     with pytest.raises(TokenInvalid):
         tokens.rotate(refresh=pair.refresh, at=timezone.now() + timedelta(days=settings.REFRESH_TOKEN_DAYS, seconds=1))
 
 
-def test_sessions_that_ended_are_forgotten_and_the_others_kept(customer, brand):
+def test_ended_sessions_are_purged_and_active_ones_stay(customer, brand):
     long_ago = timezone.now() - timedelta(days=400)
     tokens.issue(user=customer, brand=brand, at=long_ago)
     alive = tokens.issue(user=customer, brand=brand, at=timezone.now())
@@ -48,7 +48,7 @@ def test_sessions_that_ended_are_forgotten_and_the_others_kept(customer, brand):
     assert str(LoginSession.objects.get().pk) == alive.session_id
 
 
-def test_a_new_password_ends_every_session(pair, customer):
+def test_new_password_ends_every_session(pair, customer):
     customer.set_password("another battery staple")
     customer.save()
 
@@ -56,7 +56,7 @@ def test_a_new_password_ends_every_session(pair, customer):
         rotate(pair.refresh)
 
 
-def test_refresh_of_a_deactivated_user_is_refused(pair, customer):
+def test_refresh_of_a_deactivated_user_is_rejected(pair, customer):
     customer.is_active = False
     customer.save(update_fields=["is_active"])
 
@@ -64,7 +64,7 @@ def test_refresh_of_a_deactivated_user_is_refused(pair, customer):
         rotate(pair.refresh)
 
 
-def test_refresh_of_a_deleted_user_is_refused(pair, customer):
+def test_refresh_of_a_deleted_user_is_rejected(pair, customer):
     customer.points_rows.all().delete()
     customer.delete()
 
@@ -73,7 +73,7 @@ def test_refresh_of_a_deleted_user_is_refused(pair, customer):
 
 
 @pytest.mark.parametrize("session", ["no uuid", 7, None, "00000000-0000-4000-8000-000000000000"])
-def test_refresh_of_no_known_session_is_refused(db, session):
+def test_refresh_of_an_unknown_session_is_rejected(db, session):
     with pytest.raises(TokenInvalid):
         rotate(signed(token_type="refresh", sid=session, jti="x"))
 
@@ -85,7 +85,7 @@ def test_revoked_session_cannot_be_refreshed(pair):
         rotate(pair.refresh)
 
 
-def test_revoking_again_keeps_the_first_moment(pair):
+def test_revoking_again_does_not_change_the_time_of_revocation(pair):
     first = timezone.now()
     tokens.revoke(refresh=pair.refresh, at=first)
     tokens.revoke(refresh=pair.refresh, at=first + timedelta(hours=1))
@@ -115,8 +115,8 @@ def jti_of(pair):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("later", [tokens.SAME_ANSWER_WITHIN, timedelta(0)])
-def test_the_last_token_gets_its_successor_again_for_a_moment(pair, later):
-    """Its answer was lost, or two requests took it along at once."""
+def test_last_token_gets_the_same_successor_again_for_a_moment(pair, later):
+    """The first answer was lost, or two requests sent the token at once."""
     at = timezone.now()
     first = tokens.rotate(refresh=pair.refresh, at=at)
 
@@ -128,24 +128,24 @@ def test_the_last_token_gets_its_successor_again_for_a_moment(pair, later):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("others", [0, 1], ids=["too late", "not the last one"])
-def test_second_use_of_a_refresh_token_revokes_the_whole_session(pair, others):
+@pytest.mark.parametrize("rotations", [0, 1], ids=["too late", "not the last one"])
+def test_second_use_of_a_refresh_token_revokes_the_whole_session(pair, rotations):
     at = timezone.now()
-    following = tokens.rotate(refresh=pair.refresh, at=at)
-    for _ in range(others):
-        following = tokens.rotate(refresh=following.refresh, at=at)
-    later = timedelta(0) if others else tokens.SAME_ANSWER_WITHIN + timedelta(seconds=1)
+    successor = tokens.rotate(refresh=pair.refresh, at=at)
+    for _ in range(rotations):
+        successor = tokens.rotate(refresh=successor.refresh, at=at)
+    later = timedelta(0) if rotations else tokens.SAME_ANSWER_WITHIN + timedelta(seconds=1)
 
     with pytest.raises(TokenInvalid):
         tokens.rotate(refresh=pair.refresh, at=at + later)
 
     assert LoginSession.objects.get().revoked_at
     with pytest.raises(TokenInvalid):
-        rotate(following.refresh)
+        rotate(successor.refresh)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_session_that_has_ended_is_not_answered_again(pair):
+def test_last_token_of_a_revoked_session_gets_no_successor_again(pair):
     rotate(pair.refresh)
     tokens.revoke(refresh=pair.refresh, at=timezone.now())
 
@@ -162,7 +162,7 @@ def test_twenty_parallel_rotations_get_one_successor(pair, at_once):
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_row_lock_parallel_rotations_get_several(customer, brand, at_once, monkeypatch):
-    """The control: the lock is what the test above shows."""
+    """Shows that the test above depends on the row lock."""
     monkeypatch.setattr(QuerySet, "select_for_update", lambda rows, **_: rows)
 
     def successors():

@@ -1,4 +1,4 @@
-"""The database's roles: what the application and the tenants may do with each table, as PostgreSQL itself tells."""
+"""The database's roles: what the application and the tenants may do with each table, as PostgreSQL reports it."""
 
 import pytest
 from django.apps import apps
@@ -39,36 +39,36 @@ def names():
 
 
 def test_every_table_has_row_level_security_or_a_reason(names):
-    for table, _owner, is_secured, found, _more, tenants in fetch_rows(TABLES, [*names]):
+    for table, _owner, is_secured, policy_names, _privileges, tenants in fetch_rows(TABLES, [*names]):
         if table in policies.UNGUARDED or table in policies.BY_OWNER:
-            assert not found
+            assert not policy_names
             assert set(tenants) <= {"SELECT"}, table
         else:
             assert is_secured, f"{table} lacks row-level security: migrate, and see brands.isolation.policies"
-            assert found == GUARDED, table
+            assert policy_names == GUARDED, table
 
 
-def test_the_application_owns_nothing_and_can_neither_truncate_nor_alter(names):
-    for table, owner, _is_secured, _policies, more, tenants in fetch_rows(TABLES, [*names]):
+def test_application_owns_no_table_and_can_neither_truncate_nor_alter(names):
+    for table, owner, _is_secured, _policies, privileges, tenants in fetch_rows(TABLES, [*names]):
         assert owner not in names
-        assert more == [], table
+        assert privileges == [], table
         assert "TRUNCATE" not in tenants, table
     for statement in ("TRUNCATE authcodes_scan", "ALTER TABLE authcodes_scan ADD x int", "CREATE TABLE mine (x int)"):
         with pytest.raises(ProgrammingError), transaction.atomic():
             fetch_rows(statement)
 
 
-def test_the_roles_can_do_nothing_more(names):
-    found = fetch_rows(
+def test_roles_have_no_administrative_attributes(names):
+    attributes = fetch_rows(
         "SELECT rolsuper, rolbypassrls, rolcreaterole, rolcreatedb FROM pg_roles WHERE rolname = ANY(%s)", [[*names]]
     )
 
-    assert found == [(False, False, False, False)] * 2
+    assert attributes == [(False, False, False, False)] * 2
     assert fetch_rows("SELECT current_user::text") == [(names[0],)]
 
 
 @pytest.mark.parametrize("table", NOT_TRUNCATED)
-def test_what_is_append_only_refuses_truncate_from_its_owner_too(table):
+def test_append_only_table_rejects_truncate_even_by_its_owner(table):
     with connection.as_owner():
         owner_statement = f"ALTER TABLE {table} ENABLE TRIGGER {NOT_TRUNCATED[table]}"
         with connection.cursor() as cursor:
@@ -77,7 +77,7 @@ def test_what_is_append_only_refuses_truncate_from_its_owner_too(table):
             cursor.execute(f"TRUNCATE {table} CASCADE")
 
 
-def test_what_is_append_only_cannot_be_changed_by_the_application():
+def test_application_cannot_change_append_only_tables():
     tables = {model._meta.db_table for model in apps.get_models() if hasattr(model, "append_only")}
 
     assert tables == set(NOT_TRUNCATED)
@@ -87,17 +87,17 @@ def test_what_is_append_only_cannot_be_changed_by_the_application():
                 fetch_rows(statement)
 
 
-def test_a_table_that_nobody_guards_is_said_plainly():
+def test_table_without_a_policy_raises_a_clear_error():
     with isolate_apps("brands"):
 
-        class Forgotten(models.Model):  # noqa: DJ008
+        class Unguarded(models.Model):  # noqa: DJ008
             class Meta:
                 app_label = "brands"
 
     with pytest.raises(
-        ImproperlyConfigured, match=r"brands\.Forgotten has no foreign key `brand`: say by `brand_through`"
+        ImproperlyConfigured, match=r"brands\.Unguarded has no foreign key `brand`: say by `brand_through`"
     ):
-        policies.table_of(Forgotten)
+        policies.table_of(Unguarded)
 
 
 def test_migrating_again_changes_no_table():
@@ -105,15 +105,15 @@ def test_migrating_again_changes_no_table():
         assert database_roles.apply(connection) == []
 
 
-def test_a_table_that_lost_its_policy_gets_it_back():
+def test_lost_policy_of_a_table_is_restored():
     with connection.as_owner():
         with connection.cursor() as cursor:
             cursor.execute("DROP POLICY tenant_policy ON authcodes_product")
         assert database_roles.apply(connection) == ["authcodes_product"]
 
 
-def test_migrate_names_what_an_administrator_has_to_run(settings, monkeypatch):
-    """A login that may make no roles finds none: nothing is migrated, and the statements are in the message."""
+def test_migrate_names_the_statements_for_an_administrator(settings, monkeypatch):
+    """Without the roles and the right to create them nothing is migrated; the error has the statements."""
     with connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT rolname FROM pg_roles WHERE rolname = 'plain_owner'")
         if not cursor.fetchone():
@@ -127,7 +127,7 @@ def test_migrate_names_what_an_administrator_has_to_run(settings, monkeypatch):
             database_roles.make(connection, login="shop")
 
 
-def test_roles_are_called_after_the_database_and_fit_a_name():
+def test_roles_are_named_after_the_database_within_the_length_limit():
     assert roles.application({"NAME": "shop"}) == "shop_app"
     assert roles.tenant({"NAME": "shop", "ROLES": "east"}) == "east_tenant"
     long = [roles.tenant({"NAME": f"{'x' * 62}{end}"}) for end in "ab"]
@@ -145,8 +145,8 @@ def test_roles_are_called_after_the_database_and_fit_a_name():
         "SELECT reason_id FROM loyalty_transaction WHERE user_point_id = 1",
     ],
 )
-def test_the_guard_adds_no_condition_to_what_scans_and_accruals_ask(statement):
-    """Its plan is that of the owner, whom no policy concerns."""
+def test_guard_adds_no_condition_to_statements_of_scans_and_accruals(statement):
+    """The plan is the same as the owner's, to whom no policy applies."""
 
     def plan():
         return fetch_rows(f"EXPLAIN (COSTS OFF) {statement}")
@@ -161,7 +161,7 @@ def test_the_guard_adds_no_condition_to_what_scans_and_accruals_ask(statement):
     assert guarded != owners
 
 
-def test_the_erasure_may_rewrite_names_in_the_audit_trail(brand):
+def test_erasure_may_rewrite_names_in_the_audit_log(brand):
     assert AuditLogEntry.append_only == ("row_name", "reason", "changes")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -182,12 +182,12 @@ def test_with_two_logins_the_application_cannot_become_the_owner(names):
     shop = connection.copy()
     shop.settings_dict = {**owner, "USER": "shop_login", "PASSWORD": "shop", "OWNER": {"USER": owner["USER"]}}
     try:
-        assert who(shop) == (names[0], "shop_login")
+        assert users_of(shop) == (names[0], "shop_login")
         with row_guard.within([1]):
-            assert who(shop) == (names[1], "shop_login")
+            assert users_of(shop) == (names[1], "shop_login")
         with shop.as_owner():
-            assert who(shop) == (owner["USER"], owner["USER"])
-        assert who(shop) == (names[0], "shop_login")
+            assert users_of(shop) == (owner["USER"], owner["USER"])
+        assert users_of(shop) == (names[0], "shop_login")
         with pytest.raises(ProgrammingError, match="must be owner"), shop.cursor() as cursor:
             cursor.execute("RESET ROLE; ALTER TABLE brands_brand ADD x int")
     finally:
@@ -196,36 +196,36 @@ def test_with_two_logins_the_application_cannot_become_the_owner(names):
             cursor.execute("DROP ROLE shop_login")
 
 
-def who(wrapper):
+def users_of(wrapper):
     with wrapper.cursor() as cursor:
         cursor.execute("SELECT current_user::text, session_user::text")
         return cursor.fetchone()
 
 
 class TestChecks:
-    def test_the_role_that_the_application_works_as_is_as_it_should_be(self):
+    def test_role_of_the_application_passes(self):
         assert checks.check_current_role(databases=["default"]) == []
 
-    def test_one_login_for_everything_is_said_before_it_is_deployed(self):
-        [found] = checks.check_login_role()
+    def test_single_login_for_everything_is_a_deployment_warning(self):
+        [warning] = checks.check_login_role()
 
-        assert found.id == "brands.W003"
-        assert "may bypass row-level security. The connection gives that up" in found.msg
+        assert warning.id == "brands.W003"
+        assert "may bypass row-level security. The connection gives that up" in warning.msg
 
-    def test_an_application_that_works_as_the_owner_is_an_error(self):
+    def test_application_running_as_the_owner_is_an_error(self):
         with connection.cursor() as cursor:
             cursor.execute("RESET ROLE")
         try:
-            [found] = checks.check_current_role(databases=["default"])
+            [error] = checks.check_current_role(databases=["default"])
         finally:
             connection._assumed = None
 
-        assert found.id == "brands.E001"
+        assert error.id == "brands.E001"
 
     @pytest.mark.parametrize(
         ("privilege", "option"), [("USAGE", "INHERIT TRUE"), ("MEMBER", "INHERIT FALSE, SET TRUE")]
     )
-    def test_a_member_of_the_owner_is_as_free_as_the_owner(self, privilege, option):
+    def test_member_of_the_owner_counts_as_the_owner(self, privilege, option):
         with connection.cursor() as cursor:
             cursor.execute("RESET ROLE; CREATE ROLE its_owner; CREATE ROLE its_member")
             before = checks.role_attributes(connection, "'its_member'", privilege)
@@ -238,31 +238,33 @@ class TestChecks:
         inherits_or_may_set = (privilege, option) != ("USAGE", "INHERIT FALSE, SET TRUE")
         assert (before, after) == (("its_member", False, False), ("its_member", False, inherits_or_may_set))
 
-    def test_a_login_that_may_become_a_role_beyond_the_guard_is_seen(self):
+    def test_login_that_may_assume_a_role_without_the_guard_is_detected(self):
         with connection.cursor() as cursor:
             cursor.execute(
                 "RESET ROLE; CREATE ROLE beyond BYPASSRLS; CREATE ROLE its_member; GRANT beyond TO its_member"
             )
         try:
-            found = [checks.role_attributes(connection, "'its_member'", each)[1] for each in ("USAGE", "MEMBER")]
+            bypasses_guard = [
+                checks.role_attributes(connection, "'its_member'", each)[1] for each in ("USAGE", "MEMBER")
+            ]
         finally:
             connection._assumed = None
 
-        assert found == [False, True]
+        assert bypasses_guard == [False, True]
 
-    def test_a_guard_that_is_off_is_said(self, monkeypatch):
+    def test_disabled_guard_is_a_warning(self, monkeypatch):
         monkeypatch.setitem(connection.settings_dict, "GUARD", False)
 
-        found = [*checks.check_current_role(databases=["default"]), *checks.check_login_role()]
-        assert [it.id for it in found] == ["brands.W002"] * 2
+        warnings = [*checks.check_current_role(databases=["default"]), *checks.check_login_role()]
+        assert [warning.id for warning in warnings] == ["brands.W002"] * 2
 
     @pytest.mark.parametrize(("address", "ids"), [("", ["brands.W004"]), ("https://portal.example.com", [])])
-    def test_a_portal_without_an_address_is_said(self, settings, address, ids):
+    def test_portal_without_a_url_is_a_warning(self, settings, address, ids):
         settings.PORTAL_URL = address
-        assert [it.id for it in checks.check_portal_url()] == ids
+        assert [warning.id for warning in checks.check_portal_url()] == ids
 
 
-def test_what_an_administrator_runs_can_be_printed(capsys, names):
+def test_command_prints_the_statements_for_an_administrator(capsys, names):
     call_command("database_roles")
 
     assert f'CREATE ROLE "{names[0]}" NOLOGIN NOBYPASSRLS;' in capsys.readouterr().out

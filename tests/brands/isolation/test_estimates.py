@@ -1,4 +1,4 @@
-"""What PostgreSQL expects of rows behind the guard: lists show it as their length, and choose their plans by it."""
+"""PostgreSQL's estimates of guarded rows, which lists display as their length and the planner uses."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def filled(brand: Brand) -> Brand:
 
 
 @pytest.mark.parametrize(("model", "number"), [(AuthCode, CODES), (Scan, SCANS)])
-def test_about_as_many_rows_are_expected_as_the_brand_has(filled: Brand, model: Any, number: int) -> None:
+def test_estimated_number_of_rows_is_close_to_that_of_the_brand(filled: Brand, model: Any, number: int) -> None:
     rows = model.objects.filter(brand=filled)
 
     with row_guard.within([filled.pk]):
@@ -37,7 +37,7 @@ def test_about_as_many_rows_are_expected_as_the_brand_has(filled: Brand, model: 
     assert number * 0.8 < expected < number * 1.2
 
 
-def test_the_index_of_a_brands_scans_has_what_their_policy_asks_for() -> None:
+def test_index_of_a_brands_scans_has_the_columns_of_their_policy() -> None:
     [index] = [each for each in Scan._meta.indexes if each.name == "scan_of_brand"]
     names = {name.lstrip("-") for name in (*index.fields, *index.include)}
     columns = {field.column for field in Scan._meta.concrete_fields if field.column in policies.condition(Scan)}

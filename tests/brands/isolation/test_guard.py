@@ -18,12 +18,12 @@ from tests.support import factories
 def role() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user::text")
-        [found] = cursor.fetchone()
-    return found.rpartition("_")[2]
+        [name] = cursor.fetchone()
+    return name.rpartition("_")[2]
 
 
 @pytest.fixture
-def two(db):
+def two_brands(db):
     brands = [factories.brand(), factories.brand()]
     for brand in brands:
         factories.product(brand)
@@ -31,32 +31,32 @@ def two(db):
     return brands
 
 
-def seen() -> tuple[int, ...]:
+def visible_counts() -> tuple[int, ...]:
     return tuple(model.objects.count() for model in (Brand, Product, UserPoints, LoyaltyTransaction, User))
 
 
-def test_only_rows_of_the_brands_in_scope_are_seen(two):
-    assert seen() == (2, 2, 2, 2, 2)
-    with row_guard.within([two[0].pk]):
-        assert seen() == (1, 1, 1, 1, 1)
-        assert list(Brand.objects.all()) == [two[0]]
-    with row_guard.within(brand.pk for brand in two):
-        assert seen() == (2, 2, 2, 2, 2)
+def test_only_rows_of_the_brands_in_scope_are_visible(two_brands):
+    assert visible_counts() == (2, 2, 2, 2, 2)
+    with row_guard.within([two_brands[0].pk]):
+        assert visible_counts() == (1, 1, 1, 1, 1)
+        assert list(Brand.objects.all()) == [two_brands[0]]
+    with row_guard.within(brand.pk for brand in two_brands):
+        assert visible_counts() == (2, 2, 2, 2, 2)
     with row_guard.within([]):
-        assert seen() == (0, 0, 0, 0, 0)
-    assert seen() == (2, 2, 2, 2, 2)
+        assert visible_counts() == (0, 0, 0, 0, 0)
+    assert visible_counts() == (2, 2, 2, 2, 2)
 
 
-def test_a_role_without_a_scope_sees_nothing(two):
-    with row_guard.within([two[0].pk]), connection.cursor() as cursor:
+def test_role_without_a_scope_sees_no_rows(two_brands):
+    with row_guard.within([two_brands[0].pk]), connection.cursor() as cursor:
         cursor.execute("RESET loyalty.brand_ids")
         cursor.execute("SELECT count(*) FROM brands_brand")
         assert cursor.fetchone() == (0,)
     connection._assumed = None
 
 
-def test_nothing_is_written_for_another_brand(two):
-    own, other = two
+def test_rows_of_another_brand_cannot_be_written(two_brands):
+    own, other = two_brands
     with row_guard.within([own.pk]):
         with pytest.raises(ProgrammingError, match="row-level security"), transaction.atomic():
             Product.objects.create(brand=other, sku="x", title="x")
@@ -66,27 +66,27 @@ def test_nothing_is_written_for_another_brand(two):
             Product.objects.filter(brand=own).update(brand=other)
 
 
-def test_lifting_the_guard_ends_with_its_block(two):
-    with row_guard.within([two[0].pk]):
+def test_disabling_the_guard_ends_with_its_block(two_brands):
+    with row_guard.within([two_brands[0].pk]):
         with row_guard.disabled("a test"):
-            assert seen()[0] == 2
-        assert seen()[0] == 1
+            assert visible_counts()[0] == 2
+        assert visible_counts()[0] == 1
 
 
 @pytest.mark.django_db(transaction=True)
 class TestNoScopeOutlivesItsBlock:
-    def test_an_error_inside(self, brand):
+    def test_ends_with_an_error(self, brand):
         with pytest.raises(ZeroDivisionError), row_guard.within([brand.pk]):
             assert role() == "tenant"
             raise ZeroDivisionError
         assert role() == "app"
 
-    def test_a_statement_that_fails(self, brand):
+    def test_ends_with_a_failed_statement(self, brand):
         with pytest.raises(ProgrammingError), row_guard.within([brand.pk]), transaction.atomic():
             sql.rows("SELECT * FROM nowhere", {})
         assert role() == "app"
 
-    def test_a_transaction_that_is_rolled_back_takes_the_scope_with_it(self, brand):
+    def test_ends_with_a_rolled_back_transaction(self, brand):
         other = factories.brand()
         with row_guard.within([brand.pk]):
             with pytest.raises(ZeroDivisionError), transaction.atomic():
@@ -95,7 +95,7 @@ class TestNoScopeOutlivesItsBlock:
                 raise ZeroDivisionError
             assert list(Brand.objects.all()) == [brand]
 
-    def test_a_savepoint_that_is_rolled_back(self, brand):
+    def test_ends_with_a_rolled_back_savepoint(self, brand):
         with row_guard.within([brand.pk]), transaction.atomic():
             with pytest.raises(ZeroDivisionError), transaction.atomic():
                 with row_guard.disabled("a test"):
@@ -103,31 +103,31 @@ class TestNoScopeOutlivesItsBlock:
                 raise ZeroDivisionError
             assert role() == "tenant"
 
-    def test_a_connection_that_is_opened_inside(self, brand):
+    def test_connection_opened_inside_has_the_scope(self, brand):
         factories.brand()
         with row_guard.within([brand.pk]):
             connection.close()
             assert sql.rows("SELECT id FROM brands_brand", {}) == [(brand.pk,)]
-            beside = connections["default"].copy()
-            beside.ensure_connection()
-            assert beside.connection.execute("SELECT id FROM brands_brand").fetchall() == [(brand.pk,)]
-            beside.close()
+            extra_connection = connections["default"].copy()
+            extra_connection.ensure_connection()
+            assert extra_connection.connection.execute("SELECT id FROM brands_brand").fetchall() == [(brand.pk,)]
+            extra_connection.close()
         assert role() == "app"
 
-    def test_another_thread_knows_nothing_of_it(self, brand):
-        found = []
+    def test_another_thread_does_not_have_the_scope(self, brand):
+        roles_of_thread = []
 
         def record_role():
-            found.append(role())
+            roles_of_thread.append(role())
             connection.close()
 
         with row_guard.within([brand.pk]):
             thread = threading.Thread(target=record_role)
             thread.start()
             thread.join()
-        assert found == ["app"]
+        assert roles_of_thread == ["app"]
 
-    def test_chunks_that_are_streamed_later_keep_theirs(self, brand):
+    def test_chunks_streamed_later_have_their_scope(self, brand):
         factories.brand()
         with row_guard.within([brand.pk]):
             chunks = row_guard.carried(Brand.objects.count() for _ in range(2))
@@ -137,7 +137,7 @@ class TestNoScopeOutlivesItsBlock:
 
 @pytest.mark.django_db(transaction=True)
 class TestBehindPgBouncer:
-    """Where the next transaction may run in another session, nothing stays behind in this one."""
+    """The next transaction may run in another session, so nothing may remain in this one."""
 
     @pytest.fixture(autouse=True)
     def pooled(self, monkeypatch, brand):  # noqa: ARG002
@@ -149,32 +149,32 @@ class TestBehindPgBouncer:
         connection.close()
 
     @staticmethod
-    def left() -> str:
+    def session_state() -> str:
         return connection.connection.execute(
             "SELECT current_user::text || current_setting('loyalty.brand_ids')"
         ).fetchone()[0]
 
-    def test_a_statement_alone_brings_its_scope(self, brand):
-        before = self.left()
+    def test_single_statement_carries_its_scope(self, brand):
+        before = self.session_state()
         with row_guard.within([brand.pk]):
             assert list(Brand.objects.filter(name__startswith="%").values_list("pk")) == []
             assert list(Brand.objects.all()) == [brand]
             assert Brand.objects.filter(pk=brand.pk).update(name="100 %") == 1
-            assert self.left() == before
+            assert self.session_state() == before
 
-    def test_a_transaction_has_it_until_it_ends(self, brand):
-        before = self.left()
+    def test_transaction_has_its_scope_until_it_ends(self, brand):
+        before = self.session_state()
         with row_guard.within([brand.pk]):
             for _ in range(2):
                 with transaction.atomic():
                     assert sql.rows("SELECT id FROM brands_brand", {}) == [(brand.pk,)]
-                    assert self.left() != before
-                assert self.left() == before
+                    assert self.session_state() != before
+                assert self.session_state() == before
 
-    def test_the_connection_beside_djangos_that_exports_and_replays_read_by(self, brand):
+    def test_separate_connection_of_exports_and_replays_has_the_scope(self, brand):
         with row_guard.within([brand.pk]), file_exports.separate_connection(brand) as raw:
             assert raw.execute("SELECT id FROM brands_brand").fetchall() == [(brand.pk,)]
 
-    def test_a_prepared_statement_alone(self, brand):
+    def test_prepared_statement_carries_its_scope(self, brand):
         with row_guard.within([brand.pk]):
             assert sql.rows("SELECT id FROM brands_brand", {}) == [(brand.pk,)]

@@ -1,4 +1,4 @@
-"""The walk over every page, with and without the application's own filters, with and without the database's guard."""
+"""Visits every page with and without the application's filters, and with and without the database's guard."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -28,18 +28,18 @@ def foreign() -> tuple[Brand, dict[str, Any]]:
 
 @pytest.fixture
 def client(foreign: Any) -> Client:
-    """Of an owner of another brand, which shares a customer and a scan with the foreign one."""
-    own, its = brand_with_one_of_each("aardvark")
+    """A client of an owner of another brand, which shares a customer and a scan with the foreign one."""
+    own, own_rows = brand_with_one_of_each("aardvark")
     shared = factories.user(email="shared@example.com", registered_brand=foreign[0], is_staff=True)
     StaffRole.objects.create(user=shared, brand=foreign[0], role="support")
     UserPoints.objects.create(user=shared, brand=own)
-    scan(its["authcodes.authcode"], user=foreign[1]["brands.user"], outcome="error", reason="other_brand")
+    scan(own_rows["authcodes.authcode"], user=foreign[1]["brands.user"], outcome="error", reason="other_brand")
     return browser(staff(own))
 
 
 @pytest.fixture
 def without_filters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if every page had forgotten its filter: whoever may do something at all may do it with every row."""
+    """Simulate pages without filters: a user who may do something may do it with every row."""
     monkeypatch.setattr(BrandScope, "of", lambda _self, rows, _path: rows)
     monkeypatch.setattr(BrandScope, "__contains__", lambda self, _brand_id: bool(self))
 
@@ -52,42 +52,42 @@ def without_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def addresses_of(foreign: dict[str, Any]) -> list[str]:
-    """Every page there is, each also with the foreign row's id."""
-    found = [reverse("admin:index"), reverse("admin:search") + "?s=z"]
+    """Return the URLs of all pages, also with the foreign row's id."""
+    urls = [reverse("admin:index"), reverse("admin:search") + "?s=z"]
     for label in LABELS:
         row = foreign[label]
-        found += [address(label), address(label, "add"), address(label) + "?all="]
-        found += [address(label, what, row.pk) for what in of_a_row(label)]
-        found += [f"{address(label)}?q={search_text}" for search_text in (row.pk, "a")]
+        urls += [address(label), address(label, "add"), address(label) + "?all="]
+        urls += [address(label, action, row.pk) for action in of_a_row(label)]
+        urls += [f"{address(label)}?q={search_text}" for search_text in (row.pk, "a")]
     for model in admin.site._registry:
         for field in model._meta.get_fields():
             if isinstance(field, ForeignKey):
-                where = f"app_label={model._meta.app_label}&model_name={model._meta.model_name}&field_name={field.name}"
-                found += [f"{reverse('admin:autocomplete')}?{where}&term={term}" for term in ("", "z")]
-    return found
+                query = f"app_label={model._meta.app_label}&model_name={model._meta.model_name}&field_name={field.name}"
+                urls += [f"{reverse('admin:autocomplete')}?{query}&term={term}" for term in ("", "z")]
+    return urls
 
 
 def leaks(client: Client, foreign: dict[str, Any], *, addresses: Iterable[str]) -> set[str]:
-    """The addresses whose answers tell anything of the other brand."""
-    found = set()
-    for where in addresses:
-        response = client.get(where, follow=True)
-        assert response.status_code in {200, 400, 403, 404, 405}, where
+    """Return the URLs whose answers contain data of the other brand."""
+    leaking = set()
+    for url in addresses:
+        response = client.get(url, follow=True)
+        assert response.status_code in {200, 400, 403, 404, 405}, url
         if MARKER in text(response).lower():
-            found.add(where)
-    return found
+            leaking.add(url)
+    return leaking
 
 
-def test_as_shipped_nothing_of_another_brand_is_told(client: Client, foreign: Any) -> None:
-    """By searches, and by pages whose id is another row's; tests/portal/tenancy/test_tenancy.py visits the rest."""
+def test_pages_leak_no_data_of_another_brand(client: Client, foreign: Any) -> None:
+    """By searches, and by pages of another row's id; tests/portal/tenancy/test_tenancy.py visits the other pages."""
     lookups = reverse("admin:autocomplete")
-    searched = [where for where in addresses_of(foreign[1]) if "?" in where and not where.startswith(lookups)]
-    of_other_rows = [where for where in addresses_of(foreign[1]) if where.startswith(address("authcodes.printrun"))]
+    searched = [url for url in addresses_of(foreign[1]) if "?" in url and not url.startswith(lookups)]
+    of_other_rows = [url for url in addresses_of(foreign[1]) if url.startswith(address("authcodes.printrun"))]
 
     assert leaks(client, foreign[1], addresses=dict.fromkeys([*searched, *of_other_rows])) == set()
 
 
-def test_with_every_filter_forgotten_the_database_tells_nothing(
+def test_guard_prevents_leaks_without_the_applications_filters(
     client: Client, foreign: Any, without_filters: None
 ) -> None:
     assert leaks(client, foreign[1], addresses=addresses_of(foreign[1])) == set()
@@ -96,10 +96,10 @@ def test_with_every_filter_forgotten_the_database_tells_nothing(
 def test_control_without_filters_and_guard_almost_every_page_leaks(
     client: Client, foreign: Any, without_filters: None, without_guard: None
 ) -> None:
-    plain = [where for where in addresses_of(foreign[1]) if where.startswith("/admin/") and "?" not in where]
-    found = leaks(client, foreign[1], addresses=plain)
+    plain = [url for url in addresses_of(foreign[1]) if url.startswith("/admin/") and "?" not in url]
+    leaking = leaks(client, foreign[1], addresses=plain)
 
-    tight = {label for label in LABELS if not any(where.startswith(address(label)) for where in found)}
-    # The pages of schedules and of saved lists also ask whose these are.
-    assert tight <= {"brands.user", "brands.savedlist", "jobs.reportschedule"}, tight
-    assert len(found) > 3 * len(LABELS)
+    without_leak = {label for label in LABELS if not any(url.startswith(address(label)) for url in leaking)}
+    # The pages of schedules and of saved lists also check their owner.
+    assert without_leak <= {"brands.user", "brands.savedlist", "jobs.reportschedule"}, without_leak
+    assert len(leaking) > 3 * len(LABELS)

@@ -1,4 +1,4 @@
-"""`manage.py migrate`: databases that it cannot migrate, and models that it need not make again."""
+"""`manage.py migrate`: databases that it cannot migrate, and models that it need not render again."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("name", ["0001_people_and_tenants", "0003_api_key_scopes"])
-def test_a_database_of_a_version_before_the_first_release_is_left_as_it_is(name):
+def test_database_from_before_the_first_release_is_not_migrated(name):
     with connection.as_owner():
         MigrationRecorder(connection).record_applied("brands", name)
 
@@ -20,7 +20,7 @@ def test_a_database_of_a_version_before_the_first_release_is_left_as_it_is(name)
         call_command("migrate", verbosity=0)
 
 
-def test_control_a_database_of_this_version_is_migrated():
+def test_control_database_of_this_version_is_migrated():
     call_command("migrate", verbosity=0)
 
 
@@ -28,7 +28,7 @@ def model_state(name, **fields):
     return ModelState("shop", name, [("id", models.AutoField(primary_key=True)), *fields.items()])
 
 
-def test_what_a_new_model_refers_to_knows_it_without_being_made_again():
+def test_model_is_related_to_a_new_one_without_being_rendered_again():
     state = ProjectState()
     state.add_model(model_state("Shelf"))
     shelf = state.apps.get_model("shop", "Shelf")
@@ -44,7 +44,7 @@ def test_what_a_new_model_refers_to_knows_it_without_being_made_again():
     assert box._meta.get_field("shelf").related_model is shelf
 
 
-def test_a_model_that_changes_is_made_again_with_what_refers_to_it():
+def test_changed_model_is_rendered_again_with_the_models_referring_to_it():
     state = ProjectState()
     state.add_model(model_state("Shelf"))
     state.add_model(model_state("Box", shelf=models.ForeignKey("shop.Shelf", models.CASCADE)))

@@ -1,4 +1,4 @@
-"""What the tests of sign-in pages need: no limits but those they set, quick password hashes, a browser nobody is in."""
+"""Fixtures for the sign-in pages: no rate limits but those of a test, a logged-out browser, a provider."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,10 +16,10 @@ from tests.support.portal import staff
 
 
 @pytest.fixture(autouse=True)
-def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "outage", client.OutageState())  # what one test does to Redis is over with it
+def no_rate_limits(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "outage", client.OutageState())  # an outage that one test causes ends with it
     redis = client.client()
-    for name in ("second_factor", "staff_mail"):  # of a run before, whose people had the same ids and addresses
+    for name in ("second_factor", "staff_mail"):  # of an earlier run, whose users had the same ids and addresses
         for key in redis.scan_iter(f"*{name}*"):
             redis.delete(key)
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
@@ -32,21 +32,21 @@ def colleague(brand: Brand) -> User:
 
 
 @pytest.fixture
-def window() -> Client:
-    """A browser where nobody is logged in."""
+def web_client() -> Client:
+    """A browser without a login."""
     return Client(HTTP_USER_AGENT="Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 Safari/537.36")
 
 
 @pytest.fixture
 def provider(brand: Brand, colleague: User, settings: Any) -> Iterator[Provider]:
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    with running() as found:
-        found.email = colleague.email
+    with running() as provider:
+        provider.email = colleague.email
         SignInSettings.objects.create(
             brand=brand,
             oidc_active=True,
-            oidc_issuer=found.url,
+            oidc_issuer=provider.url,
             oidc_client_id=CLIENT_ID,
             oidc_client_secret=SECRET,
         )
-        yield found
+        yield provider

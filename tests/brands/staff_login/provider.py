@@ -1,4 +1,4 @@
-"""An identity provider on loopback: discovery, code exchange with PKCE, and ID tokens signed by a real key."""
+"""An identity provider on loopback: discovery, code exchange with PKCE, and ID tokens signed with a real key."""
 
 import base64
 import hashlib
@@ -24,13 +24,13 @@ CLIENT_ID, SECRET = "the portal", "s3cret/with +signs"
 
 @cache
 def key(name: str) -> Any:
-    """The same key for a name throughout a run: making one takes a moment."""
+    """Return the same key for a name during a run, because generating one takes a moment."""
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 @dataclass
 class Provider:
-    """`claims` and `discovery` are laid over what an honest provider says; None takes one away."""
+    """`claims` and `discovery` override the values of an honest provider; None removes one."""
 
     url: str
     email: str = ""
@@ -38,32 +38,32 @@ class Provider:
     discovery: dict[str, Any] = field(default_factory=dict)
     algorithm: str = "RS256"
     key: Any = field(default_factory=lambda: key("the provider's"))
-    waits: float = 0
+    delay_seconds: float = 0
     status: int = 200
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
 
-    def agree(self, address: str) -> dict[str, str]:
-        """What the person does at the provider: says yes. Answers with what their browser brings back."""
+    def authorize(self, address: str) -> dict[str, str]:
+        """Agree as the user at the provider, and return the parameters that their browser brings back."""
         query = dict(parse_qsl(urlsplit(address).query))
         code = f"code-{len(self.codes)}"
         self.codes[code] = query
         return {"code": code, "state": query["state"], "iss": self.url}
 
-    def described(self) -> dict[str, Any]:
+    def discovery_document(self) -> dict[str, Any]:
         honest = {
             "issuer": self.url,
             "authorization_endpoint": f"{self.url}/authorize",
             "token_endpoint": f"{self.url}/token",
             "jwks_uri": f"{self.url}/keys",
         }
-        return laid_over(honest, self.discovery)
+        return with_overrides(honest, self.discovery)
 
     def keys(self) -> dict[str, Any]:
         public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key("the provider's").public_key()))
         return {"keys": [{**public, "kid": "1", "use": "sig", "alg": "RS256"}]}
 
-    def exchanged(self, headers: Any, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    def exchange_code(self, headers: Any, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
         query = self.codes.pop(form.get("code", ""), None)
         pair = base64.b64decode(headers.get("Authorization", "").removeprefix("Basic ")).decode().split(":")
         if [unquote(part) for part in pair] != [CLIENT_ID, SECRET]:
@@ -87,10 +87,10 @@ class Provider:
             "email_verified": True,
         }
         key = self.key if self.algorithm.startswith("RS") else (b"k" * 64 if self.algorithm != "none" else None)
-        return jwt.encode(laid_over(honest, self.claims), key, algorithm=self.algorithm, headers={"kid": "1"})
+        return jwt.encode(with_overrides(honest, self.claims), key, algorithm=self.algorithm, headers={"kid": "1"})
 
 
-def laid_over(honest: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+def with_overrides(honest: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in {**honest, **changed}.items() if value is not None}
 
 
@@ -98,18 +98,18 @@ def laid_over(honest: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]
 def running() -> Iterator[Provider]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = provider.described() if self.path.endswith("openid-configuration") else provider.keys()
-            self.answer(provider.status, found)
+            document = provider.discovery_document() if self.path.endswith("openid-configuration") else provider.keys()
+            self.answer(provider.status, document)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             form = {name: values[0] for name, values in parse_qs(body).items()}
-            self.answer(*provider.exchanged(self.headers, form))
+            self.answer(*provider.exchange_code(self.headers, form))
 
-        def answer(self, status: int, found: dict[str, Any]) -> None:
+        def answer(self, status: int, document: dict[str, Any]) -> None:
             provider.calls.append(self.path)
-            time.sleep(provider.waits)
-            content = json.dumps(found).encode()
+            time.sleep(provider.delay_seconds)
+            content = json.dumps(document).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -128,13 +128,13 @@ def running() -> Iterator[Provider]:
         server.server_close()
 
 
-def way_there(window: Client, brand: Brand) -> Any:
-    return window.get(f"/admin/sign-in/{brand.slug}/")
+def start_sign_in(web_client: Client, brand: Brand) -> Any:
+    return web_client.get(f"/admin/sign-in/{brand.slug}/")
 
 
-def way_back(window: Client, brand: Brand, brought: dict[str, str]) -> Any:
-    return window.get(f"/admin/sign-in/{brand.slug}/done/", brought)
+def finish_sign_in(web_client: Client, brand: Brand, parameters: dict[str, str]) -> Any:
+    return web_client.get(f"/admin/sign-in/{brand.slug}/done/", parameters)
 
 
-def sign_in(window: Client, brand: Brand, provider: Provider) -> Any:
-    return way_back(window, brand, provider.agree(way_there(window, brand).headers["Location"]))
+def sign_in(web_client: Client, brand: Brand, provider: Provider) -> Any:
+    return finish_sign_in(web_client, brand, provider.authorize(start_sign_in(web_client, brand).headers["Location"]))

@@ -1,4 +1,4 @@
-"""What people do on the sign-in pages, as tests do it."""
+"""Steps of a user on the sign-in pages."""
 
 import re
 from typing import Any
@@ -15,21 +15,21 @@ from tests.support import factories
 PORTAL = "/admin/"
 
 
-def give_password(window: Client, user: User, password: str = factories.PASSWORD) -> Any:
-    return window.post("/admin/login/", {"username": user.email, "password": password, "next": PORTAL})
+def submit_password(web_client: Client, user: User, password: str = factories.PASSWORD) -> Any:
+    return web_client.post("/admin/login/", {"username": user.email, "password": password, "next": PORTAL})
 
 
-def is_in(window: Client) -> bool:
-    return bool(window.get(PORTAL).status_code == 200)
+def is_logged_in(web_client: Client) -> bool:
+    return bool(web_client.get(PORTAL).status_code == 200)
 
 
-def with_app(user: User) -> str:
-    """Give `user` an authenticator app whose first code was long ago. Returns its seed."""
+def add_app(user: User) -> str:
+    """Add an authenticator app to `user`, last used long ago, and return its seed."""
     seed = factors.new_seed()
     code = pyotp.TOTP(seed).now()
-    made = factors.add_app(user=user, seed=seed, code=code, at=timezone.now())
-    made.last_counter = 0
-    made.save(update_fields=["last_counter"])
+    factor = factors.add_app(user=user, seed=seed, code=code, at=timezone.now())
+    factor.last_counter = 0
+    factor.save(update_fields=["last_counter"])
     return seed
 
 
@@ -38,6 +38,6 @@ def code_of(seed: str) -> str:
 
 
 def links_sent() -> list[str]:
-    """The links of the mails that are due, once a worker has sent them."""
+    """Send the mails that are due, and return the links in them."""
     mails.send_due(at=timezone.now())
     return [link for each in mail.outbox for link in re.findall(r"https?://testserver(/\S+)", str(each.body))]

@@ -1,4 +1,4 @@
-"""One mail that cannot be sent, which an owner or a customer of any brand may cause, keeps no other one waiting."""
+"""A mail that cannot be sent, which an owner or a customer of any brand may cause, delays no other mail."""
 
 import pytest
 from django.core import mail
@@ -12,10 +12,10 @@ from tests.support.fakes.fake_providers import mailbox
 from tests.support.portal import address, browser, errors, staff
 
 pytestmark = pytest.mark.django_db
-# Has the form of an address, and decodes to one with a line break.
+# Looks like an address, and decodes to one with a line break.
 BROKEN = "=?utf-8?q?=0abcc?=@example.com"
 PORTAL = "https://portal.example.com"
-REFUSAL = "No e-mail can be sent to this address. Check its spelling."
+INVALID_ADDRESS = "No e-mail can be sent to this address. Check its spelling."
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def owner(brand):
 
 
 @pytest.fixture
-def box(settings):
+def mail_server(settings):
     with mailbox() as running:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", running.port
@@ -32,29 +32,29 @@ def box(settings):
 
 
 def invite(brand, owner, email):
-    """As a row of before that no form checked."""
-    made = invitations.create(brand=brand, email=email, role="printer", by=owner, at=timezone.now())
-    mails.write_invitation(invitation=made, origin=PORTAL)
-    return made
+    """Create an invitation that no form has checked."""
+    invitation = invitations.create(brand=brand, email=email, role="printer", by=owner, at=timezone.now())
+    mails.write_invitation(invitation=invitation, origin=PORTAL)
+    return invitation
 
 
 def write(user):
     return mails.write(user=user, kind=StaffMail.Kind.NOTIFICATION, origin=PORTAL, text=lambda: "Ready.")
 
 
-def test_a_mail_that_cannot_be_written_loses_its_place(brand, owner, colleague, box):
+def test_undeliverable_mail_is_moved_behind_others(brand, owner, colleague, mail_server):
     broken = invite(brand, owner, BROKEN)
     write(colleague)
 
-    assert [mails.send_due(at=timezone.now()) for _run in range(2)] == [0, 1]
+    assert [mails.send_due(at=timezone.now()) for _ in range(2)] == [0, 1]
 
-    assert box.recipients == [colleague.email]
+    assert mail_server.recipients == [colleague.email]
     broken.refresh_from_db()
     assert (broken.mailed_at, broken.failed_mails) == (None, 2)
     assert StaffMail.objects.get(invitation=broken).attempts == 2
 
 
-def test_so_does_one_whose_words_cannot_be_composed(colleague, monkeypatch):
+def test_mail_that_cannot_be_rendered_is_moved_behind_others(colleague, monkeypatch):
     render = mails.render_to_string
     answers = iter([KeyError("no such word")])
 
@@ -74,20 +74,20 @@ def test_so_does_one_whose_words_cannot_be_composed(colleague, monkeypatch):
     assert second.sent_at
 
 
-def test_a_database_that_is_away_costs_no_attempt(colleague, monkeypatch):
-    def away(*_args):
+def test_database_outage_costs_no_attempt(colleague, monkeypatch):
+    def lose_connection(*_args):
         raise OperationalError("the connection is lost")
 
-    written = write(colleague)
-    monkeypatch.setattr(mails, "render_to_string", away)
+    staff_mail = write(colleague)
+    monkeypatch.setattr(mails, "render_to_string", lose_connection)
 
     with pytest.raises(OperationalError):
         mails.send_due(at=timezone.now())
-    written.refresh_from_db()
-    assert written.attempts == 0
+    staff_mail.refresh_from_db()
+    assert staff_mail.attempts == 0
 
 
-def test_a_subject_is_one_line_whatever_a_brand_is_called(owner):
+def test_subject_is_one_line_even_with_a_line_break_in_the_brands_name(owner):
     brand = factories.brand(name="North\rBcc: all@example.com")
     invite(brand, None, "nora@example.com")
 
@@ -96,24 +96,24 @@ def test_a_subject_is_one_line_whatever_a_brand_is_called(owner):
 
 
 @pytest.mark.parametrize("email", [BROKEN, '"=?utf-8?q?=0a?="@example.com', "=?utf-8?q??=@example.com"])
-def test_nobody_is_invited_at_such_an_address(brand, owner, email):
+def test_undeliverable_address_cannot_be_invited(brand, owner, email):
     page = address("staff_login.invitation", "add")
     answer = browser(owner).post(page, {"brand": brand.pk, "email": email, "role": "printer"})
 
-    assert errors(answer) == {"email": [REFUSAL]}
+    assert errors(answer) == {"email": [INVALID_ADDRESS]}
     assert not Invitation.objects.exists()
 
 
-def test_of_what_is_no_address_at_all_one_thing_is_said(brand, owner):
+def test_malformed_address_has_a_single_error(brand, owner):
     page = address("staff_login.invitation", "add")
     answer = browser(owner).post(page, {"brand": brand.pk, "email": "nora", "role": "printer"})
 
     assert len(errors(answer)["email"]) == 1
-    assert REFUSAL not in errors(answer)["email"]
+    assert INVALID_ADDRESS not in errors(answer)["email"]
 
 
-def test_no_brand_begins_with_such_an_owner(db):
+def test_brand_cannot_be_created_with_an_undeliverable_owner_address(db):
     operator = factories.user(is_staff=True, is_superuser=True)
     answer = browser(operator).post(address("brands.brand", "add"), {"owner_email": BROKEN})
 
-    assert errors(answer)["owner_email"] == [REFUSAL]
+    assert errors(answer)["owner_email"] == [INVALID_ADDRESS]

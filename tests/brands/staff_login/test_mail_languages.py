@@ -1,4 +1,4 @@
-"""Mails to staff are in their receiver's language, each kind of them, as a mail server gets them."""
+"""Each kind of mail to staff is in its recipient's language, as a mail server receives it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -31,12 +31,12 @@ from tests.support.portal import browser, staff
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-NEW = "an0ther-pass-phrase"
+NEW_PASSWORD = "an0ther-pass-phrase"
 DIRECTIONS = {"de": "ltr", "ar": "rtl", "en": "ltr"}
 
 
 @pytest.fixture
-def box(settings: Any) -> Iterator[Mailbox]:
+def mail_server(settings: Any) -> Iterator[Mailbox]:
     settings.PORTAL_URL = "https://portal.example.com"
     with mailbox() as running:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
@@ -55,14 +55,14 @@ def set_language(user: User, language: str) -> User:
     return user
 
 
-def of_brand(brand: Brand, language: str) -> None:
+def set_brand_language(brand: Brand, language: str) -> None:
     NotificationSettings.objects.update_or_create(brand=brand, defaults={"language": language})
 
 
-def sent(box: Mailbox) -> EmailMessage:
-    """The mail that is due, once a worker has sent it."""
+def send_due(mail_server: Mailbox) -> EmailMessage:
+    """Send the mail that is due, and return it."""
     mails.send_due(at=timezone.now())
-    return box.mails[-1]
+    return mail_server.mails[-1]
 
 
 def part(message: EmailMessage, kind: str) -> str:
@@ -71,7 +71,7 @@ def part(message: EmailMessage, kind: str) -> str:
     return str(body.get_content()).replace("\r\n", "\n")
 
 
-# --- One mail of each kind, of whatever causes it ---
+# --- The causes of a mail of each kind ---
 def forgot(_brand: Brand, user: User) -> None:
     Client().post("/admin/password/forgot/", {"email": user.email})
 
@@ -86,11 +86,11 @@ def set_password(brand: Brand, user: User) -> None:
     forgot(brand, user)
     StaffMail.objects.update(sent_at=timezone.now())
     link = mails.link_of(StaffMail.objects.get(), user).removeprefix("https://portal.example.com")
-    Client().post(link, {"password1": NEW, "password2": NEW})
+    Client().post(link, {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
 
 
 def joined(brand: Brand, user: User) -> None:
-    """Another brand invited them, and they accept."""
+    """Accept an invitation of another brand."""
     other = factories.brand(name="Southwind")
     invitation = Invitation.objects.create(
         brand=other,
@@ -135,13 +135,13 @@ def schedule(brand: Brand, user: User, **fields: Any) -> ReportSchedule:
     saved = SavedList.objects.create(
         owner=user, brand=brand, name="Live", model_label="authcodes.authcode", query={"status": ["unscanned"]}
     )
-    made = ReportSchedule.objects.create(
+    report_schedule = ReportSchedule.objects.create(
         **{"owner": user, "brand": brand, "saved_list": saved, "frequency": "daily", "hour": 12, **fields},
         next_at=NOON,
         time_zone=brand.time_zone,
     )
-    ReportRecipient.objects.create(schedule=made, user=user)
-    return made
+    ReportRecipient.objects.create(schedule=report_schedule, user=user)
+    return report_schedule
 
 
 def reported(brand: Brand, user: User) -> None:
@@ -152,8 +152,8 @@ def reported(brand: Brand, user: User) -> None:
 
 
 def report_failed(brand: Brand, user: User) -> None:
-    made = schedule(brand, user, failures=2)
-    SavedList.objects.filter(pk=made.saved_list_id).update(query={"gone": ["1"]})
+    report_schedule = schedule(brand, user, failures=2)
+    SavedList.objects.filter(pk=report_schedule.saved_list_id).update(query={"gone": ["1"]})
     schedules.run_due(at=NOON)
 
 
@@ -165,7 +165,7 @@ def report_cancelled(brand: Brand, user: User) -> None:
 
 
 Cause = Callable[[Brand, User], None]
-# What causes a mail, its subject, and what is in its text.
+# The cause of a mail, its subject, and a part of its text.
 GERMAN: list[tuple[Cause, str, str]] = [
     (forgot, "Setzen Sie ein neues Passwort für das Treueportal", "innerhalb von 30 Minuten"),
     (factors_link, "Entfernen Sie Ihre zweiten Faktoren für das Treueportal", "helen@example.com von BRAND hat diesen"),
@@ -202,14 +202,14 @@ CASES = [("de", *case) for case in GERMAN] + [("ar", *case) for case in ARABIC]
 @pytest.mark.parametrize(
     ("language", "cause", "subject", "body"), CASES, ids=[f"{case[0]}-{case[1].__name__}" for case in CASES]
 )
-def test_a_mail_is_in_its_receivers_language(
-    brand: Brand, owner: User, box: Mailbox, language: str, cause: Cause, subject: str, body: str
+def test_mail_is_in_its_recipients_language(
+    brand: Brand, owner: User, mail_server: Mailbox, language: str, cause: Cause, subject: str, body: str
 ) -> None:
     set_language(owner, language)
-    of_brand(brand, "en")
+    set_brand_language(brand, "en")
 
     cause(brand, owner)
-    message = sent(box)
+    message = send_due(mail_server)
 
     plain, page = part(message, "plain"), part(message, "html")
     assert (message["To"], message["Subject"].strip(), message["Content-Language"]) == (owner.email, subject, language)
@@ -224,68 +224,69 @@ def test_a_mail_is_in_its_receivers_language(
     assert translation.get_language() == "en"
 
 
-# --- Which language that is ---
+# --- The choice of the language ---
 @pytest.mark.parametrize(
-    ("own", "of_the_brand", "language"), [("ar", "de", "ar"), ("en", "de", "en"), ("", "de", "de"), ("", "", "en")]
+    ("user_language", "brand_language", "language"),
+    [("ar", "de", "ar"), ("en", "de", "en"), ("", "de", "de"), ("", "", "en")],
 )
-def test_own_choice_then_brand_then_installation(
-    brand: Brand, owner: User, box: Mailbox, own: str, of_the_brand: str, language: str
+def test_language_is_the_users_then_the_brands_then_the_default(
+    brand: Brand, owner: User, mail_server: Mailbox, user_language: str, brand_language: str, language: str
 ) -> None:
-    set_language(owner, own)
-    if of_the_brand:
-        of_brand(brand, of_the_brand)
+    set_language(owner, user_language)
+    if brand_language:
+        set_brand_language(brand, brand_language)
 
     near_quota(brand, owner)
 
-    assert sent(box)["Content-Language"] == language
+    assert send_due(mail_server)["Content-Language"] == language
     assert people.language_of(owner) == people.language_of(owner, brand_id=brand.pk) == language
-    assert people.language_of(None, brand_id=brand.pk) == (of_the_brand or "en")
+    assert people.language_of(None, brand_id=brand.pk) == (brand_language or "en")
     assert people.language_of(None) == "en"
 
 
-def test_two_owners_read_the_same_news_each_in_their_language(brand: Brand, owner: User, box: Mailbox) -> None:
+def test_two_owners_get_the_same_mail_each_in_their_language(brand: Brand, owner: User, mail_server: Mailbox) -> None:
     set_language(owner, "de")
     set_language(staff(brand, email="omar@example.com"), "ar")
 
     rule_used_up(brand, owner)
-    sent(box)
+    send_due(mail_server)
 
-    assert {mail["To"]: mail["Content-Language"] for mail in box.mails} == {
+    assert {mail["To"]: mail["Content-Language"] for mail in mail_server.mails} == {
         "olivia@example.com": "de",
         "omar@example.com": "ar",
     }
 
 
-def test_an_invitation_to_somebody_new_is_in_the_brands_language(brand: Brand, owner: User, box: Mailbox) -> None:
-    of_brand(brand, "de")
+def test_invitation_of_a_new_user_is_in_the_brands_language(brand: Brand, owner: User, mail_server: Mailbox) -> None:
+    set_brand_language(brand, "de")
     set_language(owner, "ar")
 
     browser(owner).post(
         "/admin/staff_login/invitation/add/", {"brand": brand.pk, "email": "nora@example.com", "role": "printer"}
     )
 
-    assert sent(box)["Subject"].strip() == f"Einladung, für {brand} zu arbeiten"
+    assert send_due(mail_server)["Subject"].strip() == f"Einladung, für {brand} zu arbeiten"
 
 
-def test_a_mail_keeps_the_language_in_which_its_text_was_written(brand: Brand, owner: User, box: Mailbox) -> None:
-    """It is never half in one and half in another, whatever the person chooses while it waits."""
+def test_mail_is_sent_in_the_language_of_its_stored_text(brand: Brand, owner: User, mail_server: Mailbox) -> None:
+    """It is never in two languages, even if the user changes theirs while it waits."""
     set_language(owner, "de")
     near_quota(brand, owner)
     set_language(owner, "ar")
 
-    message = sent(box)
+    message = send_due(mail_server)
 
     assert message["Content-Language"] == "de"
     assert "nutzt 80 %" in part(message, "plain")
     assert message["Subject"].strip() == "Ein Kontingent Ihrer Marke geht zur Neige"
 
 
-def test_names_make_no_markup_and_no_links(brand: Brand, owner: User, box: Mailbox) -> None:
+def test_names_are_neither_markup_nor_links(brand: Brand, owner: User, mail_server: Mailbox) -> None:
     brand.name = "<b>https://evil.example/</b>"
     brand.save()
 
     near_quota(brand, owner)
-    page = part(sent(box), "html")
+    page = part(send_due(mail_server), "html")
 
     assert "&lt;b&gt;https://evil.example/&lt;/b&gt;" in page
     assert 'href="https://evil' not in page

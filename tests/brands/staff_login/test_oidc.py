@@ -1,4 +1,4 @@
-"""A brand's identity provider lets in that brand's staff, into that brand, and nobody else, whatever it says."""
+"""A brand's identity provider can log in only that brand's staff, only for that brand, whatever it claims."""
 
 import time
 from urllib.parse import parse_qs, urlsplit
@@ -11,24 +11,24 @@ from brands.staff_login import oidc
 from brands.staff_login.models import SignInSettings, StaffSession
 from core.errors import Unavailable
 from tests.brands.staff_login import provider as providers
-from tests.brands.staff_login.provider import sign_in, way_back, way_there
-from tests.brands.staff_login.signing_in import code_of, is_in, with_app
+from tests.brands.staff_login.provider import finish_sign_in, sign_in, start_sign_in
+from tests.brands.staff_login.signing_in import add_app, code_of, is_logged_in
 from tests.support import factories
 from tests.support.portal import staff
 
-REFUSED = "cannot log you in here"
+LOGIN_ERROR = "cannot log you in here"
 
 
-def test_staff_of_the_brand_come_in(brand, colleague, provider, window):
-    response = sign_in(window, brand, provider)
+def test_staff_of_the_brand_are_logged_in(brand, colleague, provider, web_client):
+    response = sign_in(web_client, brand, provider)
 
     assert response.headers["Location"] == "/admin/"
-    assert is_in(window)
+    assert is_logged_in(web_client)
     assert StaffSession.objects.get().brand == brand
 
 
-def test_the_question_has_state_nonce_and_a_challenge(brand, provider, window):
-    query = parse_qs(urlsplit(way_there(window, brand).headers["Location"]).query)
+def test_authorization_request_has_state_nonce_and_a_challenge(brand, provider, web_client):
+    query = parse_qs(urlsplit(start_sign_in(web_client, brand).headers["Location"]).query)
 
     assert query["response_type"] == ["code"]
     assert query["code_challenge_method"] == ["S256"]
@@ -56,60 +56,60 @@ def test_the_question_has_state_nonce_and_a_challenge(brand, provider, window):
         {"sub": None},
     ],
 )
-def test_a_token_that_is_not_for_this_sign_in_is_refused(brand, provider, window, claims):
+def test_token_with_an_invalid_claim_is_rejected(brand, provider, web_client, claims):
     provider.claims = claims
 
-    response = sign_in(window, brand, provider)
+    response = sign_in(web_client, brand, provider)
 
-    assert REFUSED in response.content.decode()
-    assert not is_in(window)
+    assert LOGIN_ERROR in response.content.decode()
+    assert not is_logged_in(web_client)
 
 
 @pytest.mark.parametrize("algorithm", ["none", "HS256"])
-def test_a_token_without_a_signature_of_the_providers_is_refused(brand, provider, window, algorithm):
+def test_token_without_the_providers_signature_is_rejected(brand, provider, web_client, algorithm):
     provider.algorithm = algorithm
 
-    assert REFUSED in sign_in(window, brand, provider).content.decode()
-    assert not is_in(window)
+    assert LOGIN_ERROR in sign_in(web_client, brand, provider).content.decode()
+    assert not is_logged_in(web_client)
 
 
-def test_a_token_signed_by_another_key_is_refused(brand, provider, window):
+def test_token_signed_with_another_key_is_rejected(brand, provider, web_client):
     provider.key = providers.key("of another")
 
-    assert REFUSED in sign_in(window, brand, provider).content.decode()
-    assert not is_in(window)
+    assert LOGIN_ERROR in sign_in(web_client, brand, provider).content.decode()
+    assert not is_logged_in(web_client)
 
 
 @pytest.mark.parametrize(
     "changed", [{"state": "another"}, {"state": ""}, {"iss": "https://evil.example"}, {"code": ""}]
 )
-def test_an_answer_to_another_question_is_refused(brand, provider, window, changed):
-    brought = {**provider.agree(way_there(window, brand).headers["Location"]), **changed}
+def test_answer_to_another_request_is_rejected(brand, provider, web_client, changed):
+    parameters = {**provider.authorize(start_sign_in(web_client, brand).headers["Location"]), **changed}
 
-    assert REFUSED in way_back(window, brand, brought).content.decode()
-    assert not is_in(window)
-
-
-def test_an_answer_is_good_once_and_in_its_own_browser(brand, provider, window):
-    brought = provider.agree(way_there(window, brand).headers["Location"])
-    stranger = Client()
-
-    assert REFUSED in way_back(stranger, brand, brought).content.decode()
-    way_back(window, brand, brought)
-    assert is_in(window)
-    assert REFUSED in way_back(window, brand, brought).content.decode()
+    assert LOGIN_ERROR in finish_sign_in(web_client, brand, parameters).content.decode()
+    assert not is_logged_in(web_client)
 
 
-def test_a_code_of_another_question_is_refused_by_pkce(brand, provider, window):
-    other_answer = provider.agree(way_there(Client(), brand).headers["Location"])
-    own_answer = provider.agree(way_there(window, brand).headers["Location"])
+def test_answer_is_valid_once_and_only_in_its_own_browser(brand, provider, web_client):
+    parameters = provider.authorize(start_sign_in(web_client, brand).headers["Location"])
+    other_browser = Client()
 
-    response = way_back(window, brand, {**own_answer, "code": other_answer["code"]})
+    assert LOGIN_ERROR in finish_sign_in(other_browser, brand, parameters).content.decode()
+    finish_sign_in(web_client, brand, parameters)
+    assert is_logged_in(web_client)
+    assert LOGIN_ERROR in finish_sign_in(web_client, brand, parameters).content.decode()
 
-    assert REFUSED in response.content.decode()
+
+def test_code_of_another_request_is_rejected_by_pkce(brand, provider, web_client):
+    other_answer = provider.authorize(start_sign_in(Client(), brand).headers["Location"])
+    own_answer = provider.authorize(start_sign_in(web_client, brand).headers["Location"])
+
+    response = finish_sign_in(web_client, brand, {**own_answer, "code": other_answer["code"]})
+
+    assert LOGIN_ERROR in response.content.decode()
 
 
-def people(brand):
+def users_without_access(brand):
     return {
         "a stranger": lambda: "nobody@example.com",
         "another brand's owner": lambda: staff(factories.brand()).email,
@@ -122,19 +122,19 @@ def people(brand):
     }
 
 
-@pytest.mark.parametrize("who", people(None))
-def test_a_provider_speaks_for_its_own_brands_staff_alone(brand, provider, window, who):
-    provider.email = people(brand)[who]()
+@pytest.mark.parametrize("user_kind", users_without_access(None))
+def test_provider_can_log_in_only_its_own_brands_staff(brand, provider, web_client, user_kind):
+    provider.email = users_without_access(brand)[user_kind]()
     before = User.objects.count()
 
-    response = sign_in(window, brand, provider)
+    response = sign_in(web_client, brand, provider)
 
-    assert REFUSED in response.content.decode()
-    assert not is_in(window)
+    assert LOGIN_ERROR in response.content.decode()
+    assert not is_logged_in(web_client)
     assert User.objects.count() == before
 
 
-def test_another_brands_way_back_takes_no_answer(brand, provider, window):
+def test_answer_is_rejected_at_another_brands_callback(brand, provider, web_client):
     other = factories.brand()
     own_settings = SignInSettings.objects.get()
     SignInSettings.objects.create(
@@ -145,35 +145,35 @@ def test_another_brands_way_back_takes_no_answer(brand, provider, window):
         oidc_client_secret=own_settings.oidc_client_secret,
     )
     StaffRole.objects.create(user=User.objects.get(email=provider.email), brand=other, role="owner")
-    brought = provider.agree(way_there(window, brand).headers["Location"])
+    parameters = provider.authorize(start_sign_in(web_client, brand).headers["Location"])
 
-    assert REFUSED in way_back(window, other, brought).content.decode()
-    assert not is_in(window)
+    assert LOGIN_ERROR in finish_sign_in(web_client, other, parameters).content.decode()
+    assert not is_logged_in(web_client)
 
 
 # --- Second factors ---------------------------------------------------------------------------------------------------
-def test_where_a_factor_is_required_it_is_asked_but_never_set_up_this_way(brand, colleague, provider, window):
+def test_required_factor_is_checked_after_sign_in_but_cannot_be_set_up(brand, colleague, provider, web_client):
     SignInSettings.objects.update(second_factor_required=True)
 
-    refused = sign_in(window, brand, provider)
-    seed = with_app(colleague)
-    challenged = sign_in(window, brand, provider)
-    setup = window.get("/admin/second-factor/set-up/")
-    window.post("/admin/second-factor/", {"code": code_of(seed)})
+    rejected = sign_in(web_client, brand, provider)
+    seed = add_app(colleague)
+    challenged = sign_in(web_client, brand, provider)
+    setup = web_client.get("/admin/second-factor/set-up/")
+    web_client.post("/admin/second-factor/", {"code": code_of(seed)})
 
-    assert "Log in with your password once" in refused.content.decode()
+    assert "Log in with your password once" in rejected.content.decode()
     assert challenged.headers["Location"] == setup.headers["Location"] == "/admin/second-factor/"
-    assert is_in(window)
+    assert is_logged_in(web_client)
     assert StaffSession.objects.get().brand == brand
 
 
-def test_what_the_provider_saw_counts_as_a_second_factor(brand, provider, window):
+def test_second_factor_reported_by_the_provider_counts(brand, provider, web_client):
     SignInSettings.objects.update(second_factor_required=True)
     provider.claims = {"amr": ["pwd", "otp"]}
 
-    sign_in(window, brand, provider)
+    sign_in(web_client, brand, provider)
 
-    assert is_in(window)
+    assert is_logged_in(web_client)
 
 
 # --- Providers that do not answer -------------------------------------------------------------------------------------
@@ -188,29 +188,29 @@ def test_what_the_provider_saw_counts_as_a_second_factor(brand, provider, window
         {"jwks_uri": 7},
     ],
 )
-def test_a_provider_that_describes_itself_wrongly_is_not_gone_to(brand, provider, window, discovery):
+def test_provider_with_an_invalid_discovery_document_is_not_used(brand, provider, web_client, discovery):
     provider.discovery = discovery
 
-    assert "is not responding correctly" in way_there(window, brand).content.decode()
+    assert "is not responding correctly" in start_sign_in(web_client, brand).content.decode()
 
 
-def test_a_private_address_is_not_called(brand, provider, window, settings):
+def test_provider_on_a_private_network_is_not_called(brand, provider, web_client, settings):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
-    assert "is not responding correctly" in way_there(window, brand).content.decode()
+    assert "is not responding correctly" in start_sign_in(web_client, brand).content.decode()
     assert provider.calls == []
 
 
-def test_a_slow_provider_is_given_up_and_takes_one_place(brand, provider, window, monkeypatch):
+def test_slow_provider_is_given_up_after_the_timeout(brand, provider, web_client, monkeypatch):
     monkeypatch.setattr(oidc, "TIMEOUT_SECONDS", 0.3)
-    provider.waits = 20
-    began = time.monotonic()
+    provider.delay_seconds = 20
+    started_at = time.monotonic()
 
-    assert "is not responding correctly" in way_there(window, brand).content.decode()
-    assert time.monotonic() - began < 10
+    assert "is not responding correctly" in start_sign_in(web_client, brand).content.decode()
+    assert time.monotonic() - started_at < 10
 
 
-def test_a_brand_takes_one_place_and_leaves_one_to_others():
+def test_brand_takes_only_one_of_the_two_slots():
     slots = oidc.ProviderSlots()
     with slots.acquire(1):
         with pytest.raises(Unavailable), slots.acquire(1):
@@ -221,7 +221,7 @@ def test_a_brand_takes_one_place_and_leaves_one_to_others():
         pass
 
 
-def test_two_slow_providers_leave_a_place_to_a_third():
+def test_two_slow_providers_leave_a_slot_to_a_third():
     now = [0.0]
     slots = oidc.ProviderSlots(clock=lambda: now[0])
     for brand_id in (1, 2):
@@ -233,17 +233,17 @@ def test_two_slow_providers_leave_a_place_to_a_third():
         with slots.acquire(3):
             pass
     with slots.acquire(3), slots.acquire(1):
-        pass  # a provider that is always being asked keeps no slow one out
+        pass  # a provider in constant use does not exclude a slow one
     now[0] += oidc.SLOW_FOR_SECONDS
     with slots.acquire(1), slots.acquire(2):
         pass
 
 
-@pytest.mark.parametrize("why", ["no provider", "switched off", "no brand"])
-def test_a_brand_without_a_provider_has_no_sign_in_address(brand, provider, window, why):
-    if why == "switched off":
+@pytest.mark.parametrize("reason", ["no provider", "switched off", "no brand"])
+def test_brand_without_a_provider_has_no_sign_in_page(brand, provider, web_client, reason):
+    if reason == "switched off":
         SignInSettings.objects.update(oidc_active=False)
-    slug = {"no provider": factories.brand().slug, "switched off": brand.slug, "no brand": "nobody"}[why]
+    slug = {"no provider": factories.brand().slug, "switched off": brand.slug, "no brand": "nobody"}[reason]
 
-    assert window.get(f"/admin/sign-in/{slug}/").status_code == 404
-    assert window.get(f"/admin/sign-in/{slug}/done/").status_code == 404
+    assert web_client.get(f"/admin/sign-in/{slug}/").status_code == 404
+    assert web_client.get(f"/admin/sign-in/{slug}/done/").status_code == 404

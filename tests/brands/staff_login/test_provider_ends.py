@@ -1,4 +1,4 @@
-"""A provider that a brand uses no more: whom it let in is logged out, and whom a password let in stays."""
+"""When a brand stops using a provider, the provider's sessions end and those with a password stay."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -6,19 +6,24 @@ import pytest
 from django.test import Client
 
 from brands.staff_login.models import SignInSettings, StaffSession
-from tests.brands.staff_login.provider import CLIENT_ID, sign_in, way_back, way_there
-from tests.brands.staff_login.signing_in import code_of, give_password, is_in, with_app
+from tests.brands.staff_login.provider import CLIENT_ID, finish_sign_in, sign_in, start_sign_in
+from tests.brands.staff_login.signing_in import add_app, code_of, is_logged_in, submit_password
 from tests.support import factories
 from tests.support.portal import address, browser, staff
 
 LABEL = "staff_login.signinsettings"
 
 
-def save(owner_in, brand, provider, **changed):
+def save(owner_client, brand, provider, **changed):
     row = SignInSettings.objects.get(brand=brand)
-    sent = {"oidc_active": "on", "oidc_issuer": provider.url, "oidc_client_id": CLIENT_ID, "oidc_client_secret": ""}
-    sent = {name: value for name, value in {**sent, **changed}.items() if value is not None}
-    answer = owner_in.post(address(LABEL, "change", row.pk), sent)
+    form_data = {
+        "oidc_active": "on",
+        "oidc_issuer": provider.url,
+        "oidc_client_id": CLIENT_ID,
+        "oidc_client_secret": "",
+    }
+    form_data = {name: value for name, value in {**form_data, **changed}.items() if value is not None}
+    answer = owner_client.post(address(LABEL, "change", row.pk), form_data)
     assert answer.status_code == 302
 
 
@@ -30,66 +35,66 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("changed", CHANGES, ids=["off", "client", "issuer"])
-def test_another_provider_logs_out_whom_the_old_one_let_in(brand, provider, window, changed):
-    sign_in(window, brand, provider)
-    assert is_in(window)
+def test_changing_the_provider_ends_the_sessions_that_it_began(brand, provider, web_client, changed):
+    sign_in(web_client, brand, provider)
+    assert is_logged_in(web_client)
 
     save(browser(staff(brand)), brand, provider, **changed)
 
-    assert not is_in(window)
+    assert not is_logged_in(web_client)
     assert not StaffSession.objects.filter(brand=brand).exists()
 
 
-def test_sessions_of_passwords_and_of_other_brands_stay(brand, provider, window, colleague):
-    by_password, elsewhere = Client(), factories.brand()
-    give_password(by_password, colleague)
-    StaffSession.objects.create(user=colleague, session_key="k" * 32, brand=elsewhere, network="192.0.2.1")
-    sign_in(window, brand, provider)
+def test_sessions_by_password_and_of_other_brands_stay(brand, provider, web_client, colleague):
+    by_password, other_brand = Client(), factories.brand()
+    submit_password(by_password, colleague)
+    StaffSession.objects.create(user=colleague, session_key="k" * 32, brand=other_brand, network="192.0.2.1")
+    sign_in(web_client, brand, provider)
 
     save(browser(staff(brand)), brand, provider, oidc_active=None)
 
-    assert is_in(by_password)
-    assert not is_in(window)
-    assert StaffSession.objects.filter(brand=elsewhere).exists()
+    assert is_logged_in(by_password)
+    assert not is_logged_in(web_client)
+    assert StaffSession.objects.filter(brand=other_brand).exists()
 
 
-def test_nothing_ends_while_the_provider_stays(brand, provider, window):
-    sign_in(window, brand, provider)
+def test_sessions_stay_when_the_provider_stays_the_same(brand, provider, web_client):
+    sign_in(web_client, brand, provider)
 
     save(browser(staff(brand)), brand, provider, second_factor_required="on", oidc_client_secret="rotated")
 
-    assert is_in(window)
+    assert is_logged_in(web_client)
 
 
-def test_owner_whom_the_provider_let_in_switches_it_off_and_is_out(brand, provider, window):
+def test_owner_logged_in_by_the_provider_is_logged_out_by_disabling_it(brand, provider, web_client):
     owner = staff(brand, email="owner@example.com")
     provider.email = owner.email
-    sign_in(window, brand, provider)
+    sign_in(web_client, brand, provider)
 
-    save(window, brand, provider, oidc_active=None)
+    save(web_client, brand, provider, oidc_active=None)
 
     assert not SignInSettings.objects.get().oidc_active
-    assert not is_in(window)
+    assert not is_logged_in(web_client)
 
 
-@pytest.mark.parametrize("meanwhile", ["off", "another client"])
-def test_sign_in_that_waits_for_its_second_factor_ends_too(brand, provider, window, colleague, meanwhile):
-    seed = with_app(colleague)
+@pytest.mark.parametrize("change", ["off", "another client"])
+def test_sign_in_waiting_for_its_second_factor_ends_too(brand, provider, web_client, colleague, change):
+    seed = add_app(colleague)
     SignInSettings.objects.update(second_factor_required=True)
-    sign_in(window, brand, provider)
-    changed = {"oidc_active": None} if meanwhile == "off" else {"oidc_client_id": "another"}
+    sign_in(web_client, brand, provider)
+    changed = {"oidc_active": None} if change == "off" else {"oidc_client_id": "another"}
     save(browser(staff(brand)), brand, provider, second_factor_required="on", **changed)
 
-    window.post("/admin/second-factor/", {"code": code_of(seed)})
+    web_client.post("/admin/second-factor/", {"code": code_of(seed)})
 
-    assert not is_in(window)
+    assert not is_logged_in(web_client)
 
 
-def test_attempt_begun_before_the_change_lets_nobody_in(brand, provider, window):
-    there = way_there(window, brand).headers["Location"]
-    assert parse_qs(urlsplit(there).query)["client_id"] == [CLIENT_ID]
+def test_sign_in_begun_before_the_change_is_rejected(brand, provider, web_client):
+    url = start_sign_in(web_client, brand).headers["Location"]
+    assert parse_qs(urlsplit(url).query)["client_id"] == [CLIENT_ID]
     save(browser(staff(brand)), brand, provider, oidc_issuer="http://127.0.0.1:9", oidc_client_secret="new")
 
-    way_back(window, brand, provider.agree(there))
+    finish_sign_in(web_client, brand, provider.authorize(url))
 
-    assert not is_in(window)
+    assert not is_logged_in(web_client)

@@ -1,4 +1,4 @@
-"""A brand's sign-in settings: its owner changes them, nobody reads the secret, and a neighbour's are not there."""
+"""A brand's sign-in settings: only its owner changes them, and the secret cannot be read."""
 
 import pytest
 
@@ -19,20 +19,20 @@ def row(brand):
     )
 
 
-def save(window, row, **changed):
+def save(web_client, row, **changed):
     form_data = {"oidc_active": "on", "oidc_issuer": ISSUER, "oidc_client_id": "portal", "oidc_client_secret": ""}
-    return window.post(address(LABEL, "change", row.pk), {**form_data, **changed})
+    return web_client.post(address(LABEL, "change", row.pk), {**form_data, **changed})
 
 
 @pytest.mark.parametrize("role", ["owner", "manager"])
-def test_the_secret_is_shown_to_nobody(brand, row, role):
+def test_client_secret_is_not_on_the_page(brand, row, role):
     page = browser(staff(brand, role=role)).get(address(LABEL, "change", row.pk)).content.decode()
 
     assert "portal" in page
     assert SECRET not in page
 
 
-def test_an_empty_secret_stays_as_it_was(brand, row):
+def test_empty_secret_field_does_not_change_the_secret(brand, row):
     save(browser(staff(brand)), row)
 
     row.refresh_from_db()
@@ -40,13 +40,13 @@ def test_an_empty_secret_stays_as_it_was(brand, row):
     assert "oidc_client_secret" not in AuditLogEntry.objects.get().changes
 
 
-def test_a_secret_is_never_sent_to_another_issuer(brand, row):
+def test_another_issuer_needs_a_new_secret(brand, row):
     response = save(browser(staff(brand)), row, oidc_issuer="https://evil.example.com")
 
     assert errors(response) == {"oidc_client_secret": ["Enter the client secret of the new issuer."]}
 
 
-def test_the_trail_tells_of_a_new_secret_and_not_what_it_is(brand, row):
+def test_new_secret_is_not_in_the_audit_log(brand, row):
     save(browser(staff(brand)), row, oidc_client_secret="another-secret")
 
     row.refresh_from_db()
@@ -57,19 +57,19 @@ def test_the_trail_tells_of_a_new_secret_and_not_what_it_is(brand, row):
 @pytest.mark.parametrize(
     "issuer", ["http://login.example.com", "https://127.0.0.1/", "https://10.1.2.3", "ftp://x", "x"]
 )
-def test_an_issuer_that_may_not_be_called_is_refused(brand, row, issuer):
+def test_issuer_that_may_not_be_called_is_rejected(brand, row, issuer):
     response = save(browser(staff(brand)), row, oidc_issuer=issuer, oidc_client_secret="new")
 
     assert "oidc_issuer" in errors(response)
 
 
-def test_an_active_provider_is_complete(brand, row):
+def test_active_provider_needs_all_its_settings(brand, row):
     response = save(browser(staff(brand)), row, oidc_client_id="")
 
     assert "needs issuer, client id and client secret" in str(errors(response))
 
 
-def test_a_neighbours_settings_are_not_there(brand, row):
+def test_settings_of_another_brand_are_not_found(brand, row):
     neighbour_client = browser(staff(factories.brand()))
 
     assert neighbour_client.get(address(LABEL, "change", row.pk)).status_code == 404
@@ -78,7 +78,7 @@ def test_a_neighbours_settings_are_not_there(brand, row):
 
 
 @pytest.mark.parametrize("role", ["manager", "printer", "support"])
-def test_only_owners_change_them(brand, row, role):
+def test_only_owners_can_change_the_settings(brand, row, role):
     response = save(browser(staff(brand, role=role)), row, oidc_client_id="mine")
 
     assert response.status_code in {403, 404}

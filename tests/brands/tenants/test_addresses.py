@@ -1,4 +1,4 @@
-"""Addresses that staff write: what can never be called is refused while they still look at the form."""
+"""URLs that staff enter: those that can never be called are rejected in the form."""
 
 import pytest
 
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.django_db
         ("https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/"),
     ],
 )
-def test_an_address_is_kept_as_it_is_called(written, called):
+def test_url_is_normalised_to_the_form_that_is_called(written, called):
     assert callable_address(written) == called
 
 
 @pytest.mark.parametrize(
-    ("written", "why"),
+    ("written", "message"),
     [
         ("", "begins with https"),
         ("shop.example/hooks", "begins with https"),
@@ -57,27 +57,27 @@ def test_an_address_is_kept_as_it_is_called(written, called):
         ("https://shop.ours.example/s/1", "belongs to this service"),
     ],
 )
-def test_what_can_never_be_called_is_refused_at_its_field(written, why):
+def test_url_that_can_never_be_called_is_rejected_at_its_field(written, message):
     factories.brand(hostname="shop.ours.example")
 
-    with pytest.raises(Invalid, match=why) as refused:
+    with pytest.raises(Invalid, match=message) as raised:
         callable_address(written)
 
-    assert refused.value.details == {"field": "url"}
+    assert raised.value.details == {"field": "url"}
 
 
-def test_the_services_own_hostnames_lead_back(settings):
+def test_own_hostname_of_the_service_is_rejected(settings):
     settings.ALLOWED_HOSTS = [".loyalty.example"]
 
     with pytest.raises(Invalid, match="belongs to this service"):
         callable_address("https://portal.loyalty.example/")
 
 
-def test_private_networks_may_be_called_where_the_operator_allows_them(settings):
+def test_private_networks_may_be_called_if_the_operator_allows_them(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["10.0.0.0/8"]
 
     assert callable_address("http://10.0.0.1:8080/") == "http://10.0.0.1:8080/"
-    assert callable_address("http://till.shop.lan/") == "http://till.shop.lan/"  # looked at when it is called
+    assert callable_address("http://till.shop.lan/") == "http://till.shop.lan/"  # resolved when it is called
     with pytest.raises(Invalid, match="private network address"):
         callable_address("http://192.168.0.1/")
     with pytest.raises(Invalid, match="https"):

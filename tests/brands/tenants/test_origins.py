@@ -10,10 +10,10 @@ from tests.support import factories
 
 @pytest.fixture
 def shop(db):
-    made = factories.brand(hostname="shop.example.com")
-    BrandHostname.objects.create(brand=made, hostname="localhost:8000")
-    BrandHostname.objects.create(brand=made, hostname="secure.example.com:443")
-    return made
+    brand = factories.brand(hostname="shop.example.com")
+    BrandHostname.objects.create(brand=brand, hostname="localhost:8000")
+    BrandHostname.objects.create(brand=brand, hostname="secure.example.com:443")
+    return brand
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def shop(db):
         "secure.example.com",
     ],
 )
-def test_origin_of_the_brand_passes(shop, origin):
+def test_origin_of_the_brand_is_accepted(shop, origin):
     origins.check(origin=origin, brand_id=shop.pk)
 
 
@@ -78,25 +78,25 @@ def test_origin_of_the_brand_passes(shop, origin):
     ],
     ids=lambda origin: ascii(origin)[:40],
 )
-def test_any_other_origin_is_refused(shop, origin):
+def test_any_other_origin_is_rejected(shop, origin):
     with pytest.raises(OriginNotAllowed):
         origins.check(origin=origin, brand_id=shop.pk)
 
 
-def test_the_longest_hostname_passes_with_scheme_and_port(db):
+def test_longest_hostname_is_accepted_with_scheme_and_port(db):
     longest = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
     owner = factories.brand(hostname=longest)
 
     origins.check(origin=f"https://{longest}:65535/", brand_id=owner.pk)
 
 
-def test_origin_of_another_brand_is_refused(shop):
+def test_origin_of_another_brand_is_rejected(shop):
     other = factories.brand(hostname="other.example.com")
 
     with pytest.raises(OriginNotAllowed):
         origins.check(origin="https://shop.example.com", brand_id=other.pk)
 
 
-def test_check_is_one_statement(shop, django_assert_num_queries):
+def test_check_takes_one_statement(shop, django_assert_num_queries):
     with django_assert_num_queries(1):
         origins.check(origin="https://shop.example.com", brand_id=shop.pk)

@@ -1,4 +1,4 @@
-"""Pictures: made anew within bounds, uploaded in the portal by who may, served to anybody with the id."""
+"""Pictures: drawn again within limits, uploaded in the portal with permission, served to anyone with the id."""
 
 import io
 import random
@@ -35,13 +35,13 @@ def drawing(size=(900, 300), kind="PNG", mode="RGBA", **options):
 
 
 def noise(size):
-    """What compresses worst."""
+    """A picture that compresses worst."""
     content = io.BytesIO()
     Image.frombytes("RGB", size, random.Random(5).randbytes(size[0] * size[1] * 3)).save(content, "PNG")
     return content.getvalue()
 
 
-def test_a_logo_is_a_png_with_its_transparency_and_a_small_webp():
+def test_logo_is_a_png_with_its_transparency_and_a_small_webp():
     drawn = pictures.logo(drawing())
 
     large, small = Image.open(io.BytesIO(drawn.content)), Image.open(io.BytesIO(drawn.small))
@@ -49,7 +49,7 @@ def test_a_logo_is_a_png_with_its_transparency_and_a_small_webp():
     assert (small.format, small.size) == ("WEBP", (288, 96))
 
 
-def test_a_photograph_is_upright_on_white_and_without_what_its_camera_noted():
+def test_photograph_is_upright_on_white_and_without_metadata():
     exif = Image.Exif()
     exif[0x0112], exif[0x010F] = 6, "Camera of somebody"
 
@@ -60,7 +60,7 @@ def test_a_photograph_is_upright_on_white_and_without_what_its_camera_noted():
     assert b"Camera of somebody" not in drawn.content + drawn.small
 
 
-def test_words_in_an_upload_are_not_kept():
+def test_text_in_an_upload_is_removed():
     notes = PngImagePlugin.PngInfo()
     notes.add_text("Comment", "<script>alert(1)</script>")
 
@@ -70,9 +70,9 @@ def test_words_in_an_upload_are_not_kept():
     assert b"trailing" not in drawn.content
 
 
-@pytest.mark.parametrize(("draw", "most"), [(pictures.logo, 6_000), (pictures.photograph, 14_000)])
-def test_the_small_one_stays_small_whatever_it_shows(draw, most):
-    assert len(draw(noise((900, 700))).small) <= most
+@pytest.mark.parametrize(("draw", "max_bytes"), [(pictures.logo, 6_000), (pictures.photograph, 14_000)])
+def test_small_version_has_a_limited_size(draw, max_bytes):
+    assert len(draw(noise((900, 700))).small) <= max_bytes
 
 
 @pytest.mark.parametrize(
@@ -89,19 +89,19 @@ def test_the_small_one_stays_small_whatever_it_shows(draw, most):
         drawing(kind="WEBP", mode="RGB", exif=b"Exif\0\0MM\0*"),
     ],
 )
-def test_what_is_no_picture_of_the_three_kinds_is_refused(upload):
+def test_upload_that_is_not_a_supported_picture_is_rejected(upload):
     with pytest.raises(Invalid, match="picture cannot be read"):
         pictures.logo(upload)
 
 
-def test_half_a_picture_is_refused_where_documents_were_made_too(monkeypatch):
+def test_truncated_picture_is_rejected_even_when_weasyprint_is_loaded(monkeypatch):
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # as WeasyPrint does when it is loaded
 
     with pytest.raises(Invalid, match="picture cannot be read"):
         pictures.logo(drawing()[:-40])
 
 
-def test_too_many_bytes_or_pixels_are_refused_before_they_are_decoded():
+def test_too_many_bytes_or_pixels_are_rejected_before_decoding():
     with pytest.raises(Invalid, match="5 MB"):
         pictures.logo(bytes(5_000_001))
     for size in ((12_000_001, 1), (4_000, 3_001), (20_000, 20_000)):
@@ -110,14 +110,14 @@ def test_too_many_bytes_or_pixels_are_refused_before_they_are_decoded():
 
 
 @pytest.mark.parametrize("options", [{}, {"lossless": True}, {"exif": b"Exif\0\0MM\0*"}])
-def test_a_webp_is_measured_before_anything_opens_it(options):
+def test_webp_is_measured_before_it_is_decoded(options):
     assert webp_size(drawing((301, 77), "WEBP", "RGB", **options)) == (301, 77)
     with pytest.raises(Invalid, match="12 million pixels"):
         pictures.logo(drawing((4_000, 3_001), "WEBP", "RGB", **options))
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP"])
-def test_a_picture_that_moves_is_refused(kind):
+def test_animated_picture_is_rejected(kind):
     content = io.BytesIO()
     frames = [Image.new("RGB", (40, 40), colour) for colour in ("red", "blue", "green")]
     frames[0].save(content, kind, save_all=True, append_images=frames[1:])
@@ -126,7 +126,7 @@ def test_a_picture_that_moves_is_refused(kind):
         pictures.logo(content.getvalue())
 
 
-def test_one_picture_is_decoded_at_a_time_and_others_are_told(monkeypatch):
+def test_only_one_picture_is_decoded_at_a_time(monkeypatch):
     monkeypatch.setattr(bounded_program, "TURN_SECONDS", 0.01)
 
     with pictures.program.turn, pytest.raises(Unavailable, match="Try again in a moment"):
@@ -135,29 +135,29 @@ def test_one_picture_is_decoded_at_a_time_and_others_are_told(monkeypatch):
 
 
 def progressive(scans):
-    """A JPEG of 12 million pixels whose one scan of every coefficient comes again and again: each takes as long."""
+    """A JPEG of 12 million pixels that repeats its scan of every coefficient; each repetition takes as long."""
     plain = drawing((4_000, 3_000), "JPEG", "L", progressive=True, quality=1)
-    begins = [place for place in range(len(plain) - 1) if plain[place : place + 2] == b"\xff\xda"]
-    last = plain[begins[-1] : -2]
+    scan_starts = [index for index in range(len(plain) - 1) if plain[index : index + 2] == b"\xff\xda"]
+    last = plain[scan_starts[-1] : -2]
     return plain[:-2] + last * scans + plain[-2:]
 
 
-class Ticking(Thread):
-    """Notes how long this process's other threads wait at most, in seconds."""
+class WaitingTime(Thread):
+    """Measures how long other threads of this process wait at most, in seconds."""
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.longest, self.over = 0.0, False
+        self.longest, self.is_stopped = 0.0, False
 
     def run(self):
-        while not self.over:
+        while not self.is_stopped:
             before = time.monotonic()
             time.sleep(0.005)
             self.longest = max(self.longest, time.monotonic() - before)
 
 
 def memory_now():
-    """Of this process, in megabytes."""
+    """Return the memory of this process, in megabytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 2**20
 
 
@@ -166,25 +166,25 @@ def memory_now():
     [drawing((4_000, 3_000), mode="P"), progressive(1_000), drawing((4_000, 3_000), "WEBP", "RGB", quality=1)],
     ids=["png", "progressive", "webp"],
 )
-def test_a_picture_takes_neither_memory_nor_time_of_the_web_process(upload):
+def test_picture_takes_neither_memory_nor_time_of_the_web_process(upload):
     pictures.logo(drawing())
-    ticking, before = Ticking(), memory_now()
+    waiting_time, before = WaitingTime(), memory_now()
     peak_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    ticking.start()
-    begun, own = time.monotonic(), time.process_time()
-    with suppress(Invalid):  # what takes too long is refused
+    waiting_time.start()
+    started_at, cpu_before = time.monotonic(), time.process_time()
+    with suppress(Invalid):  # a picture that takes too long is rejected
         pictures.photograph(upload)
-    ticking.over = True
-    ticking.join()
+    waiting_time.is_stopped = True
+    waiting_time.join()
 
-    assert time.process_time() - own < 1
-    assert time.monotonic() - begun < pictures.DRAW_SECONDS + 2
+    assert time.process_time() - cpu_before < 1
+    assert time.monotonic() - started_at < pictures.DRAW_SECONDS + 2
     assert memory_now() - before < 20
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak_before) // 1024 < 40
-    assert ticking.longest < 2  # this machine may be busy; decoding here would hold it as long as it takes
+    assert waiting_time.longest < 2  # this machine may be busy; decoding in this process would block it throughout
 
 
-def test_control_the_same_picture_decoded_here_takes_memory():
+def test_control_picture_decoded_in_the_same_process_takes_memory():
     program = (
         "import io; from pathlib import Path; from PIL import Image;"
         " from brands.tenants import picture_drawing as drawing;"
@@ -197,8 +197,8 @@ def test_control_the_same_picture_decoded_here_takes_memory():
     assert 40 < int(output) < 200  # megabytes
 
 
-def test_the_program_that_decodes_bounds_its_own_memory():
-    """A decoder that wants more than it may is answered, and the process ends."""
+def test_decoding_program_limits_its_own_memory():
+    """A decoder that exceeds the limit ends its process with an answer."""
     greedy = (
         "import sys; sys.argv[1:] = ['logo']; from brands.tenants import picture_drawing as drawing;"
         " drawing.logo = lambda upload: bytes(2**30);"
@@ -213,12 +213,12 @@ def uploaded(content):
     return SimpleUploadedFile("logo.png", content, "image/png")
 
 
-def change(person, brand, **fields):
+def change(user, brand, **fields):
     form = address("brands.brand", "change", brand.pk)
-    return browser(person).post(form, {**form_of(browser(person).get(form)), **fields})
+    return browser(user).post(form, {**form_of(browser(user).get(form)), **fields})
 
 
-def test_an_owner_gives_the_brand_a_logo_another_one_and_none_again(brand):
+def test_owner_sets_replaces_and_removes_the_logo(brand):
     owner = staff(brand)
 
     change(owner, brand, picture_file=uploaded(drawing((300, 100))))
@@ -240,21 +240,21 @@ def test_an_owner_gives_the_brand_a_logo_another_one_and_none_again(brand):
     ]
 
 
-def test_a_bad_upload_is_refused_at_its_field_and_changes_nothing(brand):
+def test_invalid_upload_is_rejected_at_its_field_and_changes_nothing(brand):
     answer = change(staff(brand), brand, picture_file=uploaded(b"<svg/>"))
 
     assert list(errors(answer)) == ["picture_file"]
     assert not Picture.objects.exists()
 
 
-def test_colours_nobody_could_read_are_refused(brand):
+def test_unreadable_colours_are_rejected(brand):
     answer = change(staff(brand), brand, colour_text="#cccccc", colour_accent="#ffff00")
 
     assert sorted(errors(answer)) == ["colour_accent", "colour_text"]
 
 
 @pytest.mark.parametrize("colour", ["red", "#fff", "#12345g", "#123456;}", "</style>"])
-def test_what_is_no_colour_is_refused(brand, colour):
+def test_invalid_colour_is_rejected(brand, colour):
     answer = change(staff(brand), brand, colour_accent=colour)
 
     brand.refresh_from_db()
@@ -262,7 +262,7 @@ def test_what_is_no_colour_is_refused(brand, colour):
     assert "colour_accent" in errors(answer)
 
 
-def test_a_product_gets_a_picture(brand):
+def test_product_can_have_a_picture(brand):
     owner, product = staff(brand), factories.product(brand)
     form = address("authcodes.product", "change", product.pk)
 
@@ -272,29 +272,29 @@ def test_a_product_gets_a_picture(brand):
     assert (product.picture.content_type, product.picture.brand_id) == ("image/jpeg", brand.pk)
 
 
-def test_who_may_only_read_a_brand_is_offered_no_upload(brand):
+def test_role_that_may_only_view_a_brand_has_no_upload_field(brand):
     page = browser(staff(brand, role="support")).get(address("brands.brand", "change", brand.pk))
 
     assert page.status_code == 200
     assert b"picture_file" not in page.content
 
 
-def test_pictures_are_served_to_anybody_and_kept_by_browsers(brand):
-    found = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
+def test_pictures_are_public_and_cached_by_browsers(brand):
+    picture = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
 
-    large, small = (Client().get(f"/pictures/{found.pk}/{size}") for size in ("large", "small"))
+    large, small = (Client().get(f"/pictures/{picture.pk}/{size}") for size in ("large", "small"))
 
-    assert (large["Content-Type"], large.content) == ("image/png", bytes(found.content))
-    assert (small["Content-Type"], small.content) == ("image/webp", bytes(found.small))
+    assert (large["Content-Type"], large.content) == ("image/png", bytes(picture.content))
+    assert (small["Content-Type"], small.content) == ("image/webp", bytes(picture.small))
     assert "immutable" in small["Cache-Control"]
     assert "sessionid" not in small.cookies
 
 
-def test_a_picture_that_is_not_there_is_404(db):
+def test_missing_picture_is_404(db):
     assert Client().get("/pictures/7b1f5bd6-1f59-4c5c-b6e5-6ee1f2b8f0a1/small").status_code == 404
 
 
-def test_a_picture_above_the_brands_storage_is_refused_in_words_and_the_replaced_one_frees_its_share(brand):
+def test_picture_above_the_storage_quota_is_rejected_but_a_replacement_fits(brand):
     owner = staff(brand)
     change(owner, brand, picture_file=uploaded(drawing((300, 100))))
     first = Picture.objects.get()
@@ -305,8 +305,8 @@ def test_a_picture_above_the_brands_storage_is_refused_in_words_and_the_replaced
     second = Picture.objects.get()
     client, form = browser(owner), address("brands.brand", "change", brand.pk)
     form_data = {**form_of(client.get(form)), "picture_file": uploaded(drawing((600, 200)))}
-    refused = client.post(form, form_data, follow=True)
+    rejected = client.post(form, form_data, follow=True)
 
     assert second != first
     assert Picture.objects.get() == second
-    assert f"Your brand can store {size:,} bytes" in text(refused)
+    assert f"Your brand can store {size:,} bytes" in text(rejected)

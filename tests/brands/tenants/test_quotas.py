@@ -1,4 +1,4 @@
-"""Quotas: what a brand may use of the installation, refused or delayed above it, counted for that brand alone."""
+"""Quotas: what a brand may use of the installation, rejected or delayed above it, counted for that brand alone."""
 
 import io
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def fresh_counters(monkeypatch):
-    """What was counted for brands of other runs, which had the same ids."""
+    """Delete the counts of other runs, whose brands had the same ids."""
     quotas.reset_limits()
     monkeypatch.setattr(client, "outage", client.OutageState())
     for key in client.client().scan_iter("quota:*"):
@@ -48,7 +48,7 @@ def neighbour(db):
     return factories.brand()
 
 
-def allow(brand, resource, limit):
+def set_quota(brand, resource, limit):
     BrandQuota.objects.update_or_create(brand=brand, resource=resource, defaults={"limit": limit})
     quotas.reset_limits()
 
@@ -58,12 +58,12 @@ def used(brand, resource):
     return next(usage.used for usage in of_brand.usages if usage.resource == resource)
 
 
-def create(brand, quantity, prefix="Q-"):
+def create_batch(brand, quantity, prefix="Q-"):
     batch_settings = BatchSettings(range_name=prefix, quantity=quantity, prefix=prefix, number_width=4, signed=False)
     return batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
-def start(brand, kind="generate"):
+def start_job(brand, kind="generate"):
     return queue.start(brand=brand, kind=kind, title="A test", parameters={}, by=None)
 
 
@@ -81,74 +81,74 @@ def upload(brand, content=b"auth_code,inventory_location,notes\nX-1,,\n"):
 # --- What is counted in tables ---------------------------------------------------------------------------------------
 
 
-def test_codes_are_refused_above_the_quota_in_words_and_to_that_brand_alone(brand, neighbour):
-    allow(brand, "codes", 1_500)
-    create(brand, 1_000)
+def test_codes_above_the_quota_are_rejected_for_that_brand_alone(brand, neighbour):
+    set_quota(brand, "codes", 1_500)
+    create_batch(brand, 1_000)
 
-    with pytest.raises(QuotaReached) as refusal:
-        create(brand, 501, "R-")
+    with pytest.raises(QuotaReached) as raised:
+        create_batch(brand, 501, "R-")
 
-    assert refusal.value.message == ("Your brand can have 1,500 codes and has 1,000. Ask the operator for more.")
-    assert refusal.value.details == {"field": "quantity"}
-    create(brand, 500, "R-")
-    create(neighbour, 2_000, "N-")
+    assert raised.value.message == ("Your brand can have 1,500 codes and has 1,000. Ask the operator for more.")
+    assert raised.value.details == {"field": "quantity"}
+    create_batch(brand, 500, "R-")
+    create_batch(neighbour, 2_000, "N-")
     assert (used(brand, "codes"), used(neighbour, "codes")) == (1_500, 2_000)
 
 
-def made_at_once(brand):
+def create_concurrently(brand):
     for prefix in "ABCDEFGH":
         prefixes.reserve(brand=brand, prefix=f"{prefix}-", at=timezone.now(), by=None)
-    made = at_once(lambda prefix: create(brand, 100, f"{prefix}-"), "ABCDEFGH", threads=8)
-    return sum(isinstance(each, BatchRange) for each in made)
+    results = at_once(lambda prefix: create_batch(brand, 100, f"{prefix}-"), "ABCDEFGH", threads=8)
+    return sum(isinstance(each, BatchRange) for each in results)
 
 
-def test_batches_at_once_do_not_pass_the_quota_together(brand):
-    allow(brand, "codes", 300)
+def test_concurrent_batches_do_not_exceed_the_quota(brand):
+    set_quota(brand, "codes", 300)
 
-    assert made_at_once(brand) == 3
-
-
-def test_jobs_at_once_do_not_pass_the_quota_together(brand):
-    allow(brand, "jobs", 1)
-
-    assert isinstance(while_uncommitted(lambda: start(brand), lambda: start(brand)), QuotaReached)
+    assert create_concurrently(brand) == 3
 
 
-def test_control_a_job_that_takes_no_turn_is_passed_by_another(brand):
-    allow(brand, "jobs", 1)
+def test_concurrent_jobs_do_not_exceed_the_quota(brand):
+    set_quota(brand, "jobs", 1)
 
-    def without_a_turn():
+    assert isinstance(while_uncommitted(lambda: start_job(brand), lambda: start_job(brand)), QuotaReached)
+
+
+def test_control_job_created_without_the_lock_lets_another_exceed_the_quota(brand):
+    set_quota(brand, "jobs", 1)
+
+    def create_without_lock():
         Job.objects.create(brand=brand, kind="generate", title="A test")
 
-    assert isinstance(while_uncommitted(without_a_turn, lambda: start(brand)), Job)
+    assert isinstance(while_uncommitted(create_without_lock, lambda: start_job(brand)), Job)
     assert Job.objects.count() == 2
 
 
-def test_jobs_of_a_day_are_refused_until_the_next_and_recalls_are_told_at_any_rate(brand, neighbour):
-    allow(brand, "jobs", 1)
+def test_jobs_above_the_daily_quota_are_rejected_except_recall_notifications(brand, neighbour):
+    set_quota(brand, "jobs", 1)
     with time_machine.travel(datetime(2026, 3, 1, 23, 50, tzinfo=UTC), tick=False):
-        start(brand)
+        start_job(brand)
         with pytest.raises(QuotaReached, match="can start 1 jobs a day and has started 1 today"):
-            start(brand)
-        start(brand, "notify-recall")
-        start(neighbour)
+            start_job(brand)
+        start_job(brand, "notify-recall")
+        start_job(neighbour)
     with time_machine.travel(datetime(2026, 3, 2, 0, 0, 1, tzinfo=UTC), tick=False):
-        start(brand)
+        start_job(brand)
 
 
-def test_uploads_of_a_day_and_their_bytes_are_refused_and_leave_no_file(brand, settings, tmp_path):
+def test_uploads_above_a_quota_are_rejected_and_leave_no_file(brand, settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
-    allow(brand, "uploads", 1)
+    set_quota(brand, "uploads", 1)
     upload(brand)
 
     with pytest.raises(QuotaReached, match="can upload 1 files a day"):
         upload(brand)
-    allow(brand, "uploads", 0)
-    allow(brand, "storage", 60)
+    set_quota(brand, "uploads", 0)
+    set_quota(brand, "storage", 60)
     with pytest.raises(QuotaReached, match="can store 60 bytes and uses 41"):
         upload(brand)
-    allow(brand, "storage", None)
-    allow(brand, "jobs", 1)
+    set_quota(brand, "storage", None)
+    set_quota(brand, "jobs", 1)
     with pytest.raises(QuotaReached, match="jobs a day"):
         upload(brand)
 
@@ -156,10 +156,10 @@ def test_uploads_of_a_day_and_their_bytes_are_refused_and_leave_no_file(brand, s
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
-def test_a_job_whose_file_does_not_fit_fails_in_words_and_one_that_fits_counts(brand, settings, tmp_path):
+def test_job_file_above_the_storage_quota_is_rejected_and_a_smaller_one_counts(brand, settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path
-    allow(brand, "storage", 10)
-    job = start(brand)
+    set_quota(brand, "storage", 10)
+    job = start_job(brand)
     Job.objects.filter(pk=job.pk).update(status="running", attempts=1)
     job.refresh_from_db()
 
@@ -173,29 +173,29 @@ def test_a_job_whose_file_does_not_fit_fails_in_words_and_one_that_fits_counts(b
 # --- What is counted while it happens --------------------------------------------------------------------------------
 
 
-def test_events_above_the_quota_wait_until_tomorrow_in_utc(brand, neighbour):
-    allow(brand, "events", 2)
+def test_events_above_the_quota_wait_until_midnight_utc(brand, neighbour):
+    set_quota(brand, "events", 2)
     with time_machine.travel(datetime(2026, 3, 1, 23, 59, 30, tzinfo=UTC), tick=False):
         quotas.count_event(brand.pk)
         quotas.count_event(brand.pk)
-        with pytest.raises(RateLimited) as refusal:
+        with pytest.raises(RateLimited) as raised:
             quotas.count_event(brand.pk)
-        assert refusal.value.retry_after == 30
+        assert raised.value.retry_after == 30
         quotas.count_event(neighbour.pk)
         assert (used(brand, "events"), used(neighbour, "events")) == (2, 1)
     with time_machine.travel(datetime(2026, 3, 2, 0, 0, 0, tzinfo=UTC), tick=False):
         quotas.count_event(brand.pk)
 
 
-def test_counters_are_exact_over_threads(brand):
-    allow(brand, "events", 50)
+def test_counters_are_exact_across_threads(brand):
+    set_quota(brand, "events", 50)
 
     assert sum(at_once(lambda _: quotas.take(brand.pk, quotas.Resource.EVENTS), range(200), threads=8)) == 50
     assert used(brand, "events") == 50
 
 
-def test_hub_hears_429_with_the_wait_until_midnight_and_an_app_uses_nothing_up(api, brand, customer):
-    allow(brand, "events", 1)
+def test_hub_gets_429_until_midnight_and_app_calls_do_not_count(api, brand, customer):
+    set_quota(brand, "events", 1)
     hub, app = api.as_customer(customer).hub(), api.as_customer(customer).app()
     codes = [factories.code(brand) for _ in range(3)]
 
@@ -205,15 +205,15 @@ def test_hub_hears_429_with_the_wait_until_midnight_and_an_app_uses_nothing_up(a
 
     assert act(app, codes[0]).status_code == 200
     assert act(hub, codes[1]).status_code == 200
-    refused = act(hub, codes[2])
+    rejected = act(hub, codes[2])
 
-    assert error(refused) == (429, "RATE_LIMITED")
-    left = quotas.until_tomorrow(timezone.now()).total_seconds()
-    assert 0 <= int(refused["Retry-After"]) - left <= 5
+    assert error(rejected) == (429, "RATE_LIMITED")
+    remaining_seconds = quotas.until_tomorrow(timezone.now()).total_seconds()
+    assert 0 <= int(rejected["Retry-After"]) - remaining_seconds <= 5
 
 
-def test_without_redis_nothing_is_refused_and_the_use_is_not_known(brand, settings):
-    allow(brand, "events", 1)
+def test_without_redis_all_events_are_accepted_and_their_use_is_unknown(brand, settings):
+    set_quota(brand, "events", 1)
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
 
     for _ in range(3):
@@ -222,10 +222,10 @@ def test_without_redis_nothing_is_refused_and_the_use_is_not_known(brand, settin
     assert used(brand, "events") is None
 
 
-def test_webhook_messages_above_the_quota_wait_until_tomorrow_and_are_not_lost(brand, settings):
+def test_webhook_deliveries_above_the_quota_wait_until_tomorrow(brand, settings):
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     reset_breakers()
-    allow(brand, "webhooks", 1)
+    set_quota(brand, "webhooks", 1)
     with receiver() as shop:
         hook = endpoint(brand, shop)
         first = webhook_events.ping(endpoint=hook, at=timezone.now())
@@ -250,45 +250,45 @@ def states(*messages):
 # --- The portal ------------------------------------------------------------------------------------------------------
 
 
-def test_owner_sees_the_own_use_and_nothing_of_the_neighbours(brand, neighbour):
-    allow(brand, "codes", 1_000)
-    create(brand, 850)
-    create(neighbour, 7_770, "N-")
-    allow(neighbour, "codes", 7_780)
-    shown = text(browser(staff(brand)).get(address("brands.brandquota")))
+def test_owner_sees_only_the_usage_of_their_own_brand(brand, neighbour):
+    set_quota(brand, "codes", 1_000)
+    create_batch(brand, 850)
+    create_batch(neighbour, 7_770, "N-")
+    set_quota(neighbour, "codes", 7_780)
+    html = text(browser(staff(brand)).get(address("brands.brandquota")))
 
-    assert "850 of 1,000" in shown
-    assert "85 %" in shown
-    assert shown.count('fill="#f59e0b"') == 1
-    assert neighbour.name not in shown
-    assert "7,770" not in shown
-    assert "7,780" not in shown
+    assert "850 of 1,000" in html
+    assert "85 %" in html
+    assert html.count('fill="#f59e0b"') == 1
+    assert neighbour.name not in html
+    assert "7,770" not in html
+    assert "7,780" not in html
 
 
 @pytest.mark.parametrize(("quantity", "warned"), [(799, False), (800, True), (1_000, True)])
 def test_front_page_warns_from_80_percent(brand, neighbour, quantity, warned):
-    allow(brand, "codes", 1_000)
-    create(brand, quantity)
+    set_quota(brand, "codes", 1_000)
+    create_batch(brand, quantity)
 
     assert (f"{quantity:,} of 1,000 used" in text(browser(staff(brand)).get("/admin/"))) is warned
     assert "of 1,000 used" not in text(browser(staff(neighbour)).get("/admin/"))
     assert "of 1,000 used" not in text(browser(staff(brand, role="printer")).get("/admin/"))
 
 
-def test_operator_sets_a_limit_which_the_trail_tells(brand):
+def test_only_operators_set_a_quota_and_it_is_audited(brand):
     operator = factories.user(is_staff=True, is_superuser=True)
-    given = {"brand": brand.pk, "resource": "jobs", "limit": "7"}
-    assert browser(staff(brand)).post(address("brands.brandquota", "add"), given).status_code == 403
-    assert browser(operator).post(address("brands.brandquota", "add"), given).status_code == 302
+    form_data = {"brand": brand.pk, "resource": "jobs", "limit": "7"}
+    assert browser(staff(brand)).post(address("brands.brandquota", "add"), form_data).status_code == 403
+    assert browser(operator).post(address("brands.brandquota", "add"), form_data).status_code == 302
 
     assert quotas.limit_of(brand.pk, quotas.Resource.JOBS) == 7
     entry = AuditLogEntry.objects.get(kind="brands.brandquota")
     assert (entry.user, entry.brand) == (operator, brand)
 
 
-def test_page_that_starts_a_job_says_that_the_quota_is_reached(brand):
-    allow(brand, "jobs", 1)
-    start(brand)
+def test_page_that_starts_a_job_reports_that_the_quota_is_reached(brand):
+    set_quota(brand, "jobs", 1)
+    start_job(brand)
     answer = browser(staff(brand)).post(
         reverse("admin:authcodes_scan_export"), {"brand": brand.pk, "format": "csv"}, headers={"accept": "text/html"}
     )
@@ -298,9 +298,9 @@ def test_page_that_starts_a_job_says_that_the_quota_is_reached(brand):
     assert Job.objects.count() == 1
 
 
-def test_batch_above_the_quota_is_refused_on_its_form(brand):
-    allow(brand, "codes", 5)
-    given = {
+def test_batch_above_the_quota_is_rejected_in_its_form(brand):
+    set_quota(brand, "codes", 5)
+    form_data = {
         "brand": brand.pk,
         "range_name": "Large",
         "quantity": "6",
@@ -311,7 +311,7 @@ def test_batch_above_the_quota_is_refused_on_its_form(brand):
         "scan_limit": "1",
         "error_correction": "M",
     }
-    answer = browser(staff(brand)).post(address("authcodes.batchrange", "add"), given, follow=True)
+    answer = browser(staff(brand)).post(address("authcodes.batchrange", "add"), form_data, follow=True)
 
     assert "Your brand can have 5 codes and has 0." in text(answer)
     assert not BatchRange.objects.exists()

@@ -1,4 +1,4 @@
-"""Whether a brand is a sandbox is said when it is made, shown in the portal, and never changed."""
+"""Whether a brand is a sandbox is set on creation, visible in the portal, and never changed."""
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -17,7 +17,7 @@ def superuser():
 
 
 @pytest.mark.parametrize("is_sandbox", [True, False])
-def test_the_database_keeps_it(is_sandbox):
+def test_database_rejects_a_change_of_the_sandbox_flag(is_sandbox):
     brand = factories.brand(is_sandbox=is_sandbox)
 
     with pytest.raises(IntegrityError, match="set when it is made"), transaction.atomic():
@@ -29,16 +29,16 @@ def test_the_database_keeps_it(is_sandbox):
     assert (brand.is_sandbox, brand.name) == (is_sandbox, "Another name")
 
 
-def test_operators_choose_it_for_a_new_brand(superuser):
-    sent = {**form_of(superuser.get(address("brands.brand", "add"))), "name": "Try", "slug": "try"}
-    sent |= {"support_email": "help@example.com", "is_sandbox": "on"}
+def test_operator_can_create_a_sandbox(superuser):
+    form_data = {**form_of(superuser.get(address("brands.brand", "add"))), "name": "Try", "slug": "try"}
+    form_data |= {"support_email": "help@example.com", "is_sandbox": "on"}
 
-    superuser.post(address("brands.brand", "add"), sent)
+    superuser.post(address("brands.brand", "add"), form_data)
 
     assert Brand.objects.get(slug="try").is_sandbox
 
 
-def test_a_form_cannot_change_it(superuser):
+def test_form_cannot_change_the_sandbox_flag(superuser):
     brand = factories.brand()
     page = superuser.get(address("brands.brand", "change", brand.pk))
 
@@ -48,14 +48,14 @@ def test_a_form_cannot_change_it(superuser):
     assert (brand.is_sandbox, brand.name) == (False, "New")
 
 
-def test_the_header_says_it_of_a_sandbox_alone():
+def test_header_marks_only_sandboxes():
     sandbox, live = factories.brand(is_sandbox=True), factories.brand()
 
     assert MARK in text(browser(staff(sandbox)).get("/admin/"))
     assert MARK not in text(browser(staff(live)).get("/admin/"))
 
 
-def test_the_switcher_says_it():
+def test_brand_switcher_marks_sandboxes():
     sandbox, live = factories.brand(name="Try", is_sandbox=True), factories.brand(name="Shop")
 
     page = text(browser(staff(sandbox, live)).get("/admin/"))

@@ -1,4 +1,4 @@
-"""Work over all brands: each has its turn, one at which it fails is left out, and a call ends with its time."""
+"""Work over all brands: each has its turn, a failing one is skipped, and a call ends when its time is up."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ pytestmark = pytest.mark.django_db
 FAILURE = "the work of the brand %s failed"
 
 
-def test_one_with_much_to_do_keeps_no_other_waiting() -> None:
+def test_busy_brand_does_not_delay_another() -> None:
     busy, other = factories.brand(), factories.brand()
     done: list[Brand] = []
 
     def portions_of(brand: Brand) -> Iterator[int]:
-        for _portion in range(5 if brand == busy else 2):
+        for _ in range(5 if brand == busy else 2):
             done.append(brand)
             yield 1
 
@@ -27,7 +27,7 @@ def test_one_with_much_to_do_keeps_no_other_waiting() -> None:
     assert done[4:] == [busy] * 3
 
 
-def test_one_at_which_it_fails_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_brand_whose_work_fails_is_skipped(caplog: pytest.LogCaptureFixture) -> None:
     broken, other = factories.brand(), factories.brand()
 
     def portions_of(brand: Brand) -> Iterator[int]:
@@ -42,7 +42,7 @@ def test_one_at_which_it_fails_is_left_out(caplog: pytest.LogCaptureFixture) -> 
     assert FAILURE % other.slug not in caplog.text
 
 
-def test_a_database_that_is_away_ends_the_call() -> None:
+def test_database_outage_ends_the_call() -> None:
     factories.brand()
 
     def portions_of(_brand: Brand) -> Iterator[int]:
@@ -54,7 +54,7 @@ def test_a_database_that_is_away_ends_the_call() -> None:
         in_turns(Brand.objects.all(), portions_of, failure=FAILURE)
 
 
-def test_a_call_ends_with_its_time() -> None:
+def test_call_ends_when_its_time_is_up() -> None:
     factories.brand()
 
     def portions_of(_brand: Brand) -> Iterator[int]:
@@ -64,14 +64,14 @@ def test_a_call_ends_with_its_time() -> None:
     assert in_turns(Brand.objects.all(), portions_of, failure=FAILURE, seconds=0) == 1
 
 
-def test_no_brand_comes_first_in_each_call() -> None:
-    brands = [factories.brand() for _number in range(3)]
+def test_each_brand_comes_first_in_some_calls() -> None:
+    brands = [factories.brand() for _ in range(3)]
     first: list[Brand] = []
 
     def portions_of(brand: Brand) -> Iterator[int]:
         first.append(brand)
         yield 1
 
-    for _call in range(60):
+    for _ in range(60):
         in_turns(Brand.objects.all(), portions_of, failure=FAILURE, seconds=0)
     assert set(first) == set(brands)

@@ -41,7 +41,7 @@ HOSTILE = [
 
 
 @pytest.fixture(autouse=True)
-def every_host_and_nothing_remembered(settings: Any) -> Iterator[None]:
+def all_hosts_and_empty_cache(settings: Any) -> Iterator[None]:
     settings.ALLOWED_HOSTS = ["*"]
     cross_origin.reset()
     yield
@@ -57,9 +57,9 @@ def brand(brand: Brand) -> Brand:
 
 @pytest.fixture
 def other(db: None) -> Brand:
-    made = factories.brand(web_origins=[OTHER_SHOP])
-    factories.level(made)
-    return made
+    brand = factories.brand(web_origins=[OTHER_SHOP])
+    factories.level(brand)
+    return brand
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a browser asks before a page calls the API: answered for web origins, and telling nobody which there are."""
+"""Preflights of the API are answered for web origins without revealing which ones are registered."""
 
 from typing import Any
 
@@ -14,10 +14,7 @@ from tests.support.api import Api
 pytestmark = pytest.mark.django_db
 
 
-# Preflights
-
-
-def test_a_preflight_says_what_may_be_sent() -> None:
+def test_preflight_lists_the_allowed_methods_and_headers() -> None:
     answer = preflight()
 
     assert answer.status_code == 204
@@ -34,7 +31,7 @@ def test_a_preflight_says_what_may_be_sent() -> None:
     assert "*" not in "".join(cors_headers(answer).values())
 
 
-def test_a_preflight_tells_nobody_which_origins_are_registered(brand: Brand) -> None:
+def test_preflight_does_not_reveal_which_origins_are_registered(brand: Brand) -> None:
     known, unknown = preflight(origin=SHOP), preflight(origin="https://nobody.example.com")
 
     assert brand.web_origins[0] == SHOP
@@ -43,7 +40,7 @@ def test_a_preflight_tells_nobody_which_origins_are_registered(brand: Brand) -> 
     assert known.status_code == unknown.status_code
 
 
-def test_a_preflight_at_a_brands_hostname_is_for_its_origins_alone(brand: Brand, other: Brand) -> None:
+def test_preflight_at_a_brands_hostname_allows_only_its_origins(brand: Brand, other: Brand) -> None:
     at_brand, at_other = brand.hostnames.get().hostname, other.hostnames.get().hostname
 
     assert preflight(host=at_brand)[ALLOW] == SHOP
@@ -56,11 +53,11 @@ def test_a_preflight_at_a_brands_hostname_is_for_its_origins_alone(brand: Brand,
 @pytest.mark.parametrize(
     "origin", [each for each in HOSTILE if not cross_origin.is_web_origin(each)], ids=lambda origin: ascii(origin)[:40]
 )
-def test_a_preflight_of_what_is_no_web_origin_is_refused(origin: str) -> None:
+def test_preflight_of_an_invalid_web_origin_is_rejected(origin: str) -> None:
     assert cors_headers(preflight(origin=origin)) == {}
 
 
-def test_a_preflight_of_an_unknown_host_is_refused(settings: Any) -> None:
+def test_preflight_for_an_unknown_host_is_rejected(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["known.example.com"]
 
     answer = preflight(host="unknown.example.com")
@@ -68,7 +65,7 @@ def test_a_preflight_of_an_unknown_host_is_refused(settings: Any) -> None:
     assert (answer.status_code, cors_headers(answer)) == (400, {})
 
 
-def test_other_questions_for_options_are_no_preflights(brand: Brand) -> None:
+def test_options_request_without_preflight_headers_is_not_a_preflight(brand: Brand) -> None:
     answer = Client().options(
         f"/api/v1/{POINTS}", headers={"origin": SHOP, **Api(brand).app().without("origin").headers}
     )

@@ -1,4 +1,4 @@
-"""An owner who invites Nora."""
+"""An owner, and invitations that they send to Nora."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from tests.support.portal import browser, staff
 
 ADD = "/admin/staff_login/invitation/add/"
 EMAIL = "nora@example.com"
-NEW = "an0ther-pass-phrase"
-PASSWORDS = {"password1": NEW, "password2": NEW}
+NEW_PASSWORD = "an0ther-pass-phrase"
+PASSWORDS = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
 
 
 @pytest.fixture
@@ -20,11 +20,11 @@ def invite(owner, brand, *, email=EMAIL, role="printer"):
     return browser(owner).post(ADD, {"brand": brand.pk, "email": email, "role": role})
 
 
-def page_of(invitation, what):
-    return f"/admin/staff_login/invitation/{invitation.pk}/{what}/"
+def page_of(invitation, action):
+    return f"/admin/staff_login/invitation/{invitation.pk}/{action}/"
 
 
-def invited(owner, brand, **fields):
-    """The link that the mail of a new invitation holds."""
+def invitation_link(owner, brand, **fields):
+    """Send an invitation, and return the link in its mail."""
     invite(owner, brand, **fields)
     return links_sent()[-1]

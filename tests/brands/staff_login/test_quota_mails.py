@@ -1,4 +1,4 @@
-"""Owners hear by mail of a quota that runs out, once a day however many tasks look, and nobody else does."""
+"""Only the owners get a mail about a quota that runs out, once a day however many tasks run."""
 
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -34,61 +34,61 @@ def owner(brand):
     return staff(brand, email="owner@example.com")
 
 
-def use(brand, used, limit, resource="codes"):
+def set_usage(brand, used, limit, resource="codes"):
     if resource == "codes":
         batch = BatchRange.objects.filter(brand=brand).first() or factories.batch(brand)
         BatchRange.objects.filter(pk=batch.pk).update(quantity=used)
     BrandQuota.objects.update_or_create(brand=brand, resource=resource, defaults={"limit": limit})
 
 
-def sent(at):
-    """To whom, and what, the mails of one look say."""
+def send_due(at):
+    """Send what is due, and return the recipient and the text of each mail."""
     mail.outbox.clear()
     quota_mails.send_due(at=at)
     mails.send_due(at=timezone.now())
     return [(each.to[0], each.body.splitlines()[2]) for each in mail.outbox]
 
 
-def test_the_owners_hear_of_eighty_percent_and_of_all_of_it(brand, owner):
+def test_owners_are_notified_at_80_and_at_100_percent(brand, owner):
     staff(brand, role="manager")
     staff(brand, is_active=False)
-    use(brand, 79, 100)
-    assert sent(NOON) == []
+    set_usage(brand, 79, 100)
+    assert send_due(NOON) == []
 
-    use(brand, 80, 100)
-    assert sent(NOON) == [("owner@example.com", f"{brand} uses 80 % of a quota. Codes: 80 of 100.")]
-    assert sent(NOON + timedelta(hours=1)) == []
+    set_usage(brand, 80, 100)
+    assert send_due(NOON) == [("owner@example.com", f"{brand} uses 80 % of a quota. Codes: 80 of 100.")]
+    assert send_due(NOON + timedelta(hours=1)) == []
 
-    use(brand, 100, 100)
-    assert sent(NOON + timedelta(hours=2)) == [
+    set_usage(brand, 100, 100)
+    assert send_due(NOON + timedelta(hours=2)) == [
         ("owner@example.com", f"{brand} uses 100 % of a quota. Codes: 100 of 100.")
     ]
-    assert sent(NOON + timedelta(hours=3)) == []
+    assert send_due(NOON + timedelta(hours=3)) == []
 
 
-def test_what_lasts_is_told_again_after_a_week_and_what_is_of_a_day_on_the_next(brand, owner):
-    use(brand, 90, 100)
-    assert len(sent(NOON)) == 1
-    assert sent(NOON + timedelta(days=6)) == []
-    assert len(sent(NOON + timedelta(days=7))) == 1
+def test_lasting_quotas_are_reported_weekly_and_daily_quotas_each_day(brand, owner):
+    set_usage(brand, 90, 100)
+    assert len(send_due(NOON)) == 1
+    assert send_due(NOON + timedelta(days=6)) == []
+    assert len(send_due(NOON + timedelta(days=7))) == 1
 
     BrandQuota.objects.filter(brand=brand).delete()
-    use(brand, 0, 1, "mails")
+    set_usage(brand, 0, 1, "mails")
     quotas.take(brand.pk, quotas.Resource.MAILS)
-    assert len(sent(NOON)) == 1
-    assert sent(NOON + timedelta(hours=11)) == []
-    assert len(sent(NOON + timedelta(days=1))) == 1
+    assert len(send_due(NOON)) == 1
+    assert send_due(NOON + timedelta(hours=11)) == []
+    assert len(send_due(NOON + timedelta(days=1))) == 1
 
 
-def test_no_other_brand_hears_of_it(brand, owner):
+def test_owners_of_other_brands_are_not_notified(brand, owner):
     other = factories.brand()
     staff(other, email="other@example.com")
-    use(brand, 100, 100)
+    set_usage(brand, 100, 100)
 
-    assert {to for to, _text in sent(NOON)} == {"owner@example.com"}
+    assert {to for to, _text in send_due(NOON)} == {"owner@example.com"}
 
 
-def test_old_notices_are_deleted(brand):
+def test_old_quota_mails_are_purged(brand):
     QuotaMail.objects.create(brand=brand, resource="codes", percent=80, day=NOON.date() - timedelta(days=31))
 
     quota_mails.send_due(at=NOON)
@@ -96,16 +96,16 @@ def test_old_notices_are_deleted(brand):
     assert not QuotaMail.objects.exists()
 
 
-def two_beats():
+def run_two_tasks_concurrently():
     while_uncommitted(lambda: quota_mails.send_due(at=NOON), lambda: quota_mails.send_due(at=NOON))
     return StaffMail.objects.filter(kind=StaffMail.Kind.QUOTA).count()
 
 
 @pytest.mark.usefixtures("owner")
-def test_two_beats_at_once_mail_it_once(brand):
-    use(brand, 100, 100)
+def test_two_concurrent_tasks_send_one_mail(brand):
+    set_usage(brand, 100, 100)
 
-    assert two_beats() == 1
+    assert run_two_tasks_concurrently() == 1
 
 
 @contextmanager
@@ -120,8 +120,8 @@ def without_the_constraint():
 
 
 @pytest.mark.usefixtures("owner")
-def test_control_without_the_constraint_each_beat_mails_it(brand):
-    use(brand, 100, 100)
+def test_control_without_the_constraint_each_task_sends_a_mail(brand):
+    set_usage(brand, 100, 100)
 
     with without_the_constraint():
-        assert two_beats() == 2
+        assert run_two_tasks_concurrently() == 2

@@ -1,4 +1,4 @@
-"""Enrolment by hand, where the brand does not enrol automatically: by the portal, a file, and the hub."""
+"""Manual enrolment at a brand that does not enrol automatically: in the portal, from a file and by the hub."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -19,7 +19,7 @@ ENROL = "admin:loyalty_userpoints_enrol"
 
 
 @pytest.fixture(autouse=True)
-def by_hand(brand):
+def manual_enrolment(brand):
     type(brand).objects.filter(pk=brand.pk).update(auto_enroll=False)
 
 
@@ -32,11 +32,11 @@ def enrol(client, brand, **fields):
     return client.post(reverse(ENROL), {"brand": brand.pk, **fields}, follow=True)
 
 
-def csv(content):
+def csv_file(content):
     return SimpleUploadedFile("members.csv", content if isinstance(content, bytes) else content.encode(), "text/csv")
 
 
-def test_customer_enrolled_by_staff_earns(api, brand, newcomer, deliver):
+def test_customer_enrolled_by_staff_earns_points(api, brand, newcomer, deliver):
     answer = enrol(browser(staff(brand, role="manager")), brand, addresses=" New@Example.com \n")
 
     assert "Enrolled: 1. Already members: 0." in text(answer)
@@ -46,7 +46,7 @@ def test_customer_enrolled_by_staff_earns(api, brand, newcomer, deliver):
     assert AuditLogEntry.objects.get(kind="loyalty.userpoints").action == "Enrolled"
 
 
-def test_enrolling_again_changes_nothing_and_is_not_audited_again(brand, newcomer):
+def test_enrolling_again_changes_nothing_and_adds_no_audit_log_entry(brand, newcomer):
     client = browser(staff(brand))
     enrol(client, brand, addresses=newcomer.email)
     before = UserPoints.objects.get()
@@ -57,22 +57,24 @@ def test_enrolling_again_changes_nothing_and_is_not_audited_again(brand, newcome
     assert AuditLogEntry.objects.filter(kind="loyalty.userpoints").count() == 1
 
 
-def test_nobody_learns_whether_another_brand_knows_an_address(brand):
-    elsewhere = factories.customer(factories.brand())
+def test_enrolment_does_not_reveal_addresses_known_to_other_brands(brand):
+    foreign_customer = factories.customer(factories.brand())
     client = browser(staff(brand))
 
-    answers = [text(enrol(client, brand, addresses=address)) for address in (elsewhere.email, "nobody@example.com")]
+    answers = [
+        text(enrol(client, brand, addresses=address)) for address in (foreign_customer.email, "nobody@example.com")
+    ]
 
-    for answer, address in zip(answers, (elsewhere.email, "nobody@example.com"), strict=True):
+    for answer, address in zip(answers, (foreign_customer.email, "nobody@example.com"), strict=True):
         assert f"Not registered with this brand: 1 ({address})" in answer
     assert not UserPoints.objects.filter(brand=brand).exists()
 
 
-def test_file_enrols_and_says_whom_it_did_not(brand, newcomer):
+def test_file_enrols_customers_and_lists_unknown_addresses(brand, newcomer):
     factories.customer(brand, email="old@example.com")
     rows = "name,email\nNew,new@example.com\nOld,old@example.com\nNobody,nobody@example.com\n"
 
-    answer = text(enrol(browser(staff(brand)), brand, file=csv(rows)))
+    answer = text(enrol(browser(staff(brand)), brand, file=csv_file(rows)))
 
     assert "Enrolled: 1. Already members: 1." in answer
     assert "1 (nobody@example.com)" in answer
@@ -90,9 +92,9 @@ def test_file_enrols_and_says_whom_it_did_not(brand, newcomer):
         ({"addresses": "\n".join(f"{number}@example.com" for number in range(1001))}, "Enrol at most 1000 customers"),
     ],
 )
-def test_what_cannot_be_read_is_rejected_in_words(brand, fields, message):
+def test_invalid_enrolment_input_is_rejected_with_a_message(brand, fields, message):
     if "file" in fields:
-        fields = {"file": csv(fields["file"])}
+        fields = {"file": csv_file(fields["file"])}
 
     answer = enrol(browser(staff(brand)), brand, **fields)
 
@@ -101,15 +103,15 @@ def test_what_cannot_be_read_is_rejected_in_words(brand, fields, message):
     assert not UserPoints.objects.exists()
 
 
-def test_staff_enrol_for_their_own_brand_only(brand, newcomer):
-    other = staff(factories.brand())
+def test_support_and_staff_of_another_brand_cannot_enrol_customers(brand, newcomer):
+    foreign_staff = staff(factories.brand())
 
     assert browser(staff(brand, role="support")).get(reverse(ENROL)).status_code == 403
-    assert "Select a valid choice" in text(enrol(browser(other), brand, addresses=newcomer.email))
+    assert "Select a valid choice" in text(enrol(browser(foreign_staff), brand, addresses=newcomer.email))
     assert not UserPoints.objects.exists()
 
 
-def test_hub_enrols_by_id_and_by_address_once(api, brand, newcomer):
+def test_hub_enrols_by_id_or_address_only_once(api, brand, newcomer):
     hub = api.hub()
 
     first = hub.post("members", {"user_id": newcomer.pk})
@@ -123,13 +125,13 @@ def test_hub_enrols_by_id_and_by_address_once(api, brand, newcomer):
     assert (entry.action, entry.user, entry.actor) == ("Enrolled", None, ApiKey.objects.get(kind="hub"))
 
 
-def test_hub_does_not_reach_customers_of_others(api, brand, newcomer):
-    elsewhere = factories.customer(factories.brand())
+def test_hub_enrolment_rejects_customers_of_other_brands_and_invalid_bodies(api, brand, newcomer):
+    foreign_customer = factories.customer(factories.brand())
     hub = api.hub()
 
     for body in (
-        {"user_id": elsewhere.pk},
-        {"email": elsewhere.email},
+        {"user_id": foreign_customer.pk},
+        {"email": foreign_customer.email},
         {"user_id": 10**15},
         {"email": "no@example.com"},
     ):
@@ -139,17 +141,17 @@ def test_hub_does_not_reach_customers_of_others(api, brand, newcomer):
     assert error(api.app().post("members", {"user_id": newcomer.pk})) == (403, "FORBIDDEN")
 
 
-def test_switched_off_person_is_not_enrolled(api, brand, newcomer):
+def test_hub_cannot_enrol_an_inactive_user(api, brand, newcomer):
     type(newcomer).objects.update(is_active=False)
 
     assert error(api.hub().post("members", {"user_id": newcomer.pk})) == (404, "USER_NOT_FOUND")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_enrolments_at_once_make_one_member_and_one_entry(brand, newcomer):
-    def work(_number):
-        deed = AuditContext(None, timezone.now(), "", "at once")
-        return enrolment.enrol_one(brand=brand, audit_context=deed, user_id=newcomer.pk)[1]
+def test_concurrent_enrolments_create_one_member_and_one_audit_log_entry(brand, newcomer):
+    def enrol_newcomer(_number):
+        audit_context = AuditContext(None, timezone.now(), "", "at once")
+        return enrolment.enrol_one(brand=brand, audit_context=audit_context, user_id=newcomer.pk)[1]
 
-    assert sorted(at_once(work, range(24))) == [False] * 23 + [True]
+    assert sorted(at_once(enrol_newcomer, range(24))) == [False] * 23 + [True]
     assert UserPoints.objects.count() == AuditLogEntry.objects.filter(kind="loyalty.userpoints").count() == 1

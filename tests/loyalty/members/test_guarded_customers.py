@@ -1,4 +1,4 @@
-"""What customers read, with the application's own filter by customer switched off: nothing of anybody else's."""
+"""The row guard: customers read only their own rows, even where the application does not filter by customer."""
 
 import json
 import re
@@ -37,8 +37,8 @@ from tests.support.portal import text
 
 pytestmark = pytest.mark.django_db
 MARKER = "quagga"
-# What leads from a row to its customer, in the queries of views.
-OF_PERSON = {"user", "user_id", "customer", "user_point", "user_point__user_id", "account__user_id"}
+# Lookups by which the queries of views select a customer's rows.
+CUSTOMER_LOOKUPS = {"user", "user_id", "customer", "user_point", "user_point__user_id", "account__user_id"}
 NOT_PERSONAL = {"customer/wallet"}  # the same for every customer
 FOREIGN_KEYS_OF_STAFF = {
     "campaigns.Replay",
@@ -64,7 +64,7 @@ FOREIGN_KEYS_OF_STAFF = {
     "loyalty.PointsApproval",
     "staff_login.Invitation",
 }
-FIGURES = {
+STATISTICS = {
     "authcodes.UniqueScanner",
     "authcodes.UniqueScannerRollup",
     "loyalty.ActiveMember",
@@ -73,7 +73,7 @@ FIGURES = {
 
 
 def customer_paths():
-    """Every address at which customers read, from the URL conf."""
+    """Every path that customers read, from the URL configuration."""
     [api] = [each for each in get_resolver().url_patterns if str(each.pattern) == "api/v1/"]
     methods = {
         str(each.pattern): getattr(getattr(each.callback, "cls", None), "get", None)
@@ -86,47 +86,47 @@ def customer_paths():
 
 
 def customer_with_everything(brand, campaign, marker):
-    """A customer of whom each table has something, in which the `marker` stands wherever there is room for it."""
-    person = factories.customer(brand, email=f"{marker}@example.com", first_name=marker)
-    account = factories.account(person, brand)
-    factories.points(person, brand, 500, reason_id=marker)
+    """A customer with a row in each table; every text of these rows contains the `marker`."""
+    customer = factories.customer(brand, email=f"{marker}@example.com", first_name=marker)
+    account = factories.account(customer, brand)
+    factories.points(customer, brand, 500, reason_id=marker)
     UserPoints.objects.filter(pk=account.pk).update(current_level=f"{marker} level")
-    factories.redemption(person, factories.reward(brand, name="A mug", limit_per_member=1))
+    factories.redemption(customer, factories.reward(brand, name="A mug", limit_per_member=1))
     milestone = factories.milestone(campaign, len(marker), reward_name="A cup", auto_claim=False)
-    UserLoyaltyCampaign.objects.create(user=person, campaign=campaign, progress=len(marker))
-    RewardClaim.objects.create(user=person, milestone=milestone)
+    UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign, progress=len(marker))
+    RewardClaim.objects.create(user=customer, milestone=milestone)
     NotificationPreference.objects.update_or_create(
-        user=person, brand=brand, defaults={"phone": f"+49151{len(marker)}5678"}
+        user=customer, brand=brand, defaults={"phone": f"+49151{len(marker)}5678"}
     )
-    Device.objects.create(user=person, brand=brand, token=f"{marker}-device", platform="ios")
-    CreditedOrder.objects.create(user=person, brand=brand, order_id=f"{marker}-order", credited_at=timezone.now())
+    Device.objects.create(user=customer, brand=brand, token=f"{marker}-device", platform="ios")
+    CreditedOrder.objects.create(user=customer, brand=brand, order_id=f"{marker}-order", credited_at=timezone.now())
     terms = LegalText.objects.filter(brand=brand).first() or factories.legal_text(brand)
     consented_at = datetime(2020, 1, len(marker), tzinfo=UTC)
-    Consent.objects.create(user=person, brand=brand, legal_texts=[terms.pk], consented_at=consented_at)
-    notification = Notification.objects.create(brand=brand, user=person, template="NOTIFY_LEVEL_REACHED", key=marker)
+    Consent.objects.create(user=customer, brand=brand, legal_texts=[terms.pk], consented_at=consented_at)
+    notification = Notification.objects.create(brand=brand, user=customer, template="NOTIFY_LEVEL_REACHED", key=marker)
     fields = {
         "notification": notification,
         "brand": brand,
-        "user": person,
+        "user": customer,
         "template": notification.template,
         "event_id": uuid.uuid4(),
     }
     NotificationDelivery.objects.create(**fields, channel="email", language="en", masked_address=f"{marker}@•••")
     passes.issue(account=account, platform="apple", at=timezone.now())
-    exported(person, brand, marker)
+    create_export(customer, brand, marker)
     code = factories.code(brand)
-    circumstances = ScanContext(at=timezone.now(), user_id=person.pk, brand_id=brand.pk, device=f"{marker} phone")
-    scan.scan(scanned=code.code, context=circumstances)
-    result = scan.preview(scanned=code.code, context=circumstances)
-    lookups.note(result=result, scanned=code.code, context=circumstances)
-    return person
+    scan_context = ScanContext(at=timezone.now(), user_id=customer.pk, brand_id=brand.pk, device=f"{marker} phone")
+    scan.scan(scanned=code.code, context=scan_context)
+    result = scan.preview(scanned=code.code, context=scan_context)
+    lookups.note(result=result, scanned=code.code, context=scan_context)
+    return customer
 
 
-def exported(person, brand, marker):
+def create_export(customer, brand, marker):
     """A finished export of the customer's data."""
     job = Job.objects.create(
         brand=brand,
-        customer=person,
+        customer=customer,
         kind="export-customer-data",
         status=Job.Status.DONE,
         finished_at=timezone.now(),
@@ -138,95 +138,99 @@ def exported(person, brand, marker):
 
 
 @pytest.fixture
-def two(brand):
-    """The reader, and one of the other customers of the same brand."""
+def customers(brand):
+    """The reader, and another customer of the same brand."""
     wallets.apple(brand)
     campaign = factories.campaign(brand, target_value=100)
     other = customer_with_everything(brand, campaign, MARKER)
     reader = customer_with_everything(brand, campaign, "reading")
-    customer_with_everything(brand, campaign, f"{MARKER}-2")  # whatever the order, the reader is not the first
+    customer_with_everything(brand, campaign, f"{MARKER}-2")  # so the reader is neither first nor last
     return reader, other
 
 
 @pytest.fixture
-def caller(api, two):
-    return api.as_customer(two[0])
+def caller(api, customers):
+    return api.as_customer(customers[0])
 
 
 @pytest.fixture
-def expected(caller, two):
-    return {path: answer(caller, path) for path in customer_paths()}
+def expected(caller, customers):
+    return {path: read(caller, path) for path in customer_paths()}
 
 
-def answer(caller, path):
-    """What is answered; what went wrong where a row was missing, or where there were several."""
+def read(caller, path):
+    """The text of the response, or the name of the error if a row is missing or there are several."""
     try:
         return re.sub(r'"download_url.*?[,}]', "", text(caller.get(path)))  # the link is signed with the time
     except (ObjectDoesNotExist, MultipleObjectsReturned) as error:
         return type(error).__name__
 
 
-def without_guard(monkeypatch):
+def disable_guard(monkeypatch):
     connection.ensure_connection()
     connection.assume()
     monkeypatch.setitem(connection.settings_dict, "GUARD", False)
 
 
 @pytest.fixture
-def forgotten(expected, monkeypatch):
-    """As if every query had forgotten whose rows it wants."""
+def missing_filters(expected, monkeypatch):
+    """Removes the filter by customer from every query."""
     filtered = QuerySet.filter
 
-    def unfiltered(rows, *conditions, **named):
-        gone = OF_PERSON | ({"pk"} if rows.model is User else set())
-        return filtered(rows, *conditions, **{name: value for name, value in named.items() if name not in gone})
+    def unfiltered(queryset, *conditions, **filters):
+        dropped = CUSTOMER_LOOKUPS | ({"pk"} if queryset.model is User else set())
+        return filtered(
+            queryset, *conditions, **{name: value for name, value in filters.items() if name not in dropped}
+        )
 
     monkeypatch.setattr(QuerySet, "filter", unfiltered)
 
 
 @pytest.fixture
-def mistaken(expected, two, monkeypatch):
-    """As if every view asked for another customer than the token's."""
+def wrong_customer(expected, customers, monkeypatch):
+    """Makes every view query another customer than the token's."""
     for module in [
         module for name, module in sys.modules.items() if re.match(r"(loyalty|campaigns|authcodes)\.api\.", name)
     ]:
         if hasattr(module, "principal_of"):
             monkeypatch.setattr(
-                module, "principal_of", lambda found, **more: replace(principal_of(found, **more), user_id=two[1].pk)
+                module,
+                "principal_of",
+                lambda request, **options: replace(principal_of(request, **options), user_id=customers[1].pk),
             )
 
 
-def test_there_is_something_to_read():
+def test_customers_have_paths_to_read():
     assert len(customer_paths()) >= 8
 
 
-def test_a_forgotten_filter_answers_what_is_the_customers_own(caller, expected, forgotten):
-    assert {path: answer(caller, path) for path in customer_paths()} == expected
+def test_missing_customer_filter_returns_only_own_rows(caller, expected, missing_filters):
+    assert {path: read(caller, path) for path in customer_paths()} == expected
 
 
-def test_control_a_forgotten_filter_without_the_guard_mixes_customers(caller, expected, forgotten, monkeypatch):
-    without_guard(monkeypatch)
+def test_control_missing_filter_without_the_guard_mixes_customers(caller, expected, missing_filters, monkeypatch):
+    disable_guard(monkeypatch)
 
-    same = {path for path in customer_paths() if answer(caller, path) == expected[path]}
+    same = {path for path in customer_paths() if read(caller, path) == expected[path]}
     assert same == NOT_PERSONAL
 
 
-def test_a_view_that_asks_for_another_customer_gets_nothing_of_theirs(caller, mistaken):
+def test_view_querying_another_customer_returns_none_of_their_data(caller, wrong_customer):
     for path in customer_paths():
-        assert not of_other(answer(caller, path)), path
+        assert not has_data_of_other_customer(read(caller, path)), path
 
 
-def test_control_without_the_guard_it_gets_all_of_it(caller, mistaken, monkeypatch):
-    without_guard(monkeypatch)
+def test_control_view_without_the_guard_returns_data_of_another_customer(caller, wrong_customer, monkeypatch):
+    disable_guard(monkeypatch)
 
-    assert {path for path in customer_paths() if not of_other(answer(caller, path))} == NOT_PERSONAL
+    assert {path for path in customer_paths() if not has_data_of_other_customer(read(caller, path))} == NOT_PERSONAL
 
 
-def of_other(found):
-    """Whether an answer tells of the other customer: words of theirs, or figures."""
+def has_data_of_other_customer(content):
+    """Whether a response contains texts or figures of the other customer."""
     return any(
-        sign in found
-        for sign in (
+        trace in content
+        for trace in (
             MARKER,
             '"points":490',
             '"progress":6',
@@ -239,23 +243,27 @@ def of_other(found):
     )
 
 
-THROUGH_ANOTHER_ROW = {"loyalty.WalletPass", "loyalty.PoolCode"}  # whose customer is that of an account or redemption
+THROUGH_ANOTHER_ROW = {"loyalty.WalletPass", "loyalty.PoolCode"}  # their customer is that of an account or redemption
 
 
-def test_every_table_with_persons_says_whose_its_rows_are():
+def test_every_table_with_personal_rows_declares_its_customer():
     for model in apps.get_models():
         keys = [each for each in model._meta.get_fields() if isinstance(each, ForeignKey)]
-        persons = any(each.related_model in {User, UserPoints} for each in keys)
+        has_customer_key = any(each.related_model in {User, UserPoints} for each in keys)
         label = model._meta.label
-        if not persons or model._meta.db_table in policies.UNGUARDED or label in FOREIGN_KEYS_OF_STAFF | FIGURES:
+        if (
+            not has_customer_key
+            or model._meta.db_table in policies.UNGUARDED
+            or label in FOREIGN_KEYS_OF_STAFF | STATISTICS
+        ):
             assert not getattr(model, "customer_through", ()) or label in THROUGH_ANOTHER_ROW, label
             continue
         assert getattr(model, "customer_through", ()) or "user_point" in getattr(model, "brand_through", ()), (
-            f"{label} has a key to a person: say by `customer_through` which of them is the customer whose row it is"
+            f"{label} has a foreign key to a user: name the customer of its rows in `customer_through`"
         )
 
 
-def test_a_customer_sees_no_row_of_what_is_not_for_customers(two, brand):
+def test_customer_reads_no_rows_of_internal_tables(customers, brand):
     hidden = {
         "authcodes.Product",
         "authcodes.AuthCode",
@@ -266,9 +274,9 @@ def test_a_customer_sees_no_row_of_what_is_not_for_customers(two, brand):
     }
     for label in hidden:
         model = apps.get_model(label)
-        with row_guard.within([brand.pk], user_id=two[0].pk):
+        with row_guard.within([brand.pk], user_id=customers[0].pk):
             model.objects.exists()
-        with row_guard.as_customer(brand.pk, two[0].pk):
+        with row_guard.as_customer(brand.pk, customers[0].pk):
             assert not model.objects.exists(), label
             assert Scan.objects.count() == 1
             with row_guard.brand_wide("a test"):

@@ -1,4 +1,4 @@
-"""What customers agree to: versions and languages, what a registration keeps, and who is asked again."""
+"""Legal texts: versions, languages, and the consents that customers give at registration and later."""
 
 import re
 from datetime import timedelta
@@ -28,59 +28,59 @@ def texts(caller, language="en"):
     return caller.having(accept_language=language).get("legal-texts").json()["data"]
 
 
-def test_a_brand_without_texts_has_none_and_asks_no_table(api, brand, django_assert_num_queries):
+def test_brand_without_legal_texts_returns_none_without_a_query(api, brand, django_assert_num_queries):
     with django_assert_num_queries(0):
         assert legal_texts.in_force(brand=brand, language="en", at=timezone.now()) == []
     assert texts(api.app()) == []
 
 
-def test_the_newest_version_that_has_begun_is_in_force(api, brand, terms):
+def test_newest_version_that_has_begun_is_in_force(api, brand, terms):
     second = factories.legal_text(brand, version=2)
     factories.legal_text(brand, version=3, valid_from=timezone.now() + timedelta(hours=1))
     privacy = factories.legal_text(brand, kind="privacy", text="We keep little.")
 
-    shown = texts(api.app())
+    returned = texts(api.app())
 
-    assert [(each["id"], each["kind"], each["version"]) for each in shown] == [
+    assert [(each["id"], each["kind"], each["version"]) for each in returned] == [
         (second.pk, "terms", 2),
         (privacy.pk, "privacy", 1),
     ]
-    assert shown[1]["text"] == "We keep little."
+    assert returned[1]["text"] == "We keep little."
 
 
-@pytest.mark.parametrize(("language", "shown"), [("de", "de"), ("ar", "en"), ("en", "en")])
-def test_a_text_is_in_the_language_asked_for_else_in_english(api, brand, terms, language, shown):
+@pytest.mark.parametrize(("language", "expected"), [("de", "de"), ("ar", "en"), ("en", "en")])
+def test_text_is_in_the_requested_language_or_english(api, brand, terms, language, expected):
     factories.legal_text(brand, language="de", text="Einige Bedingungen.")
 
-    assert [each["language"] for each in texts(api.app(), language)] == [shown]
+    assert [each["language"] for each in texts(api.app(), language)] == [expected]
 
 
-def test_a_text_in_one_language_alone_is_shown_to_all(api, brand):
+def test_text_in_a_single_language_is_returned_for_every_language(api, brand):
     factories.legal_text(brand, language="ar")
 
     assert [each["language"] for each in texts(api.app(), "de")] == ["ar"]
 
 
-def register(api, **more):
-    return api.app().post("auth/register", {**NEWCOMER, **more})
+def register(api, **overrides):
+    return api.app().post("auth/register", {**NEWCOMER, **overrides})
 
 
-def test_a_registration_keeps_which_texts_were_agreed_to_and_when(api, brand, terms):
+def test_registration_records_the_agreed_texts_and_the_time(api, brand, terms):
     german = factories.legal_text(brand, language="de")
     answer = api.app().having(accept_language="de").post("auth/register", {**NEWCOMER, "consented": True}).json()
-    begun = EmailConfirmation.objects.get()
+    confirmation = EmailConfirmation.objects.get()
     user, _brand = confirmations.finish_registration(
-        confirmation_id=begun.pk, code=confirmations.code_of(begun.pk), at=timezone.now()
+        confirmation_id=confirmation.pk, code=confirmations.code_of(confirmation.pk), at=timezone.now()
     )
 
-    kept = Consent.objects.get()
-    assert answer["legal_texts"] == kept.legal_texts == [german.pk]
-    assert (kept.user, kept.consented_at) == (user, begun.created_at)
-    [handed_out] = CONSENTS.export(user.pk, brand.pk)
-    assert handed_out["legal_texts"] == [{"kind": "terms", "version": 1, "language": "de"}]
+    consent = Consent.objects.get()
+    assert answer["legal_texts"] == consent.legal_texts == [german.pk]
+    assert (consent.user, consent.consented_at) == (user, confirmation.created_at)
+    [exported] = CONSENTS.export(user.pk, brand.pk)
+    assert exported["legal_texts"] == [{"kind": "terms", "version": 1, "language": "de"}]
 
 
-def test_where_no_address_is_confirmed_it_is_kept_at_once(api, brand, terms, settings):
+def test_consent_is_stored_at_once_where_addresses_are_not_confirmed(api, brand, terms, settings):
     settings.REGISTRATION_CONFIRMS_EMAIL = False
 
     answer = register(api, consented=True, legal_texts=[terms.pk])
@@ -89,44 +89,49 @@ def test_where_no_address_is_confirmed_it_is_kept_at_once(api, brand, terms, set
     assert Consent.objects.get().legal_texts == [terms.pk]
 
 
-def test_clients_that_know_nothing_of_texts_register_as_before(api, brand, terms):
+def test_registration_without_consent_fields_succeeds(api, brand, terms):
     answer = register(api)
 
     assert (answer.status_code, answer.json()["legal_texts"]) == (201, [])
     assert EmailConfirmation.objects.get().legal_texts == []
 
 
-def test_texts_that_are_not_in_force_are_not_agreed_to(api, brand, terms):
+def test_registration_requires_consent_to_exactly_the_texts_in_force(api, brand, terms):
     newer = factories.legal_text(brand, version=2)
     privacy = factories.legal_text(brand, kind="privacy")
-    elsewhere = factories.legal_text(factories.brand())
+    foreign_text = factories.legal_text(factories.brand())
 
-    for shown in [[terms.pk, privacy.pk], [newer.pk], [elsewhere.pk, privacy.pk], [newer.pk, privacy.pk, elsewhere.pk]]:
-        answer = register(api, consented=True, legal_texts=shown)
-        assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR"), shown
+    for text_ids in [
+        [terms.pk, privacy.pk],
+        [newer.pk],
+        [foreign_text.pk, privacy.pk],
+        [newer.pk, privacy.pk, foreign_text.pk],
+    ]:
+        answer = register(api, consented=True, legal_texts=text_ids)
+        assert (answer.status_code, answer.json()["error"]) == (400, "VALIDATION_ERROR"), text_ids
         assert list(answer.json()["details"]["fields"]) == ["legal_texts"]
     assert not EmailConfirmation.objects.exists()
     assert register(api, consented=True, legal_texts=[privacy.pk, newer.pk]).status_code == 201
 
 
-def test_a_customer_agrees_to_a_new_version(api, brand, customer, terms):
+def test_customer_agrees_to_a_new_version(api, brand, customer, terms):
     customer_api = api.as_customer(customer)
     customer_api.post("customer/consents", {"legal_texts": [terms.pk]})
     newer = factories.legal_text(brand, version=2)
     translated = factories.legal_text(brand, version=2, language="de")
 
     before = customer_api.get("customer/consents").json()["data"]
-    given = customer_api.post("customer/consents", {"legal_texts": [newer.pk]})
+    answer = customer_api.post("customer/consents", {"legal_texts": [newer.pk]})
     after = customer_api.having(accept_language="de").get("customer/consents").json()["data"]
 
     assert [(each["text"]["id"], each["agreed_at"]) for each in before] == [(newer.pk, None)]
-    assert given.status_code == 201
-    assert [each["text"]["id"] for each in after] == [translated.pk]  # of the same version
+    assert answer.status_code == 201
+    assert [each["text"]["id"] for each in after] == [translated.pk]  # the German text of the same version
     assert after[0]["agreed_at"] is not None
     assert [each.legal_texts for each in Consent.objects.order_by("pk")] == [[terms.pk], [newer.pk]]
 
 
-def test_what_one_brand_asks_is_nothing_to_another(api, brand, customer, terms):
+def test_consent_at_one_brand_does_not_count_at_another(api, brand, customer, terms):
     other = factories.brand()
     foreign_text = factories.legal_text(other)
     consents.give(user_id=customer.pk, brand=other, text_ids=[foreign_text.pk], at=timezone.now())
@@ -135,7 +140,7 @@ def test_what_one_brand_asks_is_nothing_to_another(api, brand, customer, terms):
     assert [each["id"] for each in texts(api.app())] == [terms.pk]
 
 
-def test_consents_go_with_the_person(brand, customer, terms):
+def test_erasure_deletes_consents(brand, customer, terms):
     consents.give(user_id=customer.pk, brand=brand, text_ids=[terms.pk], at=timezone.now())
 
     CONSENTS.erase(customer.pk, brand.pk, to=factories.user().pk, at=timezone.now())
@@ -144,7 +149,7 @@ def test_consents_go_with_the_person(brand, customer, terms):
     assert LegalText.objects.get() == terms
 
 
-def fields(brand, **more):
+def fields(brand, **overrides):
     return {
         "brand": brand.pk,
         "kind": "terms",
@@ -153,27 +158,27 @@ def fields(brand, **more):
         "text": "Be kind.",
         "valid_from_0": "2026-01-01",
         "valid_from_1": "00:00",
-        **more,
+        **overrides,
     }
 
 
-def test_an_owner_writes_a_text_which_stays_as_it_is_once_in_force(brand):
+def test_legal_text_in_force_cannot_be_changed_or_duplicated(brand):
     owner = browser(staff(brand))
     owner.post(address("brands.legaltext", "add"), fields(brand))
-    made = LegalText.objects.get()
-    page = address("brands.legaltext", "change", made.pk)
+    legal_text = LegalText.objects.get()
+    page = address("brands.legaltext", "change", legal_text.pk)
 
-    refused = owner.post(page, fields(brand, text="Be cruel."))
-    again = owner.post(address("brands.legaltext", "add"), fields(brand, text="Be cruel."))
+    rejected = owner.post(page, fields(brand, text="Be cruel."))
+    duplicate = owner.post(address("brands.legaltext", "add"), fields(brand, text="Be cruel."))
 
-    assert refused.status_code == 403
-    assert "This text already exists." in text(again)
+    assert rejected.status_code == 403
+    assert "This text already exists." in text(duplicate)
     assert [row.text for row in LegalText.objects.all()] == ["Be kind."]
     assert Brand.objects.get(pk=brand.pk).has_legal_texts
     assert "Be kind." in text(owner.get(page))
 
 
-def test_a_planned_text_can_still_be_changed_and_the_list_says_what_is_in_force(brand):
+def test_planned_text_can_be_changed_and_list_shows_what_is_in_force(brand):
     owner = browser(staff(brand))
     planned = factories.legal_text(brand, version=3, valid_from=timezone.now() + timedelta(days=1))
     factories.legal_text(brand, version=1)
@@ -186,19 +191,19 @@ def test_a_planned_text_can_still_be_changed_and_the_list_says_what_is_in_force(
 
     planned.refresh_from_db()
     assert planned.text == "Better."
-    shown = text(owner.get(address("brands.legaltext")))
-    assert re.findall(r">\s*(Planned|In force|Replaced)\s*<", shown) == ["Planned", "In force", "Replaced"]
+    list_page = text(owner.get(address("brands.legaltext")))
+    assert re.findall(r">\s*(Planned|In force|Replaced)\s*<", list_page) == ["Planned", "In force", "Replaced"]
 
 
 @pytest.mark.parametrize(("role", "status"), [("manager", 403), ("support", 403), ("printer", 403)])
-def test_others_write_none(brand, role, status):
+def test_other_roles_cannot_add_legal_texts(brand, role, status):
     assert (
         browser(staff(brand, role=role)).post(address("brands.legaltext", "add"), fields(brand)).status_code == status
     )
     assert not LegalText.objects.exists()
 
 
-def test_agreeing_again_keeps_the_first_moment_and_adds_no_row(brand, customer):
+def test_agreeing_again_keeps_the_first_time_and_adds_no_row(brand, customer):
     terms = factories.legal_text(brand, valid_from=timezone.now() - timedelta(days=3))
     first, second = timezone.now() - timedelta(days=2), timezone.now()
     for at in (first, second):
@@ -210,7 +215,7 @@ def test_agreeing_again_keeps_the_first_moment_and_adds_no_row(brand, customer):
     assert (Consent.objects.count(), agreement.agreed_at) == (1, first)
 
 
-def test_replaced_versions_are_not_read(brand, terms):
+def test_only_the_last_of_many_versions_is_in_force(brand, terms):
     for version in range(2, 6):
         last = factories.legal_text(brand, version=version)
 

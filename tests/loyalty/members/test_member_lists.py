@@ -1,4 +1,4 @@
-"""The lists of members and of their transactions: sorted by what staff ask for, page by page."""
+"""The lists of members and transactions: sorting and pagination."""
 
 from decimal import Decimal
 from typing import Any
@@ -29,37 +29,39 @@ def members(brand: Brand, *points: int) -> list[UserPoints]:
 
 
 def pages(client: Client, label: str, **query: str) -> list[list[Any]]:
-    shown = client.get(address(label), query).context["cl"]
-    found = [list(shown.result_list)]
-    while shown.paginator.next:
-        shown = client.get(address(label) + shown.paginator.next).context["cl"]
-        found.append(list(shown.result_list))
-    return found
+    page = client.get(address(label), query).context["cl"]
+    results = [list(page.result_list)]
+    while page.paginator.next:
+        page = client.get(address(label) + page.paginator.next).context["cl"]
+        results.append(list(page.result_list))
+    return results
 
 
-@pytest.mark.parametrize("walks", [True, False])
+@pytest.mark.parametrize("uses_keyset", [True, False])
 @pytest.mark.parametrize("column", ["4"])
-def test_the_best_members_come_first(brand: Brand, monkeypatch: pytest.MonkeyPatch, column: str, walks: bool) -> None:
+def test_members_are_sorted_by_points_across_pages(
+    brand: Brand, monkeypatch: pytest.MonkeyPatch, column: str, uses_keyset: bool
+) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 3)
-    if walks:
+    if uses_keyset:
         monkeypatch.setattr(changelist, "EXACT_UP_TO", 0)
         monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     members(brand, 5, 1, 5, 9, 0, 5, 7)
     members(factories.brand(), 99)
     client = browser(staff(brand))
 
-    best, worst = pages(client, MEMBERS, o=f"-{column}"), pages(client, MEMBERS, o=column)
+    descending, ascending = pages(client, MEMBERS, o=f"-{column}"), pages(client, MEMBERS, o=column)
 
-    assert [int(row.points) for page in best for row in page] == [9, 7, 5, 5, 5, 1, 0]
-    assert [int(row.points) for page in worst for row in page] == [0, 1, 5, 5, 5, 7, 9]
-    assert [len(page) for page in best] == [3, 3, 1]
-    assert len({row.pk for page in best for row in page}) == 7
+    assert [int(row.points) for page in descending for row in page] == [9, 7, 5, 5, 5, 1, 0]
+    assert [int(row.points) for page in ascending for row in page] == [0, 1, 5, 5, 5, 7, 9]
+    assert [len(page) for page in descending] == [3, 3, 1]
+    assert len({row.pk for page in descending for row in page}) == 7
 
 
 def test_transactions_are_sorted_by_time(brand: Brand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TenantAdmin, "list_per_page", 2)
     (account,) = members(brand, 0)
-    lines = [
+    entries = [
         LoyaltyTransaction.objects.create(
             user_point=account, points_earned=Decimal(1), reason="earned", reason_id=f"order:{number}"
         )
@@ -67,16 +69,16 @@ def test_transactions_are_sorted_by_time(brand: Brand, monkeypatch: pytest.Monke
     ]
     client = browser(staff(brand))
 
-    assert [row for page in pages(client, LEDGER, o="0") for row in page] == lines
-    assert [row for page in pages(client, LEDGER, o="-0") for row in page] == lines[::-1]
+    assert [row for page in pages(client, LEDGER, o="0") for row in page] == entries
+    assert [row for page in pages(client, LEDGER, o="-0") for row in page] == entries[::-1]
 
 
 @pytest.mark.parametrize(("label", "column"), [(MEMBERS, 1), (MEMBERS, 4), (LEDGER, 0), ("authcodes.scan", 0)])
-def test_lists_offer_to_sort(brand: Brand, label: str, column: int) -> None:
+def test_list_column_can_be_sorted(brand: Brand, label: str, column: int) -> None:
     (account,) = members(brand, 3)
     account.transactions.create(points_earned=1, reason="earned", reason_id="order:1")
     scan(factories.code(brand))
 
-    shown = browser(staff(brand)).get(address(label))
+    response = browser(staff(brand)).get(address(label))
 
-    assert f"o={column}" in text(shown) or f"o=-{column}" in text(shown)
+    assert f"o={column}" in text(response) or f"o=-{column}" in text(response)

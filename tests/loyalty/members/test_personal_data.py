@@ -1,4 +1,4 @@
-"""What is held about a person, handed out whole."""
+"""The complete export of a customer's personal data."""
 
 import json
 import tracemalloc
@@ -7,8 +7,8 @@ from authcodes.personal_data import SCANS
 from core import personal_data
 
 
-def test_much_is_written_in_bounded_memory(brand, customer, tmp_path):
-    """54 MB of it took 1.3 GB with four calls."""
+def test_large_export_is_written_in_bounded_memory(brand, customer, tmp_path):
+    """Exporting 54 MB in four calls once took 1.3 GB of memory."""
     rows = ({"auth_code": f"X-{number:08}", "location": "y" * 200} for number in range(100_000))
     tracemalloc.start()
     with (tmp_path / "export.json").open("wb") as file:
@@ -18,12 +18,12 @@ def test_much_is_written_in_bounded_memory(brand, customer, tmp_path):
     tracemalloc.stop()
 
     assert peak < 2_000_000
-    found = json.loads((tmp_path / "export.json").read_text())
-    assert (len(found["scans"]), found["none"], found["account"]) == (100_000, [], None)
+    exported = json.loads((tmp_path / "export.json").read_text())
+    assert (len(exported["scans"]), exported["none"], exported["account"]) == (100_000, [], None)
 
 
-def test_scans_are_read_a_few_at_a_time(brand, customer):
-    held = SCANS.export(customer.pk, brand.pk)
+def test_scans_are_exported_lazily(brand, customer):
+    scans = SCANS.export(customer.pk, brand.pk)
 
-    assert not isinstance(held, list)
-    assert list(held) == []
+    assert not isinstance(scans, list)
+    assert list(scans) == []

@@ -1,4 +1,4 @@
-"""A customer's own profile, over the API."""
+"""A customer's own profile in the API."""
 
 import json
 
@@ -38,30 +38,30 @@ def test_profile_is_read_and_changed(customer_api, customer):
     )
 
 
-def test_completed_field_earns_once(customer_api, brand, customer, deliver):
+def test_completed_profile_field_earns_points_once(customer_api, brand, customer, deliver):
     factories.earning_rule(brand, "log-user-profile-update", 5)
     for body in ({"first_name": "Ada"}, {"first_name": ""}, {"first_name": "Eva"}):
         change(customer_api, body)
     deliver()
 
-    assert [line.reason_id for line in LoyaltyTransaction.objects.all()] == ["profile:first_name"]
+    assert [entry.reason_id for entry in LoyaltyTransaction.objects.all()] == ["profile:first_name"]
 
 
-def test_event_names_fields_and_never_what_is_in_them(customer_api):
+def test_profile_event_contains_field_names_but_no_values(customer_api):
     change(customer_api, {"last_name": "Lovelace"})
 
     payload = Event.objects.get(detail_type="log-user-profile-update").detail["payload"]
     assert payload == {"type": "profile", "changedFields": ["last_name"], "completedFields": ["last_name"]}
 
 
-def test_nothing_changed_tells_nobody(customer_api):
+def test_unchanged_profile_publishes_no_event(customer_api):
     change(customer_api, {})
     change(customer_api, {"first_name": ""})
 
     assert not Event.objects.exists()
 
 
-def test_notifications_are_switched(customer_api):
+def test_notification_preference_is_switched_off(customer_api):
     data = change(customer_api, {"notifications": {"points": {"email": False}}}).json()["data"]
 
     assert data["notifications"]["points"]["email"] is False
@@ -79,28 +79,36 @@ def test_notifications_are_switched(customer_api):
         {"notifications": 5},
     ],
 )
-def test_bad_wishes_are_refused(customer_api, body):
+def test_invalid_profile_changes_are_rejected(customer_api, body):
     assert error(change(customer_api, body)) == (400, "VALIDATION_ERROR")
 
 
 @pytest.mark.parametrize("body", [{"language": "ar"}, {"first_name": "Ada"}], ids=str)
-def test_passes_follow_the_name_and_the_language(customer_api, brand, customer, body):
+def test_change_of_name_or_language_gives_passes_a_new_version(customer_api, brand, customer, body):
     account = factories.account(customer, brand)
-    held, _is_new = passes.issue(account=account, platform="apple", at=timezone.now())
-    card_before = {"pass_id": held.pk, "language": cards.card_of(held).language, "member": cards.card_of(held).member}
+    wallet_pass, _is_new = passes.issue(account=account, platform="apple", at=timezone.now())
+    card_before = {
+        "pass_id": wallet_pass.pk,
+        "language": cards.card_of(wallet_pass).language,
+        "member": cards.card_of(wallet_pass).member,
+    }
 
     change(customer_api, body)
-    change(customer_api, body)  # which changes nothing more
-    for delivery in leases.claim(limit=5, lane=messages.lane_of("balance-changed")):
-        events.deliver(delivery)
+    change(customer_api, body)  # the second change has no effect
+    for leased_event in leases.claim(limit=5, lane=messages.lane_of("balance-changed")):
+        events.deliver(leased_event)
 
-    now = WalletPass.objects.get(pk=held.pk)
-    card_after = {"pass_id": now.pk, "language": cards.card_of(now).language, "member": cards.card_of(now).member}
-    assert now.version == held.version + 1
+    updated_pass = WalletPass.objects.get(pk=wallet_pass.pk)
+    card_after = {
+        "pass_id": updated_pass.pk,
+        "language": cards.card_of(updated_pass).language,
+        "member": cards.card_of(updated_pass).member,
+    }
+    assert updated_pass.version == wallet_pass.version + 1
     assert card_after != card_before
 
 
-def test_what_stands_on_no_pass_changes_none(customer_api, brand, customer):
+def test_change_of_a_field_not_on_passes_leaves_them_unchanged(customer_api, brand, customer):
     passes.issue(account=factories.account(customer, brand), platform="apple", at=timezone.now())
 
     change(customer_api, {"phone": "+4930123456"})

@@ -1,4 +1,4 @@
-"""A customer's own name and what a brand's staff correct, at once, on parallel connections."""
+"""Concurrent changes of a name by the customer and corrections by a brand's staff, on separate connections."""
 
 import pytest
 from django.db import OperationalError, transaction
@@ -22,7 +22,7 @@ def other_brand(customer):
 
 
 @pytest.fixture
-def corrected(customer, brand):
+def corrected_account(customer, brand):
     """The account at the brand that corrects the customer's name."""
     account = factories.account(customer, brand)
     correct(account, "Augusta")
@@ -30,8 +30,10 @@ def corrected(customer, brand):
 
 
 def correct(account, first_name):
-    deed = AuditContext(None, timezone.now())
-    return corrections.correct_name(account=account, first_name=first_name, last_name="King", audit_context=deed)
+    audit_context = AuditContext(None, timezone.now())
+    return corrections.correct_name(
+        account=account, first_name=first_name, last_name="King", audit_context=audit_context
+    )
 
 
 def rename(customer, brand, first_name="Ada"):
@@ -39,39 +41,39 @@ def rename(customer, brand, first_name="Ada"):
     return profile.change(user_id=customer.pk, brand_id=brand.pk, fields=fields, switches=None, at=timezone.now())
 
 
-def during_a_correction(account, then):
-    """What comes of `then`, which begins when a correction has locked the account."""
+def run_during_correction(account, change):
+    """The outcome of `change`, which starts when a correction has locked the account."""
 
-    def write():
+    def write_names():
         accounts.set_names(account=account, first_name="Byron", last_name="King", at=timezone.now())
 
-    return while_uncommitted(lambda: corrections.locked(account), then, write)
+    return while_uncommitted(lambda: corrections.locked(account), change, write_names)
 
 
-def test_a_correction_at_one_brand_does_not_stop_a_change_at_another(customer, corrected, other_brand):
-    outcome = during_a_correction(corrected, lambda: rename(customer, other_brand))
+def test_correction_at_one_brand_does_not_block_a_change_at_another(customer, corrected_account, other_brand):
+    outcome = run_during_correction(corrected_account, lambda: rename(customer, other_brand))
 
     assert outcome.names == ("Ada", "")
     customer.refresh_from_db()
     assert customer.first_name == "Ada"
-    assert accounts.names_of(customer, corrected.brand_id) == ("Ada", "King")
+    assert accounts.names_of(customer, corrected_account.brand_id) == ("Ada", "King")
 
 
-def test_control_with_the_person_locked_first_they_wait_for_each_other(customer, corrected):
-    def person_first():
+def test_control_locking_the_user_before_the_account_deadlocks(customer, corrected_account):
+    def lock_user_first():
         with transaction.atomic():
             users.lock_user(user_id=customer.pk)
-            accounts.clear_names(accounts=[corrected.pk], names=["first_name"], at=timezone.now())
+            accounts.clear_names(accounts=[corrected_account.pk], names=["first_name"], at=timezone.now())
 
     try:
-        outcome = during_a_correction(corrected, person_first)
+        outcome = run_during_correction(corrected_account, lock_user_first)
     except OperationalError as error:
         outcome = error
 
     assert "deadlock" in str(outcome)
 
 
-def test_a_first_correction_that_comes_meanwhile_counts_as_the_later_one(customer, brand, other_brand):
+def test_first_correction_during_a_change_stays_at_its_brand(customer, brand, other_brand):
     account = factories.account(customer, brand)
 
     outcome = while_uncommitted(lambda: correct(account, "Augusta"), lambda: rename(customer, other_brand))
@@ -82,14 +84,14 @@ def test_a_first_correction_that_comes_meanwhile_counts_as_the_later_one(custome
     assert accounts.names_of(customer, brand.pk) == ("Augusta", "King")
 
 
-def test_changes_and_corrections_at_both_brands_at_once_all_succeed(customer, brand, corrected, other_brand):
-    elsewhere = factories.account(customer, other_brand)
+def test_concurrent_changes_and_corrections_at_two_brands_all_succeed(customer, brand, corrected_account, other_brand):
+    other_account = factories.account(customer, other_brand)
 
-    def work(number):
+    def change_or_correct(number):
         if number % 2:
             return rename(customer, (brand, other_brand)[number // 2 % 2], f"Ada {number}")
-        return correct((corrected, elsewhere)[number // 2 % 2], f"Augusta {number}")
+        return correct((corrected_account, other_account)[number // 2 % 2], f"Augusta {number}")
 
-    outcomes = at_once(work, range(24), threads=8)
+    outcomes = at_once(change_or_correct, range(24), threads=8)
 
     assert [each for each in outcomes if isinstance(each, Exception)] == []

@@ -29,7 +29,7 @@ def refresh(api, token):
 # --- Logging in ------------------------------------------------------------------------------------------------------
 
 
-def test_login_gives_tokens_for_the_brand(api, brand, member):
+def test_login_returns_tokens_for_the_brand(api, brand, member):
     response = log_in(api, brand_id=brand.pk)
 
     body = response.json()
@@ -39,17 +39,17 @@ def test_login_gives_tokens_for_the_brand(api, brand, member):
     assert response["Cache-Control"] == "no-store"
 
 
-def test_access_token_opens_the_account(api, brand, member):
+def test_access_token_authenticates_requests(api, brand, member):
     access = log_in(api, brand_id=brand.pk).json()["access"]
 
     assert api.having(authorization=f"Bearer {access}").get("customer/loyalty/points").status_code == 200
 
 
-def test_email_address_is_read_without_regard_to_case(api, brand, member):
+def test_login_ignores_case_of_the_email_address(api, brand, member):
     assert log_in(api, email="ADA@Example.com", brand_id=brand.pk).status_code == 200
 
 
-def test_login_is_an_event(api, brand, member):
+def test_login_publishes_an_event(api, brand, member):
     log_in(api, brand_id=brand.pk)
 
     event = Event.objects.get()
@@ -60,58 +60,58 @@ def test_login_is_an_event(api, brand, member):
     assert event.detail["payload"]["sessionId"] == str(LoginSession.objects.get().pk)
 
 
-def test_staff_do_not_log_in_as_customers(api, brand):
-    person = factories.user(email="ada@example.com", password=PASSWORD, is_staff=True)
-    StaffRole.objects.create(user=person, brand=brand, role="support")
+def test_staff_cannot_log_in_as_customers(api, brand):
+    staff_user = factories.user(email="ada@example.com", password=PASSWORD, is_staff=True)
+    StaffRole.objects.create(user=staff_user, brand=brand, role="support")
 
     assert error(log_in(api, brand_id=brand.pk)) == (401, "AUTHENTICATION_REQUIRED")
     assert not Event.objects.exists()
 
 
 @pytest.mark.parametrize("fields", [{"password": "wrong"}, {"email": "nobody@example.com"}])
-def test_wrong_address_and_wrong_password_get_one_answer(api, brand, member, fields):
+def test_wrong_address_and_wrong_password_get_the_same_error(api, brand, member, fields):
     response = log_in(api, **fields, brand_id=brand.pk)
 
     assert error(response) == (401, "AUTHENTICATION_REQUIRED")
     assert response.json()["message"] == "E-mail address or password is wrong."
 
 
-def test_switched_off_user_gets_the_same_answer(api, brand, member):
+def test_inactive_user_gets_the_same_error(api, brand, member):
     User.objects.update(is_active=False)
 
     assert error(log_in(api, brand_id=brand.pk)) == (401, "AUTHENTICATION_REQUIRED")
 
 
-# --- At which brand --------------------------------------------------------------------------------------------------
+# --- Brand of a login ------------------------------------------------------------------------------------------------
 
 
-def test_key_names_the_brand(api, brand, member):
+def test_api_key_determines_the_brand(api, brand, member):
     assert log_in(api.app().without("origin")).json()["brand_id"] == brand.pk
 
 
-def test_key_and_stated_brand_must_agree(api, member):
+def test_api_key_and_brand_id_must_match(api, member):
     assert error(log_in(api.app(), brand_id=factories.brand().pk)) == (403, "BRAND_MISMATCH")
 
 
 @pytest.mark.parametrize("origin", ["https://shop.example.com", "HTTPS://SHOP.example.com:8443"])
-def test_origin_names_the_brand(api, member, origin):
+def test_origin_determines_the_brand(api, member, origin):
     shop = factories.brand(hostname="shop.example.com")
 
     assert log_in(api.having(origin=origin)).json()["brand_id"] == shop.pk
 
 
-def test_of_two_brands_on_a_host_the_port_tells_which(api, member):
+def test_port_of_the_origin_distinguishes_brands_on_one_host(api, member):
     factories.brand(name="Alpha", hostname="shop.example.com")
     zeta = factories.brand(name="Zeta", hostname="shop.example.com:8443")
 
     assert log_in(api.having(origin="https://shop.example.com:8443")).json()["brand_id"] == zeta.pk
 
 
-def test_only_brand_of_a_customer_needs_no_name(api, brand, member):
+def test_customer_of_one_brand_needs_no_brand_id(api, brand, member):
     assert log_in(api).json()["brand_id"] == brand.pk
 
 
-def test_customer_of_two_brands_must_name_one(api, brand, member):
+def test_customer_of_two_brands_must_send_a_brand_id(api, brand, member):
     factories.accounts.enrol(user_id=member.pk, brand_id=factories.brand().pk, at=member.date_joined)
 
     response = log_in(api)
@@ -121,14 +121,14 @@ def test_customer_of_two_brands_must_name_one(api, brand, member):
 
 
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//a]b", "null", "é", "http://x:99999999"])
-def test_origin_that_is_no_address_names_no_brand(api, brand, member, origin):
+def test_invalid_origin_is_ignored(api, brand, member, origin):
     assert log_in(api.having(origin=origin)).json()["brand_id"] == brand.pk
 
 
 # --- Refreshing and logging out --------------------------------------------------------------------------------------
 
 
-def test_refresh_gives_new_tokens(api, brand, member):
+def test_refresh_returns_new_tokens(api, brand, member):
     first = log_in(api, brand_id=brand.pk).json()
 
     second = refresh(api, first["refresh"]).json()
@@ -137,13 +137,13 @@ def test_refresh_gives_new_tokens(api, brand, member):
     assert {first["access"], first["refresh"]}.isdisjoint({second["access"], second["refresh"]})
 
 
-def test_second_use_of_a_refresh_token_ends_the_session(api, brand, member):
+def test_late_reuse_of_a_refresh_token_ends_the_session(api, brand, member):
     first = log_in(api, brand_id=brand.pk).json()["refresh"]
     second = refresh(api, first).json()["refresh"]
     again = refresh(api, first)
     LoginSession.objects.update(rotated_at=timezone.now() - timedelta(minutes=1))
 
-    assert again.status_code == 200  # the first answer could have been lost
+    assert again.status_code == 200  # the first answer may have been lost
     assert error(refresh(api, first)) == (401, "TOKEN_INVALID")
     assert error(refresh(api, second)) == (401, "TOKEN_INVALID")
 
@@ -157,7 +157,7 @@ def test_logging_out_ends_the_session(api, brand, member):
     assert error(refresh(api, token)) == (401, "TOKEN_INVALID")
 
 
-def test_logging_out_twice_is_no_error(api, brand, member):
+def test_logging_out_twice_succeeds(api, brand, member):
     token = log_in(api, brand_id=brand.pk).json()["refresh"]
 
     statuses = [api.post("auth/token/revoke", {"refresh": token}).status_code for _ in range(2)]
@@ -165,47 +165,47 @@ def test_logging_out_twice_is_no_error(api, brand, member):
     assert statuses == [204, 204]
 
 
-def test_access_token_refreshes_nothing(api, brand, member):
+def test_access_token_cannot_be_used_to_refresh(api, brand, member):
     assert error(refresh(api, log_in(api, brand_id=brand.pk).json()["access"])) == (401, "TOKEN_INVALID")
 
 
 # --- Registering -----------------------------------------------------------------------------------------------------
 
-GOOD = {"email": "Grace@Example.com", "password": "a compiler for everyone", "first_name": "Grace"}
+REGISTRATION = {"email": "Grace@Example.com", "password": "a compiler for everyone", "first_name": "Grace"}
 
 
 @pytest.fixture
-def unconfirmed(settings):
+def no_email_confirmation(settings):
     """An installation that cannot send mail."""
     settings.REGISTRATION_CONFIRMS_EMAIL = False
 
 
 def register(api, brand, **fields):
-    return api.post("auth/register", {**GOOD, "brand_id": brand.pk, **fields})
+    return api.post("auth/register", {**REGISTRATION, "brand_id": brand.pk, **fields})
 
 
-@pytest.mark.usefixtures("unconfirmed")
-def test_registering_makes_an_enrolled_customer(api, brand):
+@pytest.mark.usefixtures("no_email_confirmation")
+def test_registration_creates_an_enrolled_customer(api, brand):
     response = register(api, brand)
 
-    made = User.objects.get(pk=response.json()["user_id"])
+    user = User.objects.get(pk=response.json()["user_id"])
     assert response.status_code == 201
-    assert (made.email, made.first_name, made.registered_brand) == ("grace@example.com", "Grace", brand)
-    assert factories.account(made, brand).points == 0
-    assert log_in(api, GOOD["email"], GOOD["password"]).status_code == 200
+    assert (user.email, user.first_name, user.registered_brand) == ("grace@example.com", "Grace", brand)
+    assert factories.account(user, brand).points == 0
+    assert log_in(api, REGISTRATION["email"], REGISTRATION["password"]).status_code == 200
 
 
-@pytest.mark.usefixtures("unconfirmed")
-def test_brand_that_enrols_by_hand_gets_a_customer_without_an_account(api):
-    by_hand = factories.brand(auto_enroll=False)
+@pytest.mark.usefixtures("no_email_confirmation")
+def test_registration_at_a_brand_with_manual_enrolment_creates_no_account(api):
+    manual_brand = factories.brand(auto_enroll=False)
 
-    made = User.objects.get(pk=register(api, by_hand).json()["user_id"])
+    user = User.objects.get(pk=register(api, manual_brand).json()["user_id"])
 
-    assert not made.points_rows.exists()
+    assert not user.points_rows.exists()
 
 
-@pytest.mark.usefixtures("unconfirmed")
-def test_taken_address_is_refused(api, brand, member):
+@pytest.mark.usefixtures("no_email_confirmation")
+def test_registration_rejects_a_taken_address(api, brand, member):
     response = register(api, brand, email=member.email.upper())
 
     assert error(response) == (400, "VALIDATION_ERROR")
@@ -213,9 +213,9 @@ def test_taken_address_is_refused(api, brand, member):
     assert User.objects.count() == 1
 
 
-@pytest.mark.usefixtures("unconfirmed")
+@pytest.mark.usefixtures("no_email_confirmation")
 @pytest.mark.parametrize("password", ["short", "1234567890", "password1234", "grace@example.com"])
-def test_weak_password_is_refused(api, brand, password):
+def test_registration_rejects_a_weak_password(api, brand, password):
     response = register(api, brand, password=password)
 
     assert error(response) == (400, "VALIDATION_ERROR")
@@ -223,7 +223,7 @@ def test_weak_password_is_refused(api, brand, password):
     assert not User.objects.exists()
 
 
-def test_address_that_grows_in_lowercase_is_measured_as_it_is_kept(api, brand):
+def test_length_of_an_address_is_checked_after_lowercasing(api, brand):
     address = f"{'İ' * 60}@{'.'.join(['b' * 60] * 3)}.com"
 
     response = register(api, brand, email=address)
@@ -232,18 +232,18 @@ def test_address_that_grows_in_lowercase_is_measured_as_it_is_kept(api, brand):
     assert error(response) == (400, "VALIDATION_ERROR")
 
 
-@pytest.mark.usefixtures("unconfirmed")
-def test_somebody_who_registers_does_not_become_staff(api, brand):
+@pytest.mark.usefixtures("no_email_confirmation")
+def test_registration_cannot_create_staff(api, brand):
     response = register(api, brand, is_staff=True, is_superuser=True)
 
-    made = User.objects.get(pk=response.json()["user_id"])
-    assert (made.is_staff, made.is_superuser) == (False, False)
+    user = User.objects.get(pk=response.json()["user_id"])
+    assert (user.is_staff, user.is_superuser) == (False, False)
 
 
 # --- Limits ----------------------------------------------------------------------------------------------------------
 
 
-def test_eleventh_login_in_a_minute_is_refused(api, brand, member, settings):
+def test_eleventh_login_in_a_minute_is_rate_limited(api, brand, member, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login": "10/minute"}
     for number in range(10):  # each call counts for the caller's address at the brand
         log_in(api, email=f"person{number}@example.com", password="wrong", brand_id=brand.pk)

@@ -1,4 +1,4 @@
-"""A brand that writes to its customers, and the mailbox that takes it."""
+"""Fixtures of the notification tests: a brand that sends mail, its workers and a mailbox."""
 
 from tests.loyalty.notifications.conftest import box, own, work
 

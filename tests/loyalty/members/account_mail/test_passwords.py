@@ -1,4 +1,4 @@
-"""A forgotten password: a link by mail, good once and for half an hour, for customers alone."""
+"""Resetting a forgotten password by a mailed link, which works once, for half an hour and only for customers."""
 
 import re
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tests.support.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINK = re.compile(r"http://(\S+)/password/new/(\S+)")
-NEW = "another long pass phrase"
+NEW_PASSWORD = "another long pass phrase"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def member(brand):
 
 @pytest.fixture
 def sent_token(api, brand, member, box, work):
-    """What the mail's link ends with."""
+    """The token of the mailed link."""
     forgot(api, member.email)
     work()
     [mail] = box.mails
@@ -45,7 +45,7 @@ def forgot(api, email):
     return api.post("auth/password/forgot", {"email": email, "brand_id": api.brand.pk})
 
 
-def reset(api, token, password=NEW):
+def reset(api, token, password=NEW_PASSWORD):
     return api.post("auth/password/reset", {"token": token, "password": password})
 
 
@@ -59,12 +59,12 @@ def link_of(mail):
     return LINK.search(text.get_content()).groups()
 
 
-def test_a_link_leads_to_the_brand_where_the_customer_registered(brand, member, box, work):
-    """It counts at every brand: the one that asks could have its hostname lead to a server of its own."""
-    other = factories.brand()
-    UserPoints.objects.create(user=member, brand=other)
+def test_reset_link_leads_to_the_brand_of_registration(brand, member, box, work):
+    """The password counts at every brand, and the requesting brand could point its hostname at its own server."""
+    other_brand = factories.brand()
+    UserPoints.objects.create(user=member, brand=other_brand)
 
-    forgot(Api(other), member.email)
+    forgot(Api(other_brand), member.email)
     work()
 
     [mail] = box.mails
@@ -72,24 +72,26 @@ def test_a_link_leads_to_the_brand_where_the_customer_registered(brand, member, 
 
 
 @pytest.mark.parametrize("has_hostname", [True, False])
-def test_a_link_of_whom_brands_brought_along_leads_to_the_portal(brand, member, box, work, settings, has_hostname):
-    """Whichever brand was first to know an address could read the link else: an import asks nobody."""
+def test_reset_link_leads_to_the_portal_without_a_registered_brand_or_hostname(
+    brand, member, box, work, settings, has_hostname
+):
+    """Otherwise the first brand to import an address could read the link, as an import needs no consent."""
     settings.PORTAL_URL = "http://portal.example.com"
     if has_hostname:
         User.objects.filter(pk=member.pk).update(registered_brand=None)
     else:
         brand.hostnames.all().delete()
-    other = factories.brand()
-    UserPoints.objects.create(user=member, brand=other)
+    other_brand = factories.brand()
+    UserPoints.objects.create(user=member, brand=other_brand)
 
-    for each in (other, brand):
+    for each in (other_brand, brand):
         forgot(Api(each), member.email)
         work()
 
     assert [link_of(mail)[0] for mail in box.mails] == ["portal.example.com"] * 2
 
 
-def test_the_portals_page_sets_the_password_and_shows_no_brand(api, member, box, work, settings, client):
+def test_portal_page_sets_the_password_without_naming_a_brand(api, member, box, work, settings, client):
     settings.PORTAL_URL, settings.ALLOWED_HOSTS = "http://portal.example.com", ["*"]
     User.objects.filter(pk=member.pk).update(registered_brand=None)
     forgot(api, member.email)
@@ -99,7 +101,7 @@ def test_the_portals_page_sets_the_password_and_shows_no_brand(api, member, box,
 
     form = client.get(address, headers=headers)
     weak = client.post(address, {"password": "password"}, headers=headers)
-    done = client.post(address, {"password": NEW}, headers=headers)
+    done = client.post(address, {"password": NEW_PASSWORD}, headers=headers)
     again = client.post(address, {"password": PASSWORD}, headers=headers)
 
     assert [answer.status_code for answer in (form, weak, done, again)] == [200, 400, 200, 400]
@@ -107,10 +109,10 @@ def test_the_portals_page_sets_the_password_and_shows_no_brand(api, member, box,
     assert "too common" in weak.content.decode()
     assert "Your new password is set." in done.content.decode()
     assert api.brand.name not in form.content.decode()
-    assert log_in(api, member.email, NEW).status_code == 200
+    assert log_in(api, member.email, NEW_PASSWORD).status_code == 200
 
 
-def test_the_link_sets_a_new_password_once_and_ends_every_session(api, member, sent_token):
+def test_reset_link_sets_a_password_once_and_ends_every_session(api, member, sent_token):
     session = log_in(api, member.email, PASSWORD).json()
 
     weak, first, again = reset(api, sent_token, "password"), reset(api, sent_token), reset(api, sent_token, PASSWORD)
@@ -120,10 +122,10 @@ def test_the_link_sets_a_new_password_once_and_ends_every_session(api, member, s
     assert error(again) == (400, "VALIDATION_ERROR")
     assert list(again.json()["details"]["fields"]) == ["token"]
     assert error(api.post("auth/token/refresh", {"refresh": session["refresh"]})) == (401, "TOKEN_INVALID")
-    assert log_in(api, member.email, NEW).status_code == 200
+    assert log_in(api, member.email, NEW_PASSWORD).status_code == 200
 
 
-def test_a_link_ends(api, member, sent_token, monkeypatch):
+def test_reset_link_expires(api, member, sent_token, monkeypatch):
     monkeypatch.setattr(passwords, "LINK_LIFE", timedelta(-1))
 
     assert error(reset(api, sent_token)) == (400, "VALIDATION_ERROR")
@@ -131,20 +133,20 @@ def test_a_link_ends(api, member, sent_token, monkeypatch):
 
 
 @pytest.mark.parametrize("fields", [{"is_staff": True}, {"is_active": False}], ids=str)
-def test_a_link_is_for_customers_who_may_log_in(api, member, sent_token, fields):
+def test_reset_link_is_rejected_for_staff_and_inactive_users(api, member, sent_token, fields):
     User.objects.filter(pk=member.pk).update(**fields)
 
     assert error(reset(api, sent_token)) == (400, "VALIDATION_ERROR")
 
 
-def test_which_addresses_are_known_is_not_told(api, brand, member, box, work):
-    others = [
+def test_reset_request_does_not_reveal_known_addresses(api, brand, member, box, work):
+    other_users = [
         factories.customer(factories.brand()),
         factories.customer(brand, is_staff=True),
         factories.customer(brand, is_active=False),
     ]
     responses = []
-    for email in ["nobody@example.com", member.email, *(other.email for other in others)]:
+    for email in ["nobody@example.com", member.email, *(user.email for user in other_users)]:
         with CaptureQueriesContext(
             connection,
         ) as queries:
@@ -156,7 +158,7 @@ def test_which_addresses_are_known_is_not_told(api, brand, member, box, work):
     assert box.recipients == [member.email]
 
 
-def test_one_mail_is_sent_however_often_it_is_asked_for_and_whatever_is_switched_off(api, brand, member, box, work):
+def test_repeated_reset_requests_send_one_mail_even_with_notifications_off(api, brand, member, box, work):
     NotificationSettings.objects.create(brand=brand, is_active=False)
     for _ in range(3):
         forgot(api, member.email.upper())
@@ -165,9 +167,9 @@ def test_one_mail_is_sent_however_often_it_is_asked_for_and_whatever_is_switched
     assert box.recipients == [member.email]
 
 
-def test_nobody_closes_the_way_out_for_somebody_elsewhere(api, member, settings):
+def test_rate_limited_reset_requests_do_not_affect_other_callers(api, member, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login": "2/minute"}
-    stranger = replace(api, address=somewhere())
-    assert [forgot(stranger, member.email).status_code for _ in range(3)] == [202, 202, 429]
+    other_caller = replace(api, address=somewhere())
+    assert [forgot(other_caller, member.email).status_code for _ in range(3)] == [202, 202, 429]
 
     assert forgot(api, member.email).status_code == 202

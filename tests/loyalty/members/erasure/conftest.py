@@ -1,4 +1,4 @@
-"""Somebody whom tables, files and records name, and what erases them."""
+"""A customer with personal data in many tables, their erasure, and a search for what remains."""
 
 from uuid import uuid4
 
@@ -20,67 +20,67 @@ from loyalty.wallets import passes
 from tests.support import factories
 
 EMAIL, FIRST, LAST, PHONE = "wilhelmina.quist@example.com", "Wilhelmina", "Quistgaard", "+41791234567"
-TRACES = (EMAIL, FIRST, LAST, PHONE)
+PERSONAL_TEXTS = (EMAIL, FIRST, LAST, PHONE)
 PASSWORD = factories.PASSWORD
 
 
 @pytest.fixture
-def person(brand):
+def named_customer(brand):
     return factories.customer(brand, email=EMAIL, password=PASSWORD, first_name=FIRST, last_name=LAST)
 
 
-def lives(api, person, brand, deliver):
-    """Does what leaves traces: scans, points, wishes, a device, passes, events, a change by staff."""
-    customer_api = api.as_customer(person)
-    factories.points(person, brand, 100)
-    factories.redemption(person, factories.reward(brand))
+def create_personal_data(api, customer, brand, deliver):
+    """Creates data of every kind: scans, points, preferences, a device, passes, events and audit log entries."""
+    customer_api = api.as_customer(customer)
+    factories.points(customer, brand, 100)
+    factories.redemption(customer, factories.reward(brand))
     factories.milestone(factories.campaign(brand), 1)
     customer_api.verify(factories.code(brand), latitude=46.9, longitude=7.4)
     deliver()
-    preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
-    Device.objects.create(user=person, brand=brand, token=uuid4().hex, platform="android")
-    account = factories.account(person, brand)
+    preferences.change(customer.pk, brand.pk, at=timezone.now(), phone=PHONE)
+    Device.objects.create(user=customer, brand=brand, token=uuid4().hex, platform="android")
+    account = factories.account(customer, brand)
     for platform in Platform:
-        held, _new = passes.issue(account=account, platform=platform, at=timezone.now())
-        WalletDevice.objects.create(wallet_pass=held, device="phone", push_token="abcdef0123456789")
+        wallet_pass, _is_new = passes.issue(account=account, platform=platform, at=timezone.now())
+        WalletDevice.objects.create(wallet_pass=wallet_pass, device="phone", push_token="abcdef0123456789")
     Event.objects.create(
         source="shop.customer-app",
         detail_type="newsletter-wanted",
         brand=brand,
         status="ignored",
-        detail={"arguments": {"brand_id": brand.pk, "user_id": person.pk}, "payload": {"name": FIRST, "mail": EMAIL}},
+        detail={"arguments": {"brand_id": brand.pk, "user_id": customer.pk}, "payload": {"name": FIRST, "mail": EMAIL}},
     )
-    changes = audit_log.changes(person, User(pk=person.pk, email=EMAIL, first_name="Mina", last_name=LAST))
+    changes = audit_log.changes(customer, User(pk=customer.pk, email=EMAIL, first_name="Mina", last_name=LAST))
     audit_log.record(
-        audit_context=by_system(),
+        audit_context=system_context(),
         action="Changed",
-        rows=[AuditedChange(person, brand.pk, changes), AuditedChange(account, brand.pk)],
+        rows=[AuditedChange(customer, brand.pk, changes), AuditedChange(account, brand.pk)],
     )
     return customer_api
 
 
-def by_system(reason=""):
+def system_context(reason=""):
     return AuditContext(None, timezone.now(), reason=reason)
 
 
-def erase(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=by_system("Asked by letter"))
+def erase(customer, brand):
+    return erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=system_context("Asked by letter"))
 
 
-def traces(*texts):
-    """Every column of every table of ours that holds one of the words, whatever its type."""
-    found = []
+def find_texts(*texts):
+    """The tables with a row that contains one of the texts in any column, each with that text."""
+    matches = []
     for model in apps.get_models(include_auto_created=True):
         table = model._meta.db_table
         with connection.cursor() as cursor:
-            for word in texts:
-                cursor.execute(f'SELECT count(*) FROM "{table}" t WHERE t::text ILIKE %s', [f"%{word}%"])
+            for text in texts:
+                cursor.execute(f'SELECT count(*) FROM "{table}" t WHERE t::text ILIKE %s', [f"%{text}%"])
                 if cursor.fetchone()[0]:
-                    found.append((table, word))
-    return found
+                    matches.append((table, text))
+    return matches
 
 
-def deliver_all():
+def deliver_all_events():
     worker.drain()
     for lane in messages.slow_lanes():
         worker.drain_slow(lane=lane)

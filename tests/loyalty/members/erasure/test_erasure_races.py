@@ -1,4 +1,4 @@
-"""What others do while a person is being erased, on parallel connections."""
+"""Work that runs while a customer is being erased, on separate connections."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -40,23 +40,23 @@ from tests.support.fakes.fake_http import receiver, reset_breakers
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def erase(person, brand):
-    return erasure.erase(user_id=person.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
+def erase(customer, brand):
+    return erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now()))
 
 
-def rename(person, brand):
+def rename(customer, brand):
     fields = {"first_name": "Wilhelmina", "phone": "+41791234567"}
-    return profile.change(user_id=person.pk, brand_id=brand.pk, fields=fields, switches=None, at=timezone.now())
+    return profile.change(user_id=customer.pk, brand_id=brand.pk, fields=fields, switches=None, at=timezone.now())
 
 
-def add_device(person, brand):
+def add_device(customer, brand):
     return devices.register(
-        user_id=person.pk, brand_id=brand.pk, token="a phone", platform="android", at=timezone.now()
+        user_id=customer.pk, brand_id=brand.pk, token="a phone", platform="android", at=timezone.now()
     )
 
 
 @pytest.mark.parametrize("write", [rename, add_device])
-def test_who_was_erased_meanwhile_is_not_written_back(brand, customer, write):
+def test_write_during_erasure_does_not_restore_personal_data(brand, customer, write):
     outcome = while_uncommitted(lambda: erase(customer, brand), lambda: write(customer, brand))
 
     assert isinstance(outcome, TokenInvalid)
@@ -64,40 +64,44 @@ def test_who_was_erased_meanwhile_is_not_written_back(brand, customer, write):
     assert not NotificationPreference.objects.exists() and not Device.objects.exists()
 
 
-def test_control_without_a_look_under_the_lock_the_name_is_back(brand, customer, monkeypatch):
-    any_person = User.objects.select_for_update(no_key=True)
-    monkeypatch.setattr(users, "lock_user", lambda *, user_id: any_person.get(pk=user_id))
+def test_control_without_the_check_under_the_lock_the_name_is_restored(brand, customer, monkeypatch):
+    locked_users = User.objects.select_for_update(no_key=True)
+    monkeypatch.setattr(users, "lock_user", lambda *, user_id: locked_users.get(pk=user_id))
 
     while_uncommitted(lambda: erase(customer, brand), lambda: rename(customer, brand))
 
     assert User.objects.get(pk=customer.pk).first_name == "Wilhelmina"
 
 
-def test_a_phone_that_takes_up_an_erased_persons_pass_is_turned_away(brand, customer):
-    held, _new = passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
+def test_device_cannot_register_for_a_pass_during_erasure(brand, customer):
+    wallet_pass, _is_new = passes.issue(
+        account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now()
+    )
 
-    def take_up():
-        return wallet_devices.register(wallet_pass=held, device="phone", push_token="abcdef01", at=timezone.now())
+    def register_device():
+        return wallet_devices.register(
+            wallet_pass=wallet_pass, device="phone", push_token="abcdef01", at=timezone.now()
+        )
 
-    outcome = while_uncommitted(lambda: erase(customer, brand), take_up)
+    outcome = while_uncommitted(lambda: erase(customer, brand), register_device)
 
     assert isinstance(outcome, TokenInvalid)
     assert not WalletDevice.objects.exists()
 
 
 @pytest.fixture
-def shop():
+def webhook_receiver():
     with receiver() as running:
         yield running
 
 
 @pytest.fixture
-def busy(brand, customer, shop, settings):
-    """A brand that tells everybody of everything, and a customer of this and another brand who has just scanned."""
+def scanned_code(brand, customer, webhook_receiver, settings):
+    """A code that a customer of two brands has just scanned, at a brand with notifications, a webhook and a pass."""
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
     reset_breakers()
     NotificationSettings.objects.create(brand=brand, merge_seconds=0)
-    endpoint(brand, shop, types=["code.scanned"])
+    endpoint(brand, webhook_receiver, types=["code.scanned"])
     factories.accounts.enrol(user_id=customer.pk, brand_id=factories.brand().pk, at=timezone.now())
     passes.issue(account=factories.account(customer, brand), platform=Platform.APPLE, at=timezone.now())
     code = factories.code(brand)
@@ -105,8 +109,8 @@ def busy(brand, customer, shop, settings):
     return code
 
 
-def work():
-    """Until nothing is due in any lane."""
+def run_workers():
+    """Runs workers until nothing is due in any lane."""
     while sum(worker.drain(lane=lane) for lane in [messages.POINTS, *messages.slow_lanes()]):
         pass
 
@@ -115,25 +119,25 @@ def work():
 @pytest.mark.parametrize(
     "kind", ["scan-auth", "notify", "send-notice", "send-email", "balance-changed", "announce", "call-webhook"]
 )
-def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, busy, monkeypatch, kind, moment):
-    """The erasure begins right before a handler takes its event, or right after: nobody waits in a circle."""
-    if kind == "scan-auth":  # what is refused is noted on the scan
+def test_erasure_covers_what_a_worker_is_handling(brand, customer, scanned_code, monkeypatch, kind, moment):
+    """The erasure begins right before or right after a handler finishes its event, without a deadlock."""
+    if kind == "scan-auth":  # a rejection is recorded on the scan
         recall_fields = {"recall_id": "R-1", "contact": "0800 1", "message": "Return it", "reason": "Glass"}
-        recalls.recall_batch(batch=busy.batch, at=timezone.now(), **recall_fields)
+        recalls.recall_batch(batch=scanned_code.batch, at=timezone.now(), **recall_fields)
     finish, erasures = leases.finish, []
 
-    def erase_meanwhile(delivery, **how):
-        if delivery.kind != kind or erasures:
-            return finish(delivery, **how)
+    def finish_during_erasure(leased_event, **options):
+        if leased_event.kind != kind or erasures:
+            return finish(leased_event, **options)
         if moment == "after":
-            finish(delivery, **how)
+            finish(leased_event, **options)
         erasures.append(start_until_blocked(pool, lambda: erase(customer, brand)))
         transaction.on_commit(lambda: erasures[0].exception(timeout=10))
-        return None if moment == "after" else finish(delivery, **how)
+        return None if moment == "after" else finish(leased_event, **options)
 
-    monkeypatch.setattr(leases, "finish", erase_meanwhile)
+    monkeypatch.setattr(leases, "finish", finish_during_erasure)
     with ThreadPoolExecutor(1) as pool:
-        work()
+        run_workers()
 
     assert outcome_of(erasures[0]).stays_elsewhere
     for table in (Notification, NotificationDelivery, WebhookDelivery, Scan):
@@ -143,33 +147,33 @@ def test_what_a_worker_has_in_hand_is_erased_or_never_written(brand, customer, b
     assert len(mail.outbox) == (kind == "send-email")
 
 
-def test_control_who_takes_the_event_last_and_an_erasure_wait_for_each_other(brand, customer, busy):
+def test_control_finishing_the_event_last_deadlocks_with_an_erasure(brand, customer, scanned_code):
     worker.drain()
     [notify] = leases.claim(limit=1, lane="notices")
     batching.on_notify(notify)
-    [delivery] = leases.claim(limit=1, lane="notices")
+    [leased_event] = leases.claim(limit=1, lane="notices")
 
-    def in_the_wrong_order():
+    def finish_event_last():
         return while_uncommitted(
-            lambda: batching.close(notification_id=delivery.payload["notice_id"], at=timezone.now()),
+            lambda: batching.close(notification_id=leased_event.payload["notice_id"], at=timezone.now()),
             lambda: erase(customer, brand),
-            lambda: leases.finish(delivery),
+            lambda: leases.finish(leased_event),
         )
 
     try:
-        outcome = in_the_wrong_order()
+        outcome = finish_event_last()
     except OperationalError as error:
         outcome = error
 
     assert "deadlock" in str(outcome)
 
 
-def test_blocking_members_and_changing_their_points_wait_for_each_other_in_one_order(brand):
+def test_blocking_members_and_changing_points_lock_accounts_in_one_order(brand):
     first, second = (factories.account(factories.customer(brand), brand) for _ in range(2))
-    accounts.touch(account=first.pk, at=timezone.now())  # moves it behind the other in the table
+    accounts.touch(account=first.pk, at=timezone.now())  # moves the row behind the other in the table
 
     def block():
-        with connection.cursor() as cursor:  # as of a large table, which is read in the order in which it lies
+        with connection.cursor() as cursor:  # as for a large table, which is read in physical order
             cursor.execute("SET enable_indexscan = off")
             cursor.execute("SET enable_bitmapscan = off")
         return accounts.set_status(accounts=[first, second], status=UserPoints.Status.BLOCKED, at=timezone.now())

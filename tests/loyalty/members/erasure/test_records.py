@@ -1,4 +1,4 @@
-"""The audit log, the ledger and the history forget an erased person's name, and nothing else."""
+"""The audit log, the ledger and the code history lose an erased customer's data, and nothing else."""
 
 from decimal import Decimal
 from uuid import uuid4
@@ -16,13 +16,22 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.notifications import preferences
 from loyalty.points import adjustments
-from tests.loyalty.members.erasure.conftest import EMAIL, FIRST, LAST, PHONE, TRACES, by_system, erase, traces
+from tests.loyalty.members.erasure.conftest import (
+    EMAIL,
+    FIRST,
+    LAST,
+    PERSONAL_TEXTS,
+    PHONE,
+    erase,
+    find_texts,
+    system_context,
+)
 from tests.support import factories
 from tests.support.portal import staff
 
 
-def test_trail_tells_that_somebody_was_erased_and_not_who(api, person, brand):
-    erase(person, brand)
+def test_audit_log_records_the_erasure_without_personal_data(api, named_customer, brand):
+    erase(named_customer, brand)
 
     entry = AuditLogEntry.objects.get(action="Personal data erased")
     assert (entry.reason, entry.brand) == ("Asked by letter", brand)
@@ -31,8 +40,8 @@ def test_trail_tells_that_somebody_was_erased_and_not_who(api, person, brand):
 
 
 @pytest.mark.parametrize("column", ["action", "row_id", "request_id"])
-def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, column):
-    audit_log.record(audit_context=by_system(), action="Changed", rows=[AuditedChange(person, brand.pk)])
+def test_audit_log_entries_stay_immutable_during_erasure(named_customer, brand, column):
+    audit_log.record(audit_context=system_context(), action="Changed", rows=[AuditedChange(named_customer, brand.pk)])
 
     with pytest.raises(IntegrityError), transaction.atomic(), connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('audit.erasing', 'on', true)")
@@ -41,49 +50,55 @@ def test_trail_changes_nothing_but_names_even_while_it_erases(person, brand, col
         cursor.execute("UPDATE brands_auditlogentry SET row_name = 'other'")
 
 
-def wrote(brand, person, reason):
-    """What staff write of a customer, where they write freely."""
-    colleague = staff(brand)
+def write_free_texts(brand, customer, reason):
+    """Writes a text about the customer in each field where staff write freely."""
+    staff_user = staff(brand)
     batch = factories.batch(brand)
-    account = factories.account(person, brand)
-    deed = AuditContext(colleague, timezone.now(), reason=reason)
-    adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), audit_context=deed)
-    audit_log.record(audit_context=deed, action="Points added", rows=[AuditedChange(account, brand.pk)])
-    audit_log.record(audit_context=deed, action="Changed", rows=[AuditedChange(batch, brand.pk)])
-    note = history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), colleague, reason=reason)
-    history.note_batch(note, batch=batch)
+    account = factories.account(customer, brand)
+    audit_context = AuditContext(staff_user, timezone.now(), reason=reason)
+    adjustments.adjust(account=account, points=Decimal(5), key=uuid4(), audit_context=audit_context)
+    audit_log.record(audit_context=audit_context, action="Points added", rows=[AuditedChange(account, brand.pk)])
+    audit_log.record(audit_context=audit_context, action="Changed", rows=[AuditedChange(batch, brand.pk)])
+    change_context = history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), staff_user, reason=reason)
+    history.note_batch(change_context, batch=batch)
     code = factories.code(brand)
     changed = {"notes": reason, "location": f"With {FIRST} {LAST}"}
-    bulk_changes.edit_code(code=code, changed=changed, by=colleague, at=timezone.now())
+    bulk_changes.edit_code(code=code, changed=changed, by=staff_user, at=timezone.now())
 
 
-def test_what_staff_wrote_names_nobody_any_more(brand, person):
-    preferences.change(person.pk, brand.pk, at=timezone.now(), phone=PHONE)
-    wrote(brand, person, f"{FIRST} {LAST} <{EMAIL.upper()}> called from +41 79 123 45 67; Quistgaard, Wilhelmina it is")
-    factories.points(person, brand, 1)
+def test_free_texts_of_staff_lose_personal_data(brand, named_customer):
+    preferences.change(named_customer.pk, brand.pk, at=timezone.now(), phone=PHONE)
+    write_free_texts(
+        brand,
+        named_customer,
+        f"{FIRST} {LAST} <{EMAIL.upper()}> called from +41 79 123 45 67; Quistgaard, Wilhelmina it is",
+    )
+    factories.points(named_customer, brand, 1)
 
-    erase(person, brand)
+    erase(named_customer, brand)
 
-    assert traces(*TRACES, "123 45 67") == []
-    notes = LoyaltyTransaction.objects.filter(note__contains="called from")
-    assert [note.points_earned for note in notes] == [5]
-    assert "it is" in notes.get().note
+    assert find_texts(*PERSONAL_TEXTS, "123 45 67") == []
+    entries = LoyaltyTransaction.objects.filter(note__contains="called from")
+    assert [entry.points_earned for entry in entries] == [5]
+    assert "it is" in entries.get().note
 
 
-def test_a_word_that_is_a_name_too_stays_where_others_are_meant(brand):
+def test_ordinary_word_that_is_also_a_name_stays_in_other_texts(brand):
     rose = factories.customer(brand, email="rose@example.com", first_name="Rose", last_name="Good")
     batch = factories.batch(brand)
-    kept = "Good batch of rose soap"
-    history.note_batch(history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), reason=kept), batch=batch)
+    reason = "Good batch of rose soap"
+    history.note_batch(
+        history.CodeChangeContext(CodeChange.Kind.DEACTIVATED, timezone.now(), reason=reason), batch=batch
+    )
     factories.points(rose, brand, 1)
 
     erase(rose, brand)
 
-    assert CodeChange.objects.filter(reason=kept).exists()
+    assert CodeChange.objects.filter(reason=reason).exists()
 
 
-def test_the_ledger_and_the_history_refuse_everything_else_while_a_person_is_erased(brand, person):
-    factories.points(person, brand, 5)
+def test_ledger_and_code_history_stay_append_only_during_erasure(brand, named_customer):
+    factories.points(named_customer, brand, 5)
     factories.batch(brand)
     statements = [
         "UPDATE loyalty_transaction SET points_earned = 6",
@@ -91,9 +106,9 @@ def test_the_ledger_and_the_history_refuse_everything_else_while_a_person_is_era
         "UPDATE authcodes_codechange SET codes = 9",
         "DELETE FROM authcodes_codechange",
     ]
-    erasing = "SELECT set_config('ledger.erasing', 'on', true), set_config('codes.erasing', 'on', true)"
+    enable_erasing = "SELECT set_config('ledger.erasing', 'on', true), set_config('codes.erasing', 'on', true)"
     for statement in statements:
-        refused = pytest.raises(IntegrityError, match="append-only")
-        with refused, transaction.atomic(), connection.as_owner(), connection.cursor() as cursor:
-            cursor.execute(erasing)
+        rejected = pytest.raises(IntegrityError, match="append-only")
+        with rejected, transaction.atomic(), connection.as_owner(), connection.cursor() as cursor:
+            cursor.execute(enable_erasing)
             cursor.execute(statement)

@@ -1,4 +1,4 @@
-"""A brand with levels whose members come by file, and its owner."""
+"""A brand with levels that imports its members from files."""
 
 import pytest
 
@@ -6,13 +6,13 @@ from tests.support import factories
 
 
 @pytest.fixture(autouse=True)
-def files_of_its_own(media):
-    """What is uploaded."""
+def separate_media_folder(media):
+    """Stores uploaded files in a folder of the test."""
 
 
 @pytest.fixture
 def brand(db):
-    made = factories.brand(auto_enroll=False)
-    factories.level(made, "Bronze", 0)
-    factories.level(made, "Silver", 100)
-    return made
+    new_brand = factories.brand(auto_enroll=False)
+    factories.level(new_brand, "Bronze", 0)
+    factories.level(new_brand, "Silver", 100)
+    return new_brand

@@ -1,4 +1,4 @@
-"""A customer's birthday: in the profile, by the brand's systems, from files; exported, erased, and never its year."""
+"""A customer's birthday, without its year: in the profile, the brand's API, imports, exports and erasures."""
 
 import json
 
@@ -30,7 +30,7 @@ def profile_of(api, customer):
     return api.as_customer(customer).get("customer/profile").json()["data"]
 
 
-def test_a_customer_enters_it_and_takes_it_away(api, brand, customer):
+def test_customer_sets_and_clears_their_birthday(api, brand, customer):
     customer_api = api.as_customer(customer)
     assert profile_of(api, customer)["birthday"] == ""
 
@@ -41,7 +41,7 @@ def test_a_customer_enters_it_and_takes_it_away(api, brand, customer):
     assert not Birthday.objects.exists()
 
 
-def test_what_is_no_day_is_said_and_changes_nothing(api, brand, customer):
+def test_invalid_birthday_is_rejected_and_changes_nothing(api, brand, customer):
     answer = patch(api.as_customer(customer), "customer/profile", {"birthday": "02-30", "first_name": "Ada"})
 
     assert answer.status_code == 400
@@ -49,21 +49,21 @@ def test_what_is_no_day_is_said_and_changes_nothing(api, brand, customer):
     assert profile_of(api, customer)["first_name"] != "Ada"
 
 
-def test_entering_it_completes_a_field_of_the_profile(api, brand, customer):
+def test_setting_a_birthday_completes_a_profile_field(api, brand, customer):
     patch(api.as_customer(customer), "customer/profile", {"birthday": "12-31"})
 
     event = Event.objects.get(detail_type="log-user-profile-update")
     assert event.detail["payload"]["completedFields"] == ["birthday"]
 
 
-def test_another_brand_does_not_know_it(api, brand, customer):
-    other = factories.brand()
+def test_birthday_is_unknown_to_other_brands(api, brand, customer):
+    other_brand = factories.brand()
     patch(api.as_customer(customer), "customer/profile", {"birthday": "12-31"})
 
-    assert birthdays.read(customer.pk, other.pk) == ""
+    assert birthdays.read(customer.pk, other_brand.pk) == ""
 
 
-def test_the_brand_s_systems_read_and_change_it(api, brand, customer):
+def test_hub_reads_and_changes_a_birthday(api, brand, customer):
     WebhookEndpoint.objects.create(brand=brand, url="https://hooks.example.com", types=["member.changed"])
     hub = api.hub()
     changed = patch(hub, f"brand/members/{customer.pk}", {"birthday": "1990-05-01", "reason": "From our shop"})
@@ -79,14 +79,14 @@ def test_the_brand_s_systems_read_and_change_it(api, brand, customer):
     assert data["changed"] == ["birthday"]
 
 
-def test_a_member_is_enrolled_with_it(api, brand):
+def test_hub_enrols_a_member_with_a_birthday(api, brand):
     newcomer = factories.customer(brand, enrolled=False)
     answer = api.hub().post("brand/members", {"user_id": newcomer.pk, "birthday": "05-01"})
 
     assert (answer.status_code, answer.json()["data"]["birthday"]) == (201, "05-01")
 
 
-def test_files_bring_it_along_for_new_members(brand, owner, customer):
+def test_import_sets_birthdays_of_new_members_only(brand, owner, customer):
     content = f"email,birthday\nnew@example.org,1990-05-01\n{customer.email},06-01\n"
     assert imported(owner, "loyalty.userpoints", brand, content).status_code == 302
 
@@ -94,13 +94,13 @@ def test_files_bring_it_along_for_new_members(brand, owner, customer):
     assert not Birthday.objects.filter(user=customer).exists()
 
 
-def test_a_file_with_what_is_no_day_is_refused(brand, owner):
+def test_import_with_an_invalid_birthday_is_rejected(brand, owner):
     page = preview(owner, "loyalty.userpoints", brand, "email,birthday\nnew@example.org,31.12.\n")
 
     assert "Enter a day of the year" in text(page)
 
 
-def test_it_is_exported_and_erased_like_a_referral_code(brand, customer):
+def test_birthday_and_referral_code_are_exported_and_erased(brand, customer):
     referrals.programme(brand)
     friend, _referral = referrals.referred(customer, brand)
     birthdays.change(customer.pk, brand.pk, text="12-31", at=timezone.now())
@@ -113,10 +113,10 @@ def test_it_is_exported_and_erased_like_a_referral_code(brand, customer):
     assert not Birthday.objects.exists()
     assert not ReferralCode.objects.exists()
     assert not User.objects.filter(email=customer.email).exists()
-    assert Referral.objects.get().state == "waiting"  # between accounts that are nobody's name
+    assert Referral.objects.get().state == "waiting"  # the referral stays, without personal data
 
 
-def test_a_friend_whose_member_was_erased_is_rewarded_no_more(brand, customer):
+def test_referral_is_rejected_after_erasure_of_the_referrer(brand, customer):
     referrals.programme(brand)
     friend, referral = referrals.referred(customer, brand)
     erasure.erase(user_id=customer.pk, brand_id=brand.pk, audit_context=AuditContext(None, timezone.now(), ""))

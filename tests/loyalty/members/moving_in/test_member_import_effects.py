@@ -1,4 +1,4 @@
-"""What follows from an import of members: balances that wait for confirmed addresses, webhooks, passes, races."""
+"""Effects of importing members: balances that wait for confirmed addresses, webhooks, passes and races."""
 
 from decimal import Decimal
 
@@ -35,116 +35,119 @@ def balances(brand):
 
 
 @pytest.fixture
-def careful(brand):
+def confirming_brand(brand):
     brand.requires_confirmed_email = True
     brand.save()
     return brand
 
 
-def test_a_balance_waits_for_the_confirmed_address(careful, owner, deliver):
-    imported(owner, LABEL, careful, HEADER + ADA)
+def test_opening_balance_waits_for_a_confirmed_address(confirming_brand, owner, deliver):
+    imported(owner, LABEL, confirming_brand, HEADER + ADA)
     user = User.objects.get(email="ada@example.com")
-    assert balances(careful) == {"ada@example.com": 0}
+    assert balances(confirming_brand) == {"ada@example.com": 0}
     assert OpeningBalance.objects.get().points == 120
-    assert counts(preview(owner, LABEL, careful, HEADER + ADA)) == {"Unchanged": 1}
+    assert counts(preview(owner, LABEL, confirming_brand, HEADER + ADA)) == {"Unchanged": 1}
 
     confirmations.verify_address(user=user, at=timezone.now())
     deliver()
 
-    assert balances(careful) == {"ada@example.com": 120}
+    assert balances(confirming_brand) == {"ada@example.com": 120}
     assert not OpeningBalance.objects.exists()
-    assert factories.account(user, careful).current_level == "Silver"
+    assert factories.account(user, confirming_brand).current_level == "Silver"
     confirmations.release_points(user_id=user.pk)
     deliver()
-    assert counts(preview(owner, LABEL, careful, HEADER + ADA)) == {"Unchanged": 1}
-    assert balances(careful) == {"ada@example.com": 120}
+    assert counts(preview(owner, LABEL, confirming_brand, HEADER + ADA)) == {"Unchanged": 1}
+    assert balances(confirming_brand) == {"ada@example.com": 120}
 
 
-def test_that_an_address_was_confirmed_elsewhere_is_not_told(careful, owner, deliver):
+def test_balance_of_address_confirmed_at_another_brand_waits_for_a_login(confirming_brand, owner, deliver):
     elsewhere = factories.brand()
-    person = factories.customer(
+    customer = factories.customer(
         elsewhere, email="ada@example.com", password=factories.PASSWORD, email_verified_at=timezone.now()
     )
-    imported(owner, LABEL, careful, HEADER + ADA)
-    assert balances(careful) == {"ada@example.com": 0}
+    imported(owner, LABEL, confirming_brand, HEADER + ADA)
+    assert balances(confirming_brand) == {"ada@example.com": 0}
 
-    sessions.log_in(user=person, brand=careful, channel="app", at=timezone.now())
+    sessions.log_in(user=customer, brand=confirming_brand, channel="app", at=timezone.now())
     deliver()
 
-    assert balances(careful)["ada@example.com"] == 120
+    assert balances(confirming_brand)["ada@example.com"] == 120
 
 
-def test_a_member_who_has_confirmed_gets_the_balance_at_once(careful, owner):
-    factories.customer(careful, email="ada@example.com", email_verified_at=timezone.now())
+def test_member_with_a_confirmed_address_gets_the_balance_immediately(confirming_brand, owner):
+    factories.customer(confirming_brand, email="ada@example.com", email_verified_at=timezone.now())
 
-    imported(owner, LABEL, careful, HEADER + ADA)
+    imported(owner, LABEL, confirming_brand, HEADER + ADA)
 
-    assert balances(careful) == {"ada@example.com": 120}
+    assert balances(confirming_brand) == {"ada@example.com": 120}
 
 
-def test_what_waits_follows_when_the_brand_asks_no_more(careful, owner):
-    imported(owner, LABEL, careful, HEADER + ADA)
+def test_waiting_balance_is_released_when_confirmation_is_no_longer_required(confirming_brand, owner):
+    imported(owner, LABEL, confirming_brand, HEADER + ADA)
     assert opening_balances.release_where_not_needed(at=timezone.now()) == 0
-    careful.requires_confirmed_email = False
-    careful.save()
+    confirming_brand.requires_confirmed_email = False
+    confirming_brand.save()
 
     assert opening_balances.release_where_not_needed(at=timezone.now()) == 1
 
-    assert balances(careful) == {"ada@example.com": Decimal(120)}
+    assert balances(confirming_brand) == {"ada@example.com": Decimal(120)}
 
 
 @pytest.fixture
-def no_longer_careful(db):
-    """Makes a brand at which balances waited for so many members, and that asks for confirmed addresses no more."""
+def brand_with_waiting_balances(db):
+    """Creates a brand that no longer requires confirmed addresses, with the waiting balances of so many members."""
 
-    def made(members):
+    def create(member_count):
         brand = factories.brand()
         factories.level(brand)
-        people = [factories.customer(brand) for _number in range(members)]
-        held = [(each.pk, Decimal(5)) for each in people]
-        opening_balances.hold(brand_id=brand.pk, balances=held, reason_id="opening:old", at=timezone.now())
-        return brand, people
+        customers = [factories.customer(brand) for _number in range(member_count)]
+        waiting_balances = [(each.pk, Decimal(5)) for each in customers]
+        opening_balances.hold(brand_id=brand.pk, balances=waiting_balances, reason_id="opening:old", at=timezone.now())
+        return brand, customers
 
-    return made
-
-
-def points_of(people):
-    return [account.points for account in UserPoints.objects.filter(user__in=people).order_by("user")]
+    return create
 
 
-def test_an_account_without_room_for_its_balance_keeps_no_other_waiting(no_longer_careful, caplog):
-    (_full_brand, (full, colleague)), (_brand, people) = no_longer_careful(2), no_longer_careful(1)
-    most = Decimal("999999999999.99")
-    UserPoints.objects.filter(user=full).update(points_earned=most, points_redeemed=most)
+def points_of(customers):
+    return [account.points for account in UserPoints.objects.filter(user__in=customers).order_by("user")]
+
+
+def test_account_at_its_maximum_does_not_delay_other_balances(brand_with_waiting_balances, caplog):
+    (_full_brand, (full_customer, other_customer)), (_brand, customers) = (
+        brand_with_waiting_balances(2),
+        brand_with_waiting_balances(1),
+    )
+    maximum = Decimal("999999999999.99")
+    UserPoints.objects.filter(user=full_customer).update(points_earned=maximum, points_redeemed=maximum)
 
     assert opening_balances.release_where_not_needed(at=timezone.now()) == 2
 
-    assert points_of([full, colleague, *people]) == [0, 5, 5]
-    assert list(OpeningBalance.objects.values_list("user", flat=True)) == [full.pk]
+    assert points_of([full_customer, other_customer, *customers]) == [0, 5, 5]
+    assert list(OpeningBalance.objects.values_list("user", flat=True)) == [full_customer.pk]
     assert "could not be credited" in caplog.text
 
 
-def test_a_brand_with_many_waiting_balances_leaves_the_others_their_turn(no_longer_careful, monkeypatch):
+def test_brand_with_many_waiting_balances_does_not_delay_other_brands(brand_with_waiting_balances, monkeypatch):
     monkeypatch.setattr(opening_balances, "ACCOUNTS_AT_ONCE", 1)
-    (busy, many), (brand, people) = no_longer_careful(3), no_longer_careful(1)
+    (busy_brand, busy_customers), (brand, customers) = brand_with_waiting_balances(3), brand_with_waiting_balances(1)
     credited, credit = [], opening_balances.credit
 
-    def noting(*, brand_id, **rest):
+    def record_credit(*, brand_id, **arguments):
         credited.append(brand_id)
-        return credit(brand_id=brand_id, **rest)
+        return credit(brand_id=brand_id, **arguments)
 
-    monkeypatch.setattr(opening_balances, "credit", noting)
+    monkeypatch.setattr(opening_balances, "credit", record_credit)
 
     assert opening_balances.release_where_not_needed(at=timezone.now()) == 4
-    assert set(credited[:2]) == {busy.pk, brand.pk}
-    assert points_of([*many, *people]) == [5] * 4
+    assert set(credited[:2]) == {busy_brand.pk, brand.pk}
+    assert points_of([*busy_customers, *customers]) == [5] * 4
 
 
-# --- What else follows
+# --- Other effects
 
 
-def test_webhooks_that_listen_hear_of_it(brand, owner):
-    """Control: test_nobody_is_told, where none listens."""
+def test_import_is_published_to_subscribed_webhooks(brand, owner):
+    """Counterpart: test_import_without_webhooks_publishes_no_event."""
     WebhookEndpoint.objects.create(
         brand=brand, url="https://crm.example.net/", types=["member.enrolled", "points.earned", "level.reached"]
     )
@@ -158,7 +161,7 @@ def test_webhooks_that_listen_hear_of_it(brand, owner):
     assert not Event.objects.filter(brand=brand, detail_type="notify").exists()
 
 
-def test_a_pass_that_exists_shows_the_new_balance(brand, owner):
+def test_import_updates_an_existing_pass(brand, owner):
     customer = factories.customer(brand, email="ada@example.com")
     wallets.apple(brand)
     passes.issue(account=factories.account(customer, brand), platform="apple", at=timezone.now())
@@ -169,7 +172,7 @@ def test_a_pass_that_exists_shows_the_new_balance(brand, owner):
     assert event.detail["payload"]["points"] == 120
 
 
-def test_more_members_than_one_portion_are_imported_whole_or_not_at_all(brand, monkeypatch):
+def test_members_of_several_portions_are_all_imported(brand, monkeypatch):
     monkeypatch.setattr(member_imports, "PORTION", 3)
     rows = [member_imports.MemberRow(f"m{number}@example.com", points=Decimal(number)) for number in range(10)]
     context = AuditContext(factories.user(is_superuser=True), timezone.now())
@@ -182,17 +185,17 @@ def test_more_members_than_one_portion_are_imported_whole_or_not_at_all(brand, m
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_same_file_twice_at_once_is_imported_once(transactional_db):
+def test_concurrent_imports_of_one_file_take_effect_once(transactional_db):
     brand = factories.brand()
     rows = [member_imports.MemberRow(f"m{number}@example.com", points=Decimal(5)) for number in range(50)]
     operator = factories.user(is_superuser=True)
 
-    def work(_turn):
+    def import_rows(_turn):
         with transaction.atomic():
             context = AuditContext(operator, timezone.now())
             member_imports.write(brand=brand, rows=rows, source="", audit_context=context)
 
-    outcomes = at_once(work, range(4))
+    outcomes = at_once(import_rows, range(4))
 
     assert sorted(type(each).__name__ for each in outcomes) == ["Invalid", "Invalid", "Invalid", "NoneType"]
     assert set(balances(brand).values()) == {5}

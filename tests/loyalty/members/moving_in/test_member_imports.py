@@ -1,4 +1,4 @@
-"""Members with opening balances as files."""
+"""Importing members with opening balances from files."""
 
 import pytest
 from django.utils import timezone
@@ -24,18 +24,22 @@ def balances(brand):
     return dict(UserPoints.objects.filter(brand=brand).values_list("user__email", "points"))
 
 
-def test_members_come_with_names_wishes_and_points(brand, owner):
+def test_import_creates_members_with_names_preferences_and_points(brand, owner):
     assert imported(owner, LABEL, brand, HEADER + ADA + BOB).status_code == 302
 
     ada = UserPoints.objects.get(brand=brand, user__email="ada@example.com")
     assert (ada.names, ada.external_id, ada.current_level) == (("Ada", "Lovelace"), "CRM-1", "Silver")
     assert (ada.points, ada.points_earned) == (120, 120)
-    line = LoyaltyTransaction.objects.get(user_point__brand=brand)
-    assert (line.user_point, line.reason, line.reason_id) == (ada, "earned", "opening:import")
-    assert (line.points_earned, line.note) == (120, "Opening balance")
+    entry = LoyaltyTransaction.objects.get(user_point__brand=brand)
+    assert (entry.user_point, entry.reason, entry.reason_id) == (ada, "earned", "opening:import")
+    assert (entry.points_earned, entry.note) == (120, "Opening balance")
     assert (ada.user.has_usable_password(), ada.user.email_verified_at) == (False, None)
-    wishes = preferences.read(ada.user_id, brand.pk)
-    assert (wishes.language, wishes.phone, wishes.opted_out) == ("de", "+4930123456", frozenset())
+    ada_preferences = preferences.read(ada.user_id, brand.pk)
+    assert (ada_preferences.language, ada_preferences.phone, ada_preferences.opted_out) == (
+        "de",
+        "+4930123456",
+        frozenset(),
+    )
     bob = UserPoints.objects.get(brand=brand, user__email="bob@example.com")
     assert (bob.names, bob.points, bob.current_level) == (("Bob", ""), 0, "Bronze")
     switches = preferences.read(bob.user_id, brand.pk).switches()
@@ -43,13 +47,13 @@ def test_members_come_with_names_wishes_and_points(brand, owner):
     assert all(switches[Topic.SAFETY].values())
 
 
-def test_nobody_is_told(brand, owner):
+def test_import_without_webhooks_publishes_no_event(brand, owner):
     imported(owner, LABEL, brand, HEADER + ADA + BOB)
 
     assert not Event.objects.filter(brand=brand).exists()
 
 
-def test_the_same_file_changes_nothing_the_second_time(brand, owner):
+def test_importing_the_same_file_again_changes_nothing(brand, owner):
     content = HEADER + ADA + BOB
     imported(owner, LABEL, brand, content)
     before = list(UserPoints.objects.order_by("pk").values())
@@ -63,7 +67,7 @@ def test_the_same_file_changes_nothing_the_second_time(brand, owner):
     assert AuditLogEntry.objects.filter(kind=LABEL).count() == 2
 
 
-def test_a_member_gets_one_balance_from_each_source(brand, owner):
+def test_member_gets_one_opening_balance_per_source(brand, owner):
     header = "email,opening_balance,opening_source\n"
     imported(owner, LABEL, brand, header + "ada@example.com,10,old-shop\n")
 
@@ -75,7 +79,7 @@ def test_a_member_gets_one_balance_from_each_source(brand, owner):
     assert set(faults(page)) == {3, 4}
 
 
-def test_who_is_a_member_keeps_names_and_wishes(brand, owner):
+def test_import_preserves_names_and_preferences_of_existing_members(brand, owner):
     customer = factories.customer(brand, email="ada@example.com", first_name="Augusta")
     preferences.change(customer.pk, brand.pk, at=timezone.now(), language="ar")
 
@@ -92,7 +96,7 @@ def test_who_is_a_member_keeps_names_and_wishes(brand, owner):
     assert entry.changes["external_id"] == [None, "•••"]
 
 
-def test_who_registered_keeps_their_own_names(brand, owner):
+def test_import_preserves_names_of_registered_customers(brand, owner):
     customer = factories.customer(brand, email="ada@example.com", first_name="Augusta", enrolled=False)
 
     imported(owner, LABEL, brand, HEADER + ADA)
@@ -100,7 +104,7 @@ def test_who_registered_keeps_their_own_names(brand, owner):
     assert factories.account(customer, brand).first_name is None
 
 
-def test_levels_never_go_down(brand, owner):
+def test_import_never_lowers_a_level(brand, owner):
     customer = factories.customer(brand, email="ada@example.com")
     UserPoints.objects.update(current_level="Silver")
 
@@ -135,7 +139,7 @@ def test_levels_never_go_down(brand, owner):
         ('a@example.com,,,"a\nb",,,,', "external_id"),
     ],
 )
-def test_a_bad_cell_is_said_with_its_column_and_nothing_is_written(brand, owner, row, column):
+def test_invalid_cell_is_reported_with_its_column_and_nothing_is_written(brand, owner, row, column):
     page = preview(owner, LABEL, brand, HEADER + ADA + row + "\n")
 
     assert set(faults(page)) == {3}
@@ -144,7 +148,7 @@ def test_a_bad_cell_is_said_with_its_column_and_nothing_is_written(brand, owner,
     assert not UserPoints.objects.filter(brand=brand).exists()
 
 
-def test_nul_unknown_columns_and_columns_twice_are_refused(brand, owner):
+def test_nul_unknown_and_duplicate_columns_are_rejected(brand, owner):
     for content in (
         HEADER + "a\0@example.com,,,,,,,\n",
         "email,brand\na@example.com,1\n",
@@ -153,14 +157,14 @@ def test_nul_unknown_columns_and_columns_twice_are_refused(brand, owner):
         assert upload(owner, LABEL, brand, content).status_code == 400
 
 
-def test_repeated_members_and_numbers_are_said_by_line(brand, owner):
+def test_duplicate_members_and_external_ids_are_reported_by_line(brand, owner):
     factories.customer(brand, email="old@example.com")
     UserPoints.objects.update(external_id="9")
     rows = "a@example.com,1\nA@Example.com,2\nb@example.com,7\nc@example.com,7\nd@example.com,9\nold@example.com,8\n"
 
-    found = faults(preview(owner, LABEL, brand, "email,external_id\n" + rows))
+    problems = faults(preview(owner, LABEL, brand, "email,external_id\n" + rows))
 
-    assert found == {
+    assert problems == {
         2: "email: Lines 2, 3 are for the same row.",
         3: "email: Lines 2, 3 are for the same row.",
         4: "external_id: Lines 4, 5 are for the same row.",
@@ -170,13 +174,13 @@ def test_repeated_members_and_numbers_are_said_by_line(brand, owner):
     }
 
 
-def test_formulas_are_names_and_come_back_as_text(brand, owner):
+def test_escaped_formula_is_imported_as_plain_text(brand, owner):
     imported(owner, LABEL, brand, "email,first_name\na@example.com,'=1+1\n")
 
     assert UserPoints.objects.get(brand=brand).names == ("=1+1", "")
 
 
-def test_a_blocked_member_gets_nothing(brand, owner):
+def test_import_rejects_a_blocked_member(brand, owner):
     factories.customer(brand, email="ada@example.com")
     UserPoints.objects.update(status="blocked")
 
@@ -186,10 +190,10 @@ def test_a_blocked_member_gets_nothing(brand, owner):
 # --- Other brands
 
 
-def test_a_customer_of_another_brand_is_enrolled_like_somebody_new(brand, owner):
-    elsewhere = factories.brand()
+def test_customer_of_another_brand_is_enrolled_like_a_new_one(brand, owner):
+    other_brand = factories.brand()
     existing_customer = factories.customer(
-        elsewhere, email="ada@example.com", first_name="Secret", email_verified_at=timezone.now()
+        other_brand, email="ada@example.com", first_name="Secret", email_verified_at=timezone.now()
     )
     rows = "email,first_name,opening_balance\nada@example.com,Ada,5\nnew@example.com,New,5\n"
     page = preview(owner, LABEL, brand, rows)
@@ -201,10 +205,10 @@ def test_a_customer_of_another_brand_is_enrolled_like_somebody_new(brand, owner)
     existing_customer.refresh_from_db()
     assert (existing_customer.first_name, existing_customer.registered_brand, existing_customer.is_active) == (
         "Secret",
-        elsewhere,
+        other_brand,
         True,
     )
-    assert factories.account(existing_customer, elsewhere).points == 0
+    assert factories.account(existing_customer, other_brand).points == 0
     pages = [text(browser(owner).get(address(LABEL))), text(browser(owner).get(address("brands.user")))]
     for user in (existing_customer, User.objects.get(email="new@example.com")):
         pages.append(text(browser(owner).get(address("brands.user", "change", user.pk))))
@@ -212,52 +216,52 @@ def test_a_customer_of_another_brand_is_enrolled_like_somebody_new(brand, owner)
     assert not [page for page in pages if "Secret" in page]
 
 
-def test_the_page_of_a_person_tells_nothing_from_elsewhere(brand, owner):
-    """Control: who registered with the brand is shown with the day."""
+def test_user_pages_hide_dates_from_other_brands(brand, owner):
+    """Control: the page of a customer who registered with the brand has the date."""
     at = timezone.now().replace(year=2011)
     factories.customer(factories.brand(), email="ada@example.com", date_joined=at, email_verified_at=at)
-    own = factories.customer(brand, email="own@example.com", date_joined=at)
+    own_customer = factories.customer(brand, email="own@example.com", date_joined=at)
     imported(owner, LABEL, brand, "email\nada@example.com\n")
 
-    listed = text(browser(owner).get(address("brands.user") + "?q=ada"))
-    shown = text(browser(owner).get(address("brands.user", "change", User.objects.get(email="ada@example.com").pk)))
+    list_page = text(browser(owner).get(address("brands.user") + "?q=ada"))
+    user_page = text(browser(owner).get(address("brands.user", "change", User.objects.get(email="ada@example.com").pk)))
 
-    assert "2011" not in listed
-    assert "2011" not in shown
-    assert "2011" in text(browser(owner).get(address("brands.user", "change", own.pk)))
+    assert "2011" not in list_page
+    assert "2011" not in user_page
+    assert "2011" in text(browser(owner).get(address("brands.user", "change", own_customer.pk)))
 
 
-def test_members_of_another_brand_stay_as_they_are(brand, owner):
-    other = factories.brand()
-    stranger = factories.customer(other, email="x@example.com")
-    UserPoints.objects.filter(user=stranger).update(external_id="7")
+def test_import_does_not_change_members_of_another_brand(brand, owner):
+    other_brand = factories.brand()
+    foreign_customer = factories.customer(other_brand, email="x@example.com")
+    UserPoints.objects.filter(user=foreign_customer).update(external_id="7")
 
     imported(owner, LABEL, brand, "email,external_id\nx@example.com,8\ny@example.com,7\n")
 
-    assert factories.account(stranger, other).external_id == "7"
+    assert factories.account(foreign_customer, other_brand).external_id == "7"
     assert set(balances(brand)) == {"x@example.com", "y@example.com"}
 
 
-def test_somebody_elses_file_cannot_be_confirmed(brand, owner):
-    other = factories.brand()
+def test_file_uploaded_by_another_user_cannot_be_confirmed(brand, owner):
+    other_brand = factories.brand()
     page = preview(owner, LABEL, brand, HEADER + ADA)
 
-    for person in (staff(brand), staff(other)):
-        answer = confirm(person, LABEL, ticket_of(page))
+    for other_user in (staff(brand), staff(other_brand)):
+        answer = confirm(other_user, LABEL, ticket_of(page))
         assert (answer.status_code, problem(answer)) == (400, "This preview is not valid. Upload the file again.")
-    assert upload(staff(other), LABEL, brand, HEADER + ADA).status_code == 400
+    assert upload(staff(other_brand), LABEL, brand, HEADER + ADA).status_code == 400
     assert not UserPoints.objects.exists()
 
 
-# --- Who may, and how much
+# --- Permissions and limits
 
 
 @pytest.mark.parametrize(("role", "status"), [("owner", 302), ("manager", 302), ("support", 403), ("printer", 403)])
-def test_owners_and_managers_import_members(brand, role, status):
+def test_only_owners_and_managers_import_members(brand, role, status):
     assert upload(staff(brand, role=role), LABEL, brand, HEADER + ADA).status_code == status
 
 
-def test_opening_balances_are_bounded_like_points_by_hand(brand, owner):
+def test_opening_balances_are_limited_like_manual_adjustments(brand, owner):
     brand.max_points_per_scan = 1
     brand.save(update_fields=["max_points_per_scan"])
     imported(owner, LABEL, brand, "email,opening_balance\na@example.com,60\n")
@@ -271,7 +275,7 @@ def test_opening_balances_are_bounded_like_points_by_hand(brand, owner):
     assert imported(operator, LABEL, brand, "email,opening_balance\nc@example.com,1000\n").status_code == 302
 
 
-def test_balances_that_wait_use_the_limit_up_too(brand, owner):
+def test_waiting_balances_count_towards_the_limit(brand, owner):
     brand.max_points_per_scan = 1
     brand.requires_confirmed_email = True
     brand.save()

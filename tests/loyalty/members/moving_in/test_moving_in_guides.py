@@ -1,4 +1,4 @@
-"""The guides for moving in: each sample is imported as its guide says, and only with columns that there are."""
+"""The moving-in guides: each sample can be imported as its guide describes, with columns that exist."""
 
 import csv
 import io
@@ -30,16 +30,16 @@ ROW = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \|", re.M)
 SAMPLE = re.compile(r"\]\((samples/[a-z-]+\.csv)\)")
 
 
-def renamed(guide: str) -> str:
-    """The guide's sample, with the columns called as its table says."""
+def sample_with_renamed_columns(guide: str) -> str:
+    """The guide's sample, with the columns renamed as in the guide's table."""
     text = (GUIDES / guide).read_text()
     [sample] = SAMPLE.findall(text)
     [header, *rows] = list(csv.reader(io.StringIO((GUIDES / sample).read_text())))
     names = dict(ROW.findall(text))
-    assert set(header) == set(names), "the table says what becomes of every column of the sample"
-    made = io.StringIO()
-    csv.writer(made).writerows([[names[name] for name in header], *rows])
-    return made.getvalue()
+    assert set(header) == set(names), "the table must name every column of the sample"
+    output = io.StringIO()
+    csv.writer(output).writerows([[names[name] for name in header], *rows])
+    return output.getvalue()
 
 
 def test_every_guide_is_listed_and_tested():
@@ -49,21 +49,21 @@ def test_every_guide_is_listed_and_tested():
 
 
 @pytest.mark.parametrize("guide", SAMPLES)
-def test_a_guide_names_columns_that_there_are(guide):
+def test_guide_names_only_existing_columns(guide):
     assert set(dict(ROW.findall((GUIDES / guide).read_text())).values()) <= set(COLUMNS)
 
 
 @pytest.mark.parametrize("guide", SAMPLES)
-def test_a_guides_sample_is_imported_as_it_says(db, guide):
+def test_sample_is_imported_as_its_guide_describes(db, guide):
     brand = factories.brand(max_points_per_scan=1_000)
     owner = staff(brand)
 
-    page = preview(owner, LABEL, brand, renamed(guide))
+    page = preview(owner, LABEL, brand, sample_with_renamed_columns(guide))
     assert faults(page) == {}
     assert counts(page) == {"New": 2}
     answer = confirm(owner, LABEL, ticket_of(page))
     assert answer.status_code == 302, problem(answer)
 
-    found = UserPoints.objects.filter(brand=brand).values_list("user__email", "points")
-    assert dict(found) == {address: Decimal(points) for address, points in SAMPLES[guide].items()}
-    assert counts(preview(owner, LABEL, brand, renamed(guide))) == {"Unchanged": 2}
+    balances = UserPoints.objects.filter(brand=brand).values_list("user__email", "points")
+    assert dict(balances) == {address: Decimal(points) for address, points in SAMPLES[guide].items()}
+    assert counts(preview(owner, LABEL, brand, sample_with_renamed_columns(guide))) == {"Unchanged": 2}

@@ -1,4 +1,4 @@
-"""A member whom staff correct, and the link that they are mailed."""
+"""A member whose data staff correct, and the mails with the confirmation link."""
 
 import re
 
@@ -13,7 +13,7 @@ from tests.support.factories import PASSWORD
 from tests.support.portal import browser
 
 LINK = re.compile(r"http://(\S+)/email/change/(\S+)")
-NEW = "ada.lovelace@example.com"
+NEW_EMAIL = "ada.lovelace@example.com"
 
 
 @pytest.fixture(autouse=True)
@@ -34,30 +34,30 @@ def member(customer, brand):
 
 
 @pytest.fixture
-def shared(customer):
+def other_brand(customer):
     """Another brand of which the customer is a member too."""
-    other = factories.brand()
-    accounts.enrol(user_id=customer.pk, brand_id=other.pk, at=timezone.now())
-    return other
+    other_brand = factories.brand()
+    accounts.enrol(user_id=customer.pk, brand_id=other_brand.pk, at=timezone.now())
+    return other_brand
 
 
 @pytest.fixture
-def mailed(box, work):
-    """Recipient, text and link's token of each mail."""
+def read_mails(box, work):
+    """Reads the recipient, text and link's token of each mail."""
 
-    def read_mails():
+    def read():
         work()
         texts = [(mail["To"], next(mail.iter_parts()).get_content()) for mail in box.mails]
         return [(to, text, (LINK.search(text) or [None, None, None])[2]) for to, text in texts]
 
-    return read_mails
+    return read
 
 
-def page(member, what):
+def page(member, field):
     return reverse(
-        f"admin:loyalty_userpoints_{ {'name': 'correct_name', 'address': 'change_address'}[what] }", args=[member.pk]
+        f"admin:loyalty_userpoints_{ {'name': 'correct_name', 'address': 'change_address'}[field] }", args=[member.pk]
     )
 
 
-def ask_for(member, person, email=NEW, **more):
-    return browser(person).post(page(member, "address"), {"email": email, "reason": "Ticket 12", **more})
+def request_address_change(member, user, email=NEW_EMAIL, **more):
+    return browser(user).post(page(member, "address"), {"email": email, "reason": "Ticket 12", **more})

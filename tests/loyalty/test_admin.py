@@ -1,4 +1,4 @@
-"""The portal's pages about points: blocking members, redelivering events, reading the ledger."""
+"""The portal's pages about points: blocking members, retrying events, reading the ledger."""
 
 from decimal import Decimal
 from typing import Any
@@ -33,39 +33,39 @@ def client(brand: Brand) -> Client:
     return browser(staff(brand))
 
 
-def act(client: Client, label: str, action: str, *rows: Any) -> str:
-    sent = {"action": action, "_selected_action": [row.pk for row in rows]}
-    return text(client.post(address(label), sent, follow=True))
+def run_action(client: Client, label: str, action: str, *rows: Any) -> str:
+    form_data = {"action": action, "_selected_action": [row.pk for row in rows]}
+    return text(client.post(address(label), form_data, follow=True))
 
 
-def found(client: Client, label: str, **query: str) -> list[Any]:
+def listed_rows(client: Client, label: str, **query: str) -> list[Any]:
     return list(client.get(address(label), query).context["cl"].result_list)
 
 
-def switch(client: Client, action: str, *rows: Any, reason: str = "Asked by phone") -> str:
-    """The list's action, with the answer to the page that it shows."""
-    sent = {"action": action, "_selected_action": [row.pk for row in rows], "reason": reason}
-    return text(client.post(address("loyalty.userpoints"), sent, follow=True))
+def confirm_action(client: Client, action: str, *rows: Any, reason: str = "Asked by phone") -> str:
+    """Runs an action of the list of members and confirms it with a reason."""
+    form_data = {"action": action, "_selected_action": [row.pk for row in rows], "reason": reason}
+    return text(client.post(address("loyalty.userpoints"), form_data, follow=True))
 
 
-def test_member_is_blocked_and_let_in_again(client: Client, brand: Brand, customer: User) -> None:
+def test_member_is_blocked_and_unblocked(client: Client, brand: Brand, customer: User) -> None:
     member = factories.account(customer, brand)
 
-    confirmation = act(client, "loyalty.userpoints", "block", member)
+    confirmation = run_action(client, "loyalty.userpoints", "block", member)
     assert customer.email in confirmation
     assert "Blocked members cannot earn or redeem points" in confirmation
     member.refresh_from_db()
     assert member.status == UserPoints.Status.ACTIVE
-    switch(client, "block", member, reason=" ")
+    confirm_action(client, "block", member, reason=" ")
     member.refresh_from_db()
     assert member.status == UserPoints.Status.ACTIVE
 
-    assert "Blocked: 1" in switch(client, "block", member)
+    assert "Blocked: 1" in confirm_action(client, "block", member)
     member.refresh_from_db()
     assert member.status == UserPoints.Status.BLOCKED
 
-    assert "Unblocked: 1" in switch(client, "unblock", member)
-    assert "Unblocked: 0" in switch(client, "unblock", member)
+    assert "Unblocked: 1" in confirm_action(client, "unblock", member)
+    assert "Unblocked: 0" in confirm_action(client, "unblock", member)
     member.refresh_from_db()
     assert member.status == UserPoints.Status.ACTIVE
     history = client.get(address("loyalty.userpoints", "history", member.pk)).context["entries"]
@@ -75,7 +75,7 @@ def test_member_is_blocked_and_let_in_again(client: Client, brand: Brand, custom
     ]
 
 
-def test_member_is_blocked_on_their_own_page(client: Client, brand: Brand) -> None:
+def test_member_is_blocked_and_unblocked_on_their_own_page(client: Client, brand: Brand) -> None:
     customer = factories.customer(brand, first_name="Ada", last_name="Lovelace")
     member = factories.account(customer, brand)
     block = reverse("admin:loyalty_userpoints_block_one", args=[member.pk])
@@ -95,40 +95,43 @@ def test_member_is_blocked_on_their_own_page(client: Client, brand: Brand) -> No
     assert browser(staff(factories.brand())).post(block, {"reason": "x"}).status_code == 404
 
 
-def test_adjusting_names_the_member_each_time(client: Client, brand: Brand, settings: Any) -> None:
+def test_adjustment_pages_name_the_member(client: Client, brand: Brand, settings: Any) -> None:
     settings.ADJUSTMENT_CONFIRM_ABOVE = 10
     customer = factories.customer(brand, first_name="Ada", last_name="Lovelace")
-    where = reverse("admin:loyalty_userpoints_adjust", args=[factories.account(customer, brand).pk])
+    url = reverse("admin:loyalty_userpoints_adjust", args=[factories.account(customer, brand).pk])
     name = f"Ada Lovelace, {customer.email}"
 
-    shown = text(client.get(where))
-    sent = {"direction": "add", "amount": "50", "reason": "Sorry", "key": str(uuid4())}
-    confirmation = text(client.post(where, sent))
+    form_page = text(client.get(url))
+    form_data = {"direction": "add", "amount": "50", "reason": "Sorry", "key": str(uuid4())}
+    confirmation = text(client.post(url, form_data))
 
-    assert f"Adjust the points of {name}" in shown
+    assert f"Adjust the points of {name}" in form_page
     assert f"Add 50 points for {name}?" in confirmation
 
 
-def test_member_sees_what_earned_and_who_adjusted_and_the_balance_after(brand: Brand, customer: User) -> None:
-    person = staff(brand, first_name="Grace", last_name="Hopper")
+def test_member_page_shows_source_author_and_balance_of_each_movement(brand: Brand, customer: User) -> None:
+    staff_user = staff(brand, first_name="Grace", last_name="Hopper")
     member = factories.account(customer, brand)
     factories.points(customer, brand, 10, reason_id="CODE-1")
     adjustments.adjust(
-        account=member, points=Decimal(-4), key=uuid4(), audit_context=AuditContext(person, timezone.now(), "", "Slip")
+        account=member,
+        points=Decimal(-4),
+        key=uuid4(),
+        audit_context=AuditContext(staff_user, timezone.now(), "", "Slip"),
     )
 
-    adjusted, earned = browser(person).get(address("loyalty.userpoints", "change", member.pk)).context["lines"]
+    adjusted, earned = browser(staff_user).get(address("loyalty.userpoints", "change", member.pk)).context["lines"]
 
     assert (earned.points, earned.balance, earned.details) == ("10 points", "10", ["CODE-1"])
     assert (adjusted.points, adjusted.balance, adjusted.details) == ("-4 points", "6", ["by Grace Hopper", "Slip"])
-    line = LoyaltyTransaction.objects.get(reason="redeemed")
-    shown = text(browser(person).get(address("loyalty.loyaltytransaction", "change", line.pk)))
-    assert "Adjusted" in shown
-    assert "Grace Hopper" in shown
-    assert "Redeemed" not in shown
+    entry = LoyaltyTransaction.objects.get(reason="redeemed")
+    page_text = text(browser(staff_user).get(address("loyalty.loyaltytransaction", "change", entry.pk)))
+    assert "Adjusted" in page_text
+    assert "Grace Hopper" in page_text
+    assert "Redeemed" not in page_text
 
 
-def test_members_numbers_are_for_reading(client: Client, brand: Brand, customer: User) -> None:
+def test_amounts_of_a_member_cannot_be_edited(client: Client, brand: Brand, customer: User) -> None:
     member = factories.account(customer, brand)
 
     assert client.post(address("loyalty.userpoints", "change", member.pk), {"points": 1000}).status_code == 403
@@ -141,10 +144,10 @@ def test_members_are_found_by_address_and_name(client: Client, brand: Brand) -> 
     factories.customer(brand, email="ben@example.com", first_name="Ben")
 
     for search_text in ("anna@example.com", " ANNA@example.com ", "anna@", "ann", "adl"):
-        assert found(client, "loyalty.userpoints", q=search_text) == [anna]
+        assert listed_rows(client, "loyalty.userpoints", q=search_text) == [anna]
 
 
-def test_member_page_tells_what_happened_and_leads_to_the_lists(client: Client, brand: Brand, customer: User) -> None:
+def test_member_page_shows_activity_and_links_to_the_lists(client: Client, brand: Brand, customer: User) -> None:
     member = factories.account(customer, brand)
     page = address("loyalty.userpoints", "change", member.pk)
     before = text(client.get(page))
@@ -158,42 +161,42 @@ def test_member_page_tells_what_happened_and_leads_to_the_lists(client: Client, 
     another = factories.brand()
     scan(factories.code(another), user=customer, location="Elsewhere")
 
-    shown = text(client.get(page))
+    page_text = text(client.get(page))
 
-    assert "3 / 5" in shown
-    assert "Pune" in shown
-    assert "Elsewhere" not in shown
+    assert "3 / 5" in page_text
+    assert "Pune" in page_text
+    assert "Elsewhere" not in page_text
     for row in (progress, scanned, member.transactions.first()):
-        assert f'href="{address(row._meta.label_lower, "change", row.pk)}"' in shown
-        assert row in found(client, row._meta.label_lower, q=customer.email)
+        assert f'href="{address(row._meta.label_lower, "change", row.pk)}"' in page_text
+        assert row in listed_rows(client, row._meta.label_lower, q=customer.email)
     for label in ("authcodes.scan", "loyalty.loyaltytransaction"):
-        assert f'href="{address(label)}?q={quote(customer.email, safe="")}"' in shown
+        assert f'href="{address(label)}?q={quote(customer.email, safe="")}"' in page_text
 
 
-def test_member_page_costs_the_same_whatever_the_member_did(
+def test_member_page_needs_a_constant_number_of_queries(
     client: Client, brand: Brand, customer: User, django_assert_num_queries: Any
 ) -> None:
     page = address("loyalty.userpoints", "change", factories.account(customer, brand).pk)
 
-    def did(number: int) -> None:
+    def add_activity(number: int) -> None:
         factories.points(customer, brand, number)
         UserLoyaltyCampaign.objects.create(user=customer, campaign=factories.campaign(brand))
         scan(factories.code(brand), user=customer)
 
-    did(1)
+    add_activity(1)
     client.get(page)
     with CaptureQueriesContext(connection) as queries:
         client.get(page)
     for number in range(2, 9):
-        did(number)
+        add_activity(number)
     with django_assert_num_queries(len(queries)):
         client.get(page)
 
 
-def test_dead_events_get_another_chance(client: Client, brand: Brand) -> None:
+def test_dead_events_are_retried(client: Client, brand: Brand) -> None:
     dead, done = event(brand, status="dead", attempts=9, last_error="no answer"), event(brand)
 
-    assert "Retried: 1" in act(client, "events.event", "redeliver", dead, done)
+    assert "Retried: 1" in run_action(client, "events.event", "redeliver", dead, done)
 
     dead.refresh_from_db()
     done.refresh_from_db()
@@ -204,47 +207,47 @@ def test_events_are_found_by_their_id(client: Client, brand: Brand) -> None:
     expected = event(brand)
     event(brand)
 
-    assert found(client, "events.event", q=str(expected.event_id)) == [expected]
-    assert found(client, "events.event", q="no id") == []
+    assert listed_rows(client, "events.event", q=str(expected.event_id)) == [expected]
+    assert listed_rows(client, "events.event", q="no id") == []
 
 
-def test_event_shows_what_it_holds(client: Client, brand: Brand) -> None:
+def test_event_page_shows_payload_and_outcome(client: Client, brand: Brand) -> None:
     stored = event(brand, detail={"payload": {"name": "<b>Zoë</b>"}}, outcome={"points": 3})
 
-    shown = text(client.get(address("events.event", "change", stored.pk)))
+    page_text = text(client.get(address("events.event", "change", stored.pk)))
 
-    assert "&lt;b&gt;Zoë&lt;/b&gt;" in shown
-    assert "&quot;points&quot;: 3" in shown
+    assert "&lt;b&gt;Zoë&lt;/b&gt;" in page_text
+    assert "&quot;points&quot;: 3" in page_text
 
 
-def test_ledger_is_found_by_code_and_customer(client: Client, brand: Brand, customer: User) -> None:
+def test_ledger_entries_are_found_by_reason_id_and_customer(client: Client, brand: Brand, customer: User) -> None:
     account = factories.account(customer, brand)
-    line = account.transactions.create(points_redeemed=2, reason="redeemed", reason_id="redeem:1", note="A mug")
+    entry = account.transactions.create(points_redeemed=2, reason="redeemed", reason_id="redeem:1", note="A mug")
     factories.account(factories.customer(brand), brand).transactions.create(
         points_earned=1, reason="earned", reason_id="X-1"
     )
 
-    assert found(client, "loyalty.loyaltytransaction", q="redeem:1") == [line]
-    assert found(client, "loyalty.loyaltytransaction", q=customer.email) == [line]
+    assert listed_rows(client, "loyalty.loyaltytransaction", q="redeem:1") == [entry]
+    assert listed_rows(client, "loyalty.loyaltytransaction", q=customer.email) == [entry]
     assert ">-2<" in text(client.get(address("loyalty.loyaltytransaction"), {"q": "redeem:1"})).replace(" ", "")
 
 
-def test_level_keeps_its_name(client: Client, brand: Brand) -> None:
+def test_name_of_a_level_cannot_be_changed(client: Client, brand: Brand) -> None:
     level = BrandLevel.objects.get(brand=brand)
-    its = address("loyalty.brandlevel", "change", level.pk)
+    url = address("loyalty.brandlevel", "change", level.pk)
 
-    client.post(its, {**form_of(client.get(its)), "name": "Iron", "scan_reward_value": 12})
+    client.post(url, {**form_of(client.get(url)), "name": "Iron", "scan_reward_value": 12})
 
     level.refresh_from_db()
     assert (level.name, level.scan_reward_value) == ("Bronze", 12)
 
 
-def test_page_for_reading_has_no_help_for_filling_in(client: Client, brand: Brand, customer: User) -> None:
+def test_read_only_page_has_no_help_texts_of_fields(client: Client, brand: Brand, customer: User) -> None:
     factories.points(customer, brand, 3)
-    line = LoyaltyTransaction.objects.get()
+    entry = LoyaltyTransaction.objects.get()
 
-    shown = text(client.get(address("loyalty.loyaltytransaction", "change", line.pk)))
+    page_text = text(client.get(address("loyalty.loyaltytransaction", "change", entry.pk)))
     form = text(client.get(address("loyalty.reward", "add")))
 
-    assert "The code for scans" not in shown
+    assert "The code for scans" not in page_text
     assert "Number in stock" in form

@@ -1,4 +1,4 @@
-"""What a brand wrote in other languages: stored, shown to customers, and changed in the portal."""
+"""Translations of a brand's texts: validated, returned to customers, and edited in the portal."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -21,13 +21,13 @@ MUG = {"de": {"name": "Becher", "description": "Emaille"}, "ar": {"name": "كو�
 
 
 @pytest.fixture
-def reader(api, brand, customer):
-    """A customer who reads the language."""
+def api_in_language(api, brand, customer):
+    """Creates an API client of the customer for a language."""
 
-    def reading(language):
+    def create(language):
         return api.as_customer(customer).having(accept_language=language)
 
-    return reading
+    return create
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def reader(api, brand, customer):
         {"de": {"name": "x" * 121}},
     ],
 )
-def test_what_is_no_translation_is_rejected(brand, translations):
+def test_invalid_translations_are_rejected(brand, translations):
     reward = factories.reward(brand)
     reward.translations = translations
 
@@ -60,13 +60,13 @@ def test_longest_text_of_each_field_is_accepted(brand):
     reward.full_clean()
 
 
-def test_rewards_are_in_the_language_of_the_request(reader, brand):
+def test_rewards_are_in_the_language_of_the_request(api_in_language, brand):
     gold = factories.level(brand, "Gold", 500)
     BrandLevel.objects.filter(pk=gold.pk).update(translations={"ar": {"name": "ذهبي"}})
     factories.reward(brand, name="A mug", description="Enamel", translations=MUG, minimum_level=gold)
 
     def listed(language):
-        [row] = reader(language).get("customer/loyalty/rewards").json()["data"]
+        [row] = api_in_language(language).get("customer/loyalty/rewards").json()["data"]
         return row["name"], row["description"], row["level"]
 
     assert listed("en") == ("A mug", "Enamel", "Gold")
@@ -74,7 +74,7 @@ def test_rewards_are_in_the_language_of_the_request(reader, brand):
     assert listed("ar") == ("كوب", "Enamel", "ذهبي")
 
 
-def test_the_profile_counts_where_the_request_names_no_language(api, brand, customer):
+def test_language_of_the_profile_is_used_if_the_request_has_none(api, brand, customer):
     factories.reward(brand, name="A mug", translations=MUG)
     preferences.change(customer.pk, brand.pk, language="de", at=timezone.now())
 
@@ -84,22 +84,22 @@ def test_the_profile_counts_where_the_request_names_no_language(api, brand, cust
     assert (answer.headers["Content-Language"], answer.headers["Vary"]) == ("de", "Origin, Accept-Language")
 
 
-def test_redemptions_are_called_as_the_reward_is_unless_it_is_called_otherwise_by_now(reader, brand, customer):
+def test_redemption_has_the_translated_name_until_the_reward_is_renamed(api_in_language, brand, customer):
     factories.points(customer, brand, 100)
     reward = factories.reward(brand, name="A mug", cost=10, translations=MUG)
-    caller = reader("de")
-    caller.having(idempotency_key="k").post(f"customer/loyalty/rewards/{reward.pk}/redeem")
+    customer_api = api_in_language("de")
+    customer_api.having(idempotency_key="k").post(f"customer/loyalty/rewards/{reward.pk}/redeem")
 
-    def called():
-        return [row["name"] for row in caller.get("customer/loyalty/redemptions").json()["data"]]
+    def names():
+        return [row["name"] for row in customer_api.get("customer/loyalty/redemptions").json()["data"]]
 
-    before = called()
+    before = names()
     Reward.objects.filter(pk=reward.pk).update(name="A cup")
 
-    assert (before, called()) == (["Becher"], ["A mug"])
+    assert (before, names()) == (["Becher"], ["A mug"])
 
 
-def test_levels_are_in_the_language_of_the_request(reader, brand, customer):
+def test_levels_are_in_the_language_of_the_request(api_in_language, brand, customer):
     for name, threshold, german in (("Silver", 50, "Silber"), ("Gold", 500, "Gold-Stufe")):
         level = factories.level(brand, name, threshold)
         BrandLevel.objects.filter(pk=level.pk).update(translations={"de": {"name": german}})
@@ -107,13 +107,13 @@ def test_levels_are_in_the_language_of_the_request(reader, brand, customer):
     UserPoints.objects.filter(user=customer).update(current_level="Silver")
 
     def read(language):
-        data = reader(language).get("customer/loyalty/points").json()["data"]
+        data = api_in_language(language).get("customer/loyalty/points").json()["data"]
         return data["level"], data["next_level"]["name"]
 
     assert (read("en"), read("de")) == (("Silver", "Gold"), ("Silber", "Gold-Stufe"))
 
 
-def test_campaigns_are_in_the_language_of_the_request(reader, brand):
+def test_campaigns_are_in_the_language_of_the_request(api_in_language, brand):
     campaign = factories.campaign(brand)
     Campaign.objects.filter(pk=campaign.pk).update(translations={"de": {"campaign_name": "Sammeln"}})
     Milestone.objects.filter(campaign=campaign).delete()
@@ -121,26 +121,26 @@ def test_campaigns_are_in_the_language_of_the_request(reader, brand):
         campaign=campaign, threshold=1, reward_name="A mug", translations={"de": {"reward_name": "Becher"}}
     )
 
-    [row] = reader("de").get("customer/loyalty/campaigns").json()["data"]
+    [row] = api_in_language("de").get("customer/loyalty/campaigns").json()["data"]
 
     assert (row["campaign_name"], row["next_reward"]) == ("Sammeln", "Becher")
     assert [(each["milestone_id"], each["reward_name"]) for each in row["milestones"]] == [(milestone.pk, "Becher")]
 
 
-def test_a_scanned_product_is_called_in_the_language_of_the_request(reader, brand):
+def test_scanned_product_is_named_in_the_language_of_the_request(api_in_language, brand):
     product = factories.product(brand)
     type(product).objects.filter(pk=product.pk).update(translations={"de": {"title": "Jacke"}})
     batch = factories.batch(brand)
     code = batch.codes.get()
     batch.codes.update(product=product)
 
-    looked_up = reader("de").post("auth-codes/validate", {"code": code.code}).json()["product"]["name"]
-    scanned = reader("de").post("auth-codes/scan", {"code": code.code}).json()["product"]["name"]
+    looked_up = api_in_language("de").post("auth-codes/validate", {"code": code.code}).json()["product"]["name"]
+    scanned = api_in_language("de").post("auth-codes/scan", {"code": code.code}).json()["product"]["name"]
 
     assert (looked_up, scanned) == ("Jacke", "Jacke")
 
 
-def test_a_brands_programs_read_the_base_texts(api, brand):
+def test_hub_gets_the_base_texts(api, brand):
     product = factories.product(brand)
     type(product).objects.filter(pk=product.pk).update(translations={"de": {"title": "Jacke"}})
     batch = factories.batch(brand)
@@ -154,17 +154,17 @@ def test_a_brands_programs_read_the_base_texts(api, brand):
 
 @pytest.fixture
 def open_form(brand):
-    """Opens the page of a row as a member of staff; answers the page, its form, and the way to send that."""
+    """Opens the page of a row as staff; returns the page, its form data and a function that submits it."""
 
-    def opened(row, label, role="owner"):
-        client, its = browser(staff(brand, role=role)), address(label, "change", row.pk)
-        page = client.get(its)
-        return page, form_of(page), lambda sent: client.post(its, sent, follow=True)
+    def open_page(row, label, role="owner"):
+        client, url = browser(staff(brand, role=role)), address(label, "change", row.pk)
+        page = client.get(url)
+        return page, form_of(page), lambda form_data: client.post(url, form_data, follow=True)
 
-    return opened
+    return open_page
 
 
-def test_staff_write_texts_and_the_audit_log_says_so(brand, open_form):
+def test_staff_write_translations_and_the_audit_log_records_them(brand, open_form):
     reward = factories.reward(brand, name="Mug", description="Enamel")
     page, form, send = open_form(reward, "loyalty.reward")
 
@@ -178,7 +178,7 @@ def test_staff_write_texts_and_the_audit_log_says_so(brand, open_form):
     }
 
 
-def test_a_text_that_is_emptied_is_the_base_text_again(brand, open_form):
+def test_emptied_translation_is_removed(brand, open_form):
     reward = factories.reward(brand, translations=MUG)
     _page, form, send = open_form(reward, "loyalty.reward")
     assert (form["name_de"], form["name_ar"]) == ("Becher", "كوب")
@@ -189,7 +189,7 @@ def test_a_text_that_is_emptied_is_the_base_text_again(brand, open_form):
     assert reward.translations == {"de": {"description": "Emaille"}, "ar": {"name": "كوب"}}
 
 
-def test_a_text_that_is_too_long_is_told_at_its_field(brand, open_form):
+def test_too_long_translation_is_rejected(brand, open_form):
     reward = factories.reward(brand)
     _page, form, send = open_form(reward, "loyalty.reward")
 
@@ -200,7 +200,7 @@ def test_a_text_that_is_too_long_is_told_at_its_field(brand, open_form):
     assert reward.translations == {}
 
 
-def test_texts_that_somebody_else_wrote_meanwhile_are_not_overwritten(brand, open_form):
+def test_translations_changed_since_opening_are_not_overwritten(brand, open_form):
     reward = factories.reward(brand, name="Mug")
     page, form, send = open_form(reward, "loyalty.reward")
     version = page.context["adminform"].form.row_version
@@ -213,7 +213,7 @@ def test_texts_that_somebody_else_wrote_meanwhile_are_not_overwritten(brand, ope
     assert reward.translations == MUG
 
 
-def test_people_who_may_not_change_a_row_read_its_texts(brand, open_form):
+def test_staff_without_change_permission_see_translations(brand, open_form):
     reward = factories.reward(brand, translations=MUG)
 
     page, _form, _send = open_form(reward, "loyalty.reward", role="support")
@@ -222,7 +222,7 @@ def test_people_who_may_not_change_a_row_read_its_texts(brand, open_form):
     assert "name (de): Becher" in text(page)
 
 
-def test_milestones_are_written_in_their_table(brand, open_form):
+def test_translations_of_milestones_are_edited_in_their_table(brand, open_form):
     campaign = factories.campaign(brand)
     milestone = factories.milestone(campaign, 1, reward_name="A mug")
     _page, form, send = open_form(campaign, "campaigns.campaign")
@@ -241,7 +241,7 @@ def test_milestones_are_written_in_their_table(brand, open_form):
 
 
 @pytest.mark.parametrize("label", ["loyalty.brandlevel", "authcodes.product"])
-def test_levels_and_products_have_the_section_too(brand, open_form, label):
+def test_levels_and_products_can_be_translated(brand, open_form, label):
     row = factories.level(brand, "Tin", 9) if label == "loyalty.brandlevel" else factories.product(brand)
     field = "name_de" if label == "loyalty.brandlevel" else "title_de"
     _page, form, send = open_form(row, label)
@@ -256,29 +256,31 @@ def compose(brand, template, values, language="de"):
     return rendering.compose(MessageRequest(brand, template, Channel.EMAIL.value, language, values)).text
 
 
-def test_messages_name_levels_campaigns_and_rewards_in_their_language(brand):
+def test_messages_contain_translated_levels_campaigns_and_rewards(brand):
     level = factories.level(brand, "Gold", 500)
     BrandLevel.objects.filter(pk=level.pk).update(translations={"de": {"name": "Goldstufe"}})
     campaign = factories.campaign(brand, campaign_name="Ten", translations={"de": {"campaign_name": "Zehn"}})
     milestone = factories.milestone(campaign, 1, reward_name="A mug", translations={"de": {"reward_name": "Becher"}})
-    reached = {"level_name": "Gold", "new_balance": 5}
-    reward = {"milestone_id": milestone.pk, "reward_name": "A mug", "campaign_name": "Ten"}
+    level_values = {"level_name": "Gold", "new_balance": 5}
+    reward_values = {"milestone_id": milestone.pk, "reward_name": "A mug", "campaign_name": "Ten"}
 
-    assert "Goldstufe" in compose(brand, Template.LEVEL_REACHED, reached)
-    assert "Goldstufe" not in compose(brand, Template.LEVEL_REACHED, reached, "ar")
-    assert "Becher" in compose(brand, Template.REWARD_AVAILABLE, reward)
-    assert "A mug" in compose(brand, Template.REWARD_AVAILABLE, reward, "en")
-
-
-def test_a_message_of_one_brand_never_names_the_rows_of_another(brand):
-    other = factories.campaign(factories.brand(), campaign_name="Ten")
-    milestone = factories.milestone(other, 1, reward_name="A mug", translations={"de": {"reward_name": "Geheim"}})
-    reward = {"milestone_id": milestone.pk, "reward_name": "A mug", "campaign_name": "Ten"}
-
-    assert "Geheim" not in compose(brand, Template.REWARD_AVAILABLE, reward)
+    assert "Goldstufe" in compose(brand, Template.LEVEL_REACHED, level_values)
+    assert "Goldstufe" not in compose(brand, Template.LEVEL_REACHED, level_values, "ar")
+    assert "Becher" in compose(brand, Template.REWARD_AVAILABLE, reward_values)
+    assert "A mug" in compose(brand, Template.REWARD_AVAILABLE, reward_values, "en")
 
 
-def test_a_recall_names_the_product_in_its_language(brand):
+def test_message_contains_no_translations_of_another_brand(brand):
+    other_campaign = factories.campaign(factories.brand(), campaign_name="Ten")
+    milestone = factories.milestone(
+        other_campaign, 1, reward_name="A mug", translations={"de": {"reward_name": "Geheim"}}
+    )
+    reward_values = {"milestone_id": milestone.pk, "reward_name": "A mug", "campaign_name": "Ten"}
+
+    assert "Geheim" not in compose(brand, Template.REWARD_AVAILABLE, reward_values)
+
+
+def test_recall_message_contains_the_translated_product(brand):
     batch = factories.batch(brand)
     product = factories.product(brand, title="Jacket", translations={"de": {"title": "Jacke"}})
     batch.product = product

@@ -1,4 +1,4 @@
-"""The list of members: sorted by name, address, balance, spent, last seen and joined; columns that people choose."""
+"""The list of members: sorting by its columns, choosing columns, and filters."""
 
 from datetime import timedelta
 
@@ -20,35 +20,35 @@ COLUMNS = {"name": 1, "email": 2, "balance": 4, "spent": 5, "last_seen": 6, "joi
 
 
 @pytest.fixture
-def people(brand):
-    """Of each the name, the address, points earned and spent, and how many days ago they scanned."""
+def members(brand):
+    """Accounts that differ in name, address, points earned and spent, and in the time of the last scan."""
     now = timezone.now()
     rows = [("Zoe", "a@example.com", 50, 0, 3), ("Anna", "z@example.com", 50, 20, 1), ("", "m@example.com", 10, 0, 2)]
-    made = []
-    for first, email, earned, spent, days in rows:
-        person = factories.customer(brand, email=email, first_name=first)
-        factories.points(person, brand, earned, at=now - timedelta(days=9))
+    accounts = []
+    for first, email, earned, spent, minutes in rows:
+        customer = factories.customer(brand, email=email, first_name=first)
+        factories.points(customer, brand, earned, at=now - timedelta(days=9))
         if spent:
-            factories.redemption(person, factories.reward(brand, cost=spent), at=now - timedelta(days=8))
-        account = factories.account(person, brand)
+            factories.redemption(customer, factories.reward(brand, cost=spent), at=now - timedelta(days=8))
+        account = factories.account(customer, brand)
         UserPoints.objects.filter(pk=account.pk).update(enrolled_at=now - timedelta(days=10), updated_at=now)
-        scan(factories.code(brand), user=person, scanned_at=now - timedelta(minutes=days))
-        made.append(account)
+        scan(factories.code(brand), user=customer, scanned_at=now - timedelta(minutes=minutes))
+        accounts.append(account)
     refresh.refresh(at=now)
-    return made
+    return accounts
 
 
-def shown(client, **query):
-    """Of all pages, in their order."""
-    changes = client.get(address(MEMBERS), query).context["cl"]
-    rows = list(changes.result_list)
-    while changes.paginator.next:
-        changes = client.get(address(MEMBERS) + changes.paginator.next).context["cl"]
-        rows += changes.result_list
+def listed_rows(client, **query):
+    """The rows of all pages, in order."""
+    page = client.get(address(MEMBERS), query).context["cl"]
+    rows = list(page.result_list)
+    while page.paginator.next:
+        page = client.get(address(MEMBERS) + page.paginator.next).context["cl"]
+        rows += page.result_list
     return rows
 
 
-@pytest.mark.parametrize("walks", [True, False])
+@pytest.mark.parametrize("uses_keyset", [True, False])
 @pytest.mark.parametrize(
     ("column", "order"),
     [
@@ -59,40 +59,40 @@ def shown(client, **query):
         ("joined", [0, 1, 2]),
     ],
 )
-def test_it_is_sorted_either_way_page_by_page(brand, people, monkeypatch, walks, column, order):
+def test_list_is_sorted_in_both_directions_across_pages(brand, members, monkeypatch, uses_keyset, column, order):
     monkeypatch.setattr(TenantAdmin, "list_per_page", 1)
-    if walks:
+    if uses_keyset:
         monkeypatch.setattr(changelist, "EXACT_UP_TO", 0)
         monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     client, number = browser(staff(brand)), COLUMNS[column]
 
-    assert shown(client, o=str(number)) == [people[place] for place in order]
-    assert shown(client, o=f"-{number}") == [people[place] for place in order[::-1]]
+    assert listed_rows(client, o=str(number)) == [members[index] for index in order]
+    assert listed_rows(client, o=f"-{number}") == [members[index] for index in order[::-1]]
 
 
-def test_equal_keys_are_told_apart(brand, people, monkeypatch):
+def test_rows_with_equal_sort_keys_have_a_stable_order(brand, members, monkeypatch):
     monkeypatch.setattr(TenantAdmin, "list_per_page", 1)
     monkeypatch.setattr(changelist, "EXACT_UP_TO", 0)
     monkeypatch.setattr(keyset_changelist, "MAX_SORTED_ROWS", 0)
     client = browser(staff(brand))
 
-    assert shown(client, o="5") == [people[0], people[2], people[1]]
-    assert shown(client, o="-5") == [people[1], people[2], people[0]]
+    assert listed_rows(client, o="5") == [members[0], members[2], members[1]]
+    assert listed_rows(client, o="-5") == [members[1], members[2], members[0]]
 
 
-def test_the_columns_say_the_accounts_own_numbers_and_the_order_follows_within_a_minute(brand, people):
+def test_order_follows_a_changed_balance_after_the_refresh(brand, members):
     client = browser(staff(brand))
-    factories.points(people[2].user, brand, 500)
+    factories.points(members[2].user, brand, 500)
 
-    before = shown(client, o="-4")
+    before = listed_rows(client, o="-4")
     refresh.refresh(at=timezone.now())
-    after = shown(client, o="-4")
+    after = listed_rows(client, o="-4")
 
     assert "510" in text(client.get(address(MEMBERS)))
-    assert (before[-1], after[0]) == (people[2], people[2])
+    assert (before[-1], after[0]) == (members[2], members[2])
 
 
-def test_a_run_writes_only_what_changed_and_what_it_missed_before(brand, people):
+def test_refresh_writes_only_changed_and_missing_rows(brand, members):
     now = timezone.now()
 
     assert refresh.refresh(at=now) == 0
@@ -102,16 +102,16 @@ def test_a_run_writes_only_what_changed_and_what_it_missed_before(brand, people)
     assert refresh.refresh(at=now) == 3
 
 
-def test_who_scans_in_vain_was_seen_too(brand, people):
+def test_unsuccessful_scan_counts_as_last_seen(brand, members):
     later = timezone.now()
-    scan(factories.code(brand), user=people[0].user, outcome="error", reason="expired", scanned_at=later)
+    scan(factories.code(brand), user=members[0].user, outcome="error", reason="expired", scanned_at=later)
 
     refresh.refresh(at=later)
 
-    assert ListedMember.objects.get(account=people[0]).last_seen_at == later
+    assert ListedMember.objects.get(account=members[0]).last_seen_at == later
 
 
-def test_what_staff_or_time_did_is_no_visit(brand, customer):
+def test_adjustment_by_staff_does_not_count_as_last_seen(brand, customer):
     account = factories.account(customer, brand)
     factories.points(customer, brand, 5, reason_id="adjust:1")
 
@@ -121,24 +121,24 @@ def test_what_staff_or_time_did_is_no_visit(brand, customer):
     assert "not yet" in text(browser(staff(brand)).get(address(MEMBERS)))
 
 
-def test_a_member_of_this_minute_is_listed_and_not_lost(brand, people):
+def test_new_member_is_listed_before_and_after_the_refresh(brand, members):
     newcomer = factories.account(factories.customer(brand), brand)
     client = browser(staff(brand))
 
-    assert newcomer in shown(client)
+    assert newcomer in listed_rows(client)
     refresh.refresh(at=timezone.now())
-    assert newcomer in shown(client, o="1")
+    assert newcomer in listed_rows(client, o="1")
 
 
-def test_another_brands_members_are_not_among_them(brand, people):
-    another = factories.brand()
-    factories.points(factories.customer(another, first_name="Bea"), another, 60)
+def test_members_of_another_brand_are_not_listed(brand, members):
+    other_brand = factories.brand()
+    factories.points(factories.customer(other_brand, first_name="Bea"), other_brand, 60)
     refresh.refresh(at=timezone.now())
 
-    assert set(shown(browser(staff(brand)), o="4")) == set(people)
+    assert set(listed_rows(browser(staff(brand)), o="4")) == set(members)
 
 
-def test_columns_are_chosen_and_saved_with_the_list(brand, people):
+def test_chosen_columns_are_saved_with_the_list(brand, members):
     client = browser(staff(brand))
     query = "column=balance&column=external_id&status__exact=active"
 
@@ -152,20 +152,20 @@ def test_columns_are_chosen_and_saved_with_the_list(brand, people):
     names = [getattr(column, "__name__", column) for column in chosen.list_display]
     assert names == ["action_checkbox", "name", "balance", "external_id"]
     assert saved.query["column"] == ["balance", "external_id"]
-    again = opened.context["cl"].list_display
-    assert [getattr(column, "__name__", column) for column in again] == names
+    opened_columns = opened.context["cl"].list_display
+    assert [getattr(column, "__name__", column) for column in opened_columns] == names
     assert [each.name for each in opened.context["column_choices"] if each.is_chosen] == ["balance", "external_id"]
 
 
-def test_a_column_that_the_list_does_not_have_changes_nothing(brand, people):
+def test_unknown_column_is_ignored(brand, members):
     client = browser(staff(brand))
 
-    shown_columns = client.get(address(MEMBERS), {"column": ["password", "user__password"]}).context["cl"].list_display
+    columns = client.get(address(MEMBERS), {"column": ["password", "user__password"]}).context["cl"].list_display
 
-    assert [getattr(column, "__name__", column) for column in shown_columns][1:3] == ["name", "email"]
+    assert [getattr(column, "__name__", column) for column in columns][1:3] == ["name", "email"]
 
 
-def test_a_filter_is_a_chip_that_removes_it(brand, people):
+def test_each_filter_has_a_chip_that_removes_it(brand, members):
     client = browser(staff(brand))
 
     page = client.get(address(MEMBERS), {"status__exact": "active", "q": "anna", "column": "balance"})
@@ -179,6 +179,6 @@ def test_a_filter_is_a_chip_that_removes_it(brand, people):
     assert all("column=balance" in each for each in addresses)
 
 
-def test_an_order_of_before_leads_nowhere_wrong(brand, people):
-    """Saved addresses with numbers of columns that are not there any more."""
-    assert set(shown(browser(staff(brand)), o="99")) == set(people)
+def test_unknown_sort_column_is_ignored(brand, members):
+    """Saved addresses may contain numbers of columns that no longer exist."""
+    assert set(listed_rows(browser(staff(brand)), o="99")) == set(members)

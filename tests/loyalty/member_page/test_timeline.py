@@ -1,4 +1,4 @@
-"""A member's page tells everything that happened, newest first and why, to those who may see it."""
+"""The timeline on a member's page: everything that happened, newest first, for staff who may see it."""
 
 import re
 from datetime import timedelta
@@ -33,19 +33,19 @@ def page_of(member: Any) -> str:
     return address(MEMBERS, "change", member.pk)
 
 
-def titles(client: Any, where: str) -> list[str]:
-    return [line.title for line in client.get(where).context["lines"]]
+def titles(client: Any, url: str) -> list[str]:
+    return [line.title for line in client.get(url).context["lines"]]
 
 
-def every_page(client: Any, where: str) -> list[list[Any]]:
+def every_page(client: Any, url: str) -> list[list[Any]]:
     """The lines of all pages, by following `Older`."""
-    found, path = [], where
+    pages, path = [], url
     while path:
         context = client.get(path).context
-        found.append(context["lines"])
-        path = where.partition("?")[0] + context["older"] if context["older"] else ""
-        assert len(found) < 50
-    return found
+        pages.append(context["lines"])
+        path = url.partition("?")[0] + context["older"] if context["older"] else ""
+        assert len(pages) < 50
+    return pages
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def member(brand, customer):
     return factories.account(customer, brand)
 
 
-def one_of_each(brand, customer, member):
+def create_one_of_each_kind(brand, customer, member):
     """A row of every kind, the oldest first."""
     factories.points(customer, brand, 50, reason_id="order:7")
     scan(factories.code(brand), user=customer, location="Pune")
@@ -87,24 +87,24 @@ def one_of_each(brand, customer, member):
     )
 
 
-def test_everything_is_on_one_page_and_each_kind_is_a_chip(brand, customer, member):
-    one_of_each(brand, customer, member)
+def test_timeline_has_every_kind_and_a_chip_for_each(brand, customer, member):
+    create_one_of_each_kind(brand, customer, member)
     client = browser(staff(brand))
 
-    shown = client.get(page_of(member))
-    icons = {line.icon for line in shown.context["lines"]}
+    page = client.get(page_of(member))
+    icons = {line.icon for line in page.context["lines"]}
 
     assert icons >= {"toll", "qr_code_scanner", "confirmation_number", "emoji_events", "military_tech", "mail"}
     assert icons >= {"wallet", "group_add", "merge", "badge"}
-    assert next(chip.title for chip in shown.context["chips"]) == "All"
+    assert next(chip.title for chip in page.context["chips"]) == "All"
     for source in sources().values():
-        only = client.get(page_of(member), {"kind": source.name}).context
-        assert only["lines"], source.name
-        assert [chip.title for chip in only["chips"] if chip.is_chosen] == [str(source.title)]
+        filtered = client.get(page_of(member), {"kind": source.name}).context
+        assert filtered["lines"], source.name
+        assert [chip.title for chip in filtered["chips"] if chip.is_chosen] == [str(source.title)]
 
 
-def test_an_adjustment_is_one_line_with_who_why_and_the_balance(brand, customer, member):
-    one_of_each(brand, customer, member)
+def test_adjustment_is_one_line_with_author_reason_and_balance(brand, customer, member):
+    create_one_of_each_kind(brand, customer, member)
 
     lines = browser(staff(brand)).get(page_of(member)).context["lines"]
 
@@ -115,7 +115,7 @@ def test_an_adjustment_is_one_line_with_who_why_and_the_balance(brand, customer,
     assert [line for line in lines if "Slip" in (line.title, *line.details)] == [adjusted]
 
 
-def test_how_a_movement_is_named_inside_is_not_on_the_page(brand, customer, member):
+def test_internal_reason_id_is_not_displayed(brand, customer, member):
     factories.points(customer, brand, 50, reason_id="order:7")
 
     [line] = [each for each in browser(staff(brand)).get(page_of(member)).context["lines"] if each.icon == "toll"]
@@ -124,39 +124,43 @@ def test_how_a_movement_is_named_inside_is_not_on_the_page(brand, customer, memb
     assert "order:7" not in line.details
 
 
-def test_a_reward_and_what_it_cost_are_one_line(brand, customer, member):
-    one_of_each(brand, customer, member)
+def test_redemption_and_its_cost_are_one_line(brand, customer, member):
+    create_one_of_each_kind(brand, customer, member)
 
     lines = browser(staff(brand)).get(page_of(member)).context["lines"]
 
-    [taken] = [line for line in lines if line.title == "A mug"]
-    assert (taken.points, taken.balance, taken.icon) == ("-10 points", "40", "confirmation_number")
-    assert any("••••" in detail for detail in taken.details)
+    [redemption_line] = [line for line in lines if line.title == "A mug"]
+    assert (redemption_line.points, redemption_line.balance, redemption_line.icon) == (
+        "-10 points",
+        "40",
+        "confirmation_number",
+    )
+    assert any("••••" in detail for detail in redemption_line.details)
 
 
-def test_a_scan_says_why_it_earned_nothing(brand, customer, member):
+def test_scan_explains_why_it_earned_nothing(brand, customer, member):
     now = timezone.now()
     code = factories.code(brand, scan_limit=5)
     scan(code, user=factories.customer(brand), scanned_at=now - timedelta(days=20))
     type(code).objects.filter(pk=code.pk).update(first_scan_at=now - timedelta(days=20), scan_count=1)
     scan(code, user=customer, points_status="already_claimed", scan_count=2)
-    own = factories.code(brand, scan_limit=5)
-    scan(own, user=customer, scanned_at=now - timedelta(days=9), points_status="pending")
-    type(own).objects.filter(pk=own.pk).update(first_scan_at=now - timedelta(days=9), scan_count=1)
-    scan(own, user=customer, points_status="already_claimed", scan_count=2)
+    own_code = factories.code(brand, scan_limit=5)
+    scan(own_code, user=customer, scanned_at=now - timedelta(days=9), points_status="pending")
+    type(own_code).objects.filter(pk=own_code.pk).update(first_scan_at=now - timedelta(days=9), scan_count=1)
+    scan(own_code, user=customer, points_status="already_claimed", scan_count=2)
     scan(factories.code(brand), user=customer, outcome="warning", reason="recalled", points_status="not_eligible")
     scan(factories.code(brand), user=customer, points_status="limited")
 
-    shown = text(browser(staff(brand)).get(page_of(member)))
+    page = text(browser(staff(brand)).get(page_of(member)))
 
     day = (now - timedelta(days=20)).astimezone(brand.zone)
-    assert f"somebody else scanned the code first, on {day.day} {day:%b %Y}" in shown
-    assert "this customer scanned the code before, first on" in shown
-    assert "no points: Batch recalled" in shown
-    assert "no points: Point limit reached" in shown
+    assert f"somebody else scanned the code first, on {day.day} {day:%b %Y}" in page
+    assert "this customer scanned the code before, first on" in page
+    assert "no points: Batch recalled" in page
+    assert "no points: Point limit reached" in page
 
 
-def test_a_scan_that_earned_is_one_line_with_its_entry(brand, customer, member):
+def test_scan_and_the_points_it_earned_are_one_line(brand, customer, member):
     code = factories.code(brand)
     scan(code, user=customer, location="Pune", points_status="awarded", points_awarded=10)
     factories.points(customer, brand, 10, reason_id=code.code)
@@ -169,8 +173,8 @@ def test_a_scan_that_earned_is_one_line_with_its_entry(brand, customer, member):
     assert "earned 10 points" in line.details
 
 
-def test_older_pages_show_every_line_once_in_the_order_of_the_ledger(brand, customer, member, monkeypatch):
-    """Also where a later entry has an earlier moment, and where new ones come in between."""
+def test_older_pages_show_every_line_once_in_ledger_order(brand, customer, member, monkeypatch):
+    """Also if a later entry has an earlier time, or if new entries are added between two pages."""
     monkeypatch.setattr(reading, "PER_PAGE", 4)
     now = timezone.now()
     for number in range(15):
@@ -198,7 +202,7 @@ def test_older_pages_show_every_line_once_in_the_order_of_the_ledger(brand, cust
     assert all(len(page) == 4 for page in pages[:-1])
 
 
-def test_the_oldest_page_ends_with_the_day_of_joining(brand, customer, member, monkeypatch):
+def test_oldest_page_ends_with_the_date_of_joining(brand, customer, member, monkeypatch):
     monkeypatch.setattr(reading, "PER_PAGE", 2)
     for number in range(3):
         factories.points(customer, brand, 1, reason_id=f"shop:{number}")
@@ -206,12 +210,12 @@ def test_the_oldest_page_ends_with_the_day_of_joining(brand, customer, member, m
     first = client.get(page_of(member))
     last = client.get(page_of(member) + first.context["older"])
 
-    def ends_so(page: Any) -> bool:
+    def ends_with_joining(page: Any) -> bool:
         return bool(
             re.search(r"person_add</span>\s*<div class=\"member-detail\"><p class=\"member-strong\">Joined", text(page))
         )
 
-    assert (ends_so(first), ends_so(last)) == (False, True)
+    assert (ends_with_joining(first), ends_with_joining(last)) == (False, True)
     assert "Back to the newest" in text(last)
 
 
@@ -220,7 +224,7 @@ def test_the_oldest_page_ends_with_the_day_of_joining(brand, customer, member, m
     [lambda: "x", lambda: "a:b:c", lambda: signing.dumps(["1"], salt="another")],
     ids=["word", "three words", "signed elsewhere"],
 )
-def test_an_address_that_no_page_wrote_shows_the_newest(brand, customer, member, forge):
+def test_forged_position_shows_the_newest_lines(brand, customer, member, forge):
     factories.points(customer, brand, 5)
     client = browser(staff(brand))
 
@@ -229,7 +233,7 @@ def test_an_address_that_no_page_wrote_shows_the_newest(brand, customer, member,
     assert (answer.status_code, len(answer.context["lines"]), answer.context["is_first"]) == (200, 1, True)
 
 
-def test_a_place_in_one_members_pages_is_none_in_anothers(brand, customer, member, monkeypatch):
+def test_position_of_one_member_is_invalid_for_another(brand, customer, member, monkeypatch):
     monkeypatch.setattr(reading, "PER_PAGE", 1)
     other = factories.customer(brand)
     for each in (customer, other):
@@ -238,40 +242,40 @@ def test_a_place_in_one_members_pages_is_none_in_anothers(brand, customer, membe
     client = browser(staff(brand))
     older = client.get(page_of(member)).context["older"]
 
-    shown = client.get(page_of(factories.account(other, brand)) + older)
+    page = client.get(page_of(factories.account(other, brand)) + older)
 
-    assert shown.context["is_first"]
+    assert page.context["is_first"]
 
 
-def test_a_role_reads_no_lines_of_lists_that_it_does_not_see(brand, customer, member, monkeypatch):
-    one_of_each(brand, customer, member)
+def test_timeline_omits_lists_that_the_role_cannot_see(brand, customer, member, monkeypatch):
+    create_one_of_each_kind(brand, customer, member)
     support = browser(staff(brand, role="support"))
 
-    shown = support.get(page_of(member))
+    page = support.get(page_of(member))
     filtered = support.get(page_of(member), {"kind": "staff"})
 
-    assert "Staff" not in [chip.title for chip in shown.context["chips"]]
-    assert "badge" not in {line.icon for line in (*shown.context["lines"], *filtered.context["lines"])}
+    assert "Staff" not in [chip.title for chip in page.context["chips"]]
+    assert "badge" not in {line.icon for line in (*page.context["lines"], *filtered.context["lines"])}
     assert browser(staff(brand, role="printer")).get(page_of(member)).status_code in {403, 404}
 
 
-def test_what_happened_at_another_brand_is_not_told(brand, customer, member):
-    another = factories.brand()
+def test_timeline_omits_activity_at_other_brands(brand, customer, member):
+    other_brand = factories.brand()
     account = factories.account(customer, brand)
-    there = factories.customer(another)
-    member_there = factories.account(there, another)
-    type(member_there).objects.filter(pk=member_there.pk).update(user=customer)
-    one_of_each(another, customer, factories.account(customer, another))
-    scan(factories.code(another), user=customer, location="Elsewhere")
+    other_customer = factories.customer(other_brand)
+    other_member = factories.account(other_customer, other_brand)
+    type(other_member).objects.filter(pk=other_member.pk).update(user=customer)
+    create_one_of_each_kind(other_brand, customer, factories.account(customer, other_brand))
+    scan(factories.code(other_brand), user=customer, location="Elsewhere")
 
-    shown = browser(staff(brand)).get(page_of(account))
+    page = browser(staff(brand)).get(page_of(account))
 
-    assert shown.context["lines"] == []
-    assert "Elsewhere" not in text(shown)
-    assert "Nothing else has happened yet" in text(shown)
+    assert page.context["lines"] == []
+    assert "Elsewhere" not in text(page)
+    assert "Nothing else has happened yet" in text(page)
 
 
-def test_a_merged_members_page_tells_of_both_accounts(brand, customer, member):
+def test_timeline_of_a_merged_member_contains_both_accounts(brand, customer, member):
     other = factories.customer(brand)
     factories.points(other, brand, 7, reason_id="shop:other")
     factories.points(customer, brand, 5, reason_id="shop:own")
@@ -283,7 +287,7 @@ def test_a_merged_members_page_tells_of_both_accounts(brand, customer, member):
     assert next(line.balance for line in lines) == "12"
 
 
-def test_the_balance_is_drawn_with_its_months_in_a_table(brand, customer, member):
+def test_balance_chart_has_its_months_in_a_table(brand, customer, member):
     now = timezone.now()
     for days, points in ((70, 10), (40, 20), (1, 30)):
         factories.points(customer, brand, points, at=now - timedelta(days=days))
@@ -296,7 +300,7 @@ def test_the_balance_is_drawn_with_its_months_in_a_table(brand, customer, member
     assert chart.line.split()[-1] == "600.0,0.0"
 
 
-def test_the_ring_says_what_is_missing_to_the_next_level(brand, customer, member):
+def test_level_ring_shows_points_missing_to_the_next_level(brand, customer, member):
     BrandLevel.objects.filter(brand=brand).delete()
     factories.level(brand, "Bronze", 0)
     factories.level(brand, "Silver", 200)
@@ -311,7 +315,7 @@ def test_the_ring_says_what_is_missing_to_the_next_level(brand, customer, member
     assert (ring.filled, ring.missing) == (100, "the highest level")
 
 
-def test_ledger_entries_that_only_wait_change_no_balance(brand, customer, member):
+def test_pending_entries_do_not_change_the_balance(brand, customer, member):
     factories.points(customer, brand, 5)
     LoyaltyTransaction.objects.create(user_point=member, points_pending=9, reason="pending", reason_id="order:1")
 
@@ -333,10 +337,10 @@ def test_ledger_entries_that_only_wait_change_no_balance(brand, customer, member
         "audit_of_a_row",
     ],
 )
-def test_each_kind_that_grows_is_found_along_an_index_of_the_customer(db, index):
+def test_timeline_query_uses_an_index_for_each_growing_table(db, index):
     with connection.cursor() as cursor:
-        for way in ("enable_seqscan", "enable_bitmapscan", "enable_sort"):
-            cursor.execute(f"SET LOCAL {way} = off")
+        for setting in ("enable_seqscan", "enable_bitmapscan", "enable_sort"):
+            cursor.execute(f"SET LOCAL {setting} = off")
         cursor.execute(f"EXPLAIN (GENERIC_PLAN) {sql.numbered(reading.statement().text)[0].decode()}")
         plan = "\n".join(line for (line,) in cursor.fetchall())
 

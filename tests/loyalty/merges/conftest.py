@@ -1,4 +1,4 @@
-"""Two members of one brand, who turn out to be one person."""
+"""Two members of a brand who are the same person, and helpers that merge their accounts."""
 
 import uuid
 
@@ -17,8 +17,8 @@ def context(reason="One person", *, at=None, user=None):
     return AuditContext(user, at or timezone.now(), reason=reason)
 
 
-def merged(brand, target: User, source: User, *, key=None, at=None) -> AccountMerge:
-    """The two accounts made one."""
+def merge_accounts(brand, target: User, source: User, *, key=None, at=None) -> AccountMerge:
+    """Merges the source account into the target account."""
     return merging.merge(
         target=factories.account(target, brand),
         source=factories.account(source, brand),
@@ -27,8 +27,8 @@ def merged(brand, target: User, source: User, *, key=None, at=None) -> AccountMe
     )
 
 
-def undone(made: AccountMerge, *, at=None) -> AccountMerge:
-    return undoing.undo(made=made, audit_context=context("A mistake", at=at))
+def undo_merge(account_merge: AccountMerge, *, at=None) -> AccountMerge:
+    return undoing.undo(made=account_merge, audit_context=context("A mistake", at=at))
 
 
 @pytest.fixture

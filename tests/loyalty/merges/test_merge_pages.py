@@ -1,4 +1,4 @@
-"""The pages and operations by which staff and the brand's systems merge two accounts, and undo it."""
+"""Portal pages and API operations that merge two accounts and undo a merge, and personal data of both."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from loyalty.members import erasure
 from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import AccountMerge
 from loyalty.models.programme.referrals import Referral
-from tests.loyalty.merges.conftest import merged
+from tests.loyalty.merges.conftest import merge_accounts
 from tests.support import factories, shop
 from tests.support.api import error
 from tests.support.portal import address, browser, staff, text
@@ -35,36 +35,36 @@ def look_up(client, brand, target, other):
     return client.get(page(target, brand), {"other": other})
 
 
-def confirm(client, brand, target, source, **answers):
-    where = f"{page(target, brand)}?other={source.pk}"
-    return client.post(where, {"reason": "One person", "key": str(uuid.uuid4()), **answers}, follow=True)
+def confirm(client, brand, target, source, **fields):
+    url = f"{page(target, brand)}?other={source.pk}"
+    return client.post(url, {"reason": "One person", "key": str(uuid.uuid4()), **fields}, follow=True)
 
 
-def test_staff_find_the_other_account_compare_and_merge(client, brand, target, source):
+def test_staff_search_compare_merge_and_undo(client, brand, target, source):
     factories.points(target, brand, 5)
     factories.points(source, brand, 12)
     UserPoints.objects.filter(user=source).update(external_id="CRM-7")
 
     assert "E-mail address, user id" in text(client.get(page(target, brand)))
     for other in (source.email.upper(), str(source.pk), "CRM-7"):
-        shown = text(look_up(client, brand, target, other))
-        assert "After the merge" in shown
-        assert source.email in shown
-        assert "17" in shown
-    done = text(confirm(client, brand, target, source))
+        page_text = text(look_up(client, brand, target, other))
+        assert "After the merge" in page_text
+        assert source.email in page_text
+        assert "17" in page_text
+    merged_page = text(confirm(client, brand, target, source))
 
-    assert "The balance is now 17" in done
-    assert "Undo until" in done
+    assert "The balance is now 17" in merged_page
+    assert "Undo until" in merged_page
     assert AccountMerge.objects.get().note == "One person"
     assert "Merged into" in text(
         client.get(address("loyalty.userpoints", "change", factories.account(source, brand).pk))
     )
-    undone = client.post(page(source, brand, "undo_merge"), {"reason": "Two persons"}, follow=True)
-    assert "The merge was undone" in text(undone)
+    undo_answer = client.post(page(source, brand, "undo_merge"), {"reason": "Two persons"}, follow=True)
+    assert "The merge was undone" in text(undo_answer)
     assert [factories.account(each, brand).points for each in (target, source)] == [5, 12]
 
 
-def test_the_same_page_sent_twice_merges_once(client, brand, target, source):
+def test_submitting_the_page_twice_merges_once(client, brand, target, source):
     key = str(uuid.uuid4())
 
     for _ in range(2):
@@ -73,12 +73,12 @@ def test_the_same_page_sent_twice_merges_once(client, brand, target, source):
     assert AccountMerge.objects.count() == 1
 
 
-def test_what_is_refused_is_said_on_the_page(client, brand, target, source):
-    foreign = factories.customer(factories.brand())
+def test_page_explains_why_accounts_cannot_be_merged(client, brand, target, source):
+    foreign_customer = factories.customer(factories.brand())
     UserPoints.objects.filter(user=source).update(status="blocked")
 
-    assert "has no such member" in text(look_up(client, brand, target, foreign.email))
-    assert "has no such member" in text(look_up(client, brand, target, str(foreign.pk)))
+    assert "has no such member" in text(look_up(client, brand, target, foreign_customer.email))
+    assert "has no such member" in text(look_up(client, brand, target, str(foreign_customer.pk)))
     assert "has no such member" in text(look_up(client, brand, target, "x" * 254))
     assert "the same account" in text(look_up(client, brand, target, str(target.pk)))
     assert "is blocked. Unblock" in text(look_up(client, brand, target, str(source.pk)))
@@ -87,27 +87,27 @@ def test_what_is_refused_is_said_on_the_page(client, brand, target, source):
     assert not AccountMerge.objects.exists()
 
 
-def test_a_merge_needs_a_reason(client, brand, target, source):
+def test_merge_requires_a_reason(client, brand, target, source):
     confirm(client, brand, target, source, reason="")
 
     assert not AccountMerge.objects.exists()
 
 
 @pytest.mark.parametrize("role", ["support", "printer"])
-def test_staff_without_the_right_merge_nothing(brand, target, source, role):
-    stranger = browser(staff(brand, role=role))
-    other = browser(staff(factories.brand(), role="owner"))
+def test_staff_without_permission_cannot_merge(brand, target, source, role):
+    unprivileged_client = browser(staff(brand, role=role))
+    other_brand_client = browser(staff(factories.brand(), role="owner"))
 
-    for client in (stranger, other):
+    for client in (unprivileged_client, other_brand_client):
         assert client.get(page(target, brand)).status_code in {302, 403, 404}
-        where = f"{page(target, brand)}?other={source.pk}"
-        assert client.post(where, {"reason": "x", "key": str(uuid.uuid4())}).status_code in {302, 403, 404}
+        url = f"{page(target, brand)}?other={source.pk}"
+        assert client.post(url, {"reason": "x", "key": str(uuid.uuid4())}).status_code in {302, 403, 404}
     assert not AccountMerge.objects.exists()
 
 
-def test_the_undo_that_is_not_possible_says_why(client, brand, target, source):
+def test_page_explains_why_a_merge_cannot_be_undone(client, brand, target, source):
     factories.points(source, brand, 10)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
     factories.redemption(target, factories.reward(brand, cost=10))
 
     answer = client.post(page(source, brand, "undo_merge"), {"reason": "x"}, follow=True)
@@ -119,7 +119,7 @@ def test_the_undo_that_is_not_possible_says_why(client, brand, target, source):
 # --- Over HTTP -------------------------------------------------------------------------------------------------------
 
 
-def test_a_hub_merges_and_undoes(api, brand, target, source):
+def test_hub_merges_and_undoes(api, brand, target, source):
     factories.points(source, brand, 10)
     hub = api.hub()
     body = {"into": target.pk, "reason": "One person"}
@@ -136,8 +136,8 @@ def test_a_hub_merges_and_undoes(api, brand, target, source):
         10,
         10,
     )
-    old = hub.get(f"brand/members/{source.pk}").json()["data"]
-    assert (old["status"], old["merged_into"], old["points"]) == ("merged", target.pk, 0)
+    source_member = hub.get(f"brand/members/{source.pk}").json()["data"]
+    assert (source_member["status"], source_member["merged_into"], source_member["points"]) == ("merged", target.pk, 0)
     assert error(hub.post(f"brand/members/{source.pk}/merge", body, idempotency_key="two")) == (
         409,
         "MERGE_NOT_POSSIBLE",
@@ -145,9 +145,9 @@ def test_a_hub_merges_and_undoes(api, brand, target, source):
     assert error(
         hub.post(f"brand/members/{source.pk}/adjustments", {"points": 5, "reason": "x"}, idempotency_key="three")
     ) == (403, "MEMBER_BLOCKED")
-    undone = hub.post(f"brand/members/{source.pk}/merge/undo", {"reason": "x"}, idempotency_key="four")
-    assert undone.status_code == 201
-    assert undone.json()["data"]["undone_at"]
+    undo_answer = hub.post(f"brand/members/{source.pk}/merge/undo", {"reason": "x"}, idempotency_key="four")
+    assert undo_answer.status_code == 201
+    assert undo_answer.json()["data"]["undone_at"]
     assert error(hub.post(f"brand/members/{source.pk}/merge/undo", {"reason": "x"}, idempotency_key="five")) == (
         409,
         "MERGE_UNDO_NOT_POSSIBLE",
@@ -155,22 +155,22 @@ def test_a_hub_merges_and_undoes(api, brand, target, source):
     assert shop.contradictions() == []
 
 
-def test_a_hub_merges_nobody_with_themselves_or_a_stranger(api, brand, target, source):
-    foreign = factories.customer(factories.brand())
+def test_hub_cannot_merge_a_member_with_itself_or_another_brands_customer(api, brand, target, source):
+    foreign_customer = factories.customer(factories.brand())
     hub = api.hub()
 
-    def answer(ended, into, key):
-        body = {"into": into, "reason": "x"}
-        return error(hub.post(f"brand/members/{ended}/merge", body, idempotency_key=key))
+    def merge_error(source_id, target_id, key):
+        body = {"into": target_id, "reason": "x"}
+        return error(hub.post(f"brand/members/{source_id}/merge", body, idempotency_key=key))
 
-    assert answer(source.pk, source.pk, "a") == (400, "VALIDATION_ERROR")
-    assert answer(source.pk, foreign.pk, "b") == (404, "USER_NOT_FOUND")
-    assert answer(foreign.pk, source.pk, "c") == (404, "USER_NOT_FOUND")
+    assert merge_error(source.pk, source.pk, "a") == (400, "VALIDATION_ERROR")
+    assert merge_error(source.pk, foreign_customer.pk, "b") == (404, "USER_NOT_FOUND")
+    assert merge_error(foreign_customer.pk, source.pk, "c") == (404, "USER_NOT_FOUND")
     assert not AccountMerge.objects.exists()
 
 
-def test_a_merged_member_is_not_unblocked_by_a_change(api, brand, target, source):
-    merged(brand, target, source)
+def test_hub_cannot_change_the_status_of_a_merged_member(api, brand, target, source):
+    merge_accounts(brand, target, source)
     hub = api.hub()
 
     for status in ("active", "blocked"):
@@ -186,27 +186,27 @@ def test_a_merged_member_is_not_unblocked_by_a_change(api, brand, target, source
 # --- Personal data ---------------------------------------------------------------------------------------------------
 
 
-def exported(member, brand, topic="loyalty"):
+def export_of(member, brand, topic="loyalty"):
     return json.loads("".join(personal_data.parts(user_id=member.pk, brand_id=brand.pk)))[topic]
 
 
-def test_the_export_of_the_member_who_goes_on_has_both(brand, target, source):
+def test_export_of_the_target_contains_entries_of_both_accounts(brand, target, source):
     factories.points(target, brand, 5, reason_id="shop:own")
     factories.points(source, brand, 10, reason_id="shop:other")
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
 
-    data = exported(target, brand)
+    data = export_of(target, brand)
 
     reasons = {line["reason_id"] for line in data["transactions"]}
-    assert {"shop:own", "shop:other", f"merge-in:{made.pk}"} <= reasons
-    assert [set(each) for each in data["merges"]] == [{"points", "created_at", "undone_at"}]  # not what staff wrote
-    assert {line["reason_id"] for line in exported(source, brand)["transactions"]} == {
+    assert {"shop:own", "shop:other", f"merge-in:{account_merge.pk}"} <= reasons
+    assert [set(each) for each in data["merges"]] == [{"points", "created_at", "undone_at"}]  # without the note
+    assert {line["reason_id"] for line in export_of(source, brand)["transactions"]} == {
         "shop:other",
-        f"merge-out:{made.pk}",
+        f"merge-out:{account_merge.pk}",
     }
 
 
-def test_the_export_has_transfers_and_referrals_of_both(brand, target, source):
+def test_export_of_the_target_contains_transfers_and_referrals_of_both(brand, target, source):
     other = factories.account(factories.customer(brand), brand)
     account = factories.account(source, brand)
     factories.transfer(account, other, 3)
@@ -214,13 +214,15 @@ def test_the_export_has_transfers_and_referrals_of_both(brand, target, source):
     rewarded = {"state": Referral.State.REWARDED, "referrer_points": 5, "friend_points": 5, "action": "scan"}
     at = timezone.now()
     Referral.objects.create(brand=brand, referrer=account, friend=other, decided_at=at, rewarded_at=at, **rewarded)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
-    data = exported(target, brand)
+    data = export_of(target, brand)
 
-    given, received = ([float(each["points"]) for each in data[f"points_{way}"]] for way in ("given", "received"))
-    assert (given, received) == ([3], [4])
-    assert [each["state"] for each in exported(target, brand, "referrals")["friends"]] == ["rewarded"]
+    sent, received = (
+        [float(each["points"]) for each in data[f"points_{direction}"]] for direction in ("given", "received")
+    )
+    assert (sent, received) == ([3], [4])
+    assert [each["state"] for each in export_of(target, brand, "referrals")["friends"]] == ["rewarded"]
 
 
 def erase(member, brand):
@@ -229,10 +231,10 @@ def erase(member, brand):
     )
 
 
-def test_the_erasure_of_the_member_who_goes_on_erases_both(brand, target, source):
+def test_erasing_the_target_erases_both_users(brand, target, source):
     emails = target.email, source.email
     factories.points(source, brand, 10)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     erase(target, brand)
 
@@ -242,9 +244,9 @@ def test_the_erasure_of_the_member_who_goes_on_erases_both(brand, target, source
     assert shop.contradictions() == []
 
 
-def test_the_erasure_of_the_old_account_leaves_the_other(brand, target, source):
+def test_erasing_the_source_leaves_the_target(brand, target, source):
     factories.points(source, brand, 10)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     erase(source, brand)
 

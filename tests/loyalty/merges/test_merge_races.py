@@ -1,4 +1,4 @@
-"""Merges at the same time as what else changes the two accounts; each guard with a control without it."""
+"""Merges that are concurrent with other changes of the accounts, and the races that occur without the guards."""
 
 import time
 import uuid
@@ -15,7 +15,7 @@ from loyalty.orders.releases import DuePending
 from loyalty.points import accounts
 from loyalty.rewards import redeem
 from loyalty.rewards.redeem import RedemptionRequest
-from tests.loyalty.merges.conftest import merged, undone
+from tests.loyalty.merges.conftest import merge_accounts, undo_merge
 from tests.support import factories, shop
 from tests.support.concurrency import at_once, while_uncommitted
 
@@ -24,10 +24,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def brand(transactional_db):
-    made = factories.brand()
-    factories.level(made)
-    factories.earning_rule(made, "order-complete", value=10, reward_type="percentage")
-    return made
+    new_brand = factories.brand()
+    factories.level(new_brand)
+    factories.earning_rule(new_brand, "order-complete", value=10, reward_type="percentage")
+    return new_brand
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def order(number):
     return {"type": "order", "order": {"orderId": f"A-{number}", "subtotal": "100.00"}}
 
 
-def test_orders_of_the_old_user_while_the_accounts_are_merged(brand, target, source):
-    """However many are under way: each is credited once, before the merge or after it."""
+def test_orders_of_the_source_during_a_merge_are_credited_once(brand, target, source):
+    """Each of them is credited once, before or after the merge."""
     for number in range(12):
         shop.send(brand, source, "order-complete", order(number))
-    work = [*([worker.drain] * 4), lambda: merged(brand, target, source)]
+    tasks = [*([worker.drain] * 4), lambda: merge_accounts(brand, target, source)]
 
-    results = at_once(lambda do: do(), work)
+    results = at_once(lambda task: task(), tasks)
     worker.drain()
 
     assert [each for each in results if isinstance(each, Exception)] == []
@@ -63,38 +63,38 @@ def test_orders_of_the_old_user_while_the_accounts_are_merged(brand, target, sou
     assert shop.contradictions() == []
 
 
-def test_an_order_that_waits_for_the_merge_is_credited_to_the_other_account(brand, target, source):
+def test_order_waiting_for_a_merge_is_credited_to_the_target(brand, target, source):
     shop.send(brand, source, "order-complete", order(1))
 
-    while_uncommitted(lambda: merged(brand, target, source), worker.drain)
+    while_uncommitted(lambda: merge_accounts(brand, target, source), worker.drain)
     worker.drain()
 
     assert balances(brand, target, source) == [10, 0]
     assert shop.contradictions() == []
 
 
-def test_without_the_look_at_the_status_it_is_credited_to_the_ended_account(brand, target, source, monkeypatch):
-    """The control: an accrual that does not see the merge writes where nobody looks any more."""
+def test_order_is_credited_to_the_source_without_the_status_check(brand, target, source, monkeypatch):
+    """Without the check, an accrual that does not see the merge credits an account that is no longer used."""
     monkeypatch.setattr("campaigns.accrual.decide.CLOSED", ())
     shop.send(brand, source, "order-complete", order(1))
 
-    while_uncommitted(lambda: merged(brand, target, source), worker.drain)
+    while_uncommitted(lambda: merge_accounts(brand, target, source), worker.drain)
     worker.drain()
 
     assert balances(brand, target, source) == [0, 10]
     assert [row[0] for row in shop.contradictions()] == ["merge is not what ledger and accounts say"]
 
 
-def wish(brand, member, reward):
+def redemption_request(brand, member, reward):
     return RedemptionRequest(brand.pk, member.pk, reward.pk, uuid.uuid4(), timezone.now())
 
 
-def test_a_redemption_that_waits_for_the_merge_takes_nothing(brand, target, source):
+def test_redemption_waiting_for_a_merge_fails_and_takes_no_points(brand, target, source):
     factories.points(source, brand, 10)
     reward = factories.reward(brand, cost=10)
 
     result = while_uncommitted(
-        lambda: merged(brand, target, source), lambda: redeem.redeem(wish(brand, source, reward))
+        lambda: merge_accounts(brand, target, source), lambda: redeem.redeem(redemption_request(brand, source, reward))
     )
 
     assert isinstance(result, Exception)
@@ -102,102 +102,107 @@ def test_a_redemption_that_waits_for_the_merge_takes_nothing(brand, target, sour
     assert shop.contradictions() == []
 
 
-def test_a_redemption_before_the_merge_goes_over(brand, target, source):
+def test_redemption_before_a_merge_moves_to_the_target(brand, target, source):
     factories.points(source, brand, 10)
     reward = factories.reward(brand, cost=10)
 
-    made = while_uncommitted(lambda: redeem.redeem(wish(brand, source, reward)), lambda: merged(brand, target, source))
+    account_merge = while_uncommitted(
+        lambda: redeem.redeem(redemption_request(brand, source, reward)), lambda: merge_accounts(brand, target, source)
+    )
 
-    assert isinstance(made, AccountMerge)
-    assert (made.points, len(made.moved["redemptions"])) == (0, 1)
+    assert isinstance(account_merge, AccountMerge)
+    assert (account_merge.points, len(account_merge.moved["redemptions"])) == (0, 1)
     assert balances(brand, target, source) == [0, 0]
     assert shop.contradictions() == []
 
 
 @pytest.fixture
-def unlocked(monkeypatch):
-    """Nobody waits for an account, and all think a moment between reading and writing."""
+def without_locks(monkeypatch):
+    """Switches off the locks of accounts, and pauses each merge between reading and writing."""
     make = merging.make
 
-    def think_and_make(*details):
+    def pause_and_make(*details):
         time.sleep(0.1)
         return make(*details)
 
-    monkeypatch.setattr(merging, "make", think_and_make)
+    monkeypatch.setattr(merging, "make", pause_and_make)
     monkeypatch.setattr(accounts, "lock_many", lambda **_: None)
 
 
-def both_ways(brand, target, source):
-    return at_once(lambda pair: merged(brand, *pair), [(target, source), (source, target)])
+def merge_in_both_directions(brand, target, source):
+    return at_once(lambda pair: merge_accounts(brand, *pair), [(target, source), (source, target)])
 
 
-def test_two_merges_in_opposite_directions_at_once(brand, target, source):
+def test_concurrent_merges_in_opposite_directions_succeed_once(brand, target, source):
     factories.points(source, brand, 10)
     factories.points(target, brand, 5)
 
-    results = both_ways(brand, target, source)
+    results = merge_in_both_directions(brand, target, source)
 
     assert sorted(type(each).__name__ for each in results) == ["AccountMerge", "MergeNotPossible"]
     assert sorted(balances(brand, target, source)) == [0, 15]
     assert shop.contradictions() == []
 
 
-def test_without_the_locks_both_are_made_or_collide(brand, target, source, unlocked):
-    """The control: the race is there."""
+def test_opposite_merges_are_not_rejected_without_locks(brand, target, source, without_locks):
+    """Neither of the two merges sees the other."""
     factories.points(source, brand, 10)
     factories.points(target, brand, 5)
 
-    results = both_ways(brand, target, source)
+    results = merge_in_both_directions(brand, target, source)
 
     assert not any(isinstance(each, MergeNotPossible) for each in results)
 
 
-def test_one_merge_many_times_at_once(brand, target, source):
+def test_concurrent_merges_with_one_key_merge_once(brand, target, source):
     factories.points(source, brand, 10)
     key = uuid.uuid4()
 
-    results = at_once(lambda _: merged(brand, target, source, key=key), range(8))
+    results = at_once(lambda _: merge_accounts(brand, target, source, key=key), range(8))
 
     assert {each.pk for each in results} == {AccountMerge.objects.get().pk}
     assert balances(brand, target, source) == [10, 0]
 
 
-def test_one_account_merged_into_two_at_once(brand, target, source):
+def test_concurrent_merges_of_one_source_succeed_once(brand, target, source):
     third = factories.customer(brand)
     factories.points(source, brand, 10)
 
-    results = at_once(lambda into: merged(brand, into, source), [target, third])
+    results = at_once(lambda other_target: merge_accounts(brand, other_target, source), [target, third])
 
     assert sum(isinstance(each, AccountMerge) for each in results) == 1
     assert sorted(balances(brand, target, source, third)) == [0, 0, 10]
     assert shop.contradictions() == []
 
 
-def test_the_undo_many_times_at_once(brand, target, source):
+def test_concurrent_undos_take_effect_once(brand, target, source):
     factories.points(source, brand, 10)
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
 
-    results = at_once(lambda _: undone(made), range(8))
+    results = at_once(lambda _: undo_merge(account_merge), range(8))
 
     assert {each.undone_at for each in results} == {AccountMerge.objects.get().undone_at}
     assert balances(brand, target, source) == [0, 10]
     assert shop.contradictions() == []
 
 
-def test_a_redemption_and_the_undo_at_once(brand, target, source):
-    """Either the points go back, or they are spent and the undo says so: never both."""
+def test_concurrent_redemption_and_undo_do_not_both_succeed(brand, target, source):
+    """Either the points go back, or they are spent and the undo fails."""
     factories.points(source, brand, 10)
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
     reward = factories.reward(brand, cost=10)
 
-    results = at_once(lambda do: do(), [lambda: undone(made), lambda: redeem.redeem(wish(brand, target, reward))])
+    results = at_once(
+        lambda task: task(),
+        [lambda: undo_merge(account_merge), lambda: redeem.redeem(redemption_request(brand, target, reward))],
+    )
 
     assert sum(isinstance(each, Exception) for each in results) == 1, results
     assert sum(balances(brand, target, source)) in (0, 10)
     assert shop.contradictions() == []
 
 
-def test_a_release_while_the_accounts_are_merged(brand, target, source):
+def test_release_of_pending_points_during_a_merge_is_made_up_for_the_target(brand, target, source):
     type(brand).objects.filter(pk=brand.pk).update(order_points="after_days", order_points_days=14)
     shop.buy(brand, source)
     at = timezone.now() + timezone.timedelta(days=15)
@@ -205,7 +210,7 @@ def test_a_release_while_the_accounts_are_merged(brand, target, source):
     [entry] = LoyaltyTransaction.objects.filter(reason="pending").values_list("pk", flat=True)
 
     result = while_uncommitted(
-        lambda: merged(brand, target, source), lambda: releases.release(DuePending(entry, account), at=at)
+        lambda: merge_accounts(brand, target, source), lambda: releases.release(DuePending(entry, account), at=at)
     )
 
     assert result is None

@@ -1,4 +1,4 @@
-"""What still comes for an account that was merged ends at the member who goes on, exactly once."""
+"""Events for an account that was merged count for the target, exactly once."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.orders import CreditedOrder
 from loyalty.models.pending import PendingPoints
-from tests.loyalty.merges.conftest import merged, undone
+from tests.loyalty.merges.conftest import merge_accounts, undo_merge
 from tests.support import factories, shop
 from tests.support.api import error
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def ten_percent(brand):
+def ten_percent_rule(brand):
     return factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
 
 
@@ -28,8 +28,8 @@ def balances(brand, *members):
     return [factories.account(each, brand).points for each in members]
 
 
-def test_an_order_that_names_the_old_user(brand, target, source, ten_percent):
-    merged(brand, target, source)
+def test_order_of_the_source_is_credited_to_the_target(brand, target, source, ten_percent_rule):
+    merge_accounts(brand, target, source)
 
     event = shop.buy(brand, source)
 
@@ -38,70 +38,72 @@ def test_an_order_that_names_the_old_user(brand, target, source, ten_percent):
     assert CreditedOrder.objects.get().user == target
 
 
-def test_an_order_that_was_credited_before_is_credited_no_more(brand, target, source, ten_percent):
+def test_order_credited_before_the_merge_is_not_credited_again(brand, target, source, ten_percent_rule):
     first = shop.buy(brand, source)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
-    again = [shop.buy(brand, who) for who in (source, target)]
+    again = [shop.buy(brand, customer) for customer in (source, target)]
 
     assert first.status == "done"
     assert {each.outcome["error"] for each in again} == {"POINTS_ALREADY_CLAIMED"}
     assert balances(brand, target, source) == [10, 0]
 
 
-@pytest.mark.parametrize("names", ["target", "source"])
-def test_a_return_of_an_order_from_before(brand, target, source, ten_percent, names, request):
+@pytest.mark.parametrize("sender", ["target", "source"])
+def test_return_of_an_order_from_before_the_merge_reverses_its_points(
+    brand, target, source, ten_percent_rule, sender, request
+):
     shop.buy(brand, source)
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
 
-    event = shop.give_back(brand, request.getfixturevalue(names))
+    event = shop.give_back(brand, request.getfixturevalue(sender))
 
     assert (event.status, event.outcome["points_reversed"]) == ("done", 10)
     assert balances(brand, target, source) == [0, 0]
     with pytest.raises(MergeUndoNotPossible):
-        undone(made)
+        undo_merge(account_merge)
 
 
-def test_a_return_of_an_order_of_another_member_is_none_of_theirs(brand, target, source, ten_percent):
+def test_return_of_another_members_order_is_rejected(brand, target, source, ten_percent_rule):
     shop.buy(brand, factories.customer(brand))
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     assert shop.give_back(brand, source).outcome["error"] == "ORDER_ALREADY_CREDITED"
 
 
-def test_pending_points_are_released_to_the_member_who_goes_on(brand, target, source, ten_percent):
+def test_pending_points_are_released_to_the_target(brand, target, source, ten_percent_rule):
     brand.order_points, brand.order_points_days = "after_days", 14
     brand.save()
     shop.buy(brand, source)
     assert shop.numbers(brand, source) == (0, 10, 0)
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
     assert [shop.numbers(brand, each) for each in (target, source)] == [(0, 10, 0), (0, 0, 0)]
-    undone(made)
+    undo_merge(account_merge)
     assert [shop.numbers(brand, each) for each in (target, source)] == [(0, 0, 0), (0, 10, 0)]
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
 
     shop.deliver(brand, source)
 
     assert [shop.numbers(brand, each) for each in (target, source)] == [(10, 0, 0), (0, 0, 0)]
     assert PendingPoints.objects.get().user_point.user == target
     with pytest.raises(MergeUndoNotPossible, match="released or cancelled"):
-        undone(made)
+        undo_merge(account_merge)
 
 
-def test_a_pending_order_can_be_returned(brand, target, source, ten_percent):
+def test_return_after_the_merge_cancels_pending_points(brand, target, source, ten_percent_rule):
     brand.order_points, brand.order_points_days = "after_days", 14
     brand.save()
     shop.buy(brand, source)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     assert shop.give_back(brand, source).outcome["pending_cancelled"] == 10
     assert shop.numbers(brand, target) == (0, 0, 0)
 
 
-def test_a_scan_whose_event_waits(api, brand, target, source):
+def test_scan_pending_at_the_merge_is_credited_to_the_target(api, brand, target, source):
     code = factories.code(brand)
     assert api.as_customer(source).verify(code).json()["points_status"] == "pending"
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     worker.drain()
 
@@ -110,11 +112,11 @@ def test_a_scan_whose_event_waits(api, brand, target, source):
     assert balances(brand, target, source) == [10, 0]
 
 
-def test_many_scans_whose_events_wait(api, brand, target, source):
+def test_many_scans_pending_at_the_merge_are_all_credited_to_the_target(api, brand, target, source):
     codes = [factories.code(brand) for _ in range(5)]
     for code in codes:
         api.as_customer(source).verify(code)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     worker.drain()
 
@@ -122,8 +124,8 @@ def test_many_scans_whose_events_wait(api, brand, target, source):
     assert not Event.objects.filter(status="pending", detail_type="scan-auth").exists()
 
 
-def test_a_scan_that_the_hub_reports_of_the_old_user(api, brand, target, source):
-    merged(brand, target, source)
+def test_scan_of_the_source_reported_by_the_hub_is_credited_to_the_target(api, brand, target, source):
+    merge_accounts(brand, target, source)
 
     answer = api.as_customer(source).hub().credit(source, factories.code(brand))
 
@@ -131,11 +133,11 @@ def test_a_scan_that_the_hub_reports_of_the_old_user(api, brand, target, source)
     assert balances(brand, target, source) == [10, 0]
 
 
-def test_a_code_earns_once_for_both(api, brand, target, source, deliver):
+def test_code_earns_once_for_both_accounts(api, brand, target, source, deliver):
     code = factories.code(brand, scan_limit=5)
     api.as_customer(source).verify(code)
     deliver()
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     assert api.as_customer(target).verify(code).json()["points_status"] == "already_claimed"
     deliver()
@@ -144,28 +146,28 @@ def test_a_code_earns_once_for_both(api, brand, target, source, deliver):
     assert balances(brand, target, source) == [10, 0]
 
 
-def test_an_undo_leaves_what_came_since(api, brand, target, source, ten_percent):
+def test_undo_leaves_points_earned_since_the_merge(api, brand, target, source, ten_percent_rule):
     code = factories.code(brand)
     api.as_customer(source).verify(code)
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
     worker.drain()
     shop.buy(brand, source)
-    undone(made)
+    undo_merge(account_merge)
 
     assert balances(brand, target, source) == [20, 0]
     shop.buy(brand, source, order_id="B-1")
     assert balances(brand, target, source) == [20, 10]
 
 
-def test_profile_and_login_events(brand, target, source):
+def test_profile_field_completed_before_the_merge_does_not_earn_again(brand, target, source):
     factories.earning_rule(brand, "log-user-profile-update", value=3)
     profile = {"type": "profile", "changedFields": ["phone"], "completedFields": ["phone"]}
     shop.report(brand, source, "log-user-profile-update", profile)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     again = shop.report(brand, source, "log-user-profile-update", profile)
-    other = {"type": "profile", "changedFields": ["city"], "completedFields": ["city"]}
-    shop.report(brand, source, "log-user-profile-update", other)
+    other_profile = {"type": "profile", "changedFields": ["city"], "completedFields": ["city"]}
+    shop.report(brand, source, "log-user-profile-update", other_profile)
 
     assert again.outcome["error"] == "POINTS_ALREADY_CLAIMED"
     assert balances(brand, target, source) == [6, 0]
@@ -181,30 +183,30 @@ def log_in(api, brand, user):
 
 
 @pytest.fixture
-def old_login(source):
+def source_with_password(source):
     source.set_password(PASSWORD)
     source.save()
     return source
 
 
-def test_the_old_login_opens_nothing_until_the_undo(api, brand, target, old_login):
-    """This brand's staff merged the accounts: they cannot give anybody a session of somebody else."""
-    before = api.as_customer(old_login)
-    made = merged(brand, target, old_login)
+def test_source_cannot_log_in_until_the_undo(api, brand, target, source_with_password):
+    """Staff who merge two accounts must not give one user a session of the other."""
+    old_session = api.as_customer(source_with_password)
+    account_merge = merge_accounts(brand, target, source_with_password)
 
-    assert error(before.get("customer/loyalty/points")) == (401, "TOKEN_INVALID")
-    assert error(log_in(api, brand, old_login)) == (403, "ACCOUNT_MERGED")
-    undone(made)
-    assert log_in(api, brand, old_login).json()["user_id"] == old_login.pk
+    assert error(old_session.get("customer/loyalty/points")) == (401, "TOKEN_INVALID")
+    assert error(log_in(api, brand, source_with_password)) == (403, "ACCOUNT_MERGED")
+    undo_merge(account_merge)
+    assert log_in(api, brand, source_with_password).json()["user_id"] == source_with_password.pk
 
 
-def test_sessions_at_other_brands_go_on(brand, target, source, api):
-    other = factories.brand()
-    UserPoints.objects.create(user=source, brand=other)
-    elsewhere = api.as_customer(source, of=other)
-    merged(brand, target, source)
+def test_sessions_at_other_brands_stay_valid(brand, target, source, api):
+    other_brand = factories.brand()
+    UserPoints.objects.create(user=source, brand=other_brand)
+    other_session = api.as_customer(source, of=other_brand)
+    merge_accounts(brand, target, source)
 
-    assert elsewhere.get("customer/loyalty/points").status_code == 200
+    assert other_session.get("customer/loyalty/points").status_code == 200
 
 
 # --- Campaigns -------------------------------------------------------------------------------------------------------
@@ -215,59 +217,60 @@ def progress(user):
 
 
 @pytest.fixture
-def five_orders(brand, ten_percent):
-    made = factories.campaign(brand, type="order", target_value=5)
-    return made, *(
-        factories.milestone(made, at, reward_name=f"Step {at}", reward_points=1, auto_claim=True) for at in (2, 3, 5)
+def order_campaign(brand, ten_percent_rule):
+    campaign = factories.campaign(brand, type="order", target_value=5)
+    return campaign, *(
+        factories.milestone(campaign, at, reward_name=f"Step {at}", reward_points=1, auto_claim=True)
+        for at in (2, 3, 5)
     )
 
 
-def buy(brand, who, *orders):
-    for each in orders:
-        shop.buy(brand, who, order_id=each)
+def place_orders(brand, customer, *order_ids):
+    for each in order_ids:
+        shop.buy(brand, customer, order_id=each)
 
 
-def test_progress_is_added_up_and_no_milestone_pays_twice(brand, target, source, five_orders):
-    _campaign, second, third, _fifth = five_orders
-    buy(brand, target, "K-1", "K-2")
-    buy(brand, source, "E-1", "E-2")
+def test_progress_is_added_up_and_no_milestone_pays_twice(brand, target, source, order_campaign):
+    _campaign, second, third, _fifth = order_campaign
+    place_orders(brand, target, "K-1", "K-2")
+    place_orders(brand, source, "E-1", "E-2")
     paid = LoyaltyTransaction.objects.filter(reason_id__startswith="milestone:")
     assert paid.count() == 2
     before = progress(target), progress(source)
 
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
 
     assert progress(target) == [(4, 1, [second.pk])]
-    undone(made)
+    undo_merge(account_merge)
     assert (progress(target), progress(source)) == before
-    made = merged(brand, target, source)
-    buy(brand, source, "E-3")
+    account_merge = merge_accounts(brand, target, source)
+    place_orders(brand, source, "E-3")
     assert progress(target)[0][0] == 5
-    assert paid.count() == 4  # the third step, which both reached together, and the goal
+    assert paid.count() == 4  # the milestone at 3, which the sum reaches, and the goal
     assert sorted(RewardClaim.objects.filter(user=target).values_list("milestone__threshold", flat=True)) == [2, 3, 5]
     assert third.pk in progress(target)[0][2]
     assert shop.contradictions() == []
     with pytest.raises(MergeUndoNotPossible, match="milestone"):
-        undone(made)
+        undo_merge(account_merge)
 
 
-def test_what_was_counted_since_stays_after_an_undo(brand, target, source, five_orders):
-    buy(brand, source, "E-1")
-    made = merged(brand, target, source)
+def test_progress_moves_back_with_an_undo_and_new_orders_count(brand, target, source, order_campaign):
+    place_orders(brand, source, "E-1")
+    account_merge = merge_accounts(brand, target, source)
     assert progress(target) == [(1, 1, [])]
-    undone(made)
+    undo_merge(account_merge)
     assert progress(target) == []
-    buy(brand, target, "K-1")
+    place_orders(brand, target, "K-1")
     assert progress(target) == [(1, 1, [])]
     assert shop.contradictions() == []
 
 
-def test_rewards_that_wait_go_over_once(brand, target, source, ten_percent):
+def test_waiting_reward_of_both_accounts_is_not_duplicated_for_the_target(brand, target, source, ten_percent_rule):
     campaign = factories.campaign(brand, type="order", target_value=5)
     milestone = factories.milestone(campaign, 1, reward_name="Ten", reward_points=10, auto_claim=False)
-    buy(brand, target, "K-1")
-    buy(brand, source, "E-1")
-    merged(brand, target, source)
+    place_orders(brand, target, "K-1")
+    place_orders(brand, source, "E-1")
+    merge_accounts(brand, target, source)
     assert [(each.user, each.status) for each in RewardClaim.objects.order_by("pk")] == [
         (target, "available"),
         (source, "available"),

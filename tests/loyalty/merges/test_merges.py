@@ -1,4 +1,4 @@
-"""Two accounts of one person made one: the ledger carries everything over, once, and the undo brings it back."""
+"""Merging two accounts: the ledger moves everything over once, and the undo brings it back."""
 
 import uuid
 from datetime import timedelta
@@ -25,7 +25,7 @@ from loyalty.programme import roll_forward, rollups
 from loyalty.rewards import cancellation, till
 from loyalty.rewards.grants import grant_reward
 from loyalty.wallets import passes
-from tests.loyalty.merges.conftest import context, merged, undone
+from tests.loyalty.merges.conftest import context, merge_accounts, undo_merge
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db
@@ -48,14 +48,14 @@ FIELDS = (
 
 
 def state(brand, *members):
-    """All that the accounts say, once the books are proven to add up."""
+    """The fields of the accounts; fails if the accounts and the ledger contradict each other."""
     assert shop.contradictions() == []
     rows = UserPoints.objects.filter(brand=brand, user__in=members).order_by("pk")
     return [tuple(getattr(row, name) for name in FIELDS) for row in rows]
 
 
-def history_of(brand, member):
-    """A member who earned, spent, got some back, gave, received and let some expire."""
+def create_history(brand, member):
+    """Lets the member earn, redeem, cancel a redemption, and send and receive transfers."""
     factories.points(member, brand, 100)
     reward = factories.reward(brand, cost=15)
     factories.redemption(member, reward)
@@ -77,100 +77,102 @@ def brand(brand):
     return brand
 
 
-def test_everything_goes_over_to_the_cent(brand, target, source):
+def test_merge_moves_all_amounts_exactly(brand, target, source):
     factories.points(target, brand, "12.50")
-    history_of(brand, source)
+    create_history(brand, source)
     before = factories.account(target, brand), factories.account(source, brand)
 
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
 
-    after, empty = factories.account(target, brand), factories.account(source, brand)
+    after, ended = factories.account(target, brand), factories.account(source, brand)
     assert shop.contradictions() == []
     for name in FIELDS[:9]:
         assert getattr(after, name) == getattr(before[0], name) + getattr(before[1], name), name
-        assert getattr(empty, name) == 0
+        assert getattr(ended, name) == 0
     assert (after.lifetime, after.redeemed) == (
         before[0].lifetime + before[1].lifetime,
         before[0].redeemed + before[1].redeemed,
     )
-    assert (empty.status, empty.merged_into_id, after.merged_from) == ("merged", after.pk, [empty.pk])
-    lines = LoyaltyTransaction.objects.filter(reason="merged").order_by("points_earned")
-    assert [(line.reason_id, line.change, line.note) for line in lines] == [
-        (f"merge-out:{made.pk}", -before[1].points, "Moved to another account of yours"),
-        (f"merge-in:{made.pk}", before[1].points, "From another account of yours"),
+    assert (ended.status, ended.merged_into_id, after.merged_from) == ("merged", after.pk, [ended.pk])
+    entries = LoyaltyTransaction.objects.filter(reason="merged").order_by("points_earned")
+    assert [(entry.reason_id, entry.change, entry.note) for entry in entries] == [
+        (f"merge-out:{account_merge.pk}", -before[1].points, "Moved to another account of yours"),
+        (f"merge-in:{account_merge.pk}", before[1].points, "From another account of yours"),
     ]
 
 
-def test_the_undo_brings_both_back(brand, target, source):
+def test_undo_restores_both_accounts(brand, target, source):
     factories.level(brand, "Gold", 110)
     factories.points(target, brand, "12.50")
-    history_of(brand, source)
+    create_history(brand, source)
     before = state(brand, target, source)
 
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
     assert factories.account(target, brand).current_level == "Gold"
     factories.points(target, brand, 3)
-    undone(made)
+    undo_merge(account_merge)
 
     factories.points(target, brand, 0)
     after = state(brand, target, source)
     assert after[1] == before[1]
     assert after[0] == (before[0][0] + 3, before[0][1] + 3, *before[0][2:])
-    assert undone(made).undone_at == AccountMerge.objects.get().undone_at
+    assert undo_merge(account_merge).undone_at == AccountMerge.objects.get().undone_at
     assert LoyaltyTransaction.objects.filter(reason="merged").count() == 4
 
 
-def test_merged_again_after_an_undo(brand, target, source):
+def test_accounts_can_be_merged_again_after_an_undo(brand, target, source):
     factories.points(source, brand, 10)
-    undone(merged(brand, target, source))
+    undo_merge(merge_accounts(brand, target, source))
 
-    merged(brand, source, target)
+    merge_accounts(brand, source, target)
 
     assert [row[0] for row in state(brand, target, source)] == [0, 10]
 
 
-def test_the_same_key_merges_once(brand, target, source):
+def test_same_idempotency_key_merges_once(brand, target, source):
     factories.points(source, brand, 10)
     key = uuid.uuid4()
 
-    assert merged(brand, target, source, key=key) == merged(brand, target, source, key=key)
+    assert merge_accounts(brand, target, source, key=key) == merge_accounts(brand, target, source, key=key)
     with pytest.raises(IdempotencyKeyReused):
-        merged(brand, target, factories.customer(brand), key=key)
+        merge_accounts(brand, target, factories.customer(brand), key=key)
     assert factories.account(target, brand).points == 10
 
 
-def test_what_one_owes_is_settled_from_what_the_other_has(brand, target, source):
+def test_points_owed_by_one_account_are_settled_from_the_other(brand, target, source):
     factories.earning_rule(brand, "order-complete", value=10, reward_type="percentage")
     shop.buy(brand, source, subtotal="100.00")
     factories.redemption(source, factories.reward(brand, cost=10))
     shop.give_back(brand, source)
     factories.points(target, brand, 4)
     assert shop.numbers(brand, source) == (0, 0, 10)
-    seen = merging.preview(target=factories.account(target, brand), source=factories.account(source, brand))
+    preview = merging.preview(target=factories.account(target, brand), source=factories.account(source, brand))
 
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
 
-    assert shop.numbers(brand, target) == (0, 0, 6) == (seen.balance, seen.pending, seen.owed)
+    assert shop.numbers(brand, target) == (0, 0, 6) == (preview.balance, preview.pending, preview.owed)
     assert shop.numbers(brand, source) == (0, 0, 0)
-    assert (made.settled, factories.account(target, brand).lifetime) == (4, seen.lifetime)
+    assert (account_merge.settled, factories.account(target, brand).lifetime) == (4, preview.lifetime)
     with pytest.raises(MergeUndoNotPossible, match="settled points owed"):
-        undone(made)
+        undo_merge(account_merge)
 
 
-def refused(brand, target, source):
+def merge_error(brand, target, source):
     with pytest.raises(MergeNotPossible) as error:
-        merged(brand, target, source)
+        merge_accounts(brand, target, source)
     assert not AccountMerge.objects.exists()
     assert not LoyaltyTransaction.objects.filter(reason="merged").exists()
     return str(error.value.message)
 
 
-def test_what_cannot_be_merged_says_why(brand, target, source):
-    assert "the same account" in refused(brand, target, target)
-    elsewhere = factories.brand()
-    other = factories.account(factories.customer(elsewhere), elsewhere)
+def test_impossible_merges_are_rejected_with_the_cause(brand, target, source):
+    assert "the same account" in merge_error(brand, target, target)
+    other_brand = factories.brand()
+    foreign_account = factories.account(factories.customer(other_brand), other_brand)
     with pytest.raises(MergeNotPossible, match="different brands"):
-        merging.merge(target=factories.account(target, brand), source=other, key=uuid.uuid4(), audit_context=context())
+        merging.merge(
+            target=factories.account(target, brand), source=foreign_account, key=uuid.uuid4(), audit_context=context()
+        )
     with pytest.raises(Invalid, match="Enter a reason"):
         merging.merge(
             target=factories.account(target, brand),
@@ -179,16 +181,16 @@ def test_what_cannot_be_merged_says_why(brand, target, source):
             audit_context=context(" "),
         )
     OpeningBalance.objects.create(brand=brand, user=source, reason_id="opening:x", points=5)
-    assert "are waiting for a confirmed address" in refused(brand, target, source)
+    assert "are waiting for a confirmed address" in merge_error(brand, target, source)
     OpeningBalance.objects.all().delete()
     UserPoints.objects.filter(user=source).update(status="blocked")
-    assert "is blocked. Unblock" in refused(brand, target, source)
-    assert "is blocked. Unblock" in refused(brand, source, target)
+    assert "is blocked. Unblock" in merge_error(brand, target, source)
+    assert "is blocked. Unblock" in merge_error(brand, source, target)
     UserPoints.objects.filter(user=source).update(status="active")
     User.objects.filter(pk=source.pk).update(is_staff=True)
-    assert "cannot be merged" in refused(brand, source, target)
+    assert "cannot be merged" in merge_error(brand, source, target)
     User.objects.filter(pk=source.pk).update(is_staff=False, is_active=False)
-    assert "was erased" in refused(brand, target, source)
+    assert "was erased" in merge_error(brand, target, source)
     ledger.credit(
         account=factories.account(target, brand).pk,
         points=Decimal("99999999"),
@@ -197,19 +199,19 @@ def test_what_cannot_be_merged_says_why(brand, target, source):
         at=timezone.now(),
     )
     factories.points(target, brand, 10)
-    assert "too many points" in refused(brand, factories.customer(brand), target)
+    assert "too many points" in merge_error(brand, factories.customer(brand), target)
 
 
-def test_a_merged_account_is_merged_no_further(brand, target, source):
+def test_merged_account_cannot_be_merged_again(brand, target, source):
     third = factories.customer(brand)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     for pair in ((third, source), (source, third)):
         with pytest.raises(MergeNotPossible, match="already merged into another account"):
-            merged(brand, *pair)
+            merge_accounts(brand, *pair)
     with pytest.raises(MergeNotPossible, match="Keep this account"):
-        merged(brand, third, target)
-    merged(brand, target, third)
+        merge_accounts(brand, third, target)
+    merge_accounts(brand, target, third)
     assert factories.account(target, brand).merged_from == [
         factories.account(source, brand).pk,
         factories.account(third, brand).pk,
@@ -217,25 +219,25 @@ def test_a_merged_account_is_merged_no_further(brand, target, source):
     assert shop.contradictions() == []
 
 
-def test_the_undo_is_refused_with_what_is_missing(brand, target, source):
+def test_undo_is_rejected_if_points_are_missing_or_after_one_day(brand, target, source):
     factories.points(source, brand, 10)
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
     factories.redemption(target, factories.reward(brand, cost=4))
     before = state(brand, target, source)
 
     with pytest.raises(MergeUndoNotPossible, match=r"4\.00 points that would go back are missing"):
-        undone(made)
+        undo_merge(account_merge)
     assert state(brand, target, source) == before
     factories.points(target, brand, 4)
     with pytest.raises(MergeUndoNotPossible, match="for one day"):
-        undone(made, at=made.created_at + timedelta(days=1))
-    undone(made, at=made.created_at + timedelta(hours=23))
+        undo_merge(account_merge, at=account_merge.created_at + timedelta(days=1))
+    undo_merge(account_merge, at=account_merge.created_at + timedelta(hours=23))
     assert [row[0] for row in state(brand, target, source)] == [0, 10]
 
 
-def test_a_merged_account_earns_gives_and_redeems_nothing(brand, target, source):
+def test_merged_account_cannot_be_adjusted_or_activated(brand, target, source):
     factories.points(source, brand, 10)
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
     account = factories.account(source, brand)
 
     for points in (5, -5):
@@ -245,11 +247,11 @@ def test_a_merged_account_earns_gives_and_redeems_nothing(brand, target, source)
     assert factories.account(source, brand).status == "merged"
 
 
-def test_codes_go_over_and_stay_good(brand, target, source):
+def test_redemption_codes_move_to_the_target_and_stay_valid(brand, target, source):
     factories.points(source, brand, 30)
     reward = factories.reward(brand, cost=10)
     first, second = (factories.redemption(source, reward) for _ in range(2))
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
     for each in (first, second):
         each.refresh_from_db()
 
@@ -259,26 +261,26 @@ def test_codes_go_over_and_stay_good(brand, target, source):
     assert factories.account(target, brand).points == 20
     assert shop.contradictions() == []
     with pytest.raises(MergeUndoNotPossible, match="redemption of the ended account has been cancelled"):
-        undone(made)
+        undo_merge(account_merge)
 
 
-def test_a_thing_that_both_won_is_good_for_both(brand, target, source):
+def test_reward_granted_to_both_accounts_can_be_used_twice(brand, target, source):
     milestone = factories.milestone(factories.campaign(brand), 1, reward_name="Mug")
     for member in (target, source):
         grant_reward(account=factories.account(member, brand), milestone_id=milestone.pk, name="Mug", at=timezone.now())
         Redemption.objects.filter(user_point__user=member).update(request_key=uuid.uuid4())
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     for redemption in Redemption.objects.all():
         assert till.use(redemption=redemption, at=timezone.now(), request=uuid.uuid4()).status == "used"
 
 
-def test_points_stay_as_old_as_they_were(brand, target, source):
+def test_merged_points_expire_at_their_original_age(brand, target, source):
     now = timezone.now()
     factories.points(source, brand, 30, at=now - timedelta(days=500))
     factories.points(source, brand, 20, at=now - timedelta(days=10))
     factories.points(target, brand, 5, at=now - timedelta(days=10))
-    merged(brand, target, source)
+    merge_accounts(brand, target, source)
 
     account = factories.account(target, brand)
     [expired] = ledger.expire(
@@ -288,60 +290,60 @@ def test_points_stay_as_old_as_they_were(brand, target, source):
     assert (expired.points, expired.balance) == (30, 25)
 
 
-def test_the_books_close_with_merges(brand, target, source):
+def test_roll_forward_balances_with_merges(brand, target, source):
     factories.points(target, brand, "50.50")
     factories.points(source, brand, "30.25")
     factories.redemption(source, factories.reward(brand, cost=10))
-    made = merged(brand, target, source)
+    account_merge = merge_accounts(brand, target, source)
     month = rollups.month_of(timezone.now().astimezone(brand.zone).date())
 
-    [line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
+    [month_line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
 
-    assert (line.points["merged_in"], line.points["merged_out"]) == (Decimal("20.25"), Decimal("20.25"))
-    assert line.closing == Decimal("70.75") == factories.account(target, brand).points
-    undone(made)
-    [line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
-    assert line.closing == Decimal("70.75")
+    assert (month_line.points["merged_in"], month_line.points["merged_out"]) == (Decimal("20.25"), Decimal("20.25"))
+    assert month_line.closing == Decimal("70.75") == factories.account(target, brand).points
+    undo_merge(account_merge)
+    [month_line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
+    assert month_line.closing == Decimal("70.75")
     rollups.catch_up(brand=brand, at=timezone.now() + timedelta(days=2))
-    assert [row for check in books.CHECKS.values() for row in run(check)] == []
+    assert [row for check in books.CHECKS.values() for row in rows_of(check)] == []
 
 
-def run(statement):
+def rows_of(statement):
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return cursor.fetchall()
 
 
-def test_checks_find_a_merge_that_is_not_what_it_says(brand, target, source):
+def test_consistency_checks_detect_a_tampered_merge(brand, target, source):
     factories.points(source, brand, 10)
-    made = merged(brand, target, source)
-    AccountMerge.objects.filter(pk=made.pk).update(carried={**made.carried, "earned": "11"})
+    account_merge = merge_accounts(brand, target, source)
+    AccountMerge.objects.filter(pk=account_merge.pk).update(carried={**account_merge.carried, "earned": "11"})
     assert [row[:2] for row in shop.contradictions()] == [
-        ("merge is not what ledger and accounts say", f"merge {made.pk}")
+        ("merge is not what ledger and accounts say", f"merge {account_merge.pk}")
     ]
-    AccountMerge.objects.filter(pk=made.pk).update(carried=made.carried)
+    AccountMerge.objects.filter(pk=account_merge.pk).update(carried=account_merge.carried)
     account = factories.account(target, brand)
     UserPoints.objects.filter(pk=account.pk).update(merged_from=None)
     assert {row[0] for row in shop.contradictions()} == {"merge is not what ledger and accounts say"}
 
 
-def test_what_follows_is_published(brand, target, source):
+def test_merge_and_undo_are_published_and_audited(brand, target, source):
     passes.issue(account=factories.account(source, brand), platform="google", at=timezone.now())
     WebhookEndpoint.objects.create(
         brand=brand, url="https://a.example/", secret="s" * 40, types=["member.merged", "member.unmerged"]
     )
     factories.points(source, brand, 10)
-    made = merged(brand, target, source)
-    undone(made)
+    account_merge = merge_accounts(brand, target, source)
+    undo_merge(account_merge)
 
-    announced = [each.detail["payload"] for each in Event.objects.filter(detail_type="announce").order_by("pk")]
-    assert [each["type"] for each in announced] == ["member.merged", "member.unmerged"]
-    assert [(each["data"]["user_id"], each["data"]["merged_user_id"]) for each in announced] == [
+    payloads = [each.detail["payload"] for each in Event.objects.filter(detail_type="announce").order_by("pk")]
+    assert [each["type"] for each in payloads] == ["member.merged", "member.unmerged"]
+    assert [(each["data"]["user_id"], each["data"]["merged_user_id"]) for each in payloads] == [
         (target.pk, source.pk)
     ] * 2
-    assert [each["data"]["new_balance"] for each in announced] == [10, 0]
+    assert [each["data"]["new_balance"] for each in payloads] == [10, 0]
     assert WalletPass.objects.get().account.user == source
-    changed = Event.objects.filter(detail_type="balance-changed", detail__payload__cause__startswith="merge:")
-    assert changed.count() == 4
+    balance_events = Event.objects.filter(detail_type="balance-changed", detail__payload__cause__startswith="merge:")
+    assert balance_events.count() == 4
     audit_entries = AuditLogEntry.objects.filter(brand=brand, action__in=["Accounts merged", "Merge undone"])
     assert [each.reason for each in audit_entries.order_by("pk")] == ["One person"] * 2 + ["A mistake"] * 2

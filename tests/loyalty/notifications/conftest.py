@@ -1,4 +1,4 @@
-"""A brand that writes to its customers, and services that take what it sends."""
+"""A brand that notifies its customers, and fake services that receive its messages."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -69,28 +69,28 @@ def with_push(own: NotificationSettings, push: Push) -> Push:
 
 @pytest.fixture
 def work() -> Callable[[], int]:
-    """What the workers of all lanes do until nothing is due; what waits for its next attempt is due at once."""
+    """Runs the workers of all lanes until nothing is due; events waiting for another attempt are due at once."""
 
     def run() -> int:
         Event.objects.pending().update(due_at=timezone.now())
-        done = 0
-        while found := sum(worker.drain(lane=lane) for lane in [messages.POINTS, *messages.slow_lanes()]):
-            done += found
-        return done
+        total = 0
+        while handled := sum(worker.drain(lane=lane) for lane in [messages.POINTS, *messages.slow_lanes()]):
+            total += handled
+        return total
 
     return run
 
 
 @pytest.fixture
 def notify(brand: Brand) -> Callable[..., None]:
-    """Publishes what an accrual would."""
+    """Publishes a `notify` event as an accrual does."""
 
     def publish(user: User, **payload: Any) -> None:
         number = next(factories._number)
-        plain = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "points_earned": 10, "new_balance": 10 * number}
+        defaults = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "points_earned": 10, "new_balance": 10 * number}
         message = messages.NewEvent(
             kind="notify",
-            payload={**plain, "transaction_id": str(number), "note": "Scan", **payload},
+            payload={**defaults, "transaction_id": str(number), "note": "Scan", **payload},
             arguments={"brand_id": brand.pk, "user_id": user.pk},
         )
         publishing.publish(messages=[message], brand_id=brand.pk, at=timezone.now())
@@ -101,17 +101,17 @@ def notify(brand: Brand) -> Callable[..., None]:
 SMS_NUMBER = "+4930123456"
 
 
-def prefer(customer, brand, **changes):
+def change_preferences(customer, brand, **changes):
     preferences.change(customer.pk, brand.pk, at=timezone.now(), **changes)
 
 
-def log():
+def delivery_log():
     return list(NotificationDelivery.objects.order_by("id").values_list("channel", "status"))
 
 
-def work_until_done(work):
+def run_until_done(work):
     for _ in range(8):
         work()
         if not Event.objects.pending().exists():
             return
-    raise AssertionError("it never ends")
+    raise AssertionError("events are still pending")

@@ -1,4 +1,4 @@
-"""From a scan to what the customer reads; and what a killed worker leaves for the next one."""
+"""From a scan to the notification, also if workers are killed in between."""
 
 import time
 from collections import Counter
@@ -23,20 +23,20 @@ def scan_as(customer, code):
     scan.scan(scanned=code.code, context=ScanContext(at=timezone.now(), user_id=customer.pk))
 
 
-def test_a_scans_points_are_told(brand, customer, own, box, work):
+def test_points_of_a_scan_are_notified(brand, customer, own, box, work):
     scan_as(customer, factories.code(brand))
 
     work()
 
     [notification] = Notification.objects.all()
-    [line] = LoyaltyTransaction.objects.all()
+    [entry] = LoyaltyTransaction.objects.all()
     scanned = Event.objects.get(detail_type="scan-auth")
-    assert notification.covers[0]["transaction_id"] == str(line.pk)
+    assert notification.covers[0]["transaction_id"] == str(entry.pk)
     assert notification.covers[0]["cause"] == str(scanned.event_id)
     assert "New points: 10" in box.mails[0].get_body(("plain",)).get_content()
 
 
-def test_a_level_and_a_reward_to_be_claimed_are_told(brand, customer, own, box, work):
+def test_level_and_claimable_reward_are_notified(brand, customer, own, box, work):
     factories.level(brand, "Gold", 10)
     campaign = factories.campaign(brand)
     factories.milestone(campaign, 1, reward_name="A mug", auto_claim=False)
@@ -49,7 +49,7 @@ def test_a_level_and_a_reward_to_be_claimed_are_told(brand, customer, own, box, 
     assert subjects == ["A reward is waiting for you: A mug", f"New points at {brand.name}: 10", "You are Gold now"]
 
 
-def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, customer, own, box, work):
+def test_progress_without_points_is_not_notified_but_its_reward_is(brand, customer, own, box, work):
     factories.milestone(factories.campaign(brand, type="login"), 2, reward_name="A mug")
     for at in (timezone.now() - timedelta(days=1), timezone.now()):
         arguments = {"brand_id": brand.pk, "user_id": customer.pk}
@@ -64,7 +64,7 @@ def test_steps_that_pay_nothing_are_not_told_but_what_they_bring_is(brand, custo
     assert list(consistency.differences()) == []
 
 
-def test_without_notices_nothing_is_left_to_do(brand, customer, work):
+def test_notify_event_is_ignored_without_settings(brand, customer, work):
     scan_as(customer, factories.code(brand))
 
     work()
@@ -75,18 +75,18 @@ def test_without_notices_nothing_is_left_to_do(brand, customer, work):
 
 @pytest.fixture
 def stack(box, tmp_path, settings):
-    running = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
-    running.settings = {
+    new_stack = Stack(log=tmp_path / "log", redis_url=settings.REDIS_URL)
+    new_stack.settings = {
         "EMAIL_URL": f"smtp://127.0.0.1:{box.port}",
         "OUTGOING_WORKERS": "50",  # a dead worker's slot is free again after minutes
     }
-    running.constants = {"EVENT_LEASE_SECONDS": 2, "EVENT_SWEEP_SECONDS": 1}
-    yield running
-    running.stop()
+    new_stack.constants = {"EVENT_LEASE_SECONDS": 2, "EVENT_SWEEP_SECONDS": 1}
+    yield new_stack
+    new_stack.stop()
 
 
-def test_workers_killed_again_and_again_tell_everybody_with_one_id_each(brand, stack, box):
-    """What was sent but not yet noted when the worker died is sent again, with the same Message-ID."""
+def test_killed_workers_lose_no_notification_and_reuse_the_message_id(brand, stack, box):
+    """A mail that was sent but not recorded when a worker died is sent again with the same Message-ID."""
     NotificationSettings.objects.create(brand=brand, merge_seconds=0)
     customers = [factories.customer(brand) for _ in range(120)]
     for customer, code in zip(customers, factories.batch(brand, quantity=len(customers)).codes.all(), strict=True):
@@ -99,7 +99,7 @@ def test_workers_killed_again_and_again_tell_everybody_with_one_id_each(brand, s
         if kills >= 4 and Event.objects.pending().filter(attempts__gt=0).exists():
             break
     assert Event.objects.pending().exists(), "the workers were too fast to be interrupted"
-    # What the dead held comes back when their leases end; a test need not wait for that.
+    # Events of killed workers become due when their leases end; the test does not wait for that.
     Event.objects.pending().filter(attempts__gt=0).update(due_at=timezone.now())
     stack.start_worker(concurrency=3)
     wait_until(lambda: not Event.objects.pending().exists(), seconds=90)
@@ -110,5 +110,7 @@ def test_workers_killed_again_and_again_tell_everybody_with_one_id_each(brand, s
     assert len(sent) == len(customers) == Notification.objects.count()
     assert set(box.recipients) == {customer.email for customer in customers}
     assert set(NotificationDelivery.objects.values_list("status", flat=True)) == {"sent"}
-    covered = [line["transaction_id"] for notification in Notification.objects.all() for line in notification.covers]
+    covered = [
+        accrual["transaction_id"] for notification in Notification.objects.all() for accrual in notification.covers
+    ]
     assert sorted(covered) == sorted(str(pk) for pk in LoyaltyTransaction.objects.values_list("pk", flat=True))

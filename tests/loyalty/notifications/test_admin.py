@@ -1,4 +1,4 @@
-"""The portal's pages about notifications: settings, the log, stopped addresses."""
+"""The portal's pages about notifications: settings, the log, suppressed addresses."""
 
 import html
 import json
@@ -37,41 +37,41 @@ def settings_page(own):
 # --- Settings --------------------------------------------------------------------------------------------------------
 
 
-def test_secrets_are_stored_encrypted_and_never_shown_again(client, brand, own):
+def test_secrets_are_stored_encrypted_and_never_displayed_again(client, brand, own):
     account = Push().service_account
-    sent = {**form_of(client.get(settings_page(own))), "sms_on": "on", "push_on": "on"}
-    sent |= {"twilio_account_sid": SID, "twilio_auth_token": SMS_KEY, "sms_sender": "Acme"}
+    form_data = {**form_of(client.get(settings_page(own))), "sms_on": "on", "push_on": "on"}
+    form_data |= {"twilio_account_sid": SID, "twilio_auth_token": SMS_KEY, "sms_sender": "Acme"}
 
-    saved = client.post(settings_page(own), {**sent, "fcm_service_account": account})
+    saved = client.post(settings_page(own), {**form_data, "fcm_service_account": account})
 
     assert saved.status_code == 302, errors(saved)
-    now = NotificationSettings.objects.get()
-    assert (now.twilio_auth_token, now.fcm_service_account) == (SMS_KEY, account)
+    stored = NotificationSettings.objects.get()
+    assert (stored.twilio_auth_token, stored.fcm_service_account) == (SMS_KEY, account)
     with connection.cursor() as cursor:
         cursor.execute("SELECT twilio_auth_token, fcm_service_account FROM loyalty_notificationsettings")
         assert not {SMS_KEY, account} & set(cursor.fetchone())
-    for shown in (settings_page(own), address("loyalty.notificationsettings", "history", own.pk)):
-        page = html.unescape(text(client.get(shown)))
+    for url in (settings_page(own), address("loyalty.notificationsettings", "history", own.pk)):
+        page = html.unescape(text(client.get(url)))
         assert SMS_KEY not in page
         assert "BEGIN PRIVATE KEY" not in page
     assert SMS_KEY not in str(AuditLogEntry.objects.values_list("changes", flat=True))
 
 
-def test_another_name_than_the_brands_is_refused(client, brand, own):
-    sent = form_of(client.get(settings_page(own)))
+def test_sender_name_other_than_the_brands_is_rejected(client, brand, own):
+    form_data = form_of(client.get(settings_page(own)))
 
-    response = client.post(settings_page(own), {**sent, "sender_name": "Northwind Coffee"})
+    response = client.post(settings_page(own), {**form_data, "sender_name": "Northwind Coffee"})
 
     assert list(errors(response)) == ["sender_name"]
 
 
-def test_an_empty_secret_keeps_the_stored_one(client, brand, with_sms, own):
-    sent = form_of(client.get(settings_page(own)))
+def test_empty_secret_keeps_the_stored_one(client, brand, with_sms, own):
+    form_data = form_of(client.get(settings_page(own)))
 
-    client.post(settings_page(own), {**sent, "sender_name": f"{brand.name} again"})
+    client.post(settings_page(own), {**form_data, "sender_name": f"{brand.name} again"})
 
-    now = NotificationSettings.objects.get()
-    assert (now.sender_name, now.twilio_auth_token) == (f"{brand.name} again", SMS_KEY)
+    stored = NotificationSettings.objects.get()
+    assert (stored.sender_name, stored.twilio_auth_token) == (f"{brand.name} again", SMS_KEY)
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_an_empty_secret_keeps_the_stored_one(client, brand, with_sms, own):
         ({"language": "tlh"}, {"language"}),
     ],
 )
-def test_settings_that_could_not_work_are_refused(client, own, wrong, fields):
-    refused = client.post(settings_page(own), {**form_of(client.get(settings_page(own))), **wrong})
+def test_invalid_settings_are_rejected(client, own, wrong, fields):
+    response = client.post(settings_page(own), {**form_of(client.get(settings_page(own))), **wrong})
 
-    assert set(errors(refused)) == fields
+    assert set(errors(response)) == fields
 
 
-def test_support_sees_no_settings(brand, with_sms, own):
+def test_support_cannot_see_settings(brand, with_sms, own):
     answer = browser(staff(brand, role="support")).get(settings_page(own))
 
     assert answer.status_code == 404
@@ -106,62 +106,62 @@ def test_support_sees_no_settings(brand, with_sms, own):
 # --- The log ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_log_tells_what_became_of_each(client, brand, customer, own, box, notify, work):
+def test_log_shows_the_outcome_of_a_notification(client, brand, customer, own, box, notify, work):
     box.refusals[customer.email] = "550 no such user"
     notify(customer, points_earned=7)
     work()
     row = NotificationDelivery.objects.get()
 
-    listed = text(client.get(address("loyalty.notificationdelivery"), {"q": customer.email}))
-    shown = text(client.get(address("loyalty.notificationdelivery", "change", row.pk)))
+    list_page = text(client.get(address("loyalty.notificationdelivery"), {"q": customer.email}))
+    detail_page = text(client.get(address("loyalty.notificationdelivery", "change", row.pk)))
 
-    assert "Bounced" in listed
-    assert "SMTP 550 no such user" in shown
-    assert ": 7" in shown
-    assert str(row.event_id) in shown
+    assert "Bounced" in list_page
+    assert "SMTP 550 no such user" in detail_page
+    assert ": 7" in detail_page
+    assert str(row.event_id) in detail_page
 
 
-def test_the_log_costs_the_same_however_long_it_is(client, brand, customer, own, box, notify, work):
-    def queries():
+def test_log_needs_a_constant_number_of_queries(client, brand, customer, own, box, notify, work):
+    def count_queries():
         with CaptureQueriesContext(connection) as captured:
             client.get(address("loyalty.notificationdelivery"))
         return len(captured)
 
     notify(customer)
     work()
-    few = queries()
+    expected = count_queries()
     for _ in range(20):
         notify(factories.customer(brand))
     work()
 
-    assert queries() == few
+    assert count_queries() == expected
 
 
-def test_a_members_page_shows_wishes_and_what_was_sent(client, brand, customer, own, box, notify, work):
+def test_member_page_shows_preferences_and_sent_notifications(client, brand, customer, own, box, notify, work):
     notify(customer)
     work()
     member = factories.account(customer, brand)
 
-    shown = text(client.get(address("loyalty.userpoints", "change", member.pk)))
+    member_page = text(client.get(address("loyalty.userpoints", "change", member.pk)))
 
-    assert "Points and levels" in shown
-    assert f'E-mail, <bdi dir="ltr">{customer.email}</bdi>' in shown
+    assert "Points and levels" in member_page
+    assert f'E-mail, <bdi dir="ltr">{customer.email}</bdi>' in member_page
 
 
 @pytest.mark.parametrize("role", ["owner", "manager", "support"])
-def test_who_may_see_members_reads_their_whole_address_in_every_list(brand, customer, own, notify, work, role):
+def test_staff_who_see_members_read_full_addresses_in_the_log(brand, customer, own, notify, work, role):
     notify(customer)
     work()
     reader, row = browser(staff(brand, role=role)), NotificationDelivery.objects.get(user=customer)
 
     pages = [address("loyalty.notificationdelivery"), address("loyalty.notificationdelivery", "change", row.pk)]
-    shown = [text(reader.get(each)) for each in pages]
+    page_texts = [text(reader.get(each)) for each in pages]
 
-    assert [row.masked_address in each for each in shown] == [False, False]
-    assert [each.count(customer.email) > 1 for each in shown] == [True, True]
+    assert [row.masked_address in each for each in page_texts] == [False, False]
+    assert [each.count(customer.email) > 1 for each in page_texts] == [True, True]
 
 
-def test_an_address_of_before_stays_masked(client, brand, customer, own, notify, work):
+def test_former_address_stays_masked(client, brand, customer, own, notify, work):
     notify(customer)
     work()
     row = NotificationDelivery.objects.get(user=customer)
@@ -171,7 +171,7 @@ def test_an_address_of_before_stays_masked(client, brand, customer, own, notify,
     assert row.masked_address in text(client.get(address("loyalty.notificationdelivery")))
 
 
-def test_masks_depend_on_the_role_alone(brand, customer):
+def test_masking_depends_on_the_role_only(brand, customer):
     readers = {role: staff(brand, role=role) for role in ("owner", "support", "printer")}
 
     member = factories.account(customer, brand)
@@ -183,15 +183,15 @@ def test_masks_depend_on_the_role_alone(brand, customer):
     }
 
 
-def test_a_stopped_address_is_found_and_let_try_again(client, brand, customer, own, box, notify, work):
+def test_suppressed_address_is_found_and_released(client, brand, customer, own, box, notify, work):
     box.refusals[customer.email] = "550 no"
     notify(customer)
     work()
     row = SuppressedAddress.objects.get()
-    its = address("loyalty.suppressedaddress")
+    list_url = address("loyalty.suppressedaddress")
 
-    assert row.masked_address in text(client.get(its, {"q": customer.email.upper()}))
-    client.post(its, {"action": "let_try_again", "_selected_action": [row.pk]})
+    assert row.masked_address in text(client.get(list_url, {"q": customer.email.upper()}))
+    client.post(list_url, {"action": "let_try_again", "_selected_action": [row.pk]})
 
     assert not SuppressedAddress.objects.exists()
     assert AuditLogEntry.objects.filter(kind="loyalty.suppressedaddress").exists()

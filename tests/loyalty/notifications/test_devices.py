@@ -1,4 +1,4 @@
-"""Devices: registered by their owner's app, moved with their user, taken away."""
+"""Devices for push: registering, changing the user, and removing."""
 
 import json
 
@@ -20,7 +20,7 @@ def put(caller, body):
     return caller.call("PUT", PATH, data=json.dumps(body).encode())
 
 
-def test_a_device_is_registered_once(api, customer, brand):
+def test_device_is_registered_once(api, customer, brand):
     customer_api = api.as_customer(customer)
 
     first = put(customer_api, PHONE)
@@ -35,38 +35,38 @@ def test_a_device_is_registered_once(api, customer, brand):
     )
 
 
-def test_a_device_belongs_to_who_used_it_last(api, customer, brand):
-    another = factories.customer(brand)
+def test_device_belongs_to_its_last_user(api, customer, brand):
+    other_customer = factories.customer(brand)
     put(api.as_customer(customer), PHONE)
 
-    put(api.as_customer(another), PHONE)
+    put(api.as_customer(other_customer), PHONE)
 
     assert devices.alive(user_id=customer.pk, brand_id=brand.pk) == []
-    assert len(devices.alive(user_id=another.pk, brand_id=brand.pk)) == 1
+    assert len(devices.alive(user_id=other_customer.pk, brand_id=brand.pk)) == 1
 
 
-def test_the_same_device_may_know_two_brands(api, customer, brand):
-    other = factories.brand()
+def test_device_can_be_registered_at_two_brands(api, customer, brand):
+    other_brand = factories.brand()
     put(api.as_customer(customer), PHONE)
-    put(api.as_customer(customer, of=other), PHONE)
+    put(api.as_customer(customer, of=other_brand), PHONE)
 
     api.as_customer(customer).call("DELETE", PATH, query={"token": PHONE["token"]})
 
-    assert Device.objects.get().brand == other
+    assert Device.objects.get().brand == other_brand
 
 
-def test_a_device_is_removed_by_its_owner_only(api, customer, brand):
+def test_device_is_removed_by_its_owner_only(api, customer, brand):
     put(api.as_customer(customer), PHONE)
-    stranger = api.as_customer(factories.customer(brand))
+    other_customer_api = api.as_customer(factories.customer(brand))
 
-    assert error(stranger.call("DELETE", PATH, query={"token": PHONE["token"]})) == (404, "NOT_FOUND")
+    assert error(other_customer_api.call("DELETE", PATH, query={"token": PHONE["token"]})) == (404, "NOT_FOUND")
     assert error(api.as_customer(customer).call("DELETE", PATH)) == (400, "VALIDATION_ERROR")
     assert error(api.call("DELETE", PATH, query={"token": "x"})) == (401, "AUTHENTICATION_REQUIRED")
     assert api.as_customer(customer).call("DELETE", PATH, query={"token": PHONE["token"]}).status_code == 204
     assert not Device.objects.exists()
 
 
-def test_a_dead_device_comes_back_when_it_registers_again(customer, brand):
+def test_dead_device_is_alive_again_after_registering(customer, brand):
     device_fields = {"user_id": customer.pk, "brand_id": brand.pk, "token": "t", "platform": "ios"}
     device = devices.register(**device_fields, at=timezone.now())
 
@@ -75,11 +75,11 @@ def test_a_dead_device_comes_back_when_it_registers_again(customer, brand):
     devices.register(**device_fields, at=timezone.now())
 
     assert len(devices.alive(user_id=customer.pk, brand_id=brand.pk)) == 1
-    devices.mark_dead(device=device, at=timezone.now())  # an answer that comes after the new registration
+    devices.mark_dead(device=device, at=timezone.now())  # a late answer, after the new registration
     assert len(devices.alive(user_id=customer.pk, brand_id=brand.pk)) == 1
 
 
-def test_the_oldest_of_too_many_devices_go(customer, brand, monkeypatch):
+def test_oldest_devices_are_removed_above_the_maximum(customer, brand, monkeypatch):
     monkeypatch.setattr(devices, "MAX_PER_CUSTOMER", 2)
     for token in "abc":
         devices.register(user_id=customer.pk, brand_id=brand.pk, token=token, platform="web", at=timezone.now())

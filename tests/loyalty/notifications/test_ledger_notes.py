@@ -1,4 +1,4 @@
-"""The ledger's own notes are stored in English and read in the customer's language; people's own words stay."""
+"""System notes of the ledger are stored in English and translated for the customer; notes of staff are not."""
 
 import ast
 from pathlib import Path
@@ -27,25 +27,25 @@ WRITERS = [
     "loyalty/rewards/redeem.py",
     "loyalty/rewards/returns.py",
 ]
-MARKS = {"_", "gettext_noop"}
+TRANSLATION_FUNCTIONS = {"_", "gettext_noop"}
 
 
 def texts_of(path):
     """The texts that a module marks for translation."""
     calls = [node for node in ast.walk(ast.parse((ROOT / path).read_text())) if isinstance(node, ast.Call)]
-    marked = [call.args[0] for call in calls if getattr(call.func, "id", "") in MARKS and call.args]
+    marked = [call.args[0] for call in calls if getattr(call.func, "id", "") in TRANSLATION_FUNCTIONS and call.args]
     return {each.value for each in marked if isinstance(each, ast.Constant)}
 
 
-def test_every_note_is_written_as_it_is_read():
-    written = set().union(*map(texts_of, WRITERS))
+def test_every_system_note_is_a_marked_text_of_the_code():
+    marked_texts = set().union(*map(texts_of, WRITERS))
 
-    assert set(ledger_notes.SYSTEM_NOTES) - written == set()
+    assert set(ledger_notes.SYSTEM_NOTES) - marked_texts == set()
 
 
 @pytest.mark.parametrize("language", ["de", "ar"])
 @pytest.mark.parametrize("text", ledger_notes.SYSTEM_NOTES)
-def test_every_note_is_translated(text, language):
+def test_every_system_note_is_translated(text, language):
     values = dict.fromkeys(("product", "order", "field", "name", "reward", "event"), "Ärmel %s (x)") | {
         "day": "2026-03-01"
     }
@@ -66,11 +66,11 @@ def test_names_of_profile_fields_are_translated():
 @pytest.mark.parametrize(
     "note", ["", "Sorry for the wait", "points for scanning a mug", "Points for logging in, twice"]
 )
-def test_what_people_wrote_stays(note):
+def test_notes_of_staff_are_not_translated(note):
     assert ledger_notes.text_in(note, "de") == note
 
 
-def test_transactions_are_read_in_the_language_and_stored_in_english(api, brand, customer):
+def test_notes_are_stored_in_english_and_returned_in_the_requested_language(api, brand, customer):
     factories.points(customer, brand, 100)
     reward = factories.reward(brand, name="A mug", cost=10)
     customer_api = api.as_customer(customer).having(accept_language="de")

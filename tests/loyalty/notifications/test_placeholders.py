@@ -1,4 +1,4 @@
-"""The small language of notices: names and nothing else, safe in text and in HTML."""
+"""Placeholders in notification texts: known names only, escaped in HTML."""
 
 import pytest
 
@@ -25,44 +25,44 @@ from loyalty.notifications.placeholders import BadText, Value
         ("{{% debug %}}{% debug %}", "{% debug %} is not available here"),
     ],
 )
-def test_what_is_no_known_name_is_refused_with_a_word_of_help(text, complaint):
-    with pytest.raises(BadText) as refusal:
+def test_invalid_placeholder_is_rejected_with_a_hint(text, complaint):
+    with pytest.raises(BadText) as error:
         placeholders.check(text, known=["points_earned", "brand_name"])
 
-    assert str(refusal.value).startswith(complaint)
+    assert str(error.value).startswith(complaint)
 
 
-def test_names_are_filled_in_and_braces_can_be_written():
+def test_placeholders_are_filled_in_and_braces_can_be_escaped():
     placeholders.check("{{}} { points }", known=["points"])
 
     assert placeholders.fill("{{}} { points }", {"points": Value("10")}) == "{} 10"
 
 
-def test_a_text_that_must_say_something_says_it():
+def test_text_without_a_required_placeholder_is_rejected():
     with pytest.raises(BadText, match=r"must contain \{message\}"):
         placeholders.check("Recall!", known=["message"], needed=["message"])
 
 
-def test_values_are_never_read_as_words():
+def test_placeholders_in_values_are_not_filled_in():
     assert placeholders.fill("{a}", {"a": Value("{b}"), "b": Value("secret")}) == "{b}"
 
 
 @pytest.mark.parametrize("channel", ["sms", "push"])
-@pytest.mark.parametrize("more", [0, 80, 160])
-def test_a_value_that_begins_with_nothing_but_space_is_shortened(channel, more):
-    spaces = " " * (rendering.MAX_VALUE_LENGTHS[channel] + more)
+@pytest.mark.parametrize("extra_spaces", [0, 80, 160])
+def test_value_that_begins_with_many_spaces_is_shortened(channel, extra_spaces):
+    spaces = " " * (rendering.MAX_VALUE_LENGTHS[channel] + extra_spaces)
     text = rendering.display_value("\u200b" + spaces + "word", "en")
 
     assert rendering.shortened(text, channel) == Value(rendering.ELLIPSIS, is_cut=True)
 
 
-def test_html_is_escaped_on_both_sides():
+def test_texts_and_values_are_escaped_in_html():
     html = placeholders.fill_html("<b>{name}</b>\n\nx", {"name": Value("<script>")})
 
     assert html == "<p>&lt;b&gt;<bdi>&lt;script&gt;</bdi>&lt;/b&gt;</p>\n<p>x</p>"
 
 
-def test_a_link_becomes_a_button():
+def test_link_becomes_a_button():
     html = placeholders.fill_html("{link}", {"link": Value('https://x/"', "Go")})
 
     assert html == '<p><a class="button" href="https://x/&quot;">Go</a></p>'
@@ -73,7 +73,7 @@ def test_a_link_becomes_a_button():
     ("template", "channel"),
     [(name, each) for name, kind in KINDS.items() if not kind.is_written_each_time for each in kind.channels],
 )
-def test_our_own_words_are_sound_in_every_language(template, channel, language):
+def test_shipped_texts_are_valid_in_every_language(template, channel, language):
     shipped, kind = catalogue.shipped(template, channel, language), KINDS[template]
 
     placeholders.check(shipped.subject, known=kind.slots)
@@ -82,7 +82,7 @@ def test_our_own_words_are_sound_in_every_language(template, channel, language):
     assert bool(shipped.subject) == (channel != "sms")
 
 
-def test_every_language_says_the_same():
+def test_files_of_all_languages_have_the_same_structure():
     def outline(part):
         return {name: outline(inner) for name, inner in part.items()} if isinstance(part, dict) else None
 

@@ -1,4 +1,4 @@
-"""What a customer wants to hear: defaults, changes, and what cannot be switched off."""
+"""Notification preferences of a customer: defaults, changes, and what cannot be switched off."""
 
 import pytest
 from django.utils import timezone
@@ -14,39 +14,39 @@ def change(customer, brand, **changes):
     return preferences.change(customer.pk, brand.pk, at=timezone.now(), **changes)
 
 
-def test_who_never_said_anything_wants_everything(customer, brand):
-    found = preferences.read(customer.pk, brand.pk)
+def test_all_notifications_are_on_by_default(customer, brand):
+    stored = preferences.read(customer.pk, brand.pk)
 
-    assert (found.language, found.phone) == ("", "")
-    assert found.switches() == {
+    assert (stored.language, stored.phone) == ("", "")
+    assert stored.switches() == {
         topic: {"email": True, "sms": True, "push": True} for topic in ("points", "offers", "safety")
     }
 
 
-def test_a_change_keeps_what_it_does_not_name(customer, brand):
+def test_change_keeps_preferences_that_it_does_not_name(customer, brand):
     change(customer, brand, language="ar", phone="+49 (30) 123-456", switches={"points": {"sms": False}})
     change(customer, brand, switches={"points": {"push": False}, "offers": {"email": False}})
     change(customer, brand, switches={"points": {"push": True}})
 
-    found = preferences.read(customer.pk, brand.pk)
+    stored = preferences.read(customer.pk, brand.pk)
 
-    assert (found.language, found.phone) == ("ar", "+4930123456")
-    assert found.opted_out == {"points/sms", "offers/email"}
+    assert (stored.language, stored.phone) == ("ar", "+4930123456")
+    assert stored.opted_out == {"points/sms", "offers/email"}
 
 
-def test_a_language_and_a_number_can_be_taken_away(customer, brand):
+def test_language_and_phone_can_be_cleared(customer, brand):
     change(customer, brand, language="de", phone="+4930123456")
 
-    found = change(customer, brand, language="", phone="")
+    stored = change(customer, brand, language="", phone="")
 
-    assert (found.language, found.phone) == ("", "")
+    assert (stored.language, stored.phone) == ("", "")
 
 
-def test_another_brand_is_told_something_else(customer, brand):
-    other = factories.brand()
+def test_preferences_are_separate_for_each_brand(customer, brand):
+    other_brand = factories.brand()
     change(customer, brand, switches={"points": {"email": False}})
 
-    assert preferences.read(customer.pk, other.pk).allows("points", "email")
+    assert preferences.read(customer.pk, other_brand.pk).allows("points", "email")
 
 
 @pytest.mark.parametrize(
@@ -62,30 +62,30 @@ def test_another_brand_is_told_something_else(customer, brand):
         ({"switches": {"safety": {"email": False}}}, "notifications"),
     ],
 )
-def test_what_cannot_be_wanted_is_refused_and_changes_nothing(customer, brand, changes, field):
-    with pytest.raises(Invalid) as refusal:
+def test_invalid_preferences_are_rejected_and_change_nothing(customer, brand, changes, field):
+    with pytest.raises(Invalid) as error:
         change(customer, brand, **changes)
 
-    assert field in {None, refusal.value.details["field"]}
+    assert field in {None, error.value.details["field"]}
     assert preferences.read(customer.pk, brand.pk) == preferences.Preferences()
 
 
-def test_recalls_can_be_switched_off_but_by_email(customer, brand):
-    found = change(customer, brand, switches={"safety": {"sms": False, "push": False, "email": True}})
+def test_recalls_can_be_switched_off_except_by_email(customer, brand):
+    stored = change(customer, brand, switches={"safety": {"sms": False, "push": False, "email": True}})
 
-    assert found.switches()["safety"] == {"email": True, "sms": False, "push": False}
+    assert stored.switches()["safety"] == {"email": True, "sms": False, "push": False}
 
 
 def test_opting_out_of_everything_leaves_recalls_by_email(customer, brand):
     topics = ["points", "offers", "safety"]
 
-    found = preferences.opt_out(customer.pk, brand.pk, channel="email", topics=topics, at=timezone.now())
+    stored = preferences.opt_out(customer.pk, brand.pk, channel="email", topics=topics, at=timezone.now())
 
-    assert found.opted_out == {"points/email", "offers/email"}
-    assert found.allows("safety", "email")
+    assert stored.opted_out == {"points/email", "offers/email"}
+    assert stored.allows("safety", "email")
 
 
-def test_wishes_can_be_forgotten(customer, brand):
+def test_preferences_can_be_erased(customer, brand):
     change(customer, brand, phone="+4930123456")
 
     preferences.erase(customer.pk, brand.pk)

@@ -1,4 +1,4 @@
-"""A sandbox brand reaches no customers: nothing is sent by any channel, and the log says why."""
+"""A sandbox brand sends nothing to customers by any channel, and the log says why."""
 
 import pytest
 from django.utils import timezone
@@ -21,27 +21,27 @@ def brand(db):
     return factories.brand(is_sandbox=True)
 
 
-def reachable(customer, brand):
+def make_reachable(customer, brand):
     preferences.change(customer.pk, brand.pk, phone="+4930123456", at=timezone.now())
     devices.register(user_id=customer.pk, brand_id=brand.pk, token="t0ken", platform="ios", at=timezone.now())
 
 
-def log():
+def delivery_log():
     return list(NotificationDelivery.objects.order_by("channel").values_list("channel", "status", "last_error"))
 
 
 def test_nothing_is_sent_by_any_channel(brand, customer, with_sms, with_push, box, notify, work):
-    reachable(customer, brand)
+    make_reachable(customer, brand)
     notify(customer)
 
     work()
 
-    assert {(status, why) for _channel, status, why in log()} == {("suppressed", NOT_SENT)}
-    assert {channel for channel, *_rest in log()} >= {"email", "push"}
+    assert {(status, last_error) for _channel, status, last_error in delivery_log()} == {("suppressed", NOT_SENT)}
+    assert {channel for channel, *_columns in delivery_log()} >= {"email", "push"}
     assert (box.mails, with_sms.messages, with_push.messages) == ([], [], [])
 
 
-def test_the_log_in_the_portal_says_why(brand, customer, own, box, notify, work):
+def test_log_in_the_portal_shows_why(brand, customer, own, box, notify, work):
     notify(customer)
     work()
 
@@ -52,9 +52,9 @@ def test_the_log_in_the_portal_says_why(brand, customer, own, box, notify, work)
 
 
 @pytest.mark.parametrize("channel", ["email", "sms", "push"])
-def test_each_channel_refuses_by_itself(brand, customer, with_sms, with_push, box, notify, work, channel):
-    """Also what was queued by any other way."""
-    reachable(customer, brand)
+def test_each_channel_rejects_messages_of_a_sandbox(brand, customer, with_sms, with_push, box, notify, work, channel):
+    """Also if a message was queued in another way."""
+    make_reachable(customer, brand)
     notify(customer)
     work()
     row = NotificationDelivery.objects.select_related("brand", "user", "notification").first()
@@ -67,7 +67,7 @@ def test_each_channel_refuses_by_itself(brand, customer, with_sms, with_push, bo
     assert (box.mails, with_sms.messages, with_push.messages) == ([], [], [])
 
 
-def test_a_recall_is_told_nobody(brand, customer, own, box, work):
+def test_recall_notification_is_not_sent(brand, customer, own, box, work):
     code = factories.code(brand)
     scan(code, user=customer)
     recall_fields = {"recall_id": "R-7", "contact": "call us", "message": "Stop using it.", "reason": "Glass"}
@@ -77,10 +77,10 @@ def test_a_recall_is_told_nobody(brand, customer, own, box, work):
     work()
 
     assert box.mails == []
-    assert [(status, why) for _channel, status, why in log()] == [("suppressed", NOT_SENT)]
+    assert [(status, last_error) for _channel, status, last_error in delivery_log()] == [("suppressed", NOT_SENT)]
 
 
-def test_a_test_send_is_not_sent_either(brand, own, box, work):
+def test_test_send_is_not_sent(brand, own, box, work):
     test_sends.send(
         brand=brand,
         to=staff(brand),
@@ -93,7 +93,7 @@ def test_a_test_send_is_not_sent_either(brand, own, box, work):
     work()
 
     assert box.mails == []
-    assert log() == [("email", "suppressed", NOT_SENT)]
+    assert delivery_log() == [("email", "suppressed", NOT_SENT)]
 
 
 def test_mails_about_the_account_are_not_sent(api, brand, customer, own, box, work):
@@ -103,4 +103,4 @@ def test_mails_about_the_account_are_not_sent(api, brand, customer, own, box, wo
 
     assert box.mails == []
     outcomes = [event.outcome for event in Event.objects.exclude(outcome=None)]
-    assert {"mail": f"failed: {NOT_SENT}"} in outcomes or log() == [("email", "suppressed", NOT_SENT)]
+    assert {"mail": f"failed: {NOT_SENT}"} in outcomes or delivery_log() == [("email", "suppressed", NOT_SENT)]

@@ -19,7 +19,7 @@ def segment(brand):
     return factories.segment(brand, ("balance", "at_least", 50), name="Rich")
 
 
-def test_only_members_of_the_segment_get_it(brand, own, segment, box, notify, work):
+def test_only_members_of_the_segment_are_notified(brand, own, segment, box, notify, work):
     rich, poor = factories.customer(brand), factories.customer(brand)
     factories.points(rich, brand, 100)
     evaluate.evaluate(segment.pk, at=timezone.now())
@@ -37,11 +37,11 @@ def test_only_members_of_the_segment_get_it(brand, own, segment, box, notify, wo
     )
 
 
-def test_others_are_not_limited_by_it(brand, own, segment, customer, box, notify, work):
+def test_segment_does_not_limit_other_templates_or_brands(brand, own, segment, customer, box, notify, work):
     NotificationSegment.objects.create(brand=brand, template="NOTIFY_LEVEL_REACHED", segment=segment)
-    other = factories.brand()
+    other_brand = factories.brand()
     NotificationSegment.objects.create(
-        brand=other, template="NOTIFY_CAMPAIGN_SUCCESS", segment=factories.segment(other)
+        brand=other_brand, template="NOTIFY_CAMPAIGN_SUCCESS", segment=factories.segment(other_brand)
     )
 
     notify(customer)
@@ -50,20 +50,20 @@ def test_others_are_not_limited_by_it(brand, own, segment, customer, box, notify
     assert box.recipients == [customer.email]
 
 
-def test_a_page_sets_it_and_what_is_about_safety_cannot_be_limited(brand, segment):
+def test_page_sets_a_segment_but_not_for_safety_notifications(brand, segment):
     client = browser(staff(brand, role="manager"))
-    chosen = {"brand": brand.pk, "segment": segment.pk}
+    form_data = {"brand": brand.pk, "segment": segment.pk}
 
-    refused = client.post(address(LABEL, "add"), {**chosen, "template": "NOTIFY_RECALL"})
-    assert list(errors(refused)) == ["template"]
-    assert client.post(address(LABEL, "add"), {**chosen, "template": "NOTIFY_LEVEL_REACHED"}).status_code == 302
-    again = client.post(address(LABEL, "add"), {**chosen, "template": "NOTIFY_LEVEL_REACHED"})
+    rejected = client.post(address(LABEL, "add"), {**form_data, "template": "NOTIFY_RECALL"})
+    assert list(errors(rejected)) == ["template"]
+    assert client.post(address(LABEL, "add"), {**form_data, "template": "NOTIFY_LEVEL_REACHED"}).status_code == 302
+    duplicate = client.post(address(LABEL, "add"), {**form_data, "template": "NOTIFY_LEVEL_REACHED"})
 
     assert NotificationSegment.objects.get().segment == segment
-    assert "already has a segment" in str(errors(again))
+    assert "already has a segment" in str(errors(duplicate))
 
 
-def test_a_segment_that_a_notification_uses_is_not_deleted(brand, segment):
+def test_segment_used_by_a_notification_cannot_be_deleted(brand, segment):
     NotificationSegment.objects.create(brand=brand, template="NOTIFY_LEVEL_REACHED", segment=segment)
 
     with pytest.raises(Invalid, match="notification “Level reached”"):

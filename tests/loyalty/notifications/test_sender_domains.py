@@ -1,4 +1,4 @@
-"""Domains that brands send from: proven by a DNS record, or mail comes from the installation's address."""
+"""Sender domains of brands: verified by a DNS record; otherwise mail has the installation's address."""
 
 import html
 from datetime import timedelta
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def names(settings):
+def dns(settings):
     settings.DEFAULT_FROM_EMAIL = "Points <points@platform.example.org>"
     with dns_server() as running:
         settings.DNS_SERVERS = [("127.0.0.1", running.port)]
@@ -34,77 +34,83 @@ def domain(brand):
 
 
 @pytest.fixture
-def sends_from(brand):
-    def send(sender_address, sender_name=""):
-        own = {"merge_seconds": 0, "sender_address": sender_address, "sender_name": sender_name or f"{brand.name} Ltd"}
-        NotificationSettings.objects.update_or_create(brand=brand, defaults=own)
+def set_sender(brand):
+    def update_settings(sender_address, sender_name=""):
+        fields = {
+            "merge_seconds": 0,
+            "sender_address": sender_address,
+            "sender_name": sender_name or f"{brand.name} Ltd",
+        }
+        NotificationSettings.objects.update_or_create(brand=brand, defaults=fields)
 
-    return send
+    return update_settings
 
 
-def mail_to(customer, box, notify, work):
+def sent_mail(customer, box, notify, work):
     notify(customer)
     work()
     return box.mails[-1]
 
 
-def published(names, domain):
-    names.records[f"_loyalty-sender.{domain.domain}"] = ["v=spf1 -all", f"loyalty-sender={domain.token}"]
+def publish_record(dns, domain):
+    dns.records[f"_loyalty-sender.{domain.domain}"] = ["v=spf1 -all", f"loyalty-sender={domain.token}"]
 
 
-def test_an_unproven_address_is_only_where_answers_go(brand, customer, sends_from, box, notify, work):
-    """A manager wrote another brand's address, and our mail server signed it."""
-    sends_from("hello@victim.example.com")
+def test_unverified_sender_address_is_only_used_for_replies(brand, customer, set_sender, box, notify, work):
+    """A manager could enter another brand's address, and our mail server would sign the mail."""
+    set_sender("hello@victim.example.com")
 
-    mail = mail_to(customer, box, notify, work)
+    mail = sent_mail(customer, box, notify, work)
 
     assert mail["From"] == f"{brand.name} <points@platform.example.org>"
     assert mail["Reply-To"] == "hello@victim.example.com"
     assert "victim" not in mail["Message-ID"]
 
 
-def test_a_proven_domain_is_sent_from(brand, customer, domain, names, sends_from, box, notify, work):
-    sends_from("hello@acme.example.com")
-    published(names, domain)
+def test_verified_domain_is_used_for_sending(brand, customer, domain, dns, set_sender, box, notify, work):
+    set_sender("hello@acme.example.com")
+    publish_record(dns, domain)
 
     work()
 
-    mail = mail_to(customer, box, notify, work)
+    mail = sent_mail(customer, box, notify, work)
     assert mail["From"] == f"{brand.name} Ltd <hello@acme.example.com>"
-    assert names.questions == ["_loyalty-sender.acme.example.com"]
+    assert dns.questions == ["_loyalty-sender.acme.example.com"]
 
 
 @pytest.mark.parametrize(
     "sender", ["hello@sub.acme.example.com", "hello@example.com", "hello@acme.example.com.evil.example"]
 )
-def test_a_proof_is_of_that_domain_alone(customer, domain, names, sends_from, box, notify, work, sender):
-    published(names, domain)
-    sends_from(sender)
+def test_verification_counts_for_exactly_one_domain(customer, domain, dns, set_sender, box, notify, work, sender):
+    publish_record(dns, domain)
+    set_sender(sender)
 
-    assert mail_to(customer, box, notify, work)["From"].endswith("<points@platform.example.org>")
+    assert sent_mail(customer, box, notify, work)["From"].endswith("<points@platform.example.org>")
 
 
-def test_no_brand_writes_in_the_name_of_another(brand, customer, domain, names, sends_from, box, notify, work):
-    published(names, domain)
-    sends_from("hello@acme.example.com", sender_name=factories.brand(name="Northwind Coffee").name)
+def test_brand_cannot_send_in_the_name_of_another(brand, customer, domain, dns, set_sender, box, notify, work):
+    publish_record(dns, domain)
+    set_sender("hello@acme.example.com", sender_name=factories.brand(name="Northwind Coffee").name)
     work()
 
-    assert mail_to(customer, box, notify, work)["From"] == f"{brand.name} <hello@acme.example.com>"
+    assert sent_mail(customer, box, notify, work)["From"] == f"{brand.name} <hello@acme.example.com>"
 
 
-def test_one_brands_proof_is_not_anothers(brand, customer, domain, names, sends_from, box, notify, work):
-    other = sender_domains.create(brand=factories.brand(), domain="acme.example.com", at=timezone.now())
-    published(names, other)
-    sends_from("hello@acme.example.com")
+def test_verification_of_one_brand_does_not_count_for_another(
+    brand, customer, domain, dns, set_sender, box, notify, work
+):
+    other_domain = sender_domains.create(brand=factories.brand(), domain="acme.example.com", at=timezone.now())
+    publish_record(dns, other_domain)
+    set_sender("hello@acme.example.com")
 
-    assert mail_to(customer, box, notify, work)["From"] == f"{brand.name} <points@platform.example.org>"
-    other.refresh_from_db()
+    assert sent_mail(customer, box, notify, work)["From"] == f"{brand.name} <points@platform.example.org>"
+    other_domain.refresh_from_db()
     domain.refresh_from_db()
-    assert (bool(other.verified_at), domain.verified_at) == (True, None)
+    assert (bool(other_domain.verified_at), domain.verified_at) == (True, None)
 
 
-def test_what_the_dns_holds_is_told_to_nobody(domain, names, work):
-    names.records["_loyalty-sender.acme.example.com"] = ["internal-secret"]
+def test_contents_of_dns_records_are_not_disclosed(domain, dns, work):
+    dns.records["_loyalty-sender.acme.example.com"] = ["internal-secret"]
 
     work()
 
@@ -113,9 +119,11 @@ def test_what_the_dns_holds_is_told_to_nobody(domain, names, work):
     assert "internal-secret" not in str(list(Event.objects.values()))
 
 
-def test_each_reads_in_their_language_what_is_wrong(brand, domain):
+def test_dns_error_is_displayed_in_the_language_of_the_user(brand, domain):
     SenderDomain.objects.update(last_error="The DNS did not answer.")
-    readers = [browser(staff(brand, email=f"{tongue}@example.com", portal_language=tongue)) for tongue in ("en", "de")]
+    readers = [
+        browser(staff(brand, email=f"{language}@example.com", portal_language=language)) for language in ("en", "de")
+    ]
 
     pages = [text(reader.get(address("loyalty.senderdomain"))) for reader in readers]
 
@@ -123,14 +131,14 @@ def test_each_reads_in_their_language_what_is_wrong(brand, domain):
     assert ["Das DNS hat nicht geantwortet." in page for page in pages] == [False, True]
 
 
-def test_a_silent_dns_proves_nothing_and_takes_nothing_away(domain, names, work, monkeypatch):
-    published(names, domain)
+def test_unanswered_dns_query_neither_verifies_nor_revokes_a_domain(domain, dns, work, monkeypatch):
+    publish_record(dns, domain)
     work()
-    names.silent = True
+    dns.silent = True
     monkeypatch.setattr(sender_domains, "LOOKUP_SECONDS", 0.2)
     sender_domains.request_checks(domains=[domain], at=timezone.now() + timedelta(minutes=5))
 
-    work_once(work)
+    run_one_attempt(work)
 
     domain.refresh_from_db()
     assert (bool(domain.verified_at), domain.missing_since, domain.last_error) == (
@@ -141,20 +149,20 @@ def test_a_silent_dns_proves_nothing_and_takes_nothing_away(domain, names, work,
     assert Event.objects.pending().get().detail_type == "check-sender-domain"
 
 
-def work_once(work):
-    """The failed attempt waits for its next one, and is not tried for ever."""
+def run_one_attempt(work):
+    """Runs one attempt; a failed one waits for the next instead of being repeated at once."""
     from events import worker
 
     worker.drain(lane="domains")
 
 
-def test_a_record_that_is_gone_for_three_days_ends_it(brand, domain, names, work):
-    published(names, domain)
+def test_verification_ends_when_the_record_is_missing_for_three_days(brand, domain, dns, work):
+    publish_record(dns, domain)
     work()
     assert sender_domains.may_send_from(brand_id=brand.pk, address="a@acme.example.com")
 
-    Event.objects.all().delete()  # the minute has passed
-    names.records.clear()
+    Event.objects.all().delete()  # as if the minute between two checks were over
+    dns.records.clear()
     SenderDomain.objects.update(checked_at=timezone.now() - timedelta(days=1))
     assert check_sender_domains() == 1
     work()
@@ -172,30 +180,32 @@ def test_a_record_that_is_gone_for_three_days_ends_it(brand, domain, names, work
     assert domain.verified_at is None
 
 
-def test_asking_often_looks_once_a_minute(domain, names, work):
+def test_repeated_checks_query_the_dns_once_a_minute(domain, dns, work):
     for _ in range(20):
         sender_domains.request_checks(domains=[domain], at=domain.created_at)
 
     work()
 
-    assert len(names.questions) == 1
+    assert len(dns.questions) == 1
 
 
-@pytest.mark.parametrize("wrong", ["", "com", "a b.com", "-a.com", "127.0.0.1", "x" * 64 + ".com", "a..com", "\0.com"])
-def test_what_is_no_domain_is_refused(brand, wrong):
+@pytest.mark.parametrize(
+    "invalid", ["", "com", "a b.com", "-a.com", "127.0.0.1", "x" * 64 + ".com", "a..com", "\0.com"]
+)
+def test_invalid_domain_is_rejected(brand, invalid):
     with pytest.raises(Invalid, match="Enter a domain"):
-        sender_domains.create(brand=brand, domain=wrong, at=timezone.now())
+        sender_domains.create(brand=brand, domain=invalid, at=timezone.now())
 
 
-def test_a_domain_is_written_as_dns_has_it_and_once(brand, domain):
-    made = sender_domains.create(brand=brand, domain=" Bücher.Example.COM. ", at=timezone.now())
+def test_domain_is_normalised_and_unique_per_brand(brand, domain):
+    created = sender_domains.create(brand=brand, domain=" Bücher.Example.COM. ", at=timezone.now())
 
-    assert made.domain == "xn--bcher-kva.example.com"
+    assert created.domain == "xn--bcher-kva.example.com"
     with pytest.raises(Invalid, match="already has this domain"):
         sender_domains.create(brand=brand, domain="ACME.example.com", at=timezone.now())
 
 
-def test_a_brand_has_a_bounded_number(brand, monkeypatch):
+def test_number_of_domains_per_brand_is_limited(brand, monkeypatch):
     monkeypatch.setattr(sender_domains, "MAX_PER_BRAND", 1)
     sender_domains.create(brand=brand, domain="one.example.com", at=timezone.now())
 
@@ -203,21 +213,21 @@ def test_a_brand_has_a_bounded_number(brand, monkeypatch):
         sender_domains.create(brand=brand, domain="two.example.com", at=timezone.now())
 
 
-def test_staff_add_look_again_and_remove_a_domain(brand, names, work):
-    page = browser(staff(brand, role="manager"))
+def test_staff_add_check_again_and_remove_a_domain(brand, dns, work):
+    client = browser(staff(brand, role="manager"))
 
-    page.post(address("loyalty.senderdomain", "add"), {"brand": brand.pk, "domain": "acme.example.com"})
+    client.post(address("loyalty.senderdomain", "add"), {"brand": brand.pk, "domain": "acme.example.com"})
     domain = SenderDomain.objects.get()
-    shown = html.unescape(text(page.get(address("loyalty.senderdomain", "change", domain.pk))))
-    assert f"_loyalty-sender.acme.example.com<br>TXT loyalty-sender={domain.token}" in shown
+    domain_page = html.unescape(text(client.get(address("loyalty.senderdomain", "change", domain.pk))))
+    assert f"_loyalty-sender.acme.example.com<br>TXT loyalty-sender={domain.token}" in domain_page
     work()
-    published(names, domain)
-    Event.objects.all().delete()  # the minute has passed
-    chosen = {"action": "check_again", "_selected_action": [domain.pk]}
-    page.post(address("loyalty.senderdomain"), chosen)
+    publish_record(dns, domain)
+    Event.objects.all().delete()  # as if the minute between two checks were over
+    form_data = {"action": "check_again", "_selected_action": [domain.pk]}
+    client.post(address("loyalty.senderdomain"), form_data)
     work()
 
-    assert "Verified: e-mail can be sent" in text(page.get(address("loyalty.senderdomain")))
-    page.post(address("loyalty.senderdomain", "delete", domain.pk), {"post": "yes"})
+    assert "Verified: e-mail can be sent" in text(client.get(address("loyalty.senderdomain")))
+    client.post(address("loyalty.senderdomain", "delete", domain.pk), {"post": "yes"})
     assert not SenderDomain.objects.exists()
     assert AuditLogEntry.objects.filter(kind="loyalty.senderdomain").count() == 3

@@ -1,4 +1,4 @@
-"""The name in From is the brand's own: no brand writes to anybody in another one's."""
+"""The sender name must be the brand's own, so that no brand sends in the name of another."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from loyalty.notifications import sender_names
 
 
 @pytest.mark.parametrize("name", ["Acme", "ACME", "Acme Club", "Açme", "Acme's friends", "“Acme”"])
-def test_the_brands_name_and_words_behind_it_are_its_own(name):
+def test_name_of_the_brand_is_allowed_also_with_a_suffix(name):
     assert sender_names.is_own(brand_name="Acme", sender_name=name)
 
 
@@ -23,9 +23,9 @@ def test_the_brands_name_and_words_behind_it_are_its_own(name):
         "Acme\nBcc: all@example.com",
     ],
 )
-def test_any_other_name_is_not(name):
+def test_any_other_name_is_not_allowed(name):
     assert not sender_names.is_own(brand_name="Acme", sender_name=name)
 
 
-def test_a_name_without_letters_is_nobodys():
+def test_brand_name_without_letters_allows_no_sender_name():
     assert not sender_names.is_own(brand_name="!", sender_name="Northwind")

@@ -1,4 +1,4 @@
-"""From points to what customers read: once, as they wish, together where they come close together."""
+"""Notifications of points: sent once, by the customer's preferences, and summed up if close in time."""
 
 import threading
 from datetime import timedelta
@@ -16,7 +16,7 @@ from loyalty.models.notifications import (
     NotificationSettings,
     Template,
 )
-from tests.loyalty.notifications.conftest import log, prefer
+from tests.loyalty.notifications.conftest import change_preferences, delivery_log
 from tests.support import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # --- E-mail ----------------------------------------------------------------------------------------------------------
 
 
-def test_points_are_told_by_email(brand, customer, own, box, notify, work):
+def test_points_are_notified_by_email(brand, customer, own, box, notify, work):
     notify(customer, points_earned=1250, new_balance=4800)
 
     work()
@@ -45,9 +45,9 @@ def test_points_are_told_by_email(brand, customer, own, box, notify, work):
     assert mail["Message-ID"] == f"<{row.delivery_id}@{brand.slug}.example.com>"
 
 
-def test_mails_above_the_quota_wait_until_tomorrow_and_passwords_do_not(brand, customer, own, box, notify, settings):
+def test_mails_above_the_quota_wait_until_tomorrow_except_password_resets(brand, customer, own, box, notify, settings):
     settings.QUOTAS = {**settings.QUOTAS, "mails": 1}
-    for key in client.client().scan_iter("quota:mails:*"):  # of other runs, whose brands had the same ids
+    for key in client.client().scan_iter("quota:mails:*"):  # left by other runs, whose brands had the same ids
         client.client().delete(key)
 
     def deliver():
@@ -59,7 +59,7 @@ def test_mails_above_the_quota_wait_until_tomorrow_and_passwords_do_not(brand, c
     notify(customer)
     deliver()
 
-    assert log() == [("email", "sent"), ("email", "queued")]
+    assert delivery_log() == [("email", "sent"), ("email", "queued")]
     due = Event.objects.get(detail_type="send-email", status="pending").due_at
     assert abs(due - quotas.begin_of_day(timezone.now()) - timedelta(days=1)) < timedelta(seconds=5)
     NotificationDelivery.objects.filter(status="queued").update(template=Template.PASSWORD_RESET)
@@ -68,18 +68,18 @@ def test_mails_above_the_quota_wait_until_tomorrow_and_passwords_do_not(brand, c
     assert NotificationDelivery.objects.get(template=Template.PASSWORD_RESET).attempts == 1
 
 
-def test_a_brand_that_sends_nothing_ignores_it(brand, customer, box, notify, work):
+def test_notify_event_is_ignored_without_active_settings(brand, customer, box, notify, work):
     notify(customer)
     work()
     NotificationSettings.objects.create(brand=brand, is_active=False)
     notify(customer)
     work()
 
-    assert (box.mails, log()) == ([], [])
+    assert (box.mails, delivery_log()) == ([], [])
     assert set(Event.objects.values_list("status", flat=True)) == {"ignored"}
 
 
-def test_points_close_together_become_one_notice_with_their_sum(brand, customer, own, box, notify, work):
+def test_points_close_in_time_become_one_notification_with_their_sum(brand, customer, own, box, notify, work):
     notify(customer, points_earned=10, new_balance=10)
     notify(customer, points_earned=5, new_balance=15)
     notify(customer, points_earned=0.5, new_balance=15.5)
@@ -95,7 +95,7 @@ def test_points_close_together_become_one_notice_with_their_sum(brand, customer,
     assert [covered["points_earned"] for covered in notification.covers] == [10, 5, 0.5]
 
 
-def test_the_balance_is_the_newest_ones_however_they_come(brand, customer, own, box, notify, work):
+def test_balance_is_of_the_newest_transaction_in_any_order_of_events(brand, customer, own, box, notify, work):
     notify(customer, points_earned=5, new_balance=15, transaction_id="200")
     notify(customer, points_earned=10, new_balance=10, transaction_id="100")
 
@@ -104,7 +104,7 @@ def test_the_balance_is_the_newest_ones_however_they_come(brand, customer, own, 
     assert "Your balance: 15\r\n" in box.mails[0].get_body(("plain",)).get_content()
 
 
-def test_what_is_earned_after_a_notice_is_told_in_the_next(brand, customer, own, box, notify, work):
+def test_points_earned_after_a_notification_are_in_the_next_one(brand, customer, own, box, notify, work):
     notify(customer)
     work()
     notify(customer)
@@ -114,7 +114,7 @@ def test_what_is_earned_after_a_notice_is_told_in_the_next(brand, customer, own,
     assert len({mail["Message-ID"] for mail in box.mails}) == 2
 
 
-def test_a_notice_waits_for_more(brand, customer, own, box, notify):
+def test_notification_waits_for_more_points(brand, customer, own, box, notify):
     NotificationSettings.objects.filter(pk=own.pk).update(merge_seconds=60)
     notify(customer)
 
@@ -127,7 +127,7 @@ def test_a_notice_waits_for_more(brand, customer, own, box, notify):
     assert 58 < (waiting.due_at - timezone.now()).total_seconds() <= 60
 
 
-def test_two_customers_get_two_notices(brand, customer, own, box, notify, work):
+def test_each_customer_gets_a_notification_of_their_own(brand, customer, own, box, notify, work):
     notify(customer)
     notify(factories.customer(brand))
 
@@ -136,7 +136,7 @@ def test_two_customers_get_two_notices(brand, customer, own, box, notify, work):
     assert len(box.mails) == 2
 
 
-def test_a_mail_can_be_stopped_with_one_click(brand, customer, own, box, notify, work):
+def test_mail_has_a_link_to_unsubscribe_with_one_click(brand, customer, own, box, notify, work):
     notify(customer)
     work()
 
@@ -145,17 +145,17 @@ def test_a_mail_can_be_stopped_with_one_click(brand, customer, own, box, notify,
     assert mail["List-Unsubscribe"].strip().startswith(f"<http://{brand.hostnames.get()}/notices/opt-out/")
 
 
-def test_who_opted_out_is_told_nothing_and_the_log_says_so(brand, customer, own, box, notify, work):
-    prefer(customer, brand, switches={"points": {"email": False}})
+def test_customer_who_opted_out_gets_no_mail_and_the_log_shows_why(brand, customer, own, box, notify, work):
+    change_preferences(customer, brand, switches={"points": {"email": False}})
     notify(customer)
 
     work()
 
-    assert (box.mails, log()) == ([], [("email", "suppressed")])
+    assert (box.mails, delivery_log()) == ([], [("email", "suppressed")])
     assert "has opted out" in NotificationDelivery.objects.get().last_error
 
 
-def test_an_opt_out_between_two_attempts_counts(brand, customer, own, box, notify, work):
+def test_opt_out_between_two_attempts_stops_the_mail(brand, customer, own, box, notify, work):
     box.answers.append("451 later")
     notify(customer)
     from events import worker
@@ -163,17 +163,17 @@ def test_an_opt_out_between_two_attempts_counts(brand, customer, own, box, notif
     for lane in ("notices", "notices", "email"):
         Event.objects.pending().update(due_at=timezone.now())
         worker.drain(lane=lane)
-    prefer(customer, brand, switches={"points": {"email": False}})
+    change_preferences(customer, brand, switches={"points": {"email": False}})
 
     work()
 
-    assert (box.mails, log()) == ([], [("email", "failed")])
+    assert (box.mails, delivery_log()) == ([], [("email", "failed")])
 
 
-# --- Other notices, and what is not one ------------------------------------------------------------------------------
+# --- Other notifications, and invalid events -------------------------------------------------------------------------
 
 
-def test_a_new_level_and_a_reward_are_told_beside_the_points(brand, customer, own, box, notify, work):
+def test_new_level_and_reward_are_notified_besides_the_points(brand, customer, own, box, notify, work):
     reward = {"milestone_id": 5, "reward_name": "A mug", "campaign_name": "Scan and win"}
     notify(customer, level_updated=True, current_level="Gold", rewards=[reward])
     notify(customer, rewards=[reward])
@@ -184,8 +184,8 @@ def test_a_new_level_and_a_reward_are_told_beside_the_points(brand, customer, ow
     assert subjects == ["A reward is waiting for you: A mug", f"New points at {brand.name}: 20", "You are Gold now"]
 
 
-def test_points_that_expire_are_announced(brand, customer, own, box, notify, work):
-    prefer(customer, brand, language="de")
+def test_expiring_points_are_notified(brand, customer, own, box, notify, work):
+    change_preferences(customer, brand, language="de")
     notify(customer, template="NOTIFY_POINTS_EXPIRING", points=320, expires_on="2027-01-31")
 
     work()
@@ -194,7 +194,7 @@ def test_points_that_expire_are_announced(brand, customer, own, box, notify, wor
 
 
 @pytest.mark.parametrize("payload", [{"template": "NOTIFY_X"}, {"template": None}, {"template": "NOTIFY_RECALL"}])
-def test_what_is_no_notice_is_refused(brand, customer, own, notify, work, payload):
+def test_invalid_notify_event_is_rejected(brand, customer, own, notify, work, payload):
     notify(customer, **payload)
 
     work()
@@ -202,16 +202,16 @@ def test_what_is_no_notice_is_refused(brand, customer, own, notify, work, payloa
     assert Event.objects.get().status == "refused"
 
 
-def test_who_is_switched_off_is_told_nothing(brand, customer, own, box, notify, work):
+def test_inactive_customer_gets_no_mail(brand, customer, own, box, notify, work):
     type(customer).objects.filter(pk=customer.pk).update(is_active=False)
     notify(customer)
 
     work()
 
-    assert (box.mails, log()) == ([], [("email", "suppressed")])
+    assert (box.mails, delivery_log()) == ([], [("email", "suppressed")])
 
 
-def test_accruals_at_once_lose_no_point(brand, customer, own, box, notify, work):
+def test_concurrent_accruals_lose_no_points(brand, customer, own, box, notify, work):
     from django.db import connection
 
     from events import worker
@@ -232,6 +232,6 @@ def test_accruals_at_once_lose_no_point(brand, customer, own, box, notify, work)
         thread.join()
     work()
 
-    covered = [line for notification in Notification.objects.all() for line in notification.covers]
-    assert len({line["event"] for line in covered}) == len(covered) == 40
+    covered = [accrual for notification in Notification.objects.all() for accrual in notification.covers]
+    assert len({accrual["event"] for accrual in covered}) == len(covered) == 40
     assert sum(notification.payload["points_earned"] for notification in Notification.objects.all()) == 40

@@ -1,4 +1,4 @@
-"""Notifications by e-mail: safe words, addresses that take nothing, and servers that refuse or are away."""
+"""Notifications by e-mail: escaped values, bouncing addresses, and servers that reject mail or are away."""
 
 import pytest
 from django.utils import timezone
@@ -11,7 +11,7 @@ from loyalty.models.notifications import (
     NotificationSettings,
 )
 from loyalty.notifications import suppression
-from tests.loyalty.notifications.conftest import log, work_until_done
+from tests.loyalty.notifications.conftest import delivery_log, run_until_done
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
         ("\u2028A\x1b", "", "A\tB"),
     ],
 )
-def test_names_cannot_smuggle_in_headers(brand, customer, own, box, notify, work, first_name, sender, brand_name):
+def test_names_cannot_inject_headers(brand, customer, own, box, notify, work, first_name, sender, brand_name):
     type(customer).objects.filter(pk=customer.pk).update(first_name=first_name)
     type(brand).objects.filter(pk=brand.pk).update(name=brand_name)
     NotificationSettings.objects.filter(pk=own.pk).update(sender_name=sender)
@@ -37,7 +37,7 @@ def test_names_cannot_smuggle_in_headers(brand, customer, own, box, notify, work
     assert mail["From"].addresses[0].addr_spec == own.sender_address
 
 
-def test_what_people_write_is_no_markup_in_html(brand, customer, own, box, notify, work):
+def test_values_are_escaped_in_html(brand, customer, own, box, notify, work):
     attack = '<img src=x onerror="alert(1)">{points_earned}'
     type(customer).objects.filter(pk=customer.pk).update(first_name=attack)
     notify(customer, note=attack)
@@ -49,21 +49,21 @@ def test_what_people_write_is_no_markup_in_html(brand, customer, own, box, notif
     assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;{points_earned}" in html
 
 
-def test_an_address_that_does_not_exist_is_written_to_once(brand, customer, own, box, notify, work):
+def test_bounced_address_is_suppressed(brand, customer, own, box, notify, work):
     box.refusals[customer.email] = "550 5.1.1 no such user"
     notify(customer)
     work()
     notify(customer)
     work()
 
-    assert log() == [("email", "bounced"), ("email", "suppressed")]
+    assert delivery_log() == [("email", "bounced"), ("email", "suppressed")]
     assert NotificationDelivery.objects.first().attempts == 0
-    stop = SuppressedAddress.objects.get()
-    assert "550" in stop.reason
-    assert customer.email not in f"{stop.masked_address}{stop.digest}{stop.reason}"
+    suppressed = SuppressedAddress.objects.get()
+    assert "550" in suppressed.reason
+    assert customer.email not in f"{suppressed.masked_address}{suppressed.digest}{suppressed.reason}"
 
 
-def test_staff_let_an_address_try_again(brand, customer, own, box, notify, work):
+def test_released_address_gets_mail_again(brand, customer, own, box, notify, work):
     box.refusals[customer.email] = "550 no"
     notify(customer)
     work()
@@ -77,7 +77,7 @@ def test_staff_let_an_address_try_again(brand, customer, own, box, notify, work)
 
 
 @pytest.mark.parametrize("email", ["=?utf-8?q?=0abcc?=@example.com", "=?utf-8?q??=@example.com"])
-def test_an_address_that_no_mail_can_be_written_to_fails_for_good(brand, customer, own, box, notify, work, email):
+def test_mail_to_an_unsendable_address_fails_permanently(brand, customer, own, box, notify, work, email):
     User.objects.filter(pk=customer.pk).update(email=email)
     notify(customer)
 
@@ -89,41 +89,41 @@ def test_an_address_that_no_mail_can_be_written_to_fails_for_good(brand, custome
     assert box.mails == []
 
 
-@pytest.mark.parametrize("refusal", ["550 5.7.1 looks like spam", "552 5.2.2 mailbox full", "554 5.4.4 no route"])
-def test_what_is_not_the_addresss_fault_does_not_stop_it(brand, customer, own, box, notify, work, refusal):
-    box.refusals[customer.email] = refusal
+@pytest.mark.parametrize("rejection", ["550 5.7.1 looks like spam", "552 5.2.2 mailbox full", "554 5.4.4 no route"])
+def test_rejection_for_another_cause_does_not_suppress_the_address(brand, customer, own, box, notify, work, rejection):
+    box.refusals[customer.email] = rejection
     notify(customer)
 
     work()
 
-    assert log() == [("email", "failed")]
+    assert delivery_log() == [("email", "failed")]
     assert not SuppressedAddress.objects.exists()
 
 
-def test_a_mail_that_is_refused_for_now_comes_later_with_the_same_id(brand, customer, own, box, notify, work):
+def test_temporarily_rejected_mail_is_sent_later_with_the_same_id(brand, customer, own, box, notify, work):
     box.answers += ["451 4.3.0 busy", "451 4.3.0 busy"]
     notify(customer)
 
-    work_until_done(work)
+    run_until_done(work)
 
     row = NotificationDelivery.objects.get()
     assert (row.status, row.attempts, len(box.mails)) == ("sent", 3, 1)
     assert box.mails[0]["Message-ID"] == row.provider_id
 
 
-def test_a_mail_server_that_is_away_costs_no_mail(brand, customer, own, box, notify, work, settings):
+def test_unreachable_mail_server_loses_no_mail(brand, customer, own, box, notify, work, settings):
     notify(customer)
     settings.EMAIL_PORT = 1
     work()
-    assert (log(), "Refused" in NotificationDelivery.objects.get().last_error) == ([("email", "queued")], True)
+    assert (delivery_log(), "Refused" in NotificationDelivery.objects.get().last_error) == ([("email", "queued")], True)
 
     settings.EMAIL_PORT = box.port
-    work_until_done(work)
+    run_until_done(work)
 
-    assert (log(), len(box.mails)) == ([("email", "sent")], 1)
+    assert (delivery_log(), len(box.mails)) == ([("email", "sent")], 1)
 
 
-def test_what_cannot_be_sent_for_a_day_has_failed(brand, customer, own, notify, work, settings):
+def test_mail_that_cannot_be_sent_in_time_fails(brand, customer, own, notify, work, settings):
     settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", 1
     settings.EMAIL_HOST = "127.0.0.1"
     notify(customer)
@@ -132,15 +132,15 @@ def test_what_cannot_be_sent_for_a_day_has_failed(brand, customer, own, notify, 
 
     work()
 
-    assert log() == [("email", "failed")]
+    assert delivery_log() == [("email", "failed")]
     assert not Event.objects.pending().exists()
 
 
-def test_a_refused_mail_stops_nothing_but_itself(brand, customer, own, box, notify, work):
+def test_rejected_mail_does_not_affect_the_next_one(brand, customer, own, box, notify, work):
     box.answers.append("554 5.6.0 not like this")
     notify(customer)
     work()
     notify(customer)
     work()
 
-    assert log() == [("email", "failed"), ("email", "sent")]
+    assert delivery_log() == [("email", "failed"), ("email", "sent")]

@@ -1,4 +1,4 @@
-"""Notifications by push: on every device, and never again where one is gone."""
+"""Notifications by push: to every device, and never again to one that is gone."""
 
 import pytest
 from django.utils import timezone
@@ -8,18 +8,18 @@ from loyalty.models.notifications import (
     NotificationDelivery,
 )
 from loyalty.notifications import devices
-from tests.loyalty.notifications.conftest import SMS_NUMBER, log, prefer, work_until_done
+from tests.loyalty.notifications.conftest import SMS_NUMBER, change_preferences, delivery_log, run_until_done
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def device(customer, brand, token="t0ken"):
+def register_device(customer, brand, token="t0ken"):
     return devices.register(user_id=customer.pk, brand_id=brand.pk, token=token, platform="ios", at=timezone.now())
 
 
-def test_points_are_told_on_every_device(brand, customer, own, box, with_push, notify, work):
+def test_points_are_notified_on_every_device(brand, customer, own, box, with_push, notify, work):
     for token in ("one", "two"):
-        device(customer, brand, token)
+        register_device(customer, brand, token)
     notify(customer, points_earned=10)
 
     work()
@@ -33,8 +33,8 @@ def test_points_are_told_on_every_device(brand, customer, own, box, with_push, n
     assert row.provider_id.startswith("projects/acme/messages/")
 
 
-def test_a_device_that_is_gone_gets_nothing_more(brand, customer, own, box, with_push, notify, work):
-    device(customer, brand)
+def test_device_that_is_gone_gets_no_more_notifications(brand, customer, own, box, with_push, notify, work):
+    register_device(customer, brand)
     gone = {"error": {"status": "NOT_FOUND", "message": "x", "details": [{"errorCode": "UNREGISTERED"}]}}
     with_push.answers.append((404, gone, {}))
     notify(customer)
@@ -42,27 +42,27 @@ def test_a_device_that_is_gone_gets_nothing_more(brand, customer, own, box, with
     notify(customer)
     work()
 
-    assert [status for channel, status in log() if channel == "push"] == ["bounced"]
+    assert [status for channel, status in delivery_log() if channel == "push"] == ["bounced"]
     assert devices.alive(user_id=customer.pk, brand_id=brand.pk) == []
     assert not SuppressedAddress.objects.exists()
 
 
-def test_an_access_token_that_was_withdrawn_is_asked_for_again(brand, customer, own, box, with_push, notify, work):
-    device(customer, brand)
+def test_revoked_access_token_is_requested_again(brand, customer, own, box, with_push, notify, work):
+    register_device(customer, brand)
     with_push.answers.append((401, {"error": {"status": "UNAUTHENTICATED"}}, {}))
     notify(customer)
 
-    work_until_done(work)
+    run_until_done(work)
 
     assert (len(with_push.messages), with_push.grants) == (1, 2)
 
 
-def test_channels_fail_alone(brand, customer, own, box, with_sms, with_push, notify, work):
-    prefer(customer, brand, phone=SMS_NUMBER)
-    device(customer, brand)
+def test_failing_channel_does_not_affect_others(brand, customer, own, box, with_sms, with_push, notify, work):
+    change_preferences(customer, brand, phone=SMS_NUMBER)
+    register_device(customer, brand)
     with_sms.answers += [(503, {}, {})] * 50
     notify(customer)
 
     work()
 
-    assert sorted(log()) == [("email", "sent"), ("push", "sent"), ("sms", "queued")]
+    assert sorted(delivery_log()) == [("email", "sent"), ("push", "sent"), ("sms", "queued")]

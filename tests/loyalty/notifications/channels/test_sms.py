@@ -1,4 +1,4 @@
-"""Notifications by SMS: numbers that take nothing, and a service that is busy, slow or refuses the key."""
+"""Notifications by SMS: numbers that are rejected, and a service that is busy, slow or rejects the key."""
 
 from contextlib import ExitStack
 
@@ -12,15 +12,15 @@ from loyalty.models.notifications import (
     NotificationSettings,
 )
 from loyalty.notifications import delivery
-from tests.loyalty.notifications.conftest import SMS_NUMBER, log, prefer, work_until_done
+from tests.loyalty.notifications.conftest import SMS_NUMBER, change_preferences, delivery_log, run_until_done
 from tests.support import factories
 from tests.support.fakes.fake_http import reset_breakers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_points_are_told_by_sms_to_who_gave_a_number(brand, customer, own, box, with_sms, notify, work):
-    prefer(customer, brand, phone=SMS_NUMBER, language="de")
+def test_points_are_notified_by_sms_to_customers_with_a_number(brand, customer, own, box, with_sms, notify, work):
+    change_preferences(customer, brand, phone=SMS_NUMBER, language="de")
     notify(customer, points_earned=10, new_balance=20)
     notify(factories.customer(brand))
 
@@ -34,25 +34,25 @@ def test_points_are_told_by_sms_to_who_gave_a_number(brand, customer, own, box, 
 
 
 @pytest.mark.parametrize("code", [21211, 21610, 21614])
-def test_a_number_that_takes_nothing_is_written_to_once(brand, customer, own, box, with_sms, notify, work, code):
-    prefer(customer, brand, phone=SMS_NUMBER)
+def test_rejected_number_is_suppressed(brand, customer, own, box, with_sms, notify, work, code):
+    change_preferences(customer, brand, phone=SMS_NUMBER)
     with_sms.answers.append((400, {"code": code, "message": "no"}, {}))
     notify(customer)
     work()
     notify(customer)
     work()
 
-    assert [status for channel, status in log() if channel == "sms"] == ["bounced", "suppressed"]
+    assert [status for channel, status in delivery_log() if channel == "sms"] == ["bounced", "suppressed"]
     assert with_sms.messages == []
-    prefer(customer, brand, phone="+4930654321")
+    change_preferences(customer, brand, phone="+4930654321")
     notify(customer)
     work()
     assert with_sms.messages[0]["To"] == "+4930654321"
 
 
 @pytest.mark.parametrize("answer", [(503, {}, {}), (429, {"code": 20429}, {"Retry-After": "7"}), (500, "?", {})])
-def test_a_busy_sms_service_is_asked_again(brand, customer, own, box, with_sms, notify, work, answer):
-    prefer(customer, brand, phone=SMS_NUMBER)
+def test_busy_sms_service_is_retried(brand, customer, own, box, with_sms, notify, work, answer):
+    change_preferences(customer, brand, phone=SMS_NUMBER)
     with_sms.answers.append(answer)
     notify(customer)
 
@@ -60,35 +60,35 @@ def test_a_busy_sms_service_is_asked_again(brand, customer, own, box, with_sms, 
     waiting = Event.objects.get(detail_type="send-sms")
     if answer[2]:
         assert 5 < (waiting.due_at - timezone.now()).total_seconds() <= 7
-    work_until_done(work)
+    run_until_done(work)
 
     assert len(with_sms.messages) == 1
     assert NotificationDelivery.objects.get(channel="sms").attempts == 2
 
 
-def test_a_wrong_sms_key_waits_until_it_is_mended(brand, customer, own, box, with_sms, notify, work):
-    prefer(customer, brand, phone=SMS_NUMBER)
+def test_sms_waits_until_a_wrong_key_is_corrected(brand, customer, own, box, with_sms, notify, work):
+    change_preferences(customer, brand, phone=SMS_NUMBER)
     key = NotificationSettings.objects.get().twilio_auth_token
-    mend = NotificationSettings.objects.get()
-    mend.twilio_auth_token = "wrong"
-    mend.save()
+    own_settings = NotificationSettings.objects.get()
+    own_settings.twilio_auth_token = "wrong"
+    own_settings.save()
     notify(customer)
     work()
     row = NotificationDelivery.objects.get(channel="sms")
     assert (row.status, "401" in row.last_error, key in row.last_error) == ("queued", True, False)
 
-    mend.twilio_auth_token = key
-    mend.save()
-    work_until_done(work)
+    own_settings.twilio_auth_token = key
+    own_settings.save()
+    run_until_done(work)
 
     assert len(with_sms.messages) == 1
 
 
 @pytest.mark.parametrize(("status", "ends"), [(201, "sent"), (400, "failed"), (503, "queued")])
-def test_words_that_postgresql_does_not_take_send_nothing_twice(
+def test_answer_that_postgresql_cannot_store_does_not_send_an_sms_twice(
     brand, customer, own, box, with_sms, notify, work, status, ends
 ):
-    prefer(customer, brand, phone=SMS_NUMBER)
+    change_preferences(customer, brand, phone=SMS_NUMBER)
     with_sms.answers.append((status, {"sid": "S\0\ud800", "code": 1, "message": "no\0\ud800"}, {}))
     notify(customer)
 
@@ -103,26 +103,28 @@ def test_words_that_postgresql_does_not_take_send_nothing_twice(
 
 
 @pytest.fixture
-def rest():
+def clean_breakers():
     reset_breakers()
     yield
     reset_breakers()
 
 
-def test_a_brands_slow_service_leaves_senders_for_others(brand, customer, own, box, with_sms, rest, notify, work):
-    prefer(customer, brand, phone=SMS_NUMBER)
+def test_slow_service_of_one_brand_does_not_delay_other_brands(
+    brand, customer, own, box, with_sms, clean_breakers, notify, work
+):
+    change_preferences(customer, brand, phone=SMS_NUMBER)
     row = NotificationDelivery(brand=brand, channel="sms")
     breaker = delivery.breaker_of(row)
     breaker.took(5)
     notify(customer)
 
-    with ExitStack() as waiting:
+    with ExitStack() as slots:
         for _ in range(delivery.MAX_SLOW):
-            waiting.enter_context(worker_signals.acquire_slot(lane=breaker.name, count=delivery.MAX_SLOW))
+            slots.enter_context(worker_signals.acquire_slot(lane=breaker.name, count=delivery.MAX_SLOW))
         work()
 
-        held = NotificationDelivery.objects.get(channel="sms")
-        assert (held.status, held.attempts, with_sms.messages) == ("queued", 0, [])
+        queued = NotificationDelivery.objects.get(channel="sms")
+        assert (queued.status, queued.attempts, with_sms.messages) == ("queued", 0, [])
         assert delivery.breaker_of(NotificationDelivery(brand=factories.brand(), channel="sms")).is_slow() is False
     work()
 

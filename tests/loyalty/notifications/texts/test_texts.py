@@ -1,4 +1,4 @@
-"""The words of notifications: a brand's own, read before they are saved, previewed and tried."""
+"""A brand's own texts of notifications: validation, drafts, previews and test sends."""
 
 import html
 import re
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 PREVIEW = "/admin/loyalty/notificationtemplate/preview/"
-WORDS = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "channel": "email", "language": "en"}
+TEXT_KEY = {"template": "NOTIFY_CAMPAIGN_SUCCESS", "channel": "email", "language": "en"}
 
 
 @pytest.fixture
@@ -25,15 +25,17 @@ def client(owner):
     return browser(owner)
 
 
-# --- Words -----------------------------------------------------------------------------------------------------------
+# --- Texts -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_brands_own_words_begin_with_ours_and_replace_them(client, brand, customer, own, box, notify, work):
+def test_own_text_starts_from_the_shipped_one_and_replaces_it(client, brand, customer, own, box, notify, work):
     add = address("loyalty.notificationtemplate", "add")
-    begun = form_of(client.get(add, WORDS))
-    assert begun["subject"] == "New points at {brand_name}: {points_earned}"
+    initial = form_of(client.get(add, TEXT_KEY))
+    assert initial["subject"] == "New points at {brand_name}: {points_earned}"
 
-    saved = client.post(add, {**begun, "brand": brand.pk, "subject": "{points_earned} more!", "body": "Hi.\n\n{note}"})
+    saved = client.post(
+        add, {**initial, "brand": brand.pk, "subject": "{points_earned} more!", "body": "Hi.\n\n{note}"}
+    )
     notify(customer, points_earned=3, note="<i>Scan</i>")
     work()
 
@@ -56,36 +58,36 @@ def test_a_brands_own_words_begin_with_ours_and_replace_them(client, brand, cust
         ({"template": "NOTIFY_RECALL", "body": "Beware"}, "body", "This text must contain {acknowledge_link}."),
     ],
 )
-def test_words_that_cannot_be_filled_in_are_refused(client, brand, wrong, field, complaint):
-    sent = {"brand": brand.pk, **WORDS, "subject": "Hello", "body": "Hello", **wrong}
+def test_invalid_texts_are_rejected(client, brand, wrong, field, complaint):
+    form_data = {"brand": brand.pk, **TEXT_KEY, "subject": "Hello", "body": "Hello", **wrong}
 
-    refused = client.post(address("loyalty.notificationtemplate", "add"), sent)
+    response = client.post(address("loyalty.notificationtemplate", "add"), form_data)
 
-    assert complaint in " ".join(errors(refused)[field])
+    assert complaint in " ".join(errors(response)[field])
     assert not NotificationTemplate.objects.exists()
 
 
 DRAFT = "/admin/loyalty/notificationtemplate/draft/"
 
 
-def test_words_are_read_before_they_are_saved(client, brand):
-    sent = {"brand": brand.pk, **WORDS, "subject": "Well done", "body": "<b>Hi</b>\n\n{brand_name}"}
+def test_draft_is_rendered_without_being_saved(client, brand):
+    form_data = {"brand": brand.pk, **TEXT_KEY, "subject": "Well done", "body": "<b>Hi</b>\n\n{brand_name}"}
 
-    shown = client.post(DRAFT, sent).json()
-    wrong = client.post(DRAFT, {**sent, "body": "{nobody}"}).json()
+    draft = client.post(DRAFT, form_data).json()
+    invalid_draft = client.post(DRAFT, {**form_data, "body": "{nobody}"}).json()
 
-    assert shown["subject"] == "Well done"
-    assert brand.name in shown["text"]
-    assert "&lt;b&gt;Hi" in shown["html"]
-    assert "{nobody} is not available here." in wrong["problem"]
-    assert "html" not in wrong
+    assert draft["subject"] == "Well done"
+    assert brand.name in draft["text"]
+    assert "&lt;b&gt;Hi" in draft["html"]
+    assert "{nobody} is not available here." in invalid_draft["problem"]
+    assert "html" not in invalid_draft
     assert not NotificationTemplate.objects.exists()
     assert DRAFT in text(client.get(address("loyalty.notificationtemplate", "add")))
 
 
-def test_another_choice_of_notice_brings_its_names_and_our_words(client, brand):
+def test_draft_has_placeholders_and_shipped_text_of_its_template(client, brand):
     def draft_of(**choice):
-        return client.post(DRAFT, {"brand": brand.pk, **WORDS, **choice}).json()
+        return client.post(DRAFT, {"brand": brand.pk, **TEXT_KEY, **choice}).json()
 
     campaign, recall, sms = draft_of(), draft_of(template="NOTIFY_RECALL"), draft_of(channel="sms", language="de")
 
@@ -96,43 +98,45 @@ def test_another_choice_of_notice_brings_its_names_and_our_words(client, brand):
 
 
 @pytest.mark.parametrize("wrong", [{"brand": "x"}, {"template": "x"}, {"channel": ""}, {"language": "\x00"}])
-def test_a_draft_of_nothing_is_not_there(client, brand, wrong):
-    assert client.post(DRAFT, {"brand": brand.pk, **WORDS, **wrong}).status_code == 404
+def test_draft_with_invalid_parameters_is_not_found(client, brand, wrong):
+    assert client.post(DRAFT, {"brand": brand.pk, **TEXT_KEY, **wrong}).status_code == 404
 
 
-def test_drafts_are_for_who_writes_words_of_the_brand(client, brand):
-    sent = {"brand": brand.pk, **WORDS}
-    others = [staff(brand, role="support"), staff(factories.brand())]
+def test_only_editors_of_the_brands_texts_can_render_drafts(client, brand):
+    form_data = {"brand": brand.pk, **TEXT_KEY}
+    other_users = [staff(brand, role="support"), staff(factories.brand())]
 
-    assert [browser(person).post(DRAFT, sent).status_code for person in others] == [404, 404]
+    assert [browser(user).post(DRAFT, form_data).status_code for user in other_users] == [404, 404]
     assert client.get(DRAFT).status_code == 405
 
 
-def test_the_same_words_are_written_once(client, brand):
-    sent = {"brand": brand.pk, **WORDS, "subject": "Hello", "body": "Hello"}
-    client.post(address("loyalty.notificationtemplate", "add"), sent)
+def test_text_of_the_same_template_and_channel_is_added_once(client, brand):
+    form_data = {"brand": brand.pk, **TEXT_KEY, "subject": "Hello", "body": "Hello"}
+    client.post(address("loyalty.notificationtemplate", "add"), form_data)
 
-    again = client.post(address("loyalty.notificationtemplate", "add"), sent)
+    again = client.post(address("loyalty.notificationtemplate", "add"), form_data)
 
     assert "already has its own text" in text(again)
     assert NotificationTemplate.objects.count() == 1
 
 
-def test_a_preview_is_locked_into_a_frame_that_runs_nothing(client, brand):
-    NotificationTemplate.objects.create(brand=brand, **WORDS, subject="<script>x", body='"><script>alert(1)</script>')
+def test_preview_is_in_a_sandboxed_frame_without_scripts(client, brand):
+    NotificationTemplate.objects.create(
+        brand=brand, **TEXT_KEY, subject="<script>x", body='"><script>alert(1)</script>'
+    )
 
-    shown = client.get(PREVIEW, {"brand": brand.pk, **WORDS})
+    response = client.get(PREVIEW, {"brand": brand.pk, **TEXT_KEY})
 
-    page = text(shown)
+    page = text(response)
     assert "<script>alert" not in page
     framed = html.unescape(re.search(r'<iframe sandbox="" srcdoc="([^"]*)"', page)[1])
     assert "&lt;script&gt;alert" in framed
     assert "<script" not in framed
-    assert "script-src 'self' 'unsafe-eval'" in shown["Content-Security-Policy"]
+    assert "script-src 'self' 'unsafe-eval'" in response["Content-Security-Policy"]
 
 
-def test_the_arabic_preview_reads_from_right_to_left(client, brand):
-    page = text(client.get(PREVIEW, {"brand": brand.pk, **WORDS, "language": "ar"}))
+def test_arabic_preview_is_right_to_left(client, brand):
+    page = text(client.get(PREVIEW, {"brand": brand.pk, **TEXT_KEY, "language": "ar"}))
 
     assert "lang=&quot;ar&quot; dir=&quot;rtl&quot;" in page
     assert '<pre dir="rtl"' in page
@@ -142,30 +146,30 @@ def test_the_arabic_preview_reads_from_right_to_left(client, brand):
 @pytest.mark.parametrize(
     "wrong", [{"brand": ""}, {"brand": "x"}, {"brand": "9" * 30}, {"template": "x"}, {"channel": ""}, {"language": "x"}]
 )
-def test_a_preview_of_nothing_is_not_there(client, brand, wrong):
-    assert client.get(PREVIEW, {"brand": brand.pk, **WORDS, **wrong}).status_code == 404
-    assert client.post(PREVIEW, {"brand": brand.pk, **WORDS, **wrong}).status_code == 404
+def test_preview_with_invalid_parameters_is_not_found(client, brand, wrong):
+    assert client.get(PREVIEW, {"brand": brand.pk, **TEXT_KEY, **wrong}).status_code == 404
+    assert client.post(PREVIEW, {"brand": brand.pk, **TEXT_KEY, **wrong}).status_code == 404
 
 
-def test_another_brands_preview_does_not_exist(client, brand):
-    other = factories.brand()
+def test_preview_of_another_brand_is_not_found(client, brand):
+    other_brand = factories.brand()
 
-    for call in (client.get, client.post):
-        assert call(PREVIEW, {"brand": other.pk, **WORDS}).status_code == 404
+    for method in (client.get, client.post):
+        assert method(PREVIEW, {"brand": other_brand.pk, **TEXT_KEY}).status_code == 404
     assert not Notification.objects.exists()
 
 
-def test_every_notice_has_its_link_on_the_list(client, brand):
+def test_list_has_a_link_to_every_preview(client, brand):
     page = text(client.get(address("loyalty.notificationtemplate")))
 
-    assert page.count(PREVIEW) == (8 * 3 + 6) * 3  # what concerns the account goes by e-mail alone
+    assert page.count(PREVIEW) == (8 * 3 + 6) * 3  # mails about the account exist for e-mail only
 
 
-# --- Trials ----------------------------------------------------------------------------------------------------------
+# --- Test sends ------------------------------------------------------------------------------------------------------
 
 
-def test_a_trial_goes_to_who_asked_for_it(client, brand, owner, box, work):
-    client.post(PREVIEW, {"brand": brand.pk, **WORDS, "language": "de"})
+def test_test_send_goes_to_the_staff_user_who_started_it(client, brand, owner, box, work):
+    client.post(PREVIEW, {"brand": brand.pk, **TEXT_KEY, "language": "de"})
     work()
 
     assert box.recipients == [owner.email]
@@ -174,11 +178,13 @@ def test_a_trial_goes_to_who_asked_for_it(client, brand, owner, box, work):
     assert (row.status, row.notification.is_test) == ("sent", True)
 
 
-def test_a_trial_by_sms_keeps_no_number(client, brand, owner, with_sms, work):
-    sent = client.post(PREVIEW, {"brand": brand.pk, **WORDS, "channel": "sms", "phone": "+49 30 123456"}, follow=True)
+def test_test_send_by_sms_does_not_store_the_number(client, brand, owner, with_sms, work):
+    answer = client.post(
+        PREVIEW, {"brand": brand.pk, **TEXT_KEY, "channel": "sms", "phone": "+49 30 123456"}, follow=True
+    )
     work()
 
-    assert "Test message queued" in text(sent)
+    assert "Test message queued" in text(answer)
     assert with_sms.messages[0]["To"] == "+4930123456"
     assert "123456" not in str(list(Notification.objects.values())) + str(list(NotificationDelivery.objects.values()))
 
@@ -190,19 +196,19 @@ def test_a_trial_by_sms_keeps_no_number(client, brand, owner, with_sms, work):
         ({"channel": "push"}, "Push is not set up yet"),
     ],
 )
-def test_a_trial_that_cannot_go_out_says_why(client, brand, fields, message):
-    assert message in text(client.post(PREVIEW, {"brand": brand.pk, **WORDS, **fields}, follow=True))
+def test_test_send_by_a_channel_without_settings_shows_an_error(client, brand, fields, message):
+    assert message in text(client.post(PREVIEW, {"brand": brand.pk, **TEXT_KEY, **fields}, follow=True))
     assert not Notification.objects.exists()
 
 
-def test_a_trial_without_a_number_says_so(client, brand, with_sms):
+def test_test_send_by_sms_requires_a_valid_number(client, brand, with_sms):
     for phone in ("", "030 123"):
-        answer = client.post(PREVIEW, {"brand": brand.pk, **WORDS, "channel": "sms", "phone": phone}, follow=True)
+        answer = client.post(PREVIEW, {"brand": brand.pk, **TEXT_KEY, "channel": "sms", "phone": phone}, follow=True)
         assert "number" in text(answer)
     assert not Notification.objects.exists()
 
 
-def test_support_neither_looks_nor_sends(brand, customer):
-    support, query = browser(staff(brand, role="support")), {"brand": brand.pk, **WORDS}
+def test_support_can_neither_preview_nor_send(brand, customer):
+    support, query = browser(staff(brand, role="support")), {"brand": brand.pk, **TEXT_KEY}
 
     assert [support.get(PREVIEW, query).status_code, support.post(PREVIEW, query).status_code] == [404, 404]

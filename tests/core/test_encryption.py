@@ -1,4 +1,4 @@
-"""Other people's keys lie encrypted, and stay readable when the platform's own secret changes."""
+"""Keys of other services are stored encrypted, and stay readable when the platform's own secret changes."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -8,7 +8,7 @@ from core import encryption
 FIRST, SECOND = "a" * 32, "b" * 32
 
 
-def test_what_is_stored_says_nothing_and_reads_back(settings):
+def test_stored_text_is_unreadable_and_can_be_decrypted(settings):
     settings.STORAGE_SECRETS = {1: FIRST}
 
     stored = encryption.encrypt("-----BEGIN PRIVATE KEY-----")
@@ -17,7 +17,7 @@ def test_what_is_stored_says_nothing_and_reads_back(settings):
     assert encryption.decrypt(stored) == "-----BEGIN PRIVATE KEY-----"
 
 
-def test_a_new_version_encrypts_and_the_old_one_still_opens(settings):
+def test_new_secret_encrypts_while_texts_of_the_old_one_stay_readable(settings):
     settings.STORAGE_SECRETS = {1: FIRST}
     old = encryption.encrypt("mine")
     settings.STORAGE_SECRETS = {1: FIRST, 2: SECOND}
@@ -30,14 +30,14 @@ def test_a_new_version_encrypts_and_the_old_one_still_opens(settings):
         encryption.decrypt(old)
 
 
-def test_without_a_secret_nothing_is_stored(settings):
+def test_encrypting_without_a_secret_raises_an_error(settings):
     settings.STORAGE_SECRETS = {}
 
     with pytest.raises(ImproperlyConfigured, match="STORAGE_SECRETS is missing"):
         encryption.encrypt("mine")
 
 
-def test_a_changed_text_is_not_opened(settings):
+def test_changed_text_is_not_decrypted(settings):
     settings.STORAGE_SECRETS = {1: FIRST}
     stored = encryption.encrypt("mine")
 

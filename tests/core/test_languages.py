@@ -1,4 +1,4 @@
-"""The customer API speaks the customer's language; codes and names are the same in each, and programs read English."""
+"""The customer API answers in the customer's language; codes and names do not change, and programs get English."""
 
 import gettext
 import re
@@ -20,7 +20,7 @@ from tests.support import factories
 from tests.support.machinery import customer_messages
 
 CATALOGUES = Path(__file__).parents[2] / "locale"
-OTHERS = [code for code, _name in settings.LANGUAGES if code != "en"]
+TRANSLATED_LANGUAGES = [code for code, _name in settings.LANGUAGES if code != "en"]
 ENTRY = re.compile(r'^(?:msgctxt "(.*)"\n)?msgid "(.*)"\nmsgstr "(.*)"$', re.MULTILINE)
 SCANPAGE = Path(__file__).parents[2] / "scanpage" / "locale"
 NOT_FOUND = {
@@ -31,37 +31,37 @@ NOT_FOUND = {
 
 
 def catalogue(language, root=CATALOGUES):
-    """By context and message, the translation."""
+    """Translations by context and message."""
     text = (root / language / "LC_MESSAGES" / "django.po").read_text()
     plain = lambda part: part.replace('\\"', '"').replace("\\\\", "\\")  # noqa: E731
     return {(context, plain(key)): plain(value) for context, key, value in ENTRY.findall(text) if key}
 
 
-def compiled(language):
+def compiled_catalogue(language):
     with (CATALOGUES / language / "LC_MESSAGES" / "django.mo").open("rb") as file:
         return gettext.GNUTranslations(file)
 
 
-def test_messages_are_found():
+def test_messages_for_customers_are_collected():
     assert len(customer_messages.marked()) > 100
     assert {"Not found.", "This code has already been scanned.", "Send true or false."} <= customer_messages.marked()
 
 
-def test_every_error_that_customers_get_is_marked():
+def test_every_customer_error_is_marked_for_translation():
     assert customer_messages.unmarked() == []
 
 
-@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("language", TRANSLATED_LANGUAGES)
 def test_every_message_is_translated(language):
-    found = catalogue(language)
+    translations = catalogue(language)
 
-    assert customer_messages.marked() - {key for context, key in found if not context} == set()
-    assert [key for key, value in found.items() if not value.strip()] == []
+    assert customer_messages.marked() - {key for context, key in translations if not context} == set()
+    assert [key for key, value in translations.items() if not value.strip()] == []
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_what_is_compiled_is_what_is_written(language):
-    read = compiled(language)
+@pytest.mark.parametrize("language", TRANSLATED_LANGUAGES)
+def test_compiled_catalogue_matches_its_source(language):
+    read = compiled_catalogue(language)
     translations = {
         (context, key): read.pgettext(context, key) if context else read.gettext(key)
         for context, key in catalogue(language)
@@ -70,15 +70,15 @@ def test_what_is_compiled_is_what_is_written(language):
     assert translations == catalogue(language)
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_a_translation_keeps_what_is_filled_in(language):
+@pytest.mark.parametrize("language", TRANSLATED_LANGUAGES)
+def test_translation_has_the_same_placeholders_and_full_stop(language):
     for (_context, key), value in catalogue(language).items():
         assert sorted(re.findall(r"%\(\w+\)[sd]", key)) == sorted(re.findall(r"%\(\w+\)[sd]", value)), key
         assert key.endswith(".") == value.endswith("."), key
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_api_and_scan_page_say_the_same(language):
+@pytest.mark.parametrize("language", TRANSLATED_LANGUAGES)
+def test_api_and_scan_page_share_their_translations(language):
     ours, page = catalogue(language), catalogue(language, SCANPAGE)
 
     assert {key: ours[key] for key in ours.keys() & page.keys()} == {
@@ -86,8 +86,8 @@ def test_api_and_scan_page_say_the_same(language):
     }
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_the_complaints_of_the_libraries_are_translated_too(language):
+@pytest.mark.parametrize("language", TRANSLATED_LANGUAGES)
+def test_errors_of_rest_framework_fields_are_translated(language):
     kinds = [serializers.CharField, serializers.IntegerField, serializers.EmailField, serializers.ChoiceField]
     with translation.override("en"):
         english = [str(text) for kind in kinds for text in kind.default_error_messages.values()]
@@ -112,7 +112,7 @@ def test_the_complaints_of_the_libraries_are_translated_too(language):
         ("de\x00", ""),
     ],
 )
-def test_the_header_names_the_language(header, language):
+def test_accept_language_header_selects_the_language(header, language):
     assert languages.accepted(header) == language
 
 
@@ -144,7 +144,7 @@ def set_languages(brand, customer, *, own, of_brand):
         ("", "", "en", "en"),
     ],
 )
-def test_request_then_profile_then_brand(api, brand, customer, header, own, of_brand, language):
+def test_language_is_taken_from_request_then_profile_then_brand(api, brand, customer, header, own, of_brand, language):
     set_languages(brand, customer, own=own, of_brand=of_brand)
     caller = api.as_customer(customer)
 
@@ -156,7 +156,7 @@ def test_request_then_profile_then_brand(api, brand, customer, header, own, of_b
     assert "Accept-Language" in answer.headers["Vary"]
 
 
-def test_a_brand_without_settings_speaks_english(api, brand, customer):
+def test_brand_without_settings_answers_in_english(api, brand, customer):
     NotificationSettings.objects.filter(brand=brand).delete()
 
     answer = api.as_customer(customer).post("customer/loyalty/milestones/1/claim")
@@ -164,7 +164,7 @@ def test_a_brand_without_settings_speaks_english(api, brand, customer):
     assert answer.headers["Content-Language"] == "en"
 
 
-def test_complaints_of_fields_are_in_the_customers_language(api, brand, customer):
+def test_field_errors_are_in_the_customers_language(api, brand, customer):
     set_languages(brand, customer, own="de", of_brand="en")
 
     answer = api.as_customer(customer).post("auth-codes/scan", {"code": 7}).json()
@@ -174,7 +174,7 @@ def test_complaints_of_fields_are_in_the_customers_language(api, brand, customer
     assert answer["message"] == "code: Senden Sie eine JSON-Zeichenkette."
 
 
-def test_complaints_with_values_are_in_the_customers_language(api, brand, customer):
+def test_errors_with_values_are_in_the_customers_language(api, brand, customer):
     set_languages(brand, customer, own="de", of_brand="en")
     caller = api.as_customer(customer)
 
@@ -186,7 +186,7 @@ def test_complaints_with_values_are_in_the_customers_language(api, brand, custom
     )
 
 
-def test_a_scan_answers_in_the_language_of_the_profile_without_another_statement(api, brand, customer):
+def test_scan_answers_in_the_profile_language_without_an_extra_query(api, brand, customer):
     set_languages(brand, customer, own="de", of_brand="en")
     code = factories.code(brand)
     caller = api.as_customer(customer)
@@ -201,7 +201,7 @@ def test_a_scan_answers_in_the_language_of_the_profile_without_another_statement
     ][:1]
 
 
-def test_a_guest_hears_the_language_of_the_brand(api, brand, customer):
+def test_guest_gets_answers_in_the_brands_language(api, brand, customer):
     set_languages(brand, customer, own="", of_brand="ar")
 
     answer = api.app().post("auth-codes/scan", {"code": factories.code(brand).code})
@@ -209,8 +209,8 @@ def test_a_guest_hears_the_language_of_the_brand(api, brand, customer):
     assert answer.json()["message"] == "منتج أصلي. سجّل الدخول لتجمع النقاط."
 
 
-def test_a_code_that_is_not_valid_says_nothing_of_its_brand(api, brand, customer):
-    """Another brand's code and one that nobody has are answered alike, in the language of the brand that asks."""
+def test_language_of_the_answer_does_not_reveal_a_codes_brand(api, brand, customer):
+    """Another brand's code and an unknown one get the same answer, in the language of the calling brand."""
     other = factories.brand()
     set_languages(other, factories.customer(other), own="", of_brand="ar")
 
@@ -221,7 +221,7 @@ def test_a_code_that_is_not_valid_says_nothing_of_its_brand(api, brand, customer
     }
 
 
-def test_programs_of_a_brand_read_english(api, brand, customer):
+def test_hub_gets_answers_in_english(api, brand, customer):
     set_languages(brand, customer, own="de", of_brand="de")
     hub = api.hub().having(accept_language="de")
 
@@ -229,7 +229,7 @@ def test_programs_of_a_brand_read_english(api, brand, customer):
         assert re.match(r"Not found\.|This code is not valid\.", answer.json()["message"])
 
 
-def test_the_next_request_is_not_in_the_language_of_the_last(api, brand, customer):
+def test_language_of_a_request_does_not_leak_into_the_next(api, brand, customer):
     caller = api.as_customer(customer)
     caller.having(accept_language="de").post("customer/loyalty/milestones/1/claim")
 
@@ -237,7 +237,7 @@ def test_the_next_request_is_not_in_the_language_of_the_last(api, brand, custome
     assert caller.post("customer/loyalty/milestones/1/claim").json()["message"] == NOT_FOUND["en"]
 
 
-def test_a_limit_asks_the_database_for_no_language(api, brand, customer, settings):
+def test_rate_limit_error_ignores_stored_languages(api, brand, customer, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": "1/hour"}
     set_languages(brand, customer, own="de", of_brand="de")
     caller = api.as_customer(customer)
@@ -249,15 +249,15 @@ def test_a_limit_asks_the_database_for_no_language(api, brand, customer, setting
     assert caller.get("customer/loyalty/points").json()["message"] == "Too many requests. Wait before trying again."
 
 
-def test_answers_without_text_name_no_language(api, customer):
+def test_answer_without_text_has_no_content_language_header(api, customer):
     assert "Content-Language" not in api.as_customer(customer).having(accept_language="de").get("customer/profile")
 
 
-def test_languages_of_notifications_and_answers_are_the_same():
+def test_notifications_and_answers_have_the_same_languages():
     assert set(Language.values) == {code for code, _name in settings.LANGUAGES}
 
 
-def test_the_audit_log_is_english_whoever_writes_it(brand):
+def test_audit_log_is_in_english_whatever_the_active_language(brand):
     with translation.override("de"):
         context = audit_log.AuditContext(None, timezone.now())
         audit_log.record(

@@ -1,4 +1,4 @@
-"""Lists that are cut."""
+"""Shortened lists."""
 
 import pytest
 
@@ -8,5 +8,5 @@ from core.texts import shortened
 @pytest.mark.parametrize(
     ("names", "expected"), [([], ""), (["a"], "a"), (["a", "b"], "a, b"), (["a", "b", "c"], "a, b …")]
 )
-def test_a_list_ends_in_an_ellipsis_where_it_goes_on(names, expected):
+def test_shortened_list_ends_in_an_ellipsis(names, expected):
     assert shortened(names, most=2) == expected

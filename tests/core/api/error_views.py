@@ -1,4 +1,4 @@
-"""Addresses that raise what a test puts there and echo what they get, and calls of them."""
+"""URLs that raise the error of a test or echo the body that they receive, and helpers that call them."""
 
 from django.test import Client
 from django.urls import path
@@ -17,18 +17,18 @@ handler400, handler403, handler404, handler500 = (
 SECRET = "the table secret_things does not exist"
 
 
-class Raises(APIView):
-    """Answers with the error that the test has put here."""
+class RaisingView(APIView):
+    """Raises the error that the test has set."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
     error: Exception
 
     def get(self, *_):
-        raise Raises.error
+        raise RaisingView.error
 
 
-class Echo(APIView):
+class EchoView(APIView):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
@@ -36,25 +36,25 @@ class Echo(APIView):
         return Response({"received": request.data})
 
 
-class MembersOnly(APIView):
+class MembersOnlyView(APIView):
     def get(self, *_):
         return Response({})
 
 
-def page(request):
-    raise Raises.error
+def raising_page(request):
+    raise RaisingView.error
 
 
 urlpatterns = [
-    path("api/raises", Raises.as_view()),
-    path("api/echo", Echo.as_view()),
-    path("api/members", MembersOnly.as_view()),
-    path("page", page),
+    path("api/raises", RaisingView.as_view()),
+    path("api/echo", EchoView.as_view()),
+    path("api/members", MembersOnlyView.as_view()),
+    path("page", raising_page),
 ]
 
 
-def answer_to(error, address="/api/raises", **headers):
-    Raises.error = error
+def response_to(error, address="/api/raises", **headers):
+    RaisingView.error = error
     return Client(raise_request_exception=False).get(address, headers=headers)
 
 

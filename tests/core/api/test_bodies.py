@@ -1,4 +1,4 @@
-"""A body is refused before it can do harm, and an answer is compact JSON."""
+"""Harmful and malformed bodies are rejected early, and answers are compact JSON."""
 
 import io
 import json
@@ -34,11 +34,11 @@ pytestmark = pytest.mark.urls("tests.core.api.error_views")
     ids=lambda body: str(body)[:40],
 )
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_good_body_arrives(body, ascii_only):
+def test_valid_body_is_parsed(body, ascii_only):
     assert post(json.dumps(body, ensure_ascii=ascii_only)).json() == {"received": body}
 
 
-HOSTILE = [
+MALFORMED_BODIES = [
     (" ", "not JSON"),
     ("{", "not JSON"),
     ("{'a': 1}", "not JSON"),
@@ -74,24 +74,24 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("body", "reason"), HOSTILE, ids=lambda value: ascii(value)[:40])
-def test_hostile_body_is_refused_with_its_reason(body, reason):
+@pytest.mark.parametrize(("body", "reason"), MALFORMED_BODIES, ids=lambda value: ascii(value)[:40])
+def test_malformed_body_is_rejected_with_the_reason(body, reason):
     response = post(body)
 
     assert error_of(response) == (400, "VALIDATION_ERROR")
     assert reason in response.json()["message"]
 
 
-def test_whole_surrogate_pair_is_a_character():
+def test_surrogate_pair_is_decoded_to_one_character():
     assert post(r'{"a": "\ud83c\udf89"}').json() == {"received": {"a": "🎉"}}
 
 
-def test_missing_body_is_an_empty_object():
+def test_empty_body_is_parsed_as_an_empty_object():
     assert post("").json() == {"received": {}}
 
 
 @pytest.mark.parametrize("charset", ["utf-16", "latin-1", "idna"])
-def test_other_charsets_are_refused_clearly(charset):
+def test_other_charsets_are_rejected_with_a_hint_at_utf_8(charset):
     response = post("{}", f"application/json; charset={charset}")
 
     assert error_of(response) == (400, "VALIDATION_ERROR")
@@ -99,29 +99,29 @@ def test_other_charsets_are_refused_clearly(charset):
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "application/json;charset=UTF8"])
-def test_utf_8_may_be_named(content_type):
+def test_utf_8_charset_may_be_declared(content_type):
     assert post("{}", content_type).status_code == 200
 
 
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "", "x"]
 )
-def test_other_kinds_of_body_are_refused(content_type):
+def test_other_content_types_are_rejected(content_type):
     assert error_of(post("a=1", content_type)) == (415, "UNSUPPORTED_MEDIA_TYPE")
 
 
-def test_other_kinds_of_answer_are_refused():
+def test_unsupported_accept_header_is_rejected():
     assert error_of(post("{}", Accept="application/xml")) == (406, "NOT_ACCEPTABLE")
 
 
-def test_other_methods_are_refused_and_the_right_ones_named():
+def test_unsupported_method_is_rejected_with_an_allow_header():
     response = Client().get("/api/echo")
 
     assert error_of(response) == (405, "METHOD_NOT_ALLOWED")
     assert response["Allow"] == "POST, OPTIONS"
 
 
-def test_longest_body_passes_and_one_byte_more_is_too_much(settings):
+def test_body_may_have_the_maximum_size_and_not_one_byte_more(settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
     longest = json.dumps({"a": "x" * (1000 - len('{"a": ""}'))})
 
@@ -130,55 +130,55 @@ def test_longest_body_passes_and_one_byte_more_is_too_much(settings):
 
 
 class Chunks(io.BytesIO):
-    """A body of which nobody said how long it is, and which counts what is read."""
+    """A body of unknown length, which counts the bytes that are read."""
 
-    taken = 0
+    bytes_read = 0
 
     def read(self, size=-1, /):
-        found = super().read(size)
-        self.taken += len(found)
-        return found
+        chunk = super().read(size)
+        self.bytes_read += len(chunk)
+        return chunk
 
 
 def send_chunked(body, *, terminated=True):
-    """What a WSGI server hands on for `Transfer-Encoding: chunked`, and the answer."""
+    """Send a body as a WSGI server passes on `Transfer-Encoding: chunked`; return status, answer and bytes read."""
     environ = RequestFactory().post("/api/echo", "{}", content_type="application/json").environ
     del environ["CONTENT_LENGTH"]
     chunks = Chunks(body)
     environ |= {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": chunks, "wsgi.input_terminated": terminated}
     statuses = []
     answer = WholeBodies(get_wsgi_application())(environ, lambda status, _: statuses.append(int(status[:3])))
-    return statuses[0], json.loads(b"".join(answer)), chunks.taken
+    return statuses[0], json.loads(b"".join(answer)), chunks.bytes_read
 
 
-@pytest.mark.django_db  # the handler looks at the connections that a test before may have left
-def test_chunked_body_arrives():
+@pytest.mark.django_db  # the handler checks connections that an earlier test may have left
+def test_chunked_body_is_parsed():
     status, answer, _ = send_chunked(b'{"a": 1}')
 
     assert (status, answer) == (200, {"received": {"a": 1}})
 
 
-@pytest.mark.django_db  # the handler looks at the connections that a test before may have left
-def test_endless_chunked_body_is_too_long_and_not_read_on(settings):
+@pytest.mark.django_db  # the handler checks connections that an earlier test may have left
+def test_oversized_chunked_body_is_read_only_up_to_the_limit(settings):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
 
-    status, answer, taken = send_chunked(b" " * 1_000_000)
+    status, answer, bytes_read = send_chunked(b" " * 1_000_000)
 
-    assert (status, answer["error"], taken) == (413, "PAYLOAD_TOO_LARGE", 1001)
+    assert (status, answer["error"], bytes_read) == (413, "PAYLOAD_TOO_LARGE", 1001)
 
 
-@pytest.mark.django_db  # the handler looks at the connections that a test before may have left
-def test_body_without_an_end_is_not_waited_for():
-    status, answer, taken = send_chunked(b'{"a": 1}', terminated=False)
+@pytest.mark.django_db  # the handler checks connections that an earlier test may have left
+def test_body_of_unterminated_input_is_not_read():
+    status, answer, bytes_read = send_chunked(b'{"a": 1}', terminated=False)
 
-    assert (status, answer, taken) == (200, {"received": {}}, 0)
+    assert (status, answer, bytes_read) == (200, {"received": {}}, 0)
 
 
 # --- Writing bodies --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
+    ("value", "rendered"),
     [
         (Decimal("10.00"), "10"),
         (Decimal("10.50"), "10.5"),
@@ -192,15 +192,15 @@ def test_body_without_an_end_is_not_waited_for():
         ({"a": [1, None, True]}, '{"a":[1,null,true]}'),
     ],
 )
-def test_answer_is_compact_utf_8(value, written):
-    assert json_codec.Json().render(value) == written.encode()
+def test_answer_is_rendered_as_compact_utf_8_json(value, rendered):
+    assert json_codec.Json().render(value) == rendered.encode()
 
 
-def test_no_answer_is_no_bytes():
+def test_empty_answer_is_rendered_as_no_bytes():
     assert json_codec.Json().render(None) == b""
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), Decimal("Infinity")])
-def test_what_is_no_json_is_a_bug(value):
+def test_value_without_a_json_form_raises(value):
     with pytest.raises((ValueError, OverflowError)):
         json_codec.Json().render(value)

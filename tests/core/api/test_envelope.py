@@ -1,4 +1,4 @@
-"""Every error wears the envelope, whoever raised it and wherever."""
+"""Every error is answered in the envelope, wherever it was raised."""
 
 import importlib
 import json
@@ -23,49 +23,49 @@ from authcodes.errors import AuthCodeInvalid
 from campaigns.intake.campaign_event import StoredError
 from core.api import exception_handler
 from core.errors import DomainError, RateLimited, Unavailable
-from tests.core.api.error_views import SECRET, Raises, answer_to, error_of
+from tests.core.api.error_views import SECRET, RaisingView, error_of, response_to
 from tests.support.locks import holding, impatient
 
 pytestmark = pytest.mark.urls("tests.core.api.error_views")
 
 
-# --- Refusals -------------------------------------------------------------------------------------------------------
+# --- Domain errors --------------------------------------------------------------------------------------------------
 
 
-def refusals():
-    """Every kind of refusal of every app, wherever it is defined."""
+def domain_errors():
+    """Every class of domain errors in every app, wherever it is defined."""
     for app in (core, brands, jobs, events, portal, campaigns, loyalty, authcodes):
         for module in pkgutil.walk_packages(app.__path__, f"{app.__name__}."):
             importlib.import_module(module.name)
     kinds = [DomainError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    return set(kinds) - {DomainError, StoredError}  # a stored one has the code that it was stored with
+    return set(kinds) - {DomainError, StoredError}  # a StoredError has the code that it was stored with
 
 
-def test_every_refusal_declares_its_code_and_status():
-    assert all(kind.code and kind.status for kind in refusals())
+def test_every_domain_error_declares_its_code_and_status():
+    assert all(kind.code and kind.status for kind in domain_errors())
 
 
-def test_code_has_one_status():
-    """Whichever kind of it was raised."""
-    declared = {(kind.code, kind.status) for kind in refusals()}
+def test_error_code_has_one_status():
+    """Whichever of its classes was raised."""
+    declared = {(kind.code, kind.status) for kind in domain_errors()}
 
     assert len(declared) == len({code for code, _status in declared})
 
 
-def test_statuses_are_errors_that_http_knows():
-    statuses = {kind.status for kind in refusals()}
+def test_statuses_are_known_http_errors():
+    statuses = {kind.status for kind in domain_errors()}
 
     assert all(HttpResponse(status=status).reason_phrase != "Unknown Status Code" for status in statuses)
     assert all(400 <= status < 600 for status in statuses)
 
 
-@pytest.mark.parametrize(("code", "status"), sorted({(kind.code, kind.status) for kind in refusals()}))
-def test_refusal_is_answered_with_its_status(code, status):
+@pytest.mark.parametrize(("code", "status"), sorted({(kind.code, kind.status) for kind in domain_errors()}))
+def test_domain_error_is_answered_with_its_status(code, status):
     raised = type("Kind", (DomainError,), {"code": code, "status": status})
 
-    response = answer_to(raised("No.", details={"why": "because"}))
+    response = response_to(raised("No.", details={"why": "because"}))
 
     assert response.status_code == status
     assert response.json() == {
@@ -77,17 +77,17 @@ def test_refusal_is_answered_with_its_status(code, status):
     }
 
 
-def test_refusal_may_add_members_of_its_own():
-    refusal = AuthCodeInvalid("Not valid.", extra={"status": "error", "support_email": "help@example.com"})
+def test_domain_error_may_add_fields_to_the_envelope():
+    error = AuthCodeInvalid("Not valid.", extra={"status": "error", "support_email": "help@example.com"})
 
-    body = answer_to(refusal).json()
+    body = response_to(error).json()
 
     assert (body["error"], body["status"], body["support_email"]) == ("AUTH_CODE_INVALID", "error", "help@example.com")
 
 
 @pytest.mark.parametrize(("error", "status"), [(RateLimited(retry_after=17), 429), (Unavailable(retry_after=17), 503)])
-def test_caller_is_told_when_to_come_back(error, status):
-    response = answer_to(error)
+def test_error_with_a_delay_sets_the_retry_after_header(error, status):
+    response = response_to(error)
 
     assert (response.status_code, response["Retry-After"]) == (status, "17")
 
@@ -109,8 +109,8 @@ def test_caller_is_told_when_to_come_back(error, status):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_errors_of_django_and_drf_wear_the_envelope(error, status, code):
-    response = answer_to(error)
+def test_django_and_drf_errors_use_the_envelope(error, status, code):
+    response = response_to(error)
 
     assert error_of(response) == (status, code)
     assert set(response.json()) == {"success", "error", "message", "request_id", "details"}
@@ -131,8 +131,8 @@ def test_errors_of_django_and_drf_wear_the_envelope(error, status, code):
         ([], "[]", {"non_field_errors": []}),
     ],
 )
-def test_serializers_complaint_names_its_fields(detail, message, fields):
-    body = answer_to(serializers.ValidationError(detail)).json()
+def test_serializer_error_names_its_fields(detail, message, fields):
+    body = response_to(serializers.ValidationError(detail)).json()
 
     assert (body["error"], body["message"], body["details"]) == ("VALIDATION_ERROR", message, {"fields": fields})
 
@@ -141,8 +141,8 @@ def test_serializers_complaint_names_its_fields(detail, message, fields):
 
 
 @pytest.mark.parametrize("address", ["/api/raises", "/page"])
-def test_bug_is_answered_without_its_cause_and_logged_with_it(address, caplog):
-    response = answer_to(RuntimeError(SECRET), address, **{"Accept": "application/json", "X-Request-ID": "abc"})
+def test_unexpected_error_is_logged_and_hidden_from_the_caller(address, caplog):
+    response = response_to(RuntimeError(SECRET), address, **{"Accept": "application/json", "X-Request-ID": "abc"})
 
     assert error_of(response) == (500, "INTERNAL_ERROR")
     assert response.json()["request_id"] == response["X-Request-ID"] != "abc"
@@ -150,26 +150,26 @@ def test_bug_is_answered_without_its_cause_and_logged_with_it(address, caplog):
     assert f"RuntimeError: {SECRET}\nRequest id: {response['X-Request-ID']}" in caplog.text
 
 
-def test_bug_surfaces_in_tests():
-    Raises.error = RuntimeError("surfaces")
+def test_unexpected_error_propagates_in_tests():
+    RaisingView.error = RuntimeError("surfaces")
 
     with pytest.raises(RuntimeError, match="surfaces"):
         Client().get("/api/raises")
 
 
 @pytest.fixture
-def unreachable(db):
-    """What Django raises when nobody listens where the database should be."""
-    elsewhere = connection.copy()
-    elsewhere.settings_dict["HOST"] = "/nowhere"
+def unreachable_database_error(db):
+    """The error that Django raises when the database is unreachable."""
+    unreachable_connection = connection.copy()
+    unreachable_connection.settings_dict["HOST"] = "/nowhere"
     with pytest.raises(OperationalError) as error:
-        elsewhere.ensure_connection()
+        unreachable_connection.ensure_connection()
     return error.value
 
 
 @pytest.mark.parametrize("address", ["/api/raises", "/page"])
-def test_database_out_of_reach_is_unavailable(unreachable, address):
-    response = answer_to(unreachable, address, Accept="application/json")
+def test_unreachable_database_is_answered_as_unavailable(unreachable_database_error, address):
+    response = response_to(unreachable_database_error, address, Accept="application/json")
 
     assert error_of(response) == (503, "UNAVAILABLE")
     assert response["Retry-After"] == "5"
@@ -177,21 +177,21 @@ def test_database_out_of_reach_is_unavailable(unreachable, address):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_database_that_shuts_down_meanwhile_is_unavailable():
+def test_terminated_database_session_is_answered_as_unavailable():
     with pytest.raises(OperationalError) as error, connection.as_owner(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
     connection.close()
 
-    assert error_of(answer_to(error.value)) == (503, "UNAVAILABLE")
+    assert error_of(response_to(error.value)) == (503, "UNAVAILABLE")
 
 
 @pytest.mark.parametrize("address", ["/api/raises", "/page"])
-def test_what_another_change_holds_is_unavailable(db, address):
+def test_lock_timeout_is_answered_as_unavailable(db, address):
     lock = "SELECT pg_advisory_xact_lock(1)"
     with holding(lock), impatient(), pytest.raises(OperationalError) as error, transaction.atomic():
         connection.cursor().execute(lock)
 
-    response = answer_to(error.value, address)
+    response = response_to(error.value, address)
     body = response.content.decode()
 
     assert (response.status_code, response["Retry-After"]) == (503, "5")
@@ -203,13 +203,13 @@ def test_what_another_change_holds_is_unavailable(db, address):
 
 
 @pytest.mark.parametrize("address", ["/api/raises", "/page"])
-def test_statement_that_takes_too_long_is_stopped_and_says_what_to_narrow(db, address):
+def test_statement_timeout_is_answered_with_advice_to_narrow_the_query(db, address):
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 1")
         with pytest.raises(OperationalError) as error:
             cursor.execute("SELECT pg_sleep(1)")
 
-    response = answer_to(error.value, address)
+    response = response_to(error.value, address)
 
     assert (response.status_code, response["Retry-After"]) == (503, "5")
     assert exception_handler.TOO_SLOW in response.content.decode()
@@ -218,16 +218,16 @@ def test_statement_that_takes_too_long_is_stopped_and_says_what_to_narrow(db, ad
 # --- Django's own answers --------------------------------------------------------------------------------------------
 
 
-def test_unknown_address_of_the_api_wears_the_envelope():
+def test_unknown_api_url_uses_the_envelope():
     assert error_of(Client().get("/api/v1/nothing")) == (404, "NOT_FOUND")
 
 
-def test_unknown_host_wears_the_envelope():
+def test_unknown_host_uses_the_envelope():
     assert error_of(Client().get("/api/raises", headers={"Host": "evil.example.com"})) == (400, "VALIDATION_ERROR")
 
 
 @pytest.mark.parametrize(("accept", "kind"), [("text/html", "html"), ("*/*", "html"), ("application/json", "json")])
-def test_people_get_a_page_and_programs_the_envelope(accept, kind):
+def test_error_format_follows_the_accept_header(accept, kind):
     response = Client().get("/nothing", headers={"Accept": accept})
 
     assert response.status_code == 404
@@ -244,8 +244,8 @@ def test_people_get_a_page_and_programs_the_envelope(accept, kind):
         (RuntimeError(SECRET), 500),
     ],
 )
-def test_page_of_an_error_is_small_and_has_no_script(error, status):
-    response = answer_to(error, "/page")
+def test_error_page_has_the_request_id_and_no_script(error, status):
+    response = response_to(error, "/page")
     text = response.content.decode()
 
     assert response.status_code == status
@@ -255,19 +255,19 @@ def test_page_of_an_error_is_small_and_has_no_script(error, status):
     assert not {"<script", "http://", "https://", "{%"} & set(text.split())
 
 
-def test_error_pages_ask_no_database():
-    """This test has no access to one."""
-    assert answer_to(RuntimeError(), "/page").status_code == 500
+def test_error_page_needs_no_database():
+    """This test has no database access."""
+    assert response_to(RuntimeError(), "/page").status_code == 500
 
 
-def test_failed_csrf_check_is_told_to_programs_and_people():
+def test_csrf_failure_is_json_for_the_api_and_html_for_pages():
     request = RequestFactory().post("/api/x")
 
     assert json.loads(exception_handler.csrf_failure(request, "no cookie").content)["error"] == "FORBIDDEN"
     assert b"<h1>" in exception_handler.csrf_failure(RequestFactory().post("/form")).content
 
 
-def test_missing_token_is_asked_for():
+def test_missing_token_is_answered_with_a_bearer_challenge():
     response = Client().get("/api/members")
 
     assert error_of(response) == (401, "AUTHENTICATION_REQUIRED")

@@ -1,4 +1,4 @@
-"""A view of files answers errors as JSON, to callers that ask for the file's type alone."""
+"""Errors of file views are JSON, even for callers that accept only the file's type."""
 
 import pytest
 from rest_framework.response import Response
@@ -9,10 +9,10 @@ from core.api.file_views import FileView
 from core.errors import NotFound
 
 
-def failed(view: type[APIView]) -> Response:
-    """What the view answers whose file is not there."""
+def answer_for_missing_file(view: type[APIView]) -> Response:
+    """The answer of a view whose file does not exist."""
 
-    class Missing(view):  # type: ignore[misc, valid-type] # made for one test
+    class Missing(view):  # type: ignore[misc, valid-type] # a class for one test
         authentication_classes = permission_classes = ()
 
         def get(self, _request):
@@ -23,12 +23,12 @@ def failed(view: type[APIView]) -> Response:
 
 
 @pytest.mark.django_db
-def test_an_error_is_json_though_an_image_was_asked_for():
-    answer = failed(FileView)
+def test_error_is_json_when_only_an_image_is_accepted():
+    answer = answer_for_missing_file(FileView)
 
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
 
 
 @pytest.mark.django_db
-def test_control_another_view_has_nothing_of_that_type():
-    assert failed(APIView).status_code == 406
+def test_control_plain_api_view_answers_not_acceptable():
+    assert answer_for_missing_file(APIView).status_code == 406

@@ -1,4 +1,4 @@
-"""Each filter of a list says in the API's description what it is for."""
+"""Each filter of a list has a description in the API's schema."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from core.api.filters import Parameter
 
 
 @pytest.mark.parametrize(
-    ("kind", "options"),
+    ("filter_class", "options"),
     [
         (filters.ChoiceFilter, {"values": ["a", "b"]}),
         (filters.DayFilter, {}),
@@ -19,10 +19,10 @@ from core.api.filters import Parameter
         (filters.SinceFilter, {}),
     ],
 )
-def test_a_filter_has_a_description_of_its_own(kind: type[Parameter], options: dict[str, object]) -> None:
-    made = kind(description="What for.", **options)
-    made.parameter = "of"
+def test_filter_requires_a_description(filter_class: type[Parameter], options: dict[str, object]) -> None:
+    list_filter = filter_class(description="What for.", **options)
+    list_filter.parameter = "of"
 
-    assert made.described().description == "What for."
+    assert list_filter.described().description == "What for."
     with pytest.raises(TypeError):
-        kind(**options)
+        filter_class(**options)

@@ -1,4 +1,4 @@
-"""Answers as serializers write them, and lists as their filters narrow them."""
+"""Answers that output serializers write, and parameters that filter lists."""
 
 import ast
 from datetime import UTC, datetime, timedelta, timezone
@@ -32,38 +32,38 @@ NOON = datetime(2026, 3, 14, 12, 0, 0, 589123, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("points", "shown"), [("20.0000", 20), ("0.50", 0.5), ("1000000", 1000000), (None, None)], ids=str
+    ("points", "expected"), [("20.0000", 20), ("0.50", 0.5), ("1000000", 1000000), (None, None)], ids=str
 )
-def test_whole_points_have_no_fraction(points, shown):
-    found = LineOutput.serialize({"points": points and Decimal(points), "at": None})["points"]
+def test_whole_points_are_serialized_as_integers(points, expected):
+    value = LineOutput.serialize({"points": points and Decimal(points), "at": None})["points"]
 
-    assert (found, type(found)) == (shown, type(shown))
+    assert (value, type(value)) == (expected, type(expected))
 
 
 @pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=13))])
-def test_moments_are_in_utc_with_milliseconds(zone):
+def test_timestamps_are_in_utc_with_milliseconds(zone):
     assert LineOutput.serialize({"points": None, "at": NOON.astimezone(zone)})["at"] == "2026-03-14T12:00:00.589Z"
 
 
-def test_answer_has_its_fields_in_the_order_of_the_serializer():
-    found = LinesOutput.serialize({"rows": [{"at": NOON, "points": Decimal(1)}]})
+def test_fields_follow_the_order_of_the_serializer():
+    answer = LinesOutput.serialize({"rows": [{"at": NOON, "points": Decimal(1)}]})
 
-    assert found == {"success": True, "data": [{"points": 1, "at": "2026-03-14T12:00:00.589Z"}]}
-    assert [list(found), list(found["data"][0])] == [["success", "data"], ["points", "at"]]
+    assert answer == {"success": True, "data": [{"points": 1, "at": "2026-03-14T12:00:00.589Z"}]}
+    assert [list(answer), list(answer["data"][0])] == [["success", "data"], ["points", "at"]]
 
 
-def test_serializer_keeps_nothing_of_an_answer():
+def test_serializer_retains_no_state_between_answers():
     assert LinesOutput.serialize({"rows": []}) == {"success": True, "data": []}
     assert len(LinesOutput.serialize({"rows": [{"points": None, "at": None}]})["data"]) == 1
     assert LinesOutput.serialize({"rows": []})["data"] == []
 
 
-def test_what_is_done_needs_no_value():
+def test_done_output_needs_no_value():
     assert DoneOutput.serialize(None) == {"success": True}
 
 
-def test_filters_of_a_model_are_refused():
-    """They would lead wherever its columns lead."""
+def test_filters_of_the_django_filters_library_are_rejected():
+    """They could follow relations of the model to any other table."""
     with pytest.raises(TypeError, match=r"Loose\.moment is no filter"):
         type("Loose", (TenantFilterSet,), {"moment": django_filters.IsoDateTimeFilter()})
 
@@ -73,12 +73,12 @@ class KindFilter(TenantFilterSet):
     on = DayFilter(description="When.")
 
 
-def test_parameter_is_called_as_its_filter_without_the_underscore():
+def test_parameter_name_drops_the_trailing_underscore():
     assert [each.name for each in KindFilter.parameters()] == ["in", "on"]
 
 
 @pytest.mark.parametrize(
-    ("query", "complaint"),
+    ("query", "message"),
     [
         ({"in": "c"}, "in is a or b."),
         ({"in": ""}, "in must not be empty. Leave it out to list everything."),
@@ -86,15 +86,15 @@ def test_parameter_is_called_as_its_filter_without_the_underscore():
         ({"on": "٢٠٢٦-٠٣-٠١"}, "on must be a day such as 2026-03-01."),
     ],
 )
-def test_complaint_names_the_parameter(query, complaint):
-    with pytest.raises(Invalid) as refusal:
+def test_error_message_names_the_parameter(query, message):
+    with pytest.raises(Invalid) as error:
         KindFilter.of(Request(RequestFactory().get("/", query)), AuthCode.objects.all())
 
-    assert (refusal.value.message, refusal.value.details) == (complaint, {"field": next(iter(query))})
+    assert (error.value.message, error.value.details) == (message, {"field": next(iter(query))})
 
 
-def test_views_answer_with_what_their_serializers_wrote():
-    """All but the hot ones (test_hot_answers.py), and Apple's own addresses, whose answers are Apple's."""
+def test_only_listed_views_write_their_answers_by_hand():
+    """The hot answers (test_hot_answers.py), and those of the endpoints whose format Apple defines."""
     by_hand = [
         str(path.relative_to(ROOT))
         for path in sorted(ROOT.glob("*/api/*.py"))

@@ -1,4 +1,4 @@
-"""Advisory locks are numbered in one place, and are in PostgreSQL what older processes take them for."""
+"""Advisory locks are numbered in one module, and have the keys in PostgreSQL that older processes use."""
 
 import re
 from pathlib import Path
@@ -21,70 +21,70 @@ from core.db.advisory_locks import (
 from tests.support.locks import holding
 from tests.test_architecture import ORDER
 
-HELD = """
+LOCKS_OF_SESSION = """
     SELECT classid::bigint, objid::bigint, objsubid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()
 """
-BIGINT, PAIR = 1, 2  # how PostgreSQL tells the two apart, as objsubid
+BIGINT, PAIR = 1, 2  # the values of objsubid that distinguish the two
 ROOT = Path(settings.BASE_DIR)
 
 
-def held():
+def locks_of_session():
     with connection.cursor() as cursor:
-        cursor.execute(HELD)
+        cursor.execute(LOCKS_OF_SESSION)
         return cursor.fetchall()
 
 
 @pytest.mark.django_db
-def test_a_lock_for_everybody_is_one_bigint():
+def test_global_lock_is_one_bigint():
     lock(Lock.OWNERSHIP)
 
-    assert held() == [(0, 7216002, BIGINT)]
+    assert locks_of_session() == [(0, 7216002, BIGINT)]
 
 
 @pytest.mark.django_db
-def test_a_lock_of_a_row_is_a_pair_and_no_other_lock_of_the_same_number():
+def test_row_lock_is_a_pair_of_integers():
     lock_row(LockOfRow.CODE_CHANGES, 5)
 
-    assert held() == [(7216002, 5, PAIR)]
+    assert locks_of_session() == [(7216002, 5, PAIR)]
 
 
 @pytest.mark.django_db
-def test_a_row_s_number_is_cut_off_where_it_is_longer_than_an_integer():
+def test_row_lock_truncates_ids_longer_than_an_integer():
     lock_row(LockOfRow.PREFIXES, 2**31 + 7)
 
-    assert held() == [(7216001, 7, PAIR)]
+    assert locks_of_session() == [(7216001, 7, PAIR)]
 
 
 @pytest.mark.django_db
-def test_a_lock_of_a_text_is_its_hash_as_a_bigint():
+def test_text_lock_is_the_hash_of_the_text_as_a_bigint():
     lock_text(LockOfText.ADJUSTMENTS, "adjustments:3:4")
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT hashtextextended('adjustments:' || 3 || ':' || 4, 7216008)")
         hashed = cursor.fetchone()[0] % 2**64
-    assert held() == [(hashed >> 32, hashed % 2**32, BIGINT)]
+    assert locks_of_session() == [(hashed >> 32, hashed % 2**32, BIGINT)]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_lock_that_somebody_else_holds_is_not_taken_and_lasts_until_the_transaction_ends():
+def test_try_lock_fails_for_a_locked_row_and_otherwise_lasts_for_the_transaction():
     with holding(LOCK_PAIR, [LockOfRow.REPLAYS.value, 1]), transaction.atomic():
         assert not try_lock_row(LockOfRow.REPLAYS, 1)
         assert try_lock_row(LockOfRow.REPLAYS, 2)
-        assert held() == [(7216017, 2, PAIR)]
+        assert locks_of_session() == [(7216017, 2, PAIR)]
 
-    assert held() == []
+    assert locks_of_session() == []
 
 
-def test_no_other_module_takes_one_and_statements_take_those_that_are_numbered():
-    elsewhere = {path for app in ORDER for pattern in ("*.py", "*.sql") for path in (ROOT / app).rglob(pattern)}
-    elsewhere.remove(Path(advisory_locks.__file__))
-    takers = {path: path.read_text() for path in elsewhere if "advisory_xact_lock" in path.read_text()}
+def test_only_listed_files_take_advisory_locks_with_defined_numbers():
+    other_files = {path for app in ORDER for pattern in ("*.py", "*.sql") for path in (ROOT / app).rglob(pattern)}
+    other_files.remove(Path(advisory_locks.__file__))
+    texts_by_path = {path: path.read_text() for path in other_files if "advisory_xact_lock" in path.read_text()}
 
-    assert {path.relative_to(ROOT).as_posix() for path in takers} == {
+    assert {path.relative_to(ROOT).as_posix() for path in texts_by_path} == {
         "authcodes/migrations/0002_triggers_and_storage.py",
         "brands/tenants/sql/take_turn_with_limits.sql",
     }
-    assert {int(number) for text in takers.values() for number in re.findall(r"\b7216\d{3}\b", text)} == {
+    assert {int(number) for text in texts_by_path.values() for number in re.findall(r"\b7216\d{3}\b", text)} == {
         LockOfText.PREFIX_LETTERS,
         Lock.TAKEN_CODES,
         LockOfRow.QUOTAS,

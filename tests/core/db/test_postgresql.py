@@ -1,4 +1,4 @@
-"""The database connection: it is found dead before the next statement, and found alive at no cost."""
+"""The database connection: a dead one is noticed before the next statement, at no cost for a live one."""
 
 import pytest
 from django.db import DataError, connection, connections, transaction
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def session():
-    """A session as a request finds it: open from the one before, and to be looked at."""
+    """A session as a request receives it: opened by an earlier request, and due for a health check."""
     sql.rows("SELECT 1", {})
     connection.health_check_enabled = True
     connection.health_check_done = False
@@ -19,23 +19,22 @@ def session():
     connection.health_check_enabled = False
 
 
-def end(session):
+def terminate(session):
     other = connections.create_connection("default")
     with other.as_owner(), other.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [session])
     other.close()
 
 
-def test_a_session_that_the_server_ended_is_replaced(session):
-    end(session)
+def test_session_ended_by_the_server_is_replaced(session):
+    terminate(session)
 
     assert sql.row("SELECT pg_backend_pid()::int", {}) != (session,)
 
 
-def test_control_without_the_look_the_statement_fails(session):
-    """The control."""
+def test_control_statement_fails_without_the_health_check(session):
     connection.health_check_enabled = False
-    end(session)
+    terminate(session)
 
     with pytest.raises(connection.Database.OperationalError) as failure:
         connection.prepared.execute("SELECT 1")
@@ -44,7 +43,7 @@ def test_control_without_the_look_the_statement_fails(session):
     connection.close()
 
 
-def test_a_living_session_is_kept_and_not_asked(session):
+def test_live_session_is_reused_without_an_extra_query(session):
     with CaptureQueriesContext(connection) as captured:
         assert sql.row("SELECT pg_backend_pid()::int", {}) == (session,)
 
@@ -59,7 +58,7 @@ def test_a_closed_connection_is_not_usable(session):
     connection.close()
 
 
-def test_a_failed_transaction_is_not_usable(session):
+def test_connection_is_not_usable_until_a_failed_transaction_ends(session):
     with transaction.atomic():
         with pytest.raises(DataError), connection.cursor() as cursor:
             cursor.execute("SELECT 1 / 0")
@@ -68,14 +67,14 @@ def test_a_failed_transaction_is_not_usable(session):
     assert connection.is_usable()
 
 
-def test_json_comes_decoded_here_and_as_text_to_the_fields():
+def test_sql_helpers_decode_json_and_cursors_return_text():
     assert sql.row("""SELECT '{"a": [1]}'::jsonb, '[2]'::json""", {}) == ({"a": [1]}, [2])
     with connection.cursor() as cursor:
         cursor.execute("""SELECT '{"a": [1]}'::jsonb""")
         assert cursor.fetchone() == ('{"a": [1]}',)
 
 
-def test_names_become_numbers_once_each_and_a_doubled_percent_sign_one():
+def test_named_parameters_are_numbered_and_percent_signs_unescaped():
     statement = "SELECT %(b)s::int, %(a)s::text LIKE '1%%', %(b)s::int"
 
     assert sql.numbered(statement) == (b"SELECT $1::int, $2::text LIKE '1%', $1::int", ["b", "a"])

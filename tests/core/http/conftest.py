@@ -1,4 +1,4 @@
-"""Servers of other people on loopback."""
+"""External servers, simulated on loopback."""
 
 import socket
 import threading
@@ -10,23 +10,23 @@ import pytest
 
 @contextmanager
 def server(*parts, pause=0.0):
-    """A server that answers one call with `parts`, a pause before each; yields its address."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    """A server that answers one call with `parts`, pausing before each; yields its URL and the requests it received."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
         seen: list[bytes] = []
 
         def serve():
-            caller, _ = listening.accept()
-            with caller:
-                seen.append(caller.recv(65536))
+            connection, _ = listener.accept()
+            with connection:
+                seen.append(connection.recv(65536))
                 try:
                     for part in parts:
                         time.sleep(pause)
-                        caller.sendall(part)
+                        connection.sendall(part)
                 except OSError:
                     pass
 
         threading.Thread(target=serve, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/hook", seen
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/hook", seen
 
 
 @pytest.fixture

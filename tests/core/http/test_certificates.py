@@ -1,4 +1,4 @@
-"""Calls to other people's servers over TLS: certificates, and handshakes that drip."""
+"""Calls to external servers over TLS: certificates, and slow handshakes."""
 
 import socket
 import ssl
@@ -20,11 +20,11 @@ pytestmark = pytest.mark.usefixtures("loopback_allowed")
 
 
 @pytest.fixture(scope="module")
-def certified(tmp_path_factory):
-    """Files of an authority's certificate and of one, with its key, for `shop.example` only."""
+def certificate_files(tmp_path_factory):
+    """Files of a self-signed certificate for `shop.example` only, and of its key."""
     folder, key = tmp_path_factory.mktemp("tls"), ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shop.example")])
-    made = (
+    certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), 7)
         .not_valid_before(timezone.now() - timedelta(days=1))
         .not_valid_after(timezone.now() + timedelta(days=1))
@@ -32,60 +32,62 @@ def certified(tmp_path_factory):
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    (folder / "key").write_bytes(key.private_bytes(serialization.Encoding.PEM, *plain))
-    (folder / "certificate").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    unencrypted = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (folder / "key").write_bytes(key.private_bytes(serialization.Encoding.PEM, *unencrypted))
+    (folder / "certificate").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     return folder / "certificate", folder / "key"
 
 
 @contextmanager
-def tls_server(certified):
+def tls_server(certificate_files):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certified)
+    context.load_cert_chain(*certificate_files)
     seen = []
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve():
-            caller, _ = listening.accept()
+            connection, _ = listener.accept()
             try:
-                with context.wrap_socket(caller, server_side=True) as secure:
+                with context.wrap_socket(connection, server_side=True) as secure:
                     seen.append(secure.recv(65536))
                     secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             except OSError:
-                caller.close()
+                connection.close()
 
         threading.Thread(target=serve, daemon=True).start()
-        yield listening.getsockname()[1], seen
+        yield listener.getsockname()[1], seen
 
 
-def on_loopback(monkeypatch):
+def resolve_to_loopback(monkeypatch):
     real = socket.getaddrinfo
-    monkeypatch.setattr(socket, "getaddrinfo", lambda _host, *rest, **more: real("127.0.0.1", *rest, **more))
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda _host, *arguments, **options: real("127.0.0.1", *arguments, **options)
+    )
 
 
-def test_a_certificate_for_the_name_is_accepted(certified, monkeypatch):
-    on_loopback(monkeypatch)
-    with tls_server(certified) as (port, seen):
-        trusting = ssl.create_default_context(cafile=certified[0])
-        answer = client.send("GET", f"https://shop.example:{port}/", tls=trusting)
+def test_certificate_for_the_host_is_accepted(certificate_files, monkeypatch):
+    resolve_to_loopback(monkeypatch)
+    with tls_server(certificate_files) as (port, seen):
+        tls_context = ssl.create_default_context(cafile=certificate_files[0])
+        answer = client.send("GET", f"https://shop.example:{port}/", tls=tls_context)
 
     assert (answer.status, len(seen)) == (200, 1)
 
 
-def test_a_certificate_for_another_name_is_not(certified, monkeypatch):
-    on_loopback(monkeypatch)
-    with tls_server(certified) as (port, seen):
-        trusting = ssl.create_default_context(cafile=certified[0])
+def test_certificate_for_another_host_is_rejected(certificate_files, monkeypatch):
+    resolve_to_loopback(monkeypatch)
+    with tls_server(certificate_files) as (port, seen):
+        tls_context = ssl.create_default_context(cafile=certificate_files[0])
         with pytest.raises(client.RequestFailedError, match="Hostname mismatch"):
-            client.send("GET", f"https://bank.example:{port}/", tls=trusting)
+            client.send("GET", f"https://bank.example:{port}/", tls=tls_context)
 
     assert seen == []
 
 
-def test_an_unknown_authority_is_not_trusted(certified, monkeypatch):
-    on_loopback(monkeypatch)
+def test_certificate_of_an_unknown_authority_is_rejected(certificate_files, monkeypatch):
+    resolve_to_loopback(monkeypatch)
     with (
-        tls_server(certified) as (port, seen),
+        tls_server(certificate_files) as (port, seen),
         pytest.raises(client.RequestFailedError, match="self-signed certificate"),
     ):
         client.send("GET", f"https://shop.example:{port}/")
@@ -93,7 +95,7 @@ def test_an_unknown_authority_is_not_trusted(certified, monkeypatch):
     assert seen == []
 
 
-def test_a_handshake_that_drips_is_cut_off():
+def test_slow_handshake_is_cut_off_at_the_deadline():
     with server(*[b"\x16"] * 200, pause=0.05) as (url, _):
         began = time.monotonic()
         with pytest.raises(client.RequestFailedError):

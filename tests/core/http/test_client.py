@@ -1,4 +1,4 @@
-"""Calls to other people's servers: what is refused, cut off and bounded. The other side is a real socket."""
+"""Calls to external servers: what is rejected, cut off and bounded. The other side is a real socket."""
 
 import gzip
 import socket
@@ -14,7 +14,7 @@ from tests.core.http.conftest import server
 pytestmark = pytest.mark.usefixtures("loopback_allowed")
 
 
-def test_the_answer_comes_whole():
+def test_request_is_sent_and_the_whole_answer_returned():
     with server(b"HTTP/1.1 201 Created\r\nX-What: yes\r\nContent-Length: 4\r\n\r\nfine") as (url, seen):
         answer = client.send("POST", url, headers={"X-Mine": "1"}, content=b"{}")
 
@@ -23,7 +23,7 @@ def test_the_answer_comes_whole():
     assert b"X-Mine: 1" in seen[0]
 
 
-def test_a_redirect_is_an_answer_like_others():
+def test_redirect_is_returned_and_not_followed():
     with server(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n") as (url, _):
         assert client.send("GET", url).status == 302
 
@@ -32,7 +32,7 @@ def test_a_redirect_is_an_answer_like_others():
     "host",
     ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1", "2130706433"],  # noqa: S104
 )
-def test_private_addresses_are_refused_before_anything_is_sent(settings, host):
+def test_private_addresses_are_rejected(settings, host):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
     with pytest.raises(client.RequestFailedError, match="private network address"):
@@ -64,7 +64,7 @@ def test_private_addresses_are_refused_before_anything_is_sent(settings, host):
         "198.18.0.1",
     ],
 )
-def test_addresses_that_stand_for_private_ones_are_private(settings, address):
+def test_embedded_and_reserved_addresses_are_not_allowed(settings, address):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
     assert not client.is_allowed(ip_address(address.partition("%")[0]))
@@ -75,49 +75,49 @@ def test_public_addresses_are_allowed():
     assert client.is_allowed(ip_address("2606:2800:21f:cb07:6820:80da:af6b:8b2c"))
 
 
-def test_plain_http_is_for_private_networks():
+def test_plain_http_is_allowed_only_on_private_networks():
     assert client.is_allowed(ip_address("127.0.0.1"), encrypts=False)
     assert not client.is_allowed(ip_address("93.184.215.14"), encrypts=False)
 
 
-def test_a_public_address_is_not_called_without_encryption():
+def test_plain_http_call_to_a_public_address_is_rejected():
     with pytest.raises(client.RequestFailedError, match="called by https only"):
         client.send("GET", "http://93.184.215.14/", timeout_seconds=1)
 
 
 @pytest.mark.parametrize("host", ["127.1", "0x7f000001", "017700000001", "0", "169.254.43518", "user:word@127.0.0.1"])
-def test_other_spellings_of_private_addresses_are_refused_too(settings, host):
+def test_alternative_spellings_of_private_addresses_are_rejected(settings, host):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
     with pytest.raises(client.RequestFailedError, match="private network address"):
         client.send("GET", f"https://{host}:9/")
 
 
-def test_a_name_is_resolved_once_and_what_was_checked_is_called(settings, monkeypatch):
-    """The name answers with our receiver first and with something private from then on: rebinding."""
+def test_call_uses_the_resolved_address_that_was_checked(settings, monkeypatch):
+    """DNS rebinding: the name resolves to our receiver first, and to a private address from then on."""
     answers = iter(["127.0.0.1", *["10.0.0.1"] * 9])
     resolved_hosts = []
 
     real = socket.getaddrinfo
 
-    def rebinding(host, port, *rest, **more):
+    def rebinding(host, port, *arguments, **options):
         if host != "shop.example":
-            return real(host, port, *rest, **more)
+            return real(host, port, *arguments, **options)
         resolved_hosts.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", rebinding)
     with server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") as (url, seen):
-        there = url.replace("127.0.0.1", "shop.example")
-        first = client.send("GET", there)
+        url_by_name = url.replace("127.0.0.1", "shop.example")
+        first = client.send("GET", url_by_name)
         with pytest.raises(client.RequestFailedError, match="private network address"):
-            client.send("GET", there)
+            client.send("GET", url_by_name)
 
     assert (first.status, resolved_hosts, len(seen)) == (200, ["shop.example"] * 2, 1)
     assert b"Host: shop.example:" in seen[0]
 
 
-def test_one_private_address_among_public_ones_is_enough_to_refuse(settings, monkeypatch):
+def test_hostname_with_one_private_address_is_rejected(settings, monkeypatch):
     both = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in ("93.184.215.14", "10.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
 
@@ -125,7 +125,7 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse(settings, mon
         client.send("GET", "https://two.example/")
 
 
-def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch):
+def test_hanging_resolver_is_abandoned_at_the_deadline(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(10))
     began = time.monotonic()
 
@@ -135,14 +135,14 @@ def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch):
     assert time.monotonic() - began < 5
 
 
-def test_where_the_operator_chose_the_address_any_network_will_do(settings):
+def test_operator_configured_url_may_be_on_a_private_network(settings):
     settings.OUTGOING_PRIVATE_NETWORKS = []
 
     with server(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as (url, _):
         assert client.send("GET", url, anywhere=True).status == 200
 
 
-def test_proxies_of_the_environment_are_not_asked(monkeypatch):
+def test_proxy_settings_of_the_environment_are_ignored(monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
 
@@ -153,9 +153,9 @@ def test_proxies_of_the_environment_are_not_asked(monkeypatch):
 @pytest.mark.parametrize(
     "parts",
     [[b"H"] * 200, [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *[b"1\r\nx\r\n"] * 200]],
-    ids=["headers drip", "body drips"],
+    ids=["slow headers", "slow body"],
 )
-def test_however_slowly_it_drips_the_deadline_holds(parts):
+def test_deadline_holds_for_slowly_sent_answers(parts):
     with server(*parts, pause=0.05) as (url, _):
         began = time.monotonic()
         with pytest.raises(client.RequestFailedError, match=r"within 0\.3 seconds"):
@@ -164,7 +164,7 @@ def test_however_slowly_it_drips_the_deadline_holds(parts):
     assert time.monotonic() - began < 5
 
 
-def test_a_large_answer_is_cut_off():
+def test_too_large_answer_is_rejected():
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     endless = server(head, *[b"1000\r\n" + b"x" * 4096 + b"\r\n"] * 1000)
     with endless as (url, _), pytest.raises(client.RequestFailedError, match="larger than 5000 bytes"):
@@ -188,17 +188,17 @@ def test_a_large_answer_is_cut_off():
         "",
     ],
 )
-def test_what_is_no_web_address_is_refused(url):
+def test_invalid_url_is_rejected(url):
     with pytest.raises(client.RequestFailedError):
         client.send("GET", url)
 
 
-def test_nobody_listens():
+def test_closed_port_raises_a_request_error():
     with pytest.raises(client.RequestFailedError, match="ConnectError"):
         client.send("GET", "http://127.0.0.1:9/")
 
 
-def test_of_a_large_answer_the_beginning_may_do():
+def test_large_answer_is_truncated_on_request():
     endless = server(CHUNKED, *[b"1000\r\n" + b"x" * 4096 + b"\r\n"] * 1000)
     with endless as (url, _):
         answer = client.send("GET", url, most_bytes=5000, cut=True)
@@ -209,7 +209,7 @@ def test_of_a_large_answer_the_beginning_may_do():
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def test_nothing_is_decompressed():
+def test_compressed_answer_is_not_decompressed():
     bomb = gzip.compress(b"0" * 10_000_000)
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(bomb)}\r\n\r\n".encode()
     with server(head, bomb) as (url, seen):
@@ -232,12 +232,12 @@ def test_nothing_is_decompressed():
     ],
     ids=["many headers", "long header", "negative", "two lengths", "ends early", "another protocol", "silence"],
 )
-def test_what_is_no_answer_is_told_as_such(parts):
+def test_malformed_answer_raises_a_request_error(parts):
     with server(*parts) as (url, _), pytest.raises(client.RequestFailedError):
         client.send("GET", url, timeout_seconds=2)
 
 
-def test_promises_of_an_answer_without_end_are_cut_off():
+def test_endless_interim_responses_are_cut_off_at_the_deadline():
     with server(*[b"HTTP/1.1 100 Continue\r\n\r\n"] * 1000, pause=0.01) as (url, _):
         began = time.monotonic()
         with pytest.raises(client.RequestFailedError, match=r"within 0\.3 seconds"):
@@ -246,12 +246,12 @@ def test_promises_of_an_answer_without_end_are_cut_off():
     assert time.monotonic() - began < 5
 
 
-def test_a_receiver_that_does_not_read_is_not_waited_for():
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+def test_deadline_holds_for_a_server_that_does_not_read():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         began = time.monotonic()
         with pytest.raises(client.RequestFailedError, match=r"within 0\.3 seconds"):
-            url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
             client.send("POST", url, content=b"x" * 30_000_000, timeout_seconds=0.3)
 
     assert time.monotonic() - began < 5
@@ -271,9 +271,9 @@ def test_a_receiver_that_does_not_read_is_not_waited_for():
         ("", None),
     ],
 )
-def test_a_server_asks_for_peace_in_seconds_or_by_a_date(retry_after, seconds):
+def test_retry_after_header_is_parsed_and_capped(retry_after, seconds):
     answer = client.Answer(429, {"retry-after": retry_after}, b"")
 
-    wish = answer.retry_after(at=datetime(2026, 11, 20, 12, tzinfo=UTC), at_most=timedelta(hours=1))
+    delay = answer.retry_after(at=datetime(2026, 11, 20, 12, tzinfo=UTC), at_most=timedelta(hours=1))
 
-    assert wish == (None if seconds is None else timedelta(seconds=seconds))
+    assert delay == (None if seconds is None else timedelta(seconds=seconds))

@@ -1,4 +1,4 @@
-"""Every figure that the Grafana dashboard and the alerts ask for is one that /metrics gives, with those labels."""
+"""The Grafana dashboard and the alerts use only metrics and labels that /metrics exports."""
 
 import json
 import re
@@ -18,8 +18,8 @@ RULES = OPERATIONS / "prometheus-alerts.yml"
 TOKEN = "t" * 40
 SELECTOR = re.compile(r"\b(loyalty_[a-z_]+)(\{[^}]*\})?")
 GROUPED = re.compile(r"\b(?:by|without) \(([a-z, ]+)\)")
-# What Prometheus itself adds, and what histograms carry.
-ADDED = {"instance", "job", "le"}
+# Labels that Prometheus itself adds, and the label of histograms.
+BUILT_IN_LABELS = {"instance", "job", "le"}
 
 
 def rules():
@@ -41,8 +41,8 @@ def expressions():
 
 
 @pytest.fixture
-def given(db, settings):
-    """{name of a sample: its labels}, of everything that a busy installation shows."""
+def exported_labels(db, settings):
+    """{name of a sample: its labels}, of everything that a busy installation exports."""
     settings.METRICS_TOKEN = TOKEN
     metrics.answered(view="x", method="GET", status=200, seconds=1)
     metrics.scanned(outcome="success", reason="accepted")
@@ -55,36 +55,38 @@ def given(db, settings):
     metrics.limit_reached("plain_codes")
     text = Client().get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
     families = list(text_string_to_metric_families(text))
-    found = {sample.name: set(sample.labels) for family in families for sample in family.samples}
-    # Without events and jobs these have no samples now.
+    labels_by_sample = {sample.name: set(sample.labels) for family in families for sample in family.samples}
+    # Without events and jobs these have no samples.
     empty = {
         "loyalty_events_pending": {"lane", "kind"},
         "loyalty_events_dead": {"kind"},
         "loyalty_jobs": {"kind", "status"},
     }
     assert set(empty) <= {family.name for family in families}
-    return empty | found
+    return empty | labels_by_sample
 
 
-def test_every_figure_and_label_exists(given):
+def test_expressions_use_only_exported_metrics_and_labels(exported_labels):
     for expression in expressions():
         labels = set()
         for name, selected in SELECTOR.findall(expression):
-            assert name in given, expression
-            labels |= given[name]
-            assert set(re.findall(r"(\w+)(?:=~|!~|!=|=)", selected)) <= given[name] | ADDED, expression
+            assert name in exported_labels, expression
+            labels |= exported_labels[name]
+            assert set(re.findall(r"(\w+)(?:=~|!~|!=|=)", selected)) <= exported_labels[name] | BUILT_IN_LABELS, (
+                expression
+            )
         for group in GROUPED.findall(expression):
-            assert set(group.split(", ")) <= labels | ADDED, expression
+            assert set(group.split(", ")) <= labels | BUILT_IN_LABELS, expression
 
 
-def test_every_figure_that_is_given_is_shown(given):
-    shown = {name for expression in expressions() for name, _ in SELECTOR.findall(expression)}
-    families = {re.sub(r"_(bucket|count|sum|created)$", "", name) for name in given}
+def test_every_exported_metric_is_used_in_an_expression(exported_labels):
+    used = {name for expression in expressions() for name, _ in SELECTOR.findall(expression)}
+    families = {re.sub(r"_(bucket|count|sum|created)$", "", name) for name in exported_labels}
 
-    assert families - {re.sub(r"_(bucket|count|sum)$", "", name) for name in shown} == set()
+    assert families - {re.sub(r"_(bucket|count|sum)$", "", name) for name in used} == set()
 
 
-def test_panels_do_not_lie_over_each_other():
+def test_panels_do_not_overlap():
     taken = set()
     for panel in panels():
         at = panel["gridPos"]
@@ -93,7 +95,7 @@ def test_panels_do_not_lie_over_each_other():
         taken |= cells
 
 
-def test_prometheus_takes_the_rules():
+def test_prometheus_accepts_the_alert_rules():
     if not shutil.which("promtool"):
         pytest.skip("promtool is not installed: apt-get install prometheus")
 

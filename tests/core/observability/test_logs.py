@@ -1,4 +1,4 @@
-"""Log lines: JSON with the ids of request and event all the way to the notification, and no secrets in them."""
+"""Log lines: JSON with the ids of request and event, down to the notification, and without secrets."""
 
 import json
 import logging
@@ -20,14 +20,14 @@ from tests.support import factories
 logger = logging.getLogger("test")
 
 
-def record(message, *arguments, error=None, **extra):
-    made = logger.makeRecord("test", logging.WARNING, "x.py", 1, message, arguments, error, extra=extra)
-    return log_format.JsonLine().format(made)
+def json_line(message, *arguments, error=None, **extra):
+    log_record = logger.makeRecord("test", logging.WARNING, "x.py", 1, message, arguments, error, extra=extra)
+    return log_format.JsonLine().format(log_record)
 
 
-def test_a_line_is_json_with_the_ids_of_the_work():
+def test_log_line_is_json_with_the_ids_of_its_trace_context():
     with TraceContext("event", "scan-auth", request_id="r1", event_id="e1", event_kind="scan-auth"):
-        entry = json.loads(record("it is %s", "so", log_fields={"attempt": 2}))
+        entry = json.loads(json_line("it is %s", "so", log_fields={"attempt": 2}))
 
     assert entry.pop("time").endswith("+00:00")
     assert entry.pop("process")
@@ -42,7 +42,7 @@ def test_a_line_is_json_with_the_ids_of_the_work():
     }
 
 
-def test_work_inside_work_gives_the_ids_back():
+def test_nested_trace_context_restores_the_outer_ids():
     with TraceContext("request", "GET /", request_id="outer"):
         with TraceContext("event", "notify", request_id="inner"):
             assert ids() == {"request_id": "inner"}
@@ -51,19 +51,19 @@ def test_work_inside_work_gives_the_ids_back():
     assert ids() == {}
 
 
-def test_an_error_is_one_line_with_its_traceback():
+def test_error_is_logged_in_one_line_with_its_traceback():
     try:
         1 / 0  # noqa: B018
     except ZeroDivisionError:
-        line = record("failed", error=sys.exc_info())
+        line = json_line("failed", error=sys.exc_info())
 
     assert "\n" not in line
     assert json.loads(line)["error"].endswith("ZeroDivisionError: division by zero")
 
 
 @pytest.mark.parametrize("piece", ["A", "a-", "eyJ-", "a@", "token-", "app_", "bearer ", "://a:b", "a@b."])
-def test_a_long_text_is_cleaned_in_no_time(piece):
-    """Of a pattern that looks at each letter anew, a hundred thousand of them would take minutes."""
+def test_long_text_is_cleaned_quickly(piece):
+    """A pattern that starts again at each letter would take minutes for a hundred thousand letters."""
     began = time.process_time()
     log_format.cleaned(piece * (100_000 // len(piece)))
 
@@ -83,20 +83,20 @@ def test_a_long_text_is_cleaned_in_no_time(piece):
     ],
 )
 @pytest.mark.parametrize("form", [log_format.Line(), log_format.JsonLine()])
-def test_what_opens_a_door_or_names_a_person_is_not_written(form, secret):
-    made = logger.makeRecord("test", logging.ERROR, "x.py", 1, "refused: %s!", (secret,), None)
-    written = form.format(made)
+def test_secrets_and_email_addresses_are_not_logged(form, secret):
+    log_record = logger.makeRecord("test", logging.ERROR, "x.py", 1, "refused: %s!", (secret,), None)
+    line = form.format(log_record)
 
-    assert "refused" in written
-    assert secret.split()[-1].strip('"') not in written
+    assert "refused" in line
+    assert secret.split()[-1].strip('"') not in line
 
 
-def test_an_address_keeps_its_host_and_loses_its_password():
+def test_url_is_logged_with_its_host_and_without_its_password():
     assert log_format.cleaned("postgres://loyalty:hunter2@db:5432/x") == "postgres://loyalty:<secret>@db:5432/x"
 
 
 class LogCollector(logging.Handler):
-    """Keeps what a JSON log would have."""
+    """Collects the lines that a JSON log would contain."""
 
     def __init__(self):
         super().__init__()
@@ -119,29 +119,29 @@ def log_lines():
     logging.getLogger().removeHandler(handler)
 
 
-def shout(_request):
+def logging_view(_request):
     logger.warning("here")
     return HttpResponse()
 
 
-urlpatterns = [path("shout", shout)]
+urlpatterns = [path("shout", logging_view)]
 
 
 @pytest.mark.urls(__name__)
-def test_a_refused_request_is_told_with_its_id_too(log_lines):
+def test_unknown_url_is_logged_with_its_request_id(log_lines):
     answer = Client().get("/nothing/here", headers={"X-Request-ID": "abc-2"})
 
     assert log_lines == [{"message": "Not Found: GET (no route)", "request_id": answer["X-Request-ID"]}]
 
 
 @pytest.mark.urls(__name__)
-def test_lines_of_a_request_carry_its_id(log_lines):
+def test_log_lines_of_a_request_have_its_id(log_lines):
     answer = Client().get("/shout", headers={"X-Request-ID": "abc-1"})
 
     assert log_lines == [{"message": "here", "request_id": answer["X-Request-ID"], "caller_request_id": "abc-1"}]
 
 
-def test_the_request_of_a_scan_reaches_everything_that_follows_from_it(api, brand, customer, deliver):
+def test_request_id_of_a_scan_is_passed_on_to_all_following_events(api, brand, customer, deliver):
     code = factories.code(brand)
 
     answer = api.as_customer(customer).having(X_Request_ID="scan-77").verify(code)
@@ -152,7 +152,7 @@ def test_the_request_of_a_scan_reaches_everything_that_follows_from_it(api, bran
     assert dict(kinds) == dict.fromkeys(["scan-auth", "balance-changed", "notify"], answer["X-Request-ID"])
 
 
-def test_a_trace_of_the_callers_is_not_the_request_id(api, brand):
+def test_trace_id_of_the_caller_is_not_the_request_id(api, brand):
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
     answer = api.having(traceparent=f"00-{trace}-00f067aa0ba902b7-01").verify(factories.code(brand))
@@ -160,19 +160,19 @@ def test_a_trace_of_the_callers_is_not_the_request_id(api, brand):
     assert answer["X-Request-ID"] != trace
 
 
-def test_a_hubs_event_and_a_credited_action_keep_their_request(api, brand, customer):
+def test_events_of_a_hub_call_have_its_request_id(api, brand, customer):
     answer = api.hub().as_customer(customer).having(X_Request_ID="claim-5").credit(customer, factories.code(brand))
 
     assert set(Event.objects.values_list("request_id", flat=True)) == {answer["X-Request-ID"]}
 
 
-def handler_that_tells(delivery):
+def logging_handler(delivery):
     logger.warning("handling")
     leases.finish(delivery, following=[NewEvent(kind="told", payload={}, arguments={})])
 
 
-def test_the_worker_tells_under_the_ids_of_the_event(brand, settings, log_lines):
-    settings.EVENT_HANDLERS = {"telling": f"{__name__}.handler_that_tells"}
+def test_worker_logs_with_the_ids_of_the_event(brand, settings, log_lines):
+    settings.EVENT_HANDLERS = {"telling": f"{__name__}.logging_handler"}
     messages.handler_of.cache_clear()
     with TraceContext("request", "POST", request_id="r-9"):
         publishing.publish(

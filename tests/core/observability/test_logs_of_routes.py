@@ -1,4 +1,4 @@
-"""What is secret in an address, a header or a body stays out of the log, whatever the answer is."""
+"""Secrets in a URL, a header or a body stay out of the log, whatever the answer is."""
 
 import logging
 
@@ -25,45 +25,45 @@ VALUES = {
 
 
 def addresses(patterns, prefix=""):
-    """Every address of the service, with a canary wherever a path takes text."""
+    """Every URL of the service, with a canary wherever a path takes text."""
     for pattern in patterns:
         route = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
             if "admin/" not in route or route == "admin/":
                 yield from addresses(pattern.url_patterns, route)
         elif isinstance(pattern, URLPattern) and "(?" not in route and "^" not in route:
-            yield filled(route)
+            yield with_canaries(route)
 
 
-def filled(route):
+def with_canaries(route):
     for name, value in VALUES.items():
         while f"<{name}:" in route:
-            before, _, rest = route.partition(f"<{name}:")
-            route = before + value + rest.partition(">")[2]
+            before, _, tail = route.partition(f"<{name}:")
+            route = before + value + tail.partition(">")[2]
     while "<" in route:
-        before, _, rest = route.partition("<")
-        route = before + CANARY + rest.partition(">")[2]
+        before, _, tail = route.partition("<")
+        route = before + CANARY + tail.partition(">")[2]
     return "/" + route
 
 
 ADDRESSES = sorted({address for address in addresses(get_resolver().url_patterns) if CANARY in address})
 
 
-def test_the_walk_meets_what_opens_things():
+def test_collected_urls_include_password_links():
     assert len(ADDRESSES) >= 15
     assert f"/password/new/{CANARY}" in ADDRESSES
 
 
 @pytest.fixture
-def watch():
-    made = LogWatch()
-    logging.getLogger().addHandler(made)
-    yield made
-    logging.getLogger().removeHandler(made)
+def log_watch():
+    handler = LogWatch()
+    logging.getLogger().addHandler(handler)
+    yield handler
+    logging.getLogger().removeHandler(handler)
 
 
 @pytest.mark.parametrize("address", [*ADDRESSES, f"/nowhere/{CANARY}"])
-def test_no_answer_writes_what_an_address_holds(db, watch, address):
+def test_no_request_logs_the_text_of_its_url(db, log_watch, address):
     client = Client(raise_request_exception=False, enforce_csrf_checks=True)
 
     for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
@@ -71,23 +71,23 @@ def test_no_answer_writes_what_an_address_holds(db, watch, address):
         answer = client.generic(method, address, body, "application/json", headers={"api-key": CANARY})
         assert answer.status_code < 500
 
-    assert CANARY.lower() not in watch.take().lower()
+    assert CANARY.lower() not in log_watch.take().lower()
 
 
-def test_a_link_to_a_new_password_is_not_written_by_a_refused_form(brand, watch):
-    """Seen once: the log of a form without its CSRF token held the link, which was still good."""
+def test_rejected_form_does_not_log_its_password_link(brand, log_watch):
+    """A regression: the log of a form without its CSRF token contained the link, which was still valid."""
     token = signing.dumps([factories.customer(brand).pk, CANARY], salt="password")
     client = Client(enforce_csrf_checks=True)
 
     answer = client.post(f"/password/new/{token}", {"password": "x"})
 
     assert 400 <= answer.status_code < 500
-    output = watch.take()
+    output = log_watch.take()
     assert "password/new/<str:token>" in output
     assert token not in output
 
 
-def test_control_the_watch_finds_what_a_path_would_give_away():
+def test_control_log_watch_finds_a_password_link():
     line = "WARNING django.request Forbidden: /password/new/MTI:1vabcd:0123456789012345678901234567890123456789abc"
 
     assert secrets_in(line)
@@ -105,5 +105,5 @@ def test_control_the_watch_finds_what_a_path_would_give_away():
         "redis://:hunter2@redis:6379",
     ],
 )
-def test_control_the_watch_knows_each_kind_of_secret(line):
+def test_control_log_watch_recognises_each_kind_of_secret(line):
     assert secrets_in(line)

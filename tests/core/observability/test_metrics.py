@@ -1,4 +1,4 @@
-"""/metrics: hidden unless allowed, right over several processes, and about what an operator has to know."""
+"""/metrics: hidden unless allowed, correct over several processes, and with what an operator has to know."""
 
 import os
 import subprocess
@@ -28,8 +28,8 @@ children = [os.fork() for _ in range(2)] if os.environ.get("CHILDREN") else []
 for _ in range(10):
     metrics.scanned(outcome="success", reason="accepted")
 """
-# Counts for the first time in several threads at once.
-COUNTING_AT_ONCE = """
+# Counts for the first time, in several threads at the same time.
+COUNTING_IN_THREADS = """
 import django
 django.setup()
 from core.observability import metrics
@@ -57,25 +57,25 @@ def samples(text):
     }
 
 
-def read(name, **labels):
+def sample_value(name, **labels):
     answer = scrape(Authorization=f"Bearer {TOKEN}")
     assert answer.status_code == 200
     # Reading one line takes 0.2 ms, and there are thousands.
-    of_this_name = [line for line in answer.content.decode().splitlines() if line.startswith(name)]
-    return samples("\n".join([*of_this_name, ""])).get((name, frozenset(labels.items())), 0)
+    lines_of_metric = [line for line in answer.content.decode().splitlines() if line.startswith(name)]
+    return samples("\n".join([*lines_of_metric, ""])).get((name, frozenset(labels.items())), 0)
 
 
-def test_without_a_setting_there_is_nothing():
+def test_metrics_are_not_found_without_a_setting():
 
     assert scrape().status_code == scrape(Authorization="Bearer ").status_code == 404
 
 
 @pytest.mark.parametrize("sent", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer é"])
-def test_a_wrong_token_finds_nothing(open_metrics, sent):
+def test_wrong_token_gets_not_found(open_metrics, sent):
     assert scrape(Authorization=sent).status_code == 404
 
 
-def test_the_token_opens_it(db, open_metrics):
+def test_right_token_gets_the_metrics(db, open_metrics):
     answer = scrape(Authorization=f"Bearer {TOKEN}")
 
     assert answer.status_code == 200
@@ -89,12 +89,12 @@ def test_the_token_opens_it(db, open_metrics):
         ("10.1.2.3", None, 0, 200),
         ("::ffff:10.1.2.3", None, 0, 200),
         ("11.1.2.3", None, 0, 404),
-        ("10.1.2.3", "10.9.9.9", 0, 404),  # through a proxy nobody told us of
+        ("10.1.2.3", "10.9.9.9", 0, 404),  # through a proxy that is not configured
         ("10.1.2.3", "93.184.216.34", 1, 404),
         ("10.1.2.3", "93.184.216.34, 10.4.4.4", 1, 200),
     ],
 )
-def test_networks_open_it_to_who_really_calls_from_there(db, settings, address, forwarded, proxies, status):
+def test_allowed_networks_are_matched_with_the_real_client_address(db, settings, address, forwarded, proxies, status):
     settings.METRICS_NETWORKS = ["10.0.0.0/8"]
     settings.TRUSTED_PROXIES = proxies
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
@@ -102,7 +102,7 @@ def test_networks_open_it_to_who_really_calls_from_there(db, settings, address, 
     assert Client(REMOTE_ADDR=address).get("/metrics", headers=headers).status_code == status
 
 
-def test_probes_need_no_hostname(db, open_metrics, settings):
+def test_probes_need_no_allowed_hostname(db, open_metrics, settings):
     settings.ALLOWED_HOSTS = ["portal.example.com"]
 
     for address in ("/healthz", "/readyz", "/metrics"):
@@ -111,80 +111,80 @@ def test_probes_need_no_hostname(db, open_metrics, settings):
     assert Client().get("/api/docs", headers={"Host": "10.0.0.7:8000"}).status_code == 400
 
 
-def test_requests_are_counted_by_address_and_class_of_status(api, open_metrics, brand, customer):
+def test_requests_are_counted_by_route_and_status_class(api, open_metrics, brand, customer):
     view = "api/v1/verify/product/<scanned:auth_code>"
     good = {"view": view, "method": "POST", "status": "2xx"}
     bad = {**good, "status": "4xx"}
-    before = read("loyalty_request_seconds_count", **good), read("loyalty_request_seconds_count", **bad)
+    before = sample_value("loyalty_request_seconds_count", **good), sample_value("loyalty_request_seconds_count", **bad)
 
     api.as_customer(customer).verify(factories.code(brand))
     api.as_customer(customer).verify("NOBODYS")
 
-    after = read("loyalty_request_seconds_count", **good), read("loyalty_request_seconds_count", **bad)
+    after = sample_value("loyalty_request_seconds_count", **good), sample_value("loyalty_request_seconds_count", **bad)
     assert (after[0] - before[0], after[1] - before[1]) == (1, 1)
 
 
-def test_what_is_asked_for_cannot_make_new_series(open_metrics, db):
+def test_unknown_paths_and_methods_create_no_new_series(open_metrics, db):
     for number in range(3):
         Client().generic(f"VERB{number}", f"/nowhere/{number}")
 
-    assert read("loyalty_request_seconds_count", view="(none)", method="other", status="4xx") >= 3
-    assert read("loyalty_request_seconds_count", view="/nowhere/1", method="VERB1", status="4xx") == 0
+    assert sample_value("loyalty_request_seconds_count", view="(none)", method="other", status="4xx") >= 3
+    assert sample_value("loyalty_request_seconds_count", view="/nowhere/1", method="VERB1", status="4xx") == 0
 
 
-def test_scans_accruals_and_deliveries_are_counted(api, open_metrics, brand, customer, deliver):
-    def now():
+def test_scans_accruals_and_event_attempts_are_counted(api, open_metrics, brand, customer, deliver):
+    def current_counts():
         return (
-            read("loyalty_scans_total", outcome="success", reason="accepted"),
-            read("loyalty_scans_total", outcome="error", reason="unknown"),
-            read("loyalty_accrual_seconds_count", kind="scan-auth"),
-            read("loyalty_accrual_seconds_bucket", kind="scan-auth", le="5.0"),
-            read("loyalty_event_attempts_total", kind="scan-auth", result="done"),
+            sample_value("loyalty_scans_total", outcome="success", reason="accepted"),
+            sample_value("loyalty_scans_total", outcome="error", reason="unknown"),
+            sample_value("loyalty_accrual_seconds_count", kind="scan-auth"),
+            sample_value("loyalty_accrual_seconds_bucket", kind="scan-auth", le="5.0"),
+            sample_value("loyalty_event_attempts_total", kind="scan-auth", result="done"),
         )
 
-    before = now()
+    before = current_counts()
     api.as_customer(customer).verify(factories.code(brand))
     api.as_customer(customer).verify("NOBODYS")
     deliver()
 
-    assert [after - then for after, then in zip(now(), before, strict=True)] == [1, 1, 1, 1, 1]
+    assert [after - earlier for after, earlier in zip(current_counts(), before, strict=True)] == [1, 1, 1, 1, 1]
 
 
 def waiting_event(brand, *, seconds, **fields):
-    made = timezone.now() - timedelta(seconds=seconds)
+    created_at = timezone.now() - timedelta(seconds=seconds)
     return Event.objects.create(
         brand=brand,
         source="test",
         detail={},
-        **{"detail_type": "scan-auth", "due_at": made, "created_at": made, **fields},
+        **{"detail_type": "scan-auth", "due_at": created_at, "created_at": created_at, **fields},
     )
 
 
-def test_what_waits_is_told_by_kind_and_age(brand, open_metrics):
+def test_pending_events_are_reported_by_kind_and_age(brand, open_metrics):
     waiting_event(brand, seconds=120)
     waiting_event(brand, seconds=3600, due_at=timezone.now() + timedelta(hours=1), detail_type="order-complete")
     waiting_event(brand, seconds=9, status="dead")
     waiting_event(brand, seconds=9999, status="done")
 
-    assert read("loyalty_events_pending", lane="points", kind="scan-auth") == 1
-    assert read("loyalty_events_pending", lane="points", kind="order-complete") == 1
-    assert read("loyalty_events_dead", kind="scan-auth") == 1
-    assert 3600 <= read("loyalty_oldest_event_seconds", lane="points") < 3660
-    assert 120 <= read("loyalty_overdue_event_seconds", lane="points") < 180
+    assert sample_value("loyalty_events_pending", lane="points", kind="scan-auth") == 1
+    assert sample_value("loyalty_events_pending", lane="points", kind="order-complete") == 1
+    assert sample_value("loyalty_events_dead", kind="scan-auth") == 1
+    assert 3600 <= sample_value("loyalty_oldest_event_seconds", lane="points") < 3660
+    assert 120 <= sample_value("loyalty_overdue_event_seconds", lane="points") < 180
 
 
-def test_states_of_jobs_are_told(brand, open_metrics):
+def test_job_states_are_reported(brand, open_metrics):
     Job.objects.create(brand=brand, kind="generate", title="a", status="failed")
     Job.objects.create(
         brand=brand, kind="generate", title="b", status="running", alive_at=timezone.now() - timedelta(minutes=2)
     )
 
-    assert read("loyalty_jobs", kind="generate", status="failed") == 1
-    assert 120 <= read("loyalty_job_silence_seconds") < 180
+    assert sample_value("loyalty_jobs", kind="generate", status="failed") == 1
+    assert 120 <= sample_value("loyalty_job_silence_seconds") < 180
 
 
-def test_passes_that_nobody_was_told_of_are_told_by_platform(brand, customer, open_metrics):
-    facts = {
+def test_unpushed_wallet_passes_are_reported_by_platform(brand, customer, open_metrics):
+    fields = {
         "brand": brand,
         "account": factories.account(customer, brand),
         "state": "held",
@@ -192,26 +192,33 @@ def test_passes_that_nobody_was_told_of_are_told_by_platform(brand, customer, op
         "current_version": 2,
     }
     changed = timezone.now() - timedelta(hours=2)
-    WalletPass.objects.create(**facts, platform="apple", pushed_version=2, changed_at=changed)
-    WalletPass.objects.create(**facts, platform="google", pushed_version=3, changed_at=changed)
+    WalletPass.objects.create(**fields, platform="apple", pushed_version=2, changed_at=changed)
+    WalletPass.objects.create(**fields, platform="google", pushed_version=3, changed_at=changed)
 
-    assert (read("loyalty_wallet_unpushed", platform="apple"), read("loyalty_wallet_unpushed", platform="google")) == (
+    assert (
+        sample_value("loyalty_wallet_unpushed", platform="apple"),
+        sample_value("loyalty_wallet_unpushed", platform="google"),
+    ) == (
         1,
         0,
     )
-    assert read("loyalty_wallet_behind", platform="apple") == read("loyalty_wallet_behind", platform="google") == 1
-    assert 7200 <= read("loyalty_wallet_unpushed_seconds", platform="apple") < 7300
-    assert read("loyalty_wallet_unpushed_seconds", platform="google") == 0
+    assert (
+        sample_value("loyalty_wallet_behind", platform="apple")
+        == sample_value("loyalty_wallet_behind", platform="google")
+        == 1
+    )
+    assert 7200 <= sample_value("loyalty_wallet_unpushed_seconds", platform="apple") < 7300
+    assert sample_value("loyalty_wallet_unpushed_seconds", platform="google") == 0
 
 
-def test_waiting_messages_are_told_by_queue(db, open_metrics):
+def test_waiting_messages_are_reported_by_queue(db, open_metrics):
     text = scrape(Authorization=f"Bearer {TOKEN}").content.decode()
 
     queues = {dict(labels)["queue"] for name, labels in samples(text) if name == "loyalty_queue_messages"}
     assert {"work", "events"} <= queues
 
 
-def test_a_part_that_does_not_answer_takes_only_its_own_figures_along(db, open_metrics, monkeypatch, tmp_path):
+def test_unreachable_broker_omits_only_its_own_metrics(db, open_metrics, monkeypatch, tmp_path):
     from config import celery
 
     monkeypatch.setattr(celery.app.conf, "broker_read_url", f"redis+socket://{tmp_path}/nobody")
@@ -223,7 +230,7 @@ def test_a_part_that_does_not_answer_takes_only_its_own_figures_along(db, open_m
     assert "loyalty_oldest_event_seconds" in text
 
 
-def test_a_slot_is_one_process_at_a_time_and_free_when_it_ends(tmp_path):
+def test_slot_belongs_to_one_process_and_is_freed_when_it_ends(tmp_path):
     script = (
         "import sys; from pathlib import Path; from core.observability.metrics import Slot;"
         "slot = Slot(Path(sys.argv[1])); print(slot(), flush=True); sys.stdin.read()"
@@ -246,7 +253,7 @@ def test_a_slot_is_one_process_at_a_time_and_free_when_it_ends(tmp_path):
     assert Slot(tmp_path)() == 0
 
 
-def counted(directory, script=COUNTING, **environment):
+def run_counting_script(directory, script=COUNTING, **environment):
     subprocess.run(
         [sys.executable, "-c", script],
         env={
@@ -260,28 +267,28 @@ def counted(directory, script=COUNTING, **environment):
     )
 
 
-def test_threads_that_count_first_share_one_slot(tmp_path):
-    counted(tmp_path, COUNTING_AT_ONCE)
+def test_threads_that_start_counting_together_share_one_slot(tmp_path):
+    run_counting_script(tmp_path, COUNTING_IN_THREADS)
 
     assert len(list(tmp_path.glob("slot_*.lock"))) == 1
 
 
-def test_processes_add_up_and_what_was_counted_stays(tmp_path, settings):
+def test_counts_add_up_over_processes_and_outlive_them(tmp_path, settings):
     settings.METRICS_DIR = tmp_path
 
     def total():
         return sum(sample.value for family in metrics.collected() for sample in family.samples)
 
-    counted(tmp_path, CHILDREN="1")  # four processes after two forks
+    run_counting_script(tmp_path, CHILDREN="1")  # four processes after two forks
     first = total()
-    counted(tmp_path)  # in the slot of one that has ended
+    run_counting_script(tmp_path)  # in the slot of a process that has ended
     files = list(tmp_path.glob("counter_*.db"))
 
     assert (first, total()) == (1 + 4 * 10, 1 + 4 * 10 + 11)
     assert len(files) <= 5
 
 
-def test_a_directory_that_cannot_be_used_costs_the_counts_and_no_request(tmp_path):
+def test_unusable_directory_loses_the_counts_and_fails_no_call(tmp_path):
     (tmp_path / "file").write_text("")
 
-    counted(tmp_path / "file" / "below")
+    run_counting_script(tmp_path / "file" / "below")

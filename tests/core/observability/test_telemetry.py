@@ -1,4 +1,4 @@
-"""Sentry and OpenTelemetry, each against a server that takes what they send; and neither where nobody asked."""
+"""Sentry and OpenTelemetry, against a local server that accepts what they send, and neither without its setting."""
 
 import gzip
 import json
@@ -49,19 +49,19 @@ trace.get_tracer_provider().force_flush()
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.taken.append((self.path, UNPACK[self.headers.get("Content-Encoding")](body)))
+        self.server.received.append((self.path, UNPACK[self.headers.get("Content-Encoding")](body)))
         self.send_response(200)
         self.end_headers()
         self.wfile.write(b"{}" if "envelope" in self.path else b"")
 
     def log_message(self, *_arguments):
-        """Silent."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def receiver():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    server.taken = []
+    server.received = []
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield server
@@ -73,15 +73,15 @@ def receiver():
 def run(script, *arguments, **settings):
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONPATH": str(ROOT), **settings}
     command = [sys.executable, "-c", script, *arguments]
-    ended = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    return ended
+    result = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result
 
 
-def test_an_error_reaches_sentry_with_its_ids_and_without_secrets(receiver):
+def test_sentry_receives_an_error_with_its_ids_and_without_secrets(receiver):
     run(FAILING, SENTRY_DSN=f"http://key@127.0.0.1:{receiver.server_port}/7")
 
-    envelopes = [body for path, body in receiver.taken if path == "/api/7/envelope/"]
+    envelopes = [body for path, body in receiver.received if path == "/api/7/envelope/"]
     items = [json.loads(line) for body in envelopes for line in body.split(b"\n") if line.startswith(b"{")]
     [event] = [item for item in items if "exception" in item]
     assert (event["tags"]["request_id"], event["tags"]["event_id"]) == ("req-1", "ev-1")
@@ -93,7 +93,7 @@ def test_an_error_reaches_sentry_with_its_ids_and_without_secrets(receiver):
 
 def spans_of(receiver):
     """(trace, name, kind) of every span that arrived."""
-    for path, body in receiver.taken:
+    for path, body in receiver.received:
         assert path == "/v1/traces"
         for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
             service = {each.key: each.value.string_value for each in resource.resource.attributes}["service.name"]
@@ -102,7 +102,7 @@ def spans_of(receiver):
 
 
 @pytest.mark.parametrize("request_id", [TRACE, "callers-own-id"])
-def test_a_request_and_its_event_are_one_trace_over_processes(receiver, request_id):
+def test_request_and_its_event_share_one_trace_across_processes(receiver, request_id):
     address = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{receiver.server_port}/"}
     run(WORKING, "request", "POST api/v1/verify", request_id, **address)
     run(WORKING, "event", "scan-auth", request_id, **address)
@@ -115,20 +115,20 @@ def test_a_request_and_its_event_are_one_trace_over_processes(receiver, request_
     assert request_id != TRACE or trace == TRACE
 
 
-def test_without_their_settings_neither_is_imported():
-    # redis-py looks at OpenTelemetry's SDK by itself where it is installed; nobody but us wants the exporter.
+def test_telemetry_packages_are_not_imported_without_settings():
+    # redis-py imports OpenTelemetry's SDK itself if it is installed; only our code needs the exporter.
     script = "import sys, django; django.setup(); print({'sentry_sdk', 'opentelemetry.exporter'} & set(sys.modules))"
 
     assert run(script).stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("package", ["nobody_has_this", "nobody_has_this.inner"])
-def test_a_missing_package_stops_the_start_and_names_the_setting(package):
+def test_missing_package_raises_an_error_that_names_the_setting(package):
     with pytest.raises(ImproperlyConfigured, match="SENTRY_DSN needs the Python package nobody_has_this"):
         environment.needed(package, by="SENTRY_DSN")
 
 
-def test_of_a_request_sentry_learns_its_method_and_its_route():
+def test_sentry_receives_only_the_method_and_route_of_a_request():
     request = {"url": "http://x/a?token=1", "method": "POST", "headers": {"api-key": "k"}, "cookies": {"a": "b"}}
     event = {"request": request, "user": {"email": EMAIL}, "transaction": "/password/new/{token}"}
 
@@ -142,7 +142,7 @@ def test_of_a_request_sentry_learns_its_method_and_its_route():
     }
 
 
-def test_sentry_does_not_learn_the_path_of_what_has_no_route():
+def test_sentry_receives_no_path_without_a_route():
     sent = telemetry.harmless({"transaction": "/password/nwe/abc", "transaction_info": {"source": "url"}}, {})
 
     assert sent["transaction"] == "(no route)"

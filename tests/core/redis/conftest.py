@@ -1,4 +1,4 @@
-"""Rates that are counted in Redis, and a Redis that is away."""
+"""Rate limits that are counted in Redis, and an outage of Redis."""
 
 import uuid
 
@@ -11,28 +11,28 @@ from core.redis.client import OutageState
 
 
 @pytest.fixture
-def who():
-    """Somebody whom no test has counted before."""
+def unique_id():
+    """An identifier that no test has counted before."""
     return uuid.uuid4().hex
 
 
 @pytest.fixture
 def outage(monkeypatch):
     in_process_limits.clear()
-    fresh = OutageState()
-    monkeypatch.setattr(client, "outage", fresh)
-    return fresh
+    state = OutageState()
+    monkeypatch.setattr(client, "outage", state)
+    return state
 
 
 @pytest.fixture
-def rates(settings):
-    def give(**names):
-        settings.RATE_LIMITS = {**project.RATE_LIMITS, **names}
+def set_rate_limits(settings):
+    def apply(**limits):
+        settings.RATE_LIMITS = {**project.RATE_LIMITS, **limits}
 
-    return give
+    return apply
 
 
-def passes(name, *identifiers):
+def is_allowed(name, *identifiers):
     try:
         rate_limits.hit(name, *identifiers)
     except RateLimited:
@@ -40,9 +40,9 @@ def passes(name, *identifiers):
     return True
 
 
-def brand_passes(brand, **where):
+def brand_is_allowed(brand, **options):
     try:
-        rate_limits.hit_brand(brand, **where)
+        rate_limits.hit_brand(brand, **options)
     except RateLimited:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Circuit breakers: they open after failures in a row, let one probe through, and all workers see the same."""
+"""Circuit breakers open after failures in a row, let one probe through, and share their state between workers."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import pytest
 from core.redis import client
 from core.redis.circuit_breaker import CircuitBreaker
 
-ELSEWHERE = """
+OTHER_PROCESS = """
 import django
 django.setup()
 from core.redis.circuit_breaker import CircuitBreaker
@@ -22,14 +22,14 @@ print({what})
 
 @pytest.fixture
 def breaker():
-    made = CircuitBreaker(
+    circuit_breaker = CircuitBreaker(
         name=uuid4().hex, failures=2, cooldown_seconds=0.2, max_cooldown_seconds=0.6, probe_seconds=0.3
     )
-    yield made
-    made.succeeded()
+    yield circuit_breaker
+    circuit_breaker.succeeded()
 
 
-def test_it_lets_everything_through_until_failures_come_in_a_row(breaker):
+def test_breaker_stays_closed_until_failures_come_in_a_row(breaker):
     for _ in range(3):
         breaker.failed()
         breaker.succeeded()
@@ -38,19 +38,19 @@ def test_it_lets_everything_through_until_failures_come_in_a_row(breaker):
     assert (breaker.wait(), breaker.is_open()) == (0, False)
 
 
-def test_it_opens_and_lets_one_probe_through_after_the_rest(breaker):
-    rests = [breaker.failed(), breaker.failed()]
+def test_open_breaker_lets_one_probe_through_after_the_cooldown(breaker):
+    cooldowns = [breaker.failed(), breaker.failed()]
     wait_seconds = breaker.wait()
     time.sleep(0.25)
     with ThreadPoolExecutor(8) as pool:
         waits = list(pool.map(lambda _: breaker.wait(), range(8)))
 
-    assert rests == [0, 0.2]
+    assert cooldowns == [0, 0.2]
     assert 0 < wait_seconds <= 0.2
     assert waits.count(0) == 1
 
 
-def test_a_probe_that_succeeds_closes_it(breaker):
+def test_successful_probe_closes_the_breaker(breaker):
     breaker.failed()
     breaker.failed()
     time.sleep(0.25)
@@ -60,11 +60,11 @@ def test_a_probe_that_succeeds_closes_it(breaker):
     assert [breaker.wait() for _ in range(3)] == [0, 0, 0]
 
 
-def test_a_probe_that_fails_makes_the_rest_longer(breaker):
+def test_repeated_failures_lengthen_the_cooldown(breaker):
     assert [breaker.failed() for _ in range(6)] == [0, 0.2, 0.4, 0.6, 0.6, 0.6]
 
 
-def test_a_probe_that_never_comes_back_is_followed_by_another(breaker):
+def test_probe_without_a_result_is_followed_by_another(breaker):
     breaker.failed()
     breaker.failed()
     time.sleep(0.25)
@@ -75,34 +75,34 @@ def test_a_probe_that_never_comes_back_is_followed_by_another(breaker):
     assert second > 0
 
 
-def elsewhere(breaker, what):
-    """The same question from another process."""
-    script = ELSEWHERE.format(name=breaker.name, what=what)
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return float(found.stdout)
+def in_other_process(breaker, expression):
+    """The value of an expression in another process."""
+    script = OTHER_PROCESS.format(name=breaker.name, what=expression)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return float(result.stdout)
 
 
-def test_what_one_process_finds_out_another_knows(breaker):
+def test_processes_share_the_state_of_a_breaker(breaker):
     breaker.failed()
-    elsewhere(breaker, "breaker.failed()")
+    in_other_process(breaker, "breaker.failed()")
 
     assert breaker.is_open()
     assert breaker.wait() > 20
-    assert 0 < elsewhere(breaker, "breaker.wait()") <= 30
+    assert 0 < in_other_process(breaker, "breaker.wait()") <= 30
 
 
 @pytest.fixture
-def redis_away(settings, tmp_path, monkeypatch):
-    """Nobody listens where Redis was; what this process makes of it is over with the test."""
+def redis_unavailable(settings, tmp_path, monkeypatch):
+    """Redis is unreachable; the outage state of this process is reset after the test."""
     monkeypatch.setattr(client, "outage", client.OutageState())
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
 
 
-def test_while_redis_is_away_nothing_is_held_back(breaker, request):
+def test_breaker_lets_calls_through_without_redis(breaker, request):
     breaker.failed()
     breaker.failed()
     assert breaker.is_open()
-    request.getfixturevalue("redis_away")
+    request.getfixturevalue("redis_unavailable")
 
     assert (breaker.wait(), breaker.failed(), breaker.is_open()) == (0, 0, False)
     assert client.outage.is_on

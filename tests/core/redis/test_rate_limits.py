@@ -1,4 +1,4 @@
-"""Limits hold exactly under parallel calls, tell when to come back, and are the brand's own for its keys."""
+"""Rate limits are exact under parallel calls, say when to retry, and are counted per brand for calls with its keys."""
 
 import time
 
@@ -9,7 +9,7 @@ from rest_framework.throttling import SimpleRateThrottle
 from core.errors import RateLimited
 from core.redis import client, rate_limits
 from core.web import client_address
-from tests.core.redis.conftest import brand_passes, passes
+from tests.core.redis.conftest import brand_is_allowed, is_allowed
 
 pytestmark = pytest.mark.usefixtures("outage")
 
@@ -17,111 +17,111 @@ pytestmark = pytest.mark.usefixtures("outage")
 # --- Counting --------------------------------------------------------------------------------------------------------
 
 
-def test_call_after_the_last_is_refused_with_the_time_to_wait(rates, who):
-    rates(scan="3/minute")
+def test_call_over_the_limit_is_rejected_with_retry_after(set_rate_limits, unique_id):
+    set_rate_limits(scan="3/minute")
     for _ in range(3):
-        rate_limits.hit("scan", who)
+        rate_limits.hit("scan", unique_id)
 
-    with pytest.raises(RateLimited) as refusal:
-        rate_limits.hit("scan", who)
+    with pytest.raises(RateLimited) as error:
+        rate_limits.hit("scan", unique_id)
 
-    assert 59 <= refusal.value.retry_after <= 60
+    assert 59 <= error.value.retry_after <= 60
 
 
-def test_call_passes_after_that_time_and_not_before(rates, who):
-    rates(scan="2/2second")
-    rate_limits.hit("scan", who)
+def test_call_passes_once_the_retry_after_time_is_over(set_rate_limits, unique_id):
+    set_rate_limits(scan="2/2second")
+    rate_limits.hit("scan", unique_id)
     time.sleep(1)
-    rate_limits.hit("scan", who)
+    rate_limits.hit("scan", unique_id)
 
-    with pytest.raises(RateLimited) as refusal:
-        rate_limits.hit("scan", who)
-    time.sleep(refusal.value.retry_after)
+    with pytest.raises(RateLimited) as error:
+        rate_limits.hit("scan", unique_id)
+    time.sleep(error.value.retry_after)
 
-    assert refusal.value.retry_after == 1
-    assert [passes("scan", who), passes("scan", who)] == [True, False]
+    assert error.value.retry_after == 1
+    assert [is_allowed("scan", unique_id), is_allowed("scan", unique_id)] == [True, False]
 
 
-def test_window_moves_so_no_boundary_doubles_the_limit(rates, who):
-    """A counter per calendar window would let four pass within the time that spans two of them."""
-    rates(scan="2/3 second")
+def test_sliding_window_has_no_boundary_that_doubles_the_limit(set_rate_limits, unique_id):
+    """A counter per fixed window would let four calls pass around the boundary of two windows."""
+    set_rate_limits(scan="2/3 second")
     time.sleep((2.5 - time.time() % 3) % 3)
-    before = [passes("scan", who), passes("scan", who)]
+    before = [is_allowed("scan", unique_id), is_allowed("scan", unique_id)]
     time.sleep(0.7)
 
     assert before == [True, True]
-    assert not passes("scan", who)
+    assert not is_allowed("scan", unique_id)
 
 
-def test_everybody_has_an_own_count(rates, who):
-    rates(scan="1/minute", read="1/minute")
-    rate_limits.hit("scan", who, 1)
+def test_calls_are_counted_per_limit_and_identifier(set_rate_limits, unique_id):
+    set_rate_limits(scan="1/minute", read="1/minute")
+    rate_limits.hit("scan", unique_id, 1)
 
-    assert passes("scan", who, 2)
-    assert passes("read", who, 1)
-    assert not passes("scan", who, 1)
+    assert is_allowed("scan", unique_id, 2)
+    assert is_allowed("read", unique_id, 1)
+    assert not is_allowed("scan", unique_id, 1)
 
 
-def test_exactly_the_limit_passes_under_parallel_calls(rates, who, at_once):
-    rates(campaign_event="100/minute")
+def test_exactly_the_limit_passes_under_parallel_calls(set_rate_limits, unique_id, at_once):
+    set_rate_limits(campaign_event="100/minute")
 
-    passed = at_once(32, lambda: sum(passes("campaign_event", who) for _ in range(20)))
+    passed = at_once(32, lambda: sum(is_allowed("campaign_event", unique_id) for _ in range(20)))
 
     assert sum(passed) == 100
 
 
-def test_control_drf_throttle_lets_more_pass(who, at_once):
-    """The control: it reads, appends and writes a list, so parallel calls overwrite each other's entry."""
+def test_control_drf_throttle_lets_more_pass(unique_id, at_once):
+    """It reads, appends to and writes a list, so parallel calls overwrite each other's entries."""
 
     class Throttle(SimpleRateThrottle):
         rate = "100/min"
 
         def get_cache_key(self, *_):
-            return who
+            return unique_id
 
     passed = at_once(32, lambda: sum(Throttle().allow_request(None, None) for _ in range(20)))
 
     assert sum(passed) > 100
-    cache.delete(who)
+    cache.delete(unique_id)
 
 
-def test_calls_with_a_brands_keys_have_an_exact_ceiling_of_their_own(rates, who, at_once):
-    rates(brand="7/minute")
+def test_calls_with_keys_have_an_exact_limit_per_brand(set_rate_limits, unique_id, at_once):
+    set_rate_limits(brand="7/minute")
 
-    assert sum(at_once(16, lambda: sum(brand_passes(who) for _ in range(4)))) == 7
-    assert brand_passes(f"{who}2")
+    assert sum(at_once(16, lambda: sum(brand_is_allowed(unique_id) for _ in range(4)))) == 7
+    assert brand_is_allowed(f"{unique_id}2")
 
 
-def test_calls_with_app_keys_stop_no_hub(rates, who):
-    rates(brand="20/minute")
+def test_app_key_calls_do_not_use_up_the_hub_limit(set_rate_limits, unique_id):
+    set_rate_limits(brand="20/minute")
     networks = [f"10.0.0.{number}" for number in range(12)]
 
-    assert sum(brand_passes(who, app_in=network) for network in networks for _ in range(2)) == 20
-    assert not brand_passes(who, app_in="10.0.1.1")
-    assert sum(brand_passes(who) for _ in range(21)) == 20
+    assert sum(brand_is_allowed(unique_id, app_in=network) for network in networks for _ in range(2)) == 20
+    assert not brand_is_allowed(unique_id, app_in="10.0.1.1")
+    assert sum(brand_is_allowed(unique_id) for _ in range(21)) == 20
 
 
-def test_one_network_makes_a_tenth_of_the_calls_with_app_keys(rates, who):
-    rates(brand="20/minute")
+def test_one_network_may_use_a_tenth_of_the_app_key_limit(set_rate_limits, unique_id):
+    set_rate_limits(brand="20/minute")
 
-    assert [brand_passes(who, app_in="10.0.0.1") for _ in range(3)] == [True, True, False]
-    assert brand_passes(who, app_in="10.0.0.2")
-    assert sum(brand_passes(who, app_in=f"2001:db8:1:{number}::/64") for number in range(20)) == 8
+    assert [brand_is_allowed(unique_id, app_in="10.0.0.1") for _ in range(3)] == [True, True, False]
+    assert brand_is_allowed(unique_id, app_in="10.0.0.2")
+    assert sum(brand_is_allowed(unique_id, app_in=f"2001:db8:1:{number}::/64") for number in range(20)) == 8
 
 
-def test_a_call_with_a_key_is_one_round_trip(who, monkeypatch):
+def test_limit_of_a_brand_takes_one_redis_round_trip(unique_id, monkeypatch):
     commands, command = [], client.command
     monkeypatch.setattr(client, "command", lambda *arguments: commands.append(arguments[0]) or command(*arguments))
 
-    assert brand_passes(who, app_in="2001:db8::/64")
+    assert brand_is_allowed(unique_id, app_in="2001:db8::/64")
     assert set(commands) <= {"EVALSHA", "EVAL"}
     commands.clear()
-    assert brand_passes(who, app_in="2001:db8::/64")
+    assert brand_is_allowed(unique_id, app_in="2001:db8::/64")
 
     assert commands == ["EVALSHA"]
 
 
-# --- Whose address ---------------------------------------------------------------------------------------------------
+# --- Client addresses ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_call_with_a_key_is_one_round_trip(who, monkeypatch):
         (1, "x" * 10_000, "10.0.0.1"),
     ],
 )
-def test_address_is_the_one_that_the_outermost_trusted_proxy_saw(rf, settings, proxies, forwarded, expected):
+def test_client_address_is_the_one_seen_by_the_outermost_trusted_proxy(rf, settings, proxies, forwarded, expected):
     settings.TRUSTED_PROXIES = proxies
     headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
 
@@ -155,7 +155,7 @@ def test_address_is_the_one_that_the_outermost_trusted_proxy_saw(rf, settings, p
 @pytest.mark.parametrize(
     ("socket", "expected"), [("2001:db8::1", "2001:db8::/64"), ("fe80::1%eth0", "fe80::/64"), ("", "unknown")]
 )
-def test_sockets_address_is_grouped_alike(rf, socket, expected):
+def test_socket_address_is_grouped_by_network(rf, socket, expected):
     assert client_address.client_address(rf.get("/", REMOTE_ADDR=socket)) == expected
 
 
@@ -170,14 +170,14 @@ def test_sockets_address_is_grouped_alike(rf, socket, expected):
         ("unknown", ""),
     ],
 )
-def test_site_of_a_network(network, site):
+def test_ipv6_network_belongs_to_a_48_bit_site(network, site):
     assert rate_limits.site_of(network) == site
 
 
-def test_a_site_has_so_many_times_the_limit_of_one_network_and_no_more(rates, who):
-    rates(register="3/minute")
-    site = f"2001:{who[:4]}:{who[4:8]}"
+def test_site_is_limited_to_a_multiple_of_the_network_limit(set_rate_limits, unique_id):
+    set_rate_limits(register="3/minute")
+    site = f"2001:{unique_id[:4]}:{unique_id[4:8]}"
 
-    passed = [passes("register", f"{site}:{number:x}::/64") for number in range(1, 31)]
+    passed = [is_allowed("register", f"{site}:{number:x}::/64") for number in range(1, 31)]
 
     assert passed == [True] * 3 * rate_limits.SITE_FACTOR + [False] * (30 - 3 * rate_limits.SITE_FACTOR)

@@ -1,4 +1,4 @@
-"""Spreadsheet files: no cell becomes a formula, every cell comes back, and no file takes memory by its size."""
+"""Spreadsheet files: no cell becomes a formula, every cell is restored, and memory does not grow with the file."""
 
 import io
 import tracemalloc
@@ -24,18 +24,18 @@ TEXTS = ["", "plain", "a=b", "'quoted'", "'", "O'Brien", "1-2", "Ünïcode", "' 
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_a_formula_is_quoted_and_comes_back(text):
+def test_formula_is_quoted_and_restored(text):
     assert neutral(text) == f"'{text}"
     assert restored(neutral(text)) == text
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_any_other_text_is_left_alone(text):
+def test_other_text_is_unchanged(text):
     if text.strip():
         assert neutral(text) == restored(text) == text
 
 
-def test_a_nul_is_quoted_too():
+def test_formula_after_a_nul_is_quoted():
     assert neutral("\0=x") == "'\0=x"
 
 
@@ -44,9 +44,9 @@ def test_a_nul_is_quoted_too():
 def test_postgresql_quotes_the_same_texts(text):
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {neutral_sql('it')} FROM (SELECT %s::text AS it) one", [text])
-        found = cursor.fetchone()[0]
+        quoted = cursor.fetchone()[0]
 
-    assert found == neutral(text)
+    assert quoted == neutral(text)
 
 
 def rows(content):
@@ -56,13 +56,13 @@ def rows(content):
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_rows_come_with_their_lines(delimiter, end, encoding):
+def test_rows_are_read_with_their_line_numbers(delimiter, end, encoding):
     content = f'a,b{end}{end}1,\'=é{end}"2{end}3",x{end}4,y'.replace(",", delimiter)
 
     assert rows(content.encode(encoding)) == [(1, ["a", "b"]), (3, ["1", "=é"]), (4, ["2\n3", "x"]), (6, ["4", "y"])]
 
 
-def test_a_character_and_a_line_end_may_lie_across_two_chunks(monkeypatch):
+def test_character_and_line_end_may_span_two_chunks(monkeypatch):
     content = "a,b\r\né,ü\r\n".encode()
     for size in range(1, 12):
         monkeypatch.setattr(csv_files, "CHUNK", size)
@@ -87,12 +87,12 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("content", "message"), UNREADABLE.items(), ids=range(len(UNREADABLE)))
-def test_what_cannot_be_read_is_refused_with_its_place(content, message):
+def test_unreadable_file_is_rejected_with_the_position(content, message):
     with pytest.raises(Unreadable, match=f"^Invalid CSV format: .*{message}"):
         rows(content)
 
 
-def test_a_large_file_takes_no_more_memory_than_a_small_one():
+def test_reading_a_large_file_takes_little_memory():
     file = io.BytesIO(b"a,b\n" + b"1,2\n" * 200_000)
     tracemalloc.start()
 

@@ -11,22 +11,22 @@ from core.uploads.bounded_program import BoundedProgram
 
 
 @pytest.fixture
-def slow(tmp_path):
-    """A program that answers at once, and then takes as many seconds as it is told."""
+def slow_program(tmp_path):
+    """A program that prints a line at once, and then sleeps for as many seconds as its argument says."""
     path = tmp_path / "slow.py"
     path.write_text("import sys, time; print('begun', flush=True); time.sleep(float(sys.argv[1]))")
     return lambda seconds: BoundedProgram(SimpleNamespace(__file__=str(path)), seconds=seconds)
 
 
-def test_a_program_that_takes_too_long_is_stopped_and_what_it_said_before_counts(slow):
+def test_slow_program_is_stopped_and_its_earlier_output_returned(slow_program):
     begun = time.monotonic()
 
-    assert slow(3).run("600", content=b"", busy="busy") == b"begun\n"
+    assert slow_program(3).run("600", content=b"", busy="busy") == b"begun\n"
     assert time.monotonic() - begun < 60
 
 
-def test_a_brand_that_uploads_much_keeps_another_waiting_for_one_run_only(slow):
-    program, ended = slow(60), []
+def test_brand_with_many_uploads_does_not_block_another_brand(slow_program):
+    program, ended = slow_program(60), []
 
     def upload(brand_id):
         with row_guard.within([brand_id]):

@@ -1,4 +1,4 @@
-"""Headers that cannot be read: the answer is the envelope, as for any other bad request."""
+"""Malformed headers are answered in the envelope, like any other bad request."""
 
 import io
 import json
@@ -30,7 +30,7 @@ COOKIES = [
     f'csrftoken="\\000"; {SESSION}=abc',
     f"{SESSION}=abc; messages=\x00; messages=[[",
 ]
-KINDS = [
+CONTENT_TYPES = [
     "",
     "\x00",
     "\xff",
@@ -57,36 +57,36 @@ ADDRESSES = ["auth/token", "verify/product/none", "auth-codes/validate", "custom
 
 
 @pytest.mark.parametrize("value", COOKIES, ids=lambda value: ascii(value)[:60])
-def test_a_broken_cookie_is_answered_in_the_envelope(api: Api, value: str) -> None:
+def test_malformed_cookie_is_answered_in_the_envelope(api: Api, value: str) -> None:
     for method in ("GET", "POST"):
-        for place in ADDRESSES:
-            status, body = send(api, method, place, HTTP_COOKIE=value)
-            assert status < 500, place
-            assert body.get("error") or status == 200, place
+        for path in ADDRESSES:
+            status, body = send(api, method, path, HTTP_COOKIE=value)
+            assert status < 500, path
+            assert body.get("error") or status == 200, path
 
 
 @pytest.mark.parametrize("value", COOKIES, ids=lambda value: ascii(value)[:60])
-def test_a_broken_cookie_breaks_no_page(api: Api, value: str) -> None:
+def test_malformed_cookie_does_not_break_pages(api: Api, value: str) -> None:
     client = Client(raise_request_exception=False)
-    for place in ("/admin/", "/admin/login/", "/s/none"):
-        assert client.get(place, HTTP_COOKIE=value).status_code < 500, place
+    for path in ("/admin/", "/admin/login/", "/s/none"):
+        assert client.get(path, HTTP_COOKIE=value).status_code < 500, path
 
 
-@pytest.mark.parametrize("value", KINDS, ids=lambda value: ascii(value)[:60])
-def test_a_broken_content_type_is_answered_in_the_envelope(api: Api, value: str) -> None:
-    for place in ADDRESSES[:3]:
+@pytest.mark.parametrize("value", CONTENT_TYPES, ids=lambda value: ascii(value)[:60])
+def test_malformed_content_type_is_answered_in_the_envelope(api: Api, value: str) -> None:
+    for path in ADDRESSES[:3]:
         for cookie in ("", f"{SESSION}=abc"):
-            status, body = send(api, "POST", place, CONTENT_TYPE=value, HTTP_COOKIE=cookie)
-            assert status < 500, place
-            assert body.get("error") or status == 200, place
+            status, body = send(api, "POST", path, CONTENT_TYPE=value, HTTP_COOKIE=cookie)
+            assert status < 500, path
+            assert body.get("error") or status == 200, path
 
 
-def send(api: Api, method: str, place: str, **environ: str) -> tuple[int, Any]:
-    """The answer to headers as they are, which the test client would not send."""
+def send(api: Api, method: str, path: str, **environ: str) -> tuple[int, Any]:
+    """Send raw headers, which the test client would not send."""
     body = b'{"code": "A"}'
     wsgi_environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
-        "PATH_INFO": f"/api/v1/{place}",
+        "PATH_INFO": f"/api/v1/{path}",
         "REMOTE_ADDR": api.address,
         "SERVER_NAME": "testserver",
         "CONTENT_TYPE": "application/json",
@@ -101,6 +101,6 @@ def send(api: Api, method: str, place: str, **environ: str) -> tuple[int, Any]:
     return answer.status_code, json.loads(answer.content)
 
 
-def test_control_django_itself_cannot_make_a_request_of_such_a_content_type() -> None:
+def test_control_django_itself_raises_an_error_for_a_malformed_content_type() -> None:
     with pytest.raises(ValueError, match="RFC 2231"):
         WSGIRequest({"REQUEST_METHOD": "POST", "CONTENT_TYPE": "a/b; x*=nonsense''y", "wsgi.input": io.BytesIO()})

@@ -1,4 +1,4 @@
-"""The Content-Security-Policy and its companions: on every answer, strict where nothing is to be run."""
+"""The Content-Security-Policy and other security headers: on every answer, and strict where no script is needed."""
 
 from typing import Any
 
@@ -15,29 +15,29 @@ STRICT = {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"
 
 
 def policy(response: Any) -> dict[str, str]:
-    found = response["Content-Security-Policy"]
-    return dict(directive.split(" ", 1) for directive in found.split("; "))
+    header = response["Content-Security-Policy"]
+    return dict(directive.split(" ", 1) for directive in header.split("; "))
 
 
-@pytest.mark.parametrize("where", ["/admin/", "/admin/login/", *map(address, LABELS)])
-def test_portal_runs_only_scripts_from_its_own_files(brand: Brand, where: str) -> None:
-    client = Client() if where == "/admin/login/" else browser(staff(brand))
+@pytest.mark.parametrize("url", ["/admin/", "/admin/login/", *map(address, LABELS)])
+def test_portal_allows_only_its_own_scripts(brand: Brand, url: str) -> None:
+    client = Client() if url == "/admin/login/" else browser(staff(brand))
 
-    response = client.get(where)
+    response = client.get(url)
 
-    found = policy(response)
+    directives = policy(response)
     assert response.status_code == 200
-    assert found["default-src"] == "'none'"
-    assert found["script-src"] == "'self' 'unsafe-eval'"
-    assert found["frame-ancestors"] == found["base-uri"] == "'none'"
-    assert found["connect-src"] == found["form-action"] == found["font-src"] == "'self'"
+    assert directives["default-src"] == "'none'"
+    assert directives["script-src"] == "'self' 'unsafe-eval'"
+    assert directives["frame-ancestors"] == directives["base-uri"] == "'none'"
+    assert directives["connect-src"] == directives["form-action"] == directives["font-src"] == "'self'"
 
 
-@pytest.mark.parametrize("where", ["/admin/", "/admin/login/", "/api/docs", *map(address, LABELS)])
-def test_pages_have_no_inline_script(brand: Brand, where: str) -> None:
-    client = Client() if where == "/admin/login/" else browser(staff(brand))
+@pytest.mark.parametrize("url", ["/admin/", "/admin/login/", "/api/docs", *map(address, LABELS)])
+def test_pages_have_no_inline_script(brand: Brand, url: str) -> None:
+    client = Client() if url == "/admin/login/" else browser(staff(brand))
 
-    page = text(client.get(where))
+    page = text(client.get(url))
 
     inline = [tag for tag in page.split("<script")[1:] if "src=" not in tag.split(">")[0]]
     assert [tag for tag in inline if 'type="application/json"' not in tag.split(">")[0]] == []
@@ -45,27 +45,27 @@ def test_pages_have_no_inline_script(brand: Brand, where: str) -> None:
     assert "javascript:" not in page
 
 
-def test_try_out_page_evaluates_nothing() -> None:
-    found = policy(Client().get("/api/docs"))
+def test_api_docs_page_allows_no_eval() -> None:
+    directives = policy(Client().get("/api/docs"))
 
-    assert found["script-src"] == found["connect-src"] == "'self'"
-    assert found["default-src"] == "'none'"
-
-
-@pytest.mark.parametrize(
-    "where", ["/api/schema", "/api/docs?script=", "/api/v1/customer/loyalty/points", "/api/v1/nowhere", "/healthz"]
-)
-def test_programs_get_the_strictest(where: str) -> None:
-    assert policy(Client().get(where)) == STRICT
+    assert directives["script-src"] == directives["connect-src"] == "'self'"
+    assert directives["default-src"] == "'none'"
 
 
 @pytest.mark.parametrize(
-    ("where", "status"), [("/nowhere", 404), ("/admin/nowhere/", 404), ("/x%00", 404), ("/?a=%00", 400)]
+    "url", ["/api/schema", "/api/docs?script=", "/api/v1/customer/loyalty/points", "/api/v1/nowhere", "/healthz"]
 )
-def test_error_pages_load_nothing_and_have_one_style(where: str, status: int) -> None:
+def test_api_answers_have_the_strictest_policy(url: str) -> None:
+    assert policy(Client().get(url)) == STRICT
+
+
+@pytest.mark.parametrize(
+    ("url", "status"), [("/nowhere", 404), ("/admin/nowhere/", 404), ("/x%00", 404), ("/?a=%00", 400)]
+)
+def test_error_pages_load_nothing_and_have_one_style(url: str, status: int) -> None:
     client = browser(staff())
 
-    response = client.get(where, headers={"accept": "text/html"})
+    response = client.get(url, headers={"accept": "text/html"})
 
     assert response.status_code == status
     assert policy(response) == {**STRICT, "style-src": f"'sha256-{style_of_errors()}'"}
@@ -73,7 +73,7 @@ def test_error_pages_load_nothing_and_have_one_style(where: str, status: int) ->
     assert "<script" not in text(response)
 
 
-def test_forbidden_page_of_the_portal_is_an_error_page(brand: Brand) -> None:
+def test_forbidden_page_of_the_portal_has_the_error_page_policy(brand: Brand) -> None:
     response = browser(staff(brand, role="support")).get(address("brands.apikey"), headers={"accept": "text/html"})
 
     assert response.status_code == 403
@@ -81,9 +81,9 @@ def test_forbidden_page_of_the_portal_is_an_error_page(brand: Brand) -> None:
     assert "script-src" not in policy(response)
 
 
-@pytest.mark.parametrize("where", ["/admin/login/", "/api/v1/nowhere", "/api/docs", "/healthz"])
-def test_companions_are_on_every_answer(where: str) -> None:
-    response = Client().get(where)
+@pytest.mark.parametrize("url", ["/admin/login/", "/api/v1/nowhere", "/api/docs", "/healthz"])
+def test_other_security_headers_are_on_every_answer(url: str) -> None:
+    response = Client().get(url)
 
     assert response["X-Content-Type-Options"] == "nosniff"
     assert response["X-Frame-Options"] == "DENY"
@@ -92,7 +92,7 @@ def test_companions_are_on_every_answer(where: str) -> None:
     assert "camera=()" in response["Permissions-Policy"]
 
 
-def test_view_that_says_otherwise_keeps_its_own() -> None:
+def test_view_may_set_its_own_security_headers() -> None:
     def view(_request: HttpRequest) -> HttpResponse:
         return HttpResponse(headers={"Content-Security-Policy": "sandbox", "Permissions-Policy": "camera=(self)"})
 

@@ -1,4 +1,4 @@
-"""A brand's web origins: what one looks like, and the field of the brand's page."""
+"""A brand's web origins: what a valid one is, and the field on the brand's page."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ SHOP = "https://shop.example.com"
         f"https://{'a' * 63}.example.com",
     ],
 )
-def test_what_browsers_send_is_a_web_origin(origin: str) -> None:
+def test_origin_as_browsers_send_it_is_valid(origin: str) -> None:
     assert is_web_origin(origin)
     assert canonical(origin) == origin
 
@@ -79,7 +79,7 @@ def test_what_browsers_send_is_a_web_origin(origin: str) -> None:
     ],
     ids=lambda origin: ascii(origin)[:45],
 )
-def test_nothing_else_is_a_web_origin(origin: str) -> None:
+def test_other_text_is_not_a_web_origin(origin: str) -> None:
     assert not is_web_origin(origin)
 
 
@@ -93,28 +93,28 @@ def test_nothing_else_is_a_web_origin(origin: str) -> None:
         ("https://shop.example.com:80", "https://shop.example.com:80"),
     ],
 )
-def test_a_typed_origin_is_stored_as_browsers_send_it(typed: str, origin: str) -> None:
+def test_typed_origin_is_converted_to_the_form_that_browsers_send(typed: str, origin: str) -> None:
     assert canonical(typed) == origin
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("origins", [["https://*.example.com"], [f"https://shop{n}.example.com" for n in range(21)]])
-def test_the_model_refuses_what_the_page_refuses(brand: Brand, origins: list[str]) -> None:
+def test_model_rejects_invalid_and_too_many_origins(brand: Brand, origins: list[str]) -> None:
     brand.web_origins = origins
 
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(ValidationError) as error:
         brand.full_clean()
 
-    assert list(refused.value.message_dict) == ["web_origins"]
+    assert list(error.value.message_dict) == ["web_origins"]
 
 
 def save(brand: Brand, typed: str, role: str = "owner") -> Any:
-    client, where = browser(staff(brand, role=role)), address("brands.brand", "change", brand.pk)
-    return client.post(where, {**form_of(client.get(where)), "web_origins": typed})
+    client, url = browser(staff(brand, role=role)), address("brands.brand", "change", brand.pk)
+    return client.post(url, {**form_of(client.get(url)), "web_origins": typed})
 
 
 @pytest.mark.django_db
-def test_an_owner_registers_origins_and_the_audit_log_says_so(brand: Brand) -> None:
+def test_owner_adds_origins_with_an_audit_log_entry(brand: Brand) -> None:
     assert save(brand, f"HTTPS://Shop.example.com/\r\n\r\nhttp://localhost:3000, {SHOP}\r\n").status_code == 302
 
     brand.refresh_from_db()
@@ -129,7 +129,7 @@ def test_an_owner_registers_origins_and_the_audit_log_says_so(brand: Brand) -> N
 
 
 @pytest.mark.django_db
-def test_saving_the_page_as_it_is_changes_nothing(brand: Brand) -> None:
+def test_saving_the_unchanged_page_changes_nothing(brand: Brand) -> None:
     Brand.objects.filter(pk=brand.pk).update(web_origins=[SHOP, "http://localhost:3000"])
 
     assert save(brand, f"{SHOP}\r\nhttp://localhost:3000").status_code == 302
@@ -140,7 +140,7 @@ def test_saving_the_page_as_it_is_changes_nothing(brand: Brand) -> None:
 
 
 @pytest.mark.django_db
-def test_origins_are_taken_away(brand: Brand) -> None:
+def test_origins_can_be_removed(brand: Brand) -> None:
     Brand.objects.filter(pk=brand.pk).update(web_origins=[SHOP])
 
     assert save(brand, "").status_code == 302
@@ -151,7 +151,7 @@ def test_origins_are_taken_away(brand: Brand) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("typed", "complaint"),
+    ("typed", "message"),
     [
         ("https://*.example.com", "is not a valid web origin"),
         ("https://shop.example.com/path", "is not a valid web origin"),
@@ -160,17 +160,17 @@ def test_origins_are_taken_away(brand: Brand) -> None:
         ("\n".join(f"https://shop{n}.example.com" for n in range(MAX_WEB_ORIGINS + 1)), "at most 20 web origins"),
     ],
 )
-def test_the_page_says_what_is_wrong(brand: Brand, typed: str, complaint: str) -> None:
-    found = errors(save(brand, typed))
+def test_page_reports_invalid_and_too_many_origins(brand: Brand, typed: str, message: str) -> None:
+    form_errors = errors(save(brand, typed))
 
-    assert list(found) == ["web_origins"]
-    assert complaint in found["web_origins"][0]
+    assert list(form_errors) == ["web_origins"]
+    assert message in form_errors["web_origins"][0]
     brand.refresh_from_db()
     assert brand.web_origins == []
 
 
 @pytest.mark.django_db
-def test_twenty_origins_are_not_too_many(brand: Brand) -> None:
+def test_brand_may_have_the_maximum_number_of_origins(brand: Brand) -> None:
     assert save(brand, "\n".join(f"https://shop{n}.example.com" for n in range(MAX_WEB_ORIGINS))).status_code == 302
 
     brand.refresh_from_db()
@@ -178,8 +178,8 @@ def test_twenty_origins_are_not_too_many(brand: Brand) -> None:
 
 
 @pytest.mark.django_db
-def test_two_brands_may_share_a_shop(brand: Brand) -> None:
-    """Whether another brand registered an origin is none of this brand's business."""
+def test_two_brands_may_have_the_same_origin(brand: Brand) -> None:
+    """A brand does not learn which origins another brand has."""
     factories.brand(web_origins=[SHOP])
 
     assert save(brand, SHOP).status_code == 302
@@ -187,25 +187,25 @@ def test_two_brands_may_share_a_shop(brand: Brand) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", ["manager", "support"])
-def test_others_see_the_origins_and_change_none(brand: Brand, role: str) -> None:
+def test_other_roles_see_origins_and_cannot_change_them(brand: Brand, role: str) -> None:
     Brand.objects.filter(pk=brand.pk).update(web_origins=[SHOP])
-    client, where = browser(staff(brand, role=role)), address("brands.brand", "change", brand.pk)
+    client, url = browser(staff(brand, role=role)), address("brands.brand", "change", brand.pk)
 
-    assert SHOP in text(client.get(where))
-    assert client.post(where, {"web_origins": ""}).status_code == 403
+    assert SHOP in text(client.get(url))
+    assert client.post(url, {"web_origins": ""}).status_code == 403
 
     brand.refresh_from_db()
     assert brand.web_origins == [SHOP]
 
 
 @pytest.mark.django_db
-def test_a_form_that_was_open_for_long_shows_all_origins_as_they_are_now(brand: Brand) -> None:
-    client, where = browser(staff(brand)), address("brands.brand", "change", brand.pk)
-    opened = client.get(where)
+def test_outdated_form_shows_the_current_origins(brand: Brand) -> None:
+    client, url = browser(staff(brand)), address("brands.brand", "change", brand.pk)
+    opened = client.get(url)
     sent = {**form_of(opened), "row_version": opened.context["adminform"].form.row_version, "web_origins": ""}
     Brand.objects.filter(pk=brand.pk).update(web_origins=[SHOP, "http://localhost:3000"])
 
-    answer = client.post(where, sent)
+    answer = client.post(url, sent)
 
     assert "Someone else changed this" in errors(answer)["__all__"][0]
     assert f"{SHOP}\nhttp://localhost:3000</textarea>" in text(answer)

@@ -1,4 +1,4 @@
-"""What is refused as it should be is a warning in one line; an operator's alert on errors rings for errors."""
+"""An expected client error is a warning in one line, so that an operator's alert on errors rings only for bugs."""
 
 import logging
 
@@ -10,7 +10,7 @@ from django.test import Client
 from brands.models.people import User
 from core.observability.log_format import SUSPICIOUS, ExpectedErrors
 
-REFUSALS = {
+CLIENT_ERRORS = {
     "wrong host": lambda client: client.get("/admin/login/", headers={"host": "elsewhere.example"}),
     "wrong host of the API": lambda client: client.get("/api/v1/customer", headers={"host": "elsewhere.example"}),
     "disallowed look-up": lambda client: client.get("/admin/authcodes/authcode/?brand__name=x"),
@@ -26,13 +26,13 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("refuse", REFUSALS.values(), ids=REFUSALS)
-def test_a_refusal_is_at_most_one_line_and_no_error(refuse, db, settings, caplog):
+@pytest.mark.parametrize("send_request", CLIENT_ERRORS.values(), ids=CLIENT_ERRORS)
+def test_client_error_logs_at_most_one_warning_line(send_request, db, settings, caplog):
     settings.ALLOWED_HOSTS = ["testserver"]
     client = Client()
     client.force_login(User.objects.create_superuser("root@example.com", "x"))
 
-    answer = refuse(client)
+    answer = send_request(client)
 
     assert 400 <= answer.status_code < 500
     records = [record for record in caplog.records if record.name.startswith("django")]
@@ -40,20 +40,20 @@ def test_a_refusal_is_at_most_one_line_and_no_error(refuse, db, settings, caplog
     assert all(record.levelno <= logging.WARNING and not record.exc_info for record in records)
 
 
-def test_an_error_stays_an_error():
+def test_server_error_is_still_logged_as_an_error():
     record = logging.makeLogRecord({"levelno": logging.ERROR, "levelname": "ERROR", "status_code": 500, "exc_info": 1})
 
     assert ExpectedErrors().filter(record)
     assert (record.levelname, record.exc_info) == ("ERROR", 1)
 
 
-def kinds(of):
-    for kind in of.__subclasses__():
-        yield kind.__name__
-        yield from kinds(kind)
+def subclass_names(base):
+    for subclass in base.__subclasses__():
+        yield subclass.__name__
+        yield from subclass_names(subclass)
 
 
-def test_every_kind_of_suspicious_request_is_known():
-    ours = {name for name in kinds(SuspiciousOperation) if "Raster" not in name}
+def test_every_suspicious_operation_class_is_listed():
+    ours = {name for name in subclass_names(SuspiciousOperation) if "Raster" not in name}
 
     assert ours <= set(SUSPICIOUS)

@@ -1,4 +1,4 @@
-"""The demo, asked for as a shell asks for it."""
+"""The demo command, run as a shell script would run it."""
 
 import json
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-Ask = Callable[[], dict[str, Any]]
+RunDemo = Callable[[], dict[str, Any]]
 
 
 @pytest.fixture
-def kept(settings: Any, tmp_path: Path) -> Path:
-    """Where this test's demo keeps its credentials; a slow hash would only make the tests slow."""
+def credentials_file(settings: Any, tmp_path: Path) -> Path:
+    """The file in which this test's demo stores its credentials."""
     settings.DATA_DIR = tmp_path
     settings.HTTPS = False
     settings.CODE_TAG_SECRETS = {1: "x" * 50}
@@ -21,13 +21,13 @@ def kept(settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ask(capsys: pytest.CaptureFixture[str]) -> Ask:
+def run_demo(capsys: pytest.CaptureFixture[str]) -> RunDemo:
     """What `manage.py demo --json` prints."""
 
-    def run_demo() -> dict[str, Any]:
+    def run() -> dict[str, Any]:
         capsys.readouterr()
         call_command("demo", "--json")
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return found
+        output: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return output
 
-    return run_demo
+    return run

@@ -1,4 +1,4 @@
-"""The demo: made once, refreshed ever after, and never anybody else's rows."""
+"""The demo is created once and refreshed by later runs, and never changes rows of others."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -31,24 +31,24 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.levels import BrandLevel
 from loyalty.models.rewards import Redemption
-from tests.config.conftest import Ask
+from tests.config.conftest import RunDemo
 from tests.support import factories, shop
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("kept")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("credentials_file")]
 
 
 def all_rows() -> dict[str, list[Any]]:
-    ours = [
+    models = [
         model
         for name in ("brands", "events", "jobs", "campaigns", "loyalty", "authcodes")
         for model in apps.get_app_config(name).get_models()
     ]
-    return {model._meta.label: list(model._default_manager.order_by("pk").values()) for model in ours}
+    return {model._meta.label: list(model._default_manager.order_by("pk").values()) for model in models}
 
 
-def test_second_run_changes_nothing(kept: Path) -> None:
+def test_second_run_changes_nothing(credentials_file: Path) -> None:
     call_command("demo")
-    rows, credentials = all_rows(), kept.read_text()
+    rows, credentials = all_rows(), credentials_file.read_text()
 
     call_command("demo")
 
@@ -57,79 +57,81 @@ def test_second_run_changes_nothing(kept: Path) -> None:
         for row in rows_of_keys:
             row.pop("last_used_at")
     assert again == rows
-    assert kept.read_text() == credentials
+    assert credentials_file.read_text() == credentials
 
 
-def test_json_has_what_a_shell_needs(ask: Ask) -> None:
-    found = ask()
+def test_json_output_has_everything_that_a_script_needs(run_demo: RunDemo) -> None:
+    output = run_demo()
 
-    other = found.pop("second_brand")
-    assert set(found) == set(other) == {
+    other = output.pop("second_brand")
+    assert set(output) == set(other) == {
         "base_url", "brand_id", "origin", "hub_key", "app_key", "customers", "staff", "codes", "batches", "products",
     }  # fmt: skip
-    for one in (found, other):
-        assert [set(customer) for customer in one["customers"]] == [{"user_id", "email", "password"}] * 3
-        assert [person["role"] for person in one["staff"]] == ["owner", "manager", "printer", "support"]
-        assert {person["brand_id"] for person in one["staff"]} == {one["brand_id"]}
-        assert all(set(product) == {"id", "sku", "title", "retail_price"} for product in one["products"])
-        assert len(set(one["codes"])) >= 20
-        assert set(one["batches"]) == set(BatchRange.objects.filter(brand=one["brand_id"]).values_list("pk", flat=True))
-    assert found["products"][0]["retail_price"] == 49.99
-    assert found["brand_id"] != other["brand_id"]
+    for brand_output in (output, other):
+        assert [set(customer) for customer in brand_output["customers"]] == [{"user_id", "email", "password"}] * 3
+        assert [user["role"] for user in brand_output["staff"]] == ["owner", "manager", "printer", "support"]
+        assert {user["brand_id"] for user in brand_output["staff"]} == {brand_output["brand_id"]}
+        assert all(set(product) == {"id", "sku", "title", "retail_price"} for product in brand_output["products"])
+        assert len(set(brand_output["codes"])) >= 20
+        assert set(brand_output["batches"]) == set(
+            BatchRange.objects.filter(brand=brand_output["brand_id"]).values_list("pk", flat=True)
+        )
+    assert output["products"][0]["retail_price"] == 49.99
+    assert output["brand_id"] != other["brand_id"]
 
 
-def test_everything_that_opens_something_opens_it(ask: Ask) -> None:
-    found = ask()
+def test_listed_keys_passwords_and_hostnames_are_valid(run_demo: RunDemo) -> None:
+    output = run_demo()
 
-    for brand in (found, found["second_brand"]):
+    for brand in (output, output["second_brand"]):
         for kind in ("hub", "app"):
             caller = api_keys.find(brand[f"{kind}_key"], at=timezone.now())
             assert (caller.kind, caller.brand_id) == (kind, brand["brand_id"])
         for customer in brand["customers"]:
-            person = User.objects.get(pk=customer["user_id"], email=customer["email"], is_staff=False)
-            assert person.check_password(customer["password"])
-            assert UserPoints.objects.filter(user=person, brand=brand["brand_id"]).exists()
+            user = User.objects.get(pk=customer["user_id"], email=customer["email"], is_staff=False)
+            assert user.check_password(customer["password"])
+            assert UserPoints.objects.filter(user=user, brand=brand["brand_id"]).exists()
         for staff in brand["staff"]:
-            person = User.objects.get(email=staff["username"], is_staff=True, is_superuser=False)
-            assert person.check_password(staff["password"])
-            assert StaffRole.objects.get(user=person).role == staff["role"]
+            user = User.objects.get(email=staff["username"], is_staff=True, is_superuser=False)
+            assert user.check_password(staff["password"])
+            assert StaffRole.objects.get(user=user).role == staff["role"]
         hostname = brand["origin"].removeprefix("http://")
         assert BrandHostname.objects.get(hostname=hostname).brand_id == brand["brand_id"]
 
 
-def test_codes_are_genuine_and_unscanned(ask: Ask) -> None:
-    found = ask()
+def test_codes_are_genuine_and_unscanned(run_demo: RunDemo) -> None:
+    output = run_demo()
 
-    for brand in (found, found["second_brand"]):
+    for brand in (output, output["second_brand"]):
         for code in brand["codes"]:
             result = scan.preview(scanned=code, context=ScanContext(at=timezone.now(), brand_id=brand["brand_id"]))
             assert (result.reason, result.scan_count, result.points > 0) == ("accepted", 0, True)
 
 
-def test_scanned_codes_are_not_given_out_again(ask: Ask) -> None:
-    used = ask()["codes"]
+def test_scanned_codes_are_not_listed_again(run_demo: RunDemo) -> None:
+    used = run_demo()["codes"]
     for code in used:
         scan.scan(scanned=code, context=ScanContext(at=timezone.now()))
 
-    assert set(ask()["codes"]).isdisjoint(used)
+    assert set(run_demo()["codes"]).isdisjoint(used)
 
 
-def test_codes_that_run_out_are_followed_by_more(ask: Ask) -> None:
-    brand = Brand.objects.get(pk=ask()["brand_id"])
+def test_more_codes_are_generated_when_they_run_out(run_demo: RunDemo) -> None:
+    brand = Brand.objects.get(pk=run_demo()["brand_id"])
     fresh = AuthCode.objects.filter(brand=brand, batch__range_name__startswith="Demo codes")
     factories.deactivate(codes=fresh[FRESH_AT_LEAST - 1 :], at=timezone.now())
     factories.batch(brand, prefix="AUR-", starting_number=501, number_width=8, quantity=100)
 
-    found = ask()
+    output = run_demo()
 
     newest = BatchRange.objects.filter(brand=brand).first()
     assert newest is not None
     assert (newest.first_code, newest.is_generated) == ("AUR-00000601", True)
-    assert newest.pk in found["batches"]
-    assert len(found["codes"]) >= 20
+    assert newest.pk in output["batches"]
+    assert len(output["codes"]) >= 20
 
 
-def test_demo_shows_every_kind_of_thing() -> None:
+def test_demo_has_examples_of_every_kind() -> None:
     call_command("demo")
 
     assert Brand.objects.count() == 2
@@ -144,19 +146,19 @@ def test_demo_shows_every_kind_of_thing() -> None:
     assert reasons == {kinds.ACCEPTED, kinds.RECALLED, kinds.EXPIRED, kinds.UNASSIGNED, kinds.BAD_TAG}
 
 
-def test_passwords_are_for_the_owner_of_the_file_only(kept: Path) -> None:
+def test_credentials_file_is_readable_by_its_owner_only(credentials_file: Path) -> None:
     call_command("demo")
 
-    assert kept.stat().st_mode & 0o777 == 0o600
-    assert [file.name for file in kept.parent.iterdir()] == ["demo.json"]
+    assert credentials_file.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in credentials_file.parent.iterdir()] == ["demo.json"]
 
 
-def test_lost_file_gets_new_passwords_for_the_same_people(ask: Ask, kept: Path) -> None:
-    before = ask()
+def test_lost_file_is_replaced_with_new_passwords_for_the_same_users(run_demo: RunDemo, credentials_file: Path) -> None:
+    before = run_demo()
     people = set(User.objects.values_list("pk", "email"))
-    kept.unlink()
+    credentials_file.unlink()
 
-    after = ask()
+    after = run_demo()
 
     assert set(User.objects.values_list("pk", "email")) == people
     assert after["customers"][0]["password"] != before["customers"][0]["password"]
@@ -167,61 +169,61 @@ def test_lost_file_gets_new_passwords_for_the_same_people(ask: Ask, kept: Path) 
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"unknown": 1}', "\x00"])
-def test_spoilt_file_is_replaced(ask: Ask, kept: Path, content: str) -> None:
-    kept.write_text(content)
+def test_corrupt_file_is_replaced(run_demo: RunDemo, credentials_file: Path, content: str) -> None:
+    credentials_file.write_text(content)
 
-    staff = ask()["staff"][0]
+    staff = run_demo()["staff"][0]
 
     assert User.objects.get(email=staff["username"]).check_password(staff["password"])
 
 
-def test_unreadable_file_is_left_alone(ask: Ask, kept: Path) -> None:
-    kept.mkdir()
+def test_unreadable_file_is_left_alone_and_stops_the_demo(run_demo: RunDemo, credentials_file: Path) -> None:
+    credentials_file.mkdir()
 
     with pytest.raises(CommandError, match="left alone"):
-        ask()
+        run_demo()
 
     assert not Brand.objects.exists()
 
 
-def test_changed_password_and_revoked_key_are_mended(ask: Ask) -> None:
-    before = ask()
-    person = User.objects.get(email=before["staff"][0]["username"])
-    person.set_password("something else")
-    person.is_active = False
-    person.save()
+def test_changed_password_and_revoked_key_are_restored(run_demo: RunDemo) -> None:
+    before = run_demo()
+    user = User.objects.get(email=before["staff"][0]["username"])
+    user.set_password("something else")
+    user.is_active = False
+    user.save()
     api_keys.revoke(key=ApiKey.objects.get(brand=before["brand_id"], kind="hub"), at=timezone.now())
 
-    after = ask()
+    after = run_demo()
 
-    person.refresh_from_db()
-    assert person.is_active
-    assert person.check_password(after["staff"][0]["password"])
+    user.refresh_from_db()
+    assert user.is_active
+    assert user.check_password(after["staff"][0]["password"])
     assert api_keys.find(after["hub_key"], at=timezone.now()).brand_id == after["brand_id"]
     assert after["app_key"] == before["app_key"]
     assert after["staff"][1:] == before["staff"][1:]
 
 
-def test_renewed_hash_of_the_same_password_is_no_change(ask: Ask) -> None:
-    before = ask()
-    person = User.objects.get(email=before["staff"][0]["username"])
-    person.set_password(before["staff"][0]["password"])
-    person.save()
+def test_new_hash_of_the_same_password_changes_nothing(run_demo: RunDemo) -> None:
+    before = run_demo()
+    user = User.objects.get(email=before["staff"][0]["username"])
+    user.set_password(before["staff"][0]["password"])
+    user.save()
 
-    assert ask()["staff"] == before["staff"]
+    assert run_demo()["staff"] == before["staff"]
 
 
-def test_brand_that_the_demo_did_not_make_stops_it() -> None:
-    stranger = factories.brand(slug=PLANS[1].slug)
+def test_existing_brand_with_the_slug_of_the_demo_stops_it() -> None:
+    existing_brand = factories.brand(slug=PLANS[1].slug)
 
     with pytest.raises(CommandError, match=r"demo-bistro is there already.*DEMO=0"):
         call_command("demo")
 
-    assert list(Brand.objects.all()) == [stranger]
+    assert list(Brand.objects.all()) == [existing_brand]
     assert not User.objects.exists()
 
 
-def test_hostname_that_is_taken_stops_it() -> None:
+def test_taken_hostname_stops_the_demo() -> None:
     factories.brand(hostname="aurora.localhost")
 
     with pytest.raises(CommandError, match=r"aurora\.localhost"):
@@ -231,29 +233,29 @@ def test_hostname_that_is_taken_stops_it() -> None:
 
 
 @pytest.mark.parametrize("email", [SUPERUSER, "anna@bistro.demo.example"])
-def test_person_whom_the_demo_did_not_make_stops_it(email: str) -> None:
-    stranger = factories.user(email=email, password="mine and mine alone")
+def test_existing_user_with_an_email_of_the_demo_stops_it(email: str) -> None:
+    existing_user = factories.user(email=email, password="mine and mine alone")
 
     with pytest.raises(CommandError, match="is there already"):
         call_command("demo")
 
-    stranger.refresh_from_db()
-    assert stranger.check_password("mine and mine alone")
+    existing_user.refresh_from_db()
+    assert existing_user.check_password("mine and mine alone")
     assert not Brand.objects.exists()
 
 
-def test_colleagues_whom_somebody_adds_keep_their_passwords(ask: Ask) -> None:
-    ask()
+def test_colleague_added_later_keeps_the_password(run_demo: RunDemo) -> None:
+    run_demo()
     colleague = factories.user(email="carla@aurora.demo.example", password="mine and mine alone")
 
-    ask()
+    run_demo()
 
     colleague.refresh_from_db()
     assert colleague.check_password("mine and mine alone")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_three_months_are_lived_by_the_books() -> None:
+def test_three_months_of_history_are_consistent() -> None:
     call_command("demo", "--three-months")
 
     assert shop.contradictions() == []
@@ -268,18 +270,18 @@ def test_three_months_are_lived_by_the_books() -> None:
         assert last.scanned_at - first.scanned_at > timedelta(days=80)
         assert last.scanned_at < timezone.now()
         ledger = LoyaltyTransaction.objects.filter(user_point__brand=brand)
-        assert {"earned", "redeemed", "reversed"} <= {line.reason for line in ledger}
+        assert {"earned", "redeemed", "reversed"} <= {entry.reason for entry in ledger}
         assert {"issued", "used"} <= set(Redemption.objects.filter(brand=brand).values_list("status", flat=True))
         assert not Event.objects.filter(brand=brand, status="dead").exists()
-        shown = UserPoints.objects.filter(brand=brand, user__email__in=[f"anna@{plan.domain}" for plan in PLANS])
-        assert [account.points for account in shown] == [0]  # whoever logs in as her begins at nothing
+        accounts = UserPoints.objects.filter(brand=brand, user__email__in=[f"anna@{plan.domain}" for plan in PLANS])
+        assert [account.points for account in accounts] == [0]  # anyone who logs in as Anna begins without points
 
     rows = Scan.objects.count()
     call_command("demo", "--three-months")
     assert Scan.objects.count() == rows
 
 
-def test_three_months_leave_other_brands_events_alone() -> None:
+def test_three_months_of_history_leave_events_of_other_brands_alone() -> None:
     brand = factories.brand()
     waiting = shop.send(brand, factories.customer(brand), "log-user-login", {"type": "login", "channel": "app"})
 
@@ -290,7 +292,7 @@ def test_three_months_leave_other_brands_events_alone() -> None:
     assert not Scan.objects.exists()
 
 
-def test_a_replay_of_its_life_finds_what_was_paid() -> None:
+def test_replay_of_three_months_matches_the_ledger() -> None:
     call_command("demo", "--three-months")
     until = timezone.now()
     for brand in Brand.objects.filter(slug__in=[plan.slug for plan in PLANS]):
@@ -303,5 +305,5 @@ def test_a_replay_of_its_life_finds_what_was_paid() -> None:
             )
 
         assert result["compared"] > 100
-        # Where the clock stands still, two actions of a member may be replayed in the other order.
+        # If the clock stands still, two actions of a member may be replayed in the other order.
         assert result["differences"] < result["compared"] * 0.05, result["examples"]

@@ -1,4 +1,4 @@
-"""Settings from the environment: typed, from files, and naming themselves when they are wrong."""
+"""Settings from the environment: typed, read from files, and named in the error when they are invalid."""
 
 import ast
 import json
@@ -21,14 +21,14 @@ from embedded import datadir  # noqa: E402
 SECRET = "s" * 50
 
 
-def test_an_unset_or_empty_variable_is_its_default(monkeypatch):
+def test_unset_or_empty_variable_has_its_default(monkeypatch):
     monkeypatch.setenv("EMPTY", "")
 
     assert (env.text("EMPTY", "x"), env.integer("UNSET_ONE", 7), env.flag("EMPTY", default=True)) == ("x", 7, True)
 
 
 @pytest.mark.parametrize(("raw", "value"), [("1", True), ("yes", True), ("TRUE", True), ("0", False), ("off", False)])
-def test_flags_are_read_as_people_write_them(monkeypatch, raw, value):
+def test_flags_are_parsed_in_common_spellings(monkeypatch, raw, value):
     monkeypatch.setenv("FLAG", raw)
 
     assert env.flag("FLAG", default=not value) is value
@@ -46,34 +46,34 @@ def test_flags_are_read_as_people_write_them(monkeypatch, raw, value):
         (lambda: env.database("BAD", embedded=Path("/x"), options={}), "mysql://localhost/x"),
     ],
 )
-def test_a_bad_value_stops_and_names_itself(monkeypatch, read, raw):
+def test_invalid_value_raises_an_error_that_names_the_variable(monkeypatch, read, raw):
     monkeypatch.setenv("BAD", raw)
 
     with pytest.raises(ImproperlyConfigured, match="BAD"):
         read()
 
 
-def test_a_value_may_come_from_a_file(monkeypatch, tmp_path):
+def test_value_may_be_read_from_a_file(monkeypatch, tmp_path):
     (tmp_path / "secret").write_text(SECRET + "\n")
     monkeypatch.setenv("MY_SECRET_FILE", str(tmp_path / "secret"))
 
     assert env.secret("MY_SECRET") == SECRET
 
 
-def test_a_file_that_cannot_be_read_names_its_variable(monkeypatch):
+def test_error_for_an_unreadable_file_names_the_variable(monkeypatch):
     monkeypatch.setenv("LOST_SECRET_FILE", "/nowhere/at/all")
 
     with pytest.raises(ImproperlyConfigured, match="LOST_SECRET"):
         env.secret("LOST_SECRET")
 
 
-def test_versioned_secrets_are_read(monkeypatch):
+def test_versioned_secrets_are_parsed(monkeypatch):
     monkeypatch.setenv("VERSIONED", f"1:{'a' * 32}, 2:{'b' * 32}")
 
     assert env.listed("VERSIONED", env.versioned_secret) == [(1, "a" * 32), (2, "b" * 32)]
 
 
-def test_some_of_several_values_are_changed(monkeypatch):
+def test_variable_changes_some_of_several_defaults(monkeypatch):
     monkeypatch.setenv("RATES", "scan=9/day, read = 8/hour,")
 
     assert env.changed("RATES", {"scan": "1/day", "read": "2/day", "login": "3/day"}, env.rate) == {
@@ -84,7 +84,7 @@ def test_some_of_several_values_are_changed(monkeypatch):
     assert env.changed("UNSET_ONE", {"codes": 1}, env.amount) == {"codes": 1}
 
 
-def test_a_database_is_reached_over_the_network_or_a_socket(monkeypatch):
+def test_database_url_names_a_host_or_a_socket(monkeypatch):
     monkeypatch.setenv("DB", "postgres://me:p%40ss@db.example.com:5433/shop?sslmode=require")
     network = env.database("DB", embedded=Path("/x"), options={"application_name": "loyalty"})
     monkeypatch.setenv("DB", "postgres://me@/shop?host=/run/pg")
@@ -96,7 +96,7 @@ def test_a_database_is_reached_over_the_network_or_a_socket(monkeypatch):
     assert (socket["HOST"], socket["NAME"], socket["USER"]) == ("/run/pg", "shop", "me")
 
 
-def test_celery_spells_a_redis_socket_its_own_way():
+def test_redis_socket_url_is_converted_for_celery():
     assert env.celery_broker("unix:///run/v.sock?db=3") == "redis+socket:///run/v.sock?virtual_host=3"
     assert env.celery_broker("redis://cache:6379/1") == "redis://cache:6379/1"
 
@@ -126,15 +126,15 @@ PRODUCTION = {
         ({"DATABASE_URL": "", "ALLOWED_HOSTS": "localhost,10.0.0.5"}, "ALLOWED_HOSTS names 10.0.0.5"),
     ],
 )
-def test_the_service_does_not_start_with_a_bad_setting(change, named, tmp_path):
+def test_service_does_not_start_with_an_invalid_setting(change, named, tmp_path):
     settings = {**PRODUCTION, **change, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
 
-    tried = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "manage.py", "check"], cwd=ROOT, env=settings, capture_output=True, text=True, check=False
     )
 
-    assert tried.returncode != 0
-    assert named in tried.stderr.splitlines()[-1]
+    assert result.returncode != 0
+    assert named in result.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_the_service_does_not_start_with_a_bad_setting(change, named, tmp_path):
         ({"DATABASE_URL": "", "ALLOWED_HOSTS": "localhost,.localhost,127.0.0.1,[::1]"}, False),
     ],
 )
-def test_https_is_off_only_on_this_machine_or_on_purpose(change, https, tmp_path):
+def test_https_is_off_only_on_localhost_or_when_switched_off(change, https, tmp_path):
     settings = {**PRODUCTION, **change, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
     program = "from config import settings; print(settings.SECURE_SSL_REDIRECT)"
 
@@ -158,7 +158,7 @@ def test_https_is_off_only_on_this_machine_or_on_purpose(change, https, tmp_path
     assert output.strip() == str(https)
 
 
-def test_the_web_waits_for_no_lock_for_long_and_nobody_else_is_hurried(tmp_path):
+def test_lock_timeout_applies_to_the_web_only(tmp_path):
     program = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
     settings = {**PRODUCTION, "DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
     settings |= {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_SETTINGS": '{"WEB_LOCK_TIMEOUT_MS": 700}'}
@@ -172,7 +172,7 @@ def test_the_web_waits_for_no_lock_for_long_and_nobody_else_is_hurried(tmp_path)
 
 
 def read_by_settings():
-    """The variables that config/settings.py asks the environment for."""
+    """The environment variables that config/settings.py reads."""
     tree = ast.parse((ROOT / "config" / "settings.py").read_text())
     return {
         node.args[0].value
@@ -183,48 +183,48 @@ def read_by_settings():
 
 
 def variables_in_readme():
-    """The variables that the README's table explains: those in the first column."""
+    """The variables in the first column of the README's table."""
     rows = re.findall(r"^\| (`[A-Z].*?) \|", (ROOT / "README.md").read_text(), re.M)
     return {name for row in rows for name in re.findall(r"`([A-Z0-9_]+)`", row)}
 
 
-def test_the_readme_explains_every_variable_that_is_read_and_no_other():
-    of_bin_run = {"PORT", "HOST", "DEMO"}
+def test_readme_explains_exactly_the_variables_that_are_read():
+    variables_of_bin_run = {"PORT", "HOST", "DEMO"}
 
-    assert variables_in_readme() == read_by_settings() | of_bin_run
+    assert variables_in_readme() == read_by_settings() | variables_of_bin_run
 
 
 def limits_in(column):
-    """What docs/operations/configure.md names in tables with this first column, with the defaults."""
+    """The limits in the table of docs/operations/configure.md with this first column, with their defaults."""
     page = (ROOT / "docs" / "operations" / "configure.md").read_text()
     [table] = re.findall(rf"^\| {column} \|.*\n((?:\|.*\n)+)", page, re.M)
     rows = [row.split(" | ") for row in table.splitlines()[1:]]
-    found = {}
+    default_by_name = {}
     for first, second, _ in rows:
         names, defaults = re.findall(r"`(\w+)`", first), second.split(", ")
-        found |= dict(zip(names, defaults * len(names) if len(defaults) == 1 else defaults, strict=True))
-    return found
+        default_by_name |= dict(zip(names, defaults * len(names) if len(defaults) == 1 else defaults, strict=True))
+    return default_by_name
 
 
-def test_operators_can_read_every_limit_with_its_default():
+def test_documentation_lists_every_limit_with_its_default():
     shipped = "from config import settings; import json; print(json.dumps([settings.RATE_LIMITS, settings.QUOTAS]))"
     result = subprocess.run([sys.executable, "-c", shipped], cwd=ROOT, env=PRODUCTION, capture_output=True, check=True)
     rates, quotas = json.loads(result.stdout)
 
     assert limits_in("limit") == rates
-    assert limits_in("quota") == {name: str(most) for name, most in quotas.items()}
+    assert limits_in("quota") == {name: str(quota) for name, quota in quotas.items()}
 
 
 def manage(command, **environment):
-    """manage.py, in an environment of nothing else; returns its exit code and what it complained of."""
+    """Run manage.py with only these variables; return its exit code and its error output."""
     variables = {**environment, "PATH": os.environ["PATH"]}
-    ran = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "manage.py", command], cwd=ROOT, env=variables, capture_output=True, text=True, check=False
     )
-    return ran.returncode, ran.stderr
+    return result.returncode, result.stderr
 
 
-def test_manage_says_in_one_line_that_there_is_no_data_of_bin_run(tmp_path):
+def test_manage_reports_missing_data_of_bin_run_in_one_line(tmp_path):
     code, error_output = manage("demo", DATA_DIR=str(tmp_path))
 
     assert code == 1
@@ -233,7 +233,7 @@ def test_manage_says_in_one_line_that_there_is_no_data_of_bin_run(tmp_path):
     )
 
 
-def test_manage_says_in_one_line_that_bin_run_is_stopped(tmp_path):
+def test_manage_reports_a_stopped_bin_run_in_one_line(tmp_path):
     (tmp_path / "secret_key").write_text(SECRET)
 
     code, error_output = manage("demo", DATA_DIR=str(tmp_path))
@@ -243,8 +243,8 @@ def test_manage_says_in_one_line_that_bin_run_is_stopped(tmp_path):
 
 
 @pytest.fixture
-def elsewhere(tmp_path, monkeypatch):
-    """A project, and data that a bin/run keeps outside of it."""
+def project_and_data(tmp_path, monkeypatch):
+    """A project, and a data folder of bin/run outside it."""
     for name in ("DATA_DIR", "SECRET_KEY"):
         monkeypatch.delenv(name, raising=False)
     project, data = tmp_path / "project", tmp_path / "data"
@@ -254,31 +254,31 @@ def elsewhere(tmp_path, monkeypatch):
     return project, data
 
 
-def test_data_of_a_running_bin_run_is_found(elsewhere):
-    project, data = elsewhere
+def test_data_folder_of_a_running_bin_run_is_found(project_and_data):
+    project, data = project_and_data
 
     with datadir.noted_for_manage(data, project):
-        found = env.data_dir("DATA_DIR", project=project)
+        data_dir = env.data_dir("DATA_DIR", project=project)
 
-    assert (found, env.data_dir("DATA_DIR", project=project)) == (data, project / "var")
+    assert (data_dir, env.data_dir("DATA_DIR", project=project)) == (data, project / "var")
     assert not list(project.iterdir())
 
 
-def test_what_is_set_and_a_bin_run_on_the_usual_place_come_first(elsewhere, monkeypatch):
-    project, data = elsewhere
+def test_variables_and_the_usual_data_folder_take_precedence(project_and_data, monkeypatch):
+    project, data = project_and_data
     with datadir.noted_for_manage(data, project):
-        with monkeypatch.context() as set_now:
-            set_now.setenv("SECRET_KEY", SECRET)
+        with monkeypatch.context() as patch:
+            patch.setenv("SECRET_KEY", SECRET)
             assert env.data_dir("DATA_DIR", project=project) == project / "var"
-            set_now.setenv("DATA_DIR", "/srv/x")
+            patch.setenv("DATA_DIR", "/srv/x")
             assert env.data_dir("DATA_DIR", project=project) == Path("/srv/x")
         (project / "var/run").mkdir(parents=True)
         (project / "var/run/.s.PGSQL.5432").touch()
         assert env.data_dir("DATA_DIR", project=project) == project / "var"
 
 
-def test_note_of_another_bin_run_stays(elsewhere):
-    project, data = elsewhere
+def test_pointer_file_of_another_bin_run_is_retained(project_and_data):
+    project, data = project_and_data
 
     with datadir.noted_for_manage(data.parent / "first", project):
         with datadir.noted_for_manage(data, project):

@@ -1,4 +1,4 @@
-"""The process says that it is alive without asking anybody; whether it is ready depends on what it needs."""
+"""Liveness depends on the process alone; readiness depends on the services that it needs."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ urlpatterns = [path("healthz", health.Alive.as_view()), path("readyz", health.Re
 
 
 @pytest.fixture
-def nowhere(tmp_path):
+def missing_socket(tmp_path):
     return f"{tmp_path}/nobody.sock"
 
 
@@ -37,7 +37,7 @@ def waiting_event(brand, *, seconds, **fields):
     return Event.objects.create(brand=brand, source="test", detail_type="scan-auth", detail={}, due_at=due_at, **fields)
 
 
-def test_living_process_says_so_without_a_database():
+def test_liveness_check_needs_no_database():
     response = Client().get("/healthz")
 
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
@@ -63,31 +63,31 @@ def test_ready_when_every_part_answers(db, settings):
     }
 
 
-def test_not_ready_without_redis(db, settings, nowhere):
-    settings.REDIS_URL = f"unix://{nowhere}"
+def test_not_ready_without_redis(db, settings, missing_socket):
+    settings.REDIS_URL = f"unix://{missing_socket}"
 
     response = ready()
 
     assert (response.status_code, response.json()["error"], failing(response)) == (503, "UNAVAILABLE", ["redis"])
     assert response["Retry-After"] == "5"
-    assert nowhere not in response.content.decode()
+    assert missing_socket not in response.content.decode()
 
 
-def test_not_ready_without_the_broker(db, monkeypatch, nowhere):
-    monkeypatch.setattr(celery.app.conf, "broker_write_url", f"redis+socket://{nowhere}")
+def test_not_ready_without_the_broker(db, monkeypatch, missing_socket):
+    monkeypatch.setattr(celery.app.conf, "broker_write_url", f"redis+socket://{missing_socket}")
 
     assert failing(ready()) == ["broker"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_not_ready_without_the_database(monkeypatch, nowhere):
+def test_not_ready_without_the_database(monkeypatch, missing_socket):
     connection.close()
-    monkeypatch.setitem(connection.settings_dict, "HOST", nowhere)
+    monkeypatch.setitem(connection.settings_dict, "HOST", missing_socket)
 
     response = ready()
 
     assert failing(response) == ["database", "events", "jobs"]
-    assert nowhere not in response.content.decode()
+    assert missing_socket not in response.content.decode()
 
 
 def test_not_ready_while_an_event_waits_too_long(brand, settings):
@@ -102,17 +102,17 @@ def test_not_ready_while_an_event_waits_too_long(brand, settings):
 @pytest.mark.parametrize(
     ("seconds", "fields"), [(10, {}), (-600, {}), (9_999, {"status": "done"}), (9_999, {"status": "dead"})]
 )
-def test_events_that_are_done_or_not_due_keep_nobody_waiting(brand, seconds, fields):
+def test_events_that_are_finished_or_not_overdue_do_not_prevent_readiness(brand, seconds, fields):
     waiting_event(brand, seconds=seconds, **fields)
 
     assert ready().status_code == 200
 
 
-def test_other_methods_are_refused_in_the_envelope():
+def test_other_methods_are_rejected_in_the_envelope():
     assert Client().post("/healthz").json()["error"] == "METHOD_NOT_ALLOWED"
 
 
-def test_a_job_that_nobody_takes_is_told(brand, settings):
+def test_not_ready_while_a_job_waits_too_long(brand, settings):
     started = timezone.now() - timedelta(seconds=settings.READY_JOB_WAIT_SECONDS + 5)
     Job.objects.create(brand=brand, kind="generate", title="Nobody's", created_at=started)
 
@@ -123,7 +123,7 @@ def test_a_job_that_nobody_takes_is_told(brand, settings):
     assert response.json()["details"]["checks"]["jobs"]["waiting_seconds"] >= settings.READY_JOB_WAIT_SECONDS + 5
 
 
-def test_a_job_that_waits_for_busy_workers_is_no_failure(brand, settings):
+def test_job_that_waits_for_busy_workers_is_not_a_failure(brand, settings):
     long_ago = timezone.now() - timedelta(hours=1)
     for _ in range(settings.JOB_WORKERS):
         Job.objects.create(
@@ -134,7 +134,7 @@ def test_a_job_that_waits_for_busy_workers_is_no_failure(brand, settings):
     assert ready().json()["checks"]["jobs"]["waiting_seconds"] == 0
 
 
-def test_a_place_that_has_just_become_free_is_counted_from_then(brand):
+def test_waiting_time_of_a_job_counts_from_the_last_freed_worker(brand):
     long_ago, now = timezone.now() - timedelta(hours=1), timezone.now()
     Job.objects.create(brand=brand, kind="generate", title="x", status="done", finished_at=now)
     Job.objects.create(brand=brand, kind="generate", title="Next", created_at=long_ago)

@@ -1,7 +1,7 @@
-"""Which endpoints are tried with which hostile rows, where shared classes read the request.
+"""Which endpoints are tried with which rows of hostile input.
 
-Bodies, tokens and keys are read by a few classes that all endpoints share. One endpoint of each kind is tried with
-every row, the others with some.
+A few classes, which all endpoints share, read bodies, tokens and keys. One endpoint for each combination of them is
+tried with every row, the other endpoints with some.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What bad paths, queries, headers and methods get at every endpoint: a clear rejection, and nothing is written."""
+"""Every endpoint clearly rejects invalid paths, queries, headers and methods, and writes nothing."""
 
 import base64
 import uuid
@@ -39,14 +39,14 @@ PATHS = [
 ]
 
 
-def test_path_that_leads_nowhere(scenario, subtests):
+def test_unknown_path_is_not_found(scenario, subtests):
     for path in PATHS:
         with subtests.test(short(path)):
             assert_rejected(NOT_FOUND, scenario.bare_hub.get, path)
 
 
 @pytest.mark.parametrize("scanned", ["%00", "A%00B", "%0A", "%1F", "%7F", "a" * 601, "x" * 5000])
-def test_scanned_path_that_cannot_be_a_code(scenario, scanned):
+def test_scanned_path_that_cannot_be_a_code_is_not_found(scenario, scanned):
     assert_rejected(NOT_FOUND, scenario.mine.verify, scanned)
 
 
@@ -68,7 +68,7 @@ UNKNOWN_CODES = [
 
 
 @pytest.mark.parametrize("scanned", UNKNOWN_CODES, ids=short)
-def test_code_that_nobody_made_is_recorded_as_an_attempt(scenario, scanned):
+def test_unknown_code_is_rejected_and_recorded_as_a_scan(scenario, scanned):
     assert_rejected((400, "AUTH_CODE_INVALID"), scenario.mine.verify, scanned, but={"Scan": 1})
 
     attempt = Scan.objects.exclude(pk=scenario.guest_scan.pk).get()
@@ -76,7 +76,7 @@ def test_code_that_nobody_made_is_recorded_as_an_attempt(scenario, scanned):
 
 
 @pytest.mark.parametrize("scanned", ["'", "%00", "\x7f", "😀", "a" * 500, "http://[", "https://x/s/%ED%A0%80", "a.b.c"])
-def test_code_in_a_body_that_nobody_made(scenario, scanned):
+def test_unknown_code_in_a_body_is_rejected_and_recorded_once(scenario, scanned):
     assert_rejected((400, "AUTH_CODE_INVALID"), scenario.call, "scan_code", body={"code": scanned}, but={"Scan": 1})
 
     assert scenario.call("validate_code", body={"code": scanned}).json()["valid"] is False
@@ -87,7 +87,7 @@ LIMITS = ["", "0", "-1", "+5", "1001", "1.5", "1e2", "x", "NaN", "%00", "%FF", "
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=short)
-def test_limit_that_is_none(scenario, subtests, limit):
+def test_invalid_limit_is_rejected(scenario, subtests, limit):
     for name in endpoints_for(limit, LIMITS, LISTS):
         with subtests.test(name):
             assert_rejected(BAD_REQUEST, scenario.call, name, query=f"?limit={limit}")
@@ -121,21 +121,21 @@ CURSORS += [cursor("r=x&p=1"), cursor("q=1"), cursor("o=" + "9" * 5000), *[curso
 
 
 @pytest.mark.parametrize("name", LISTS)
-def test_cursor_that_is_none(scenario, subtests, name):
-    for given in CURSORS:
-        with subtests.test(short(given)):
-            assert_rejected(BAD_REQUEST, scenario.call, name, query=f"?cursor={given}")
+def test_invalid_cursor_is_rejected(scenario, subtests, name):
+    for invalid_cursor in CURSORS:
+        with subtests.test(short(invalid_cursor)):
+            assert_rejected(BAD_REQUEST, scenario.call, name, query=f"?cursor={invalid_cursor}")
 
 
 @pytest.mark.parametrize("name", ["list_transactions", "list_rewards", "list_redemptions", "list_code_scans"])
-def test_parameter_that_the_list_does_not_have(scenario, name):
-    """A slip would return everything. The lists of the brand are in test_brand_api."""
-    refused = assert_rejected(BAD_REQUEST, scenario.call, name, query="?statsu=used")
+def test_unknown_parameter_of_a_list_is_rejected(scenario, name):
+    """Otherwise a misspelt filter would return everything. The lists of the brand API are in test_brand_api."""
+    response = assert_rejected(BAD_REQUEST, scenario.call, name, query="?statsu=used")
 
-    assert refused.json()["details"] == {"field": "statsu"}
+    assert response.json()["details"] == {"field": "statsu"}
 
 
-def test_query_with_a_nul(scenario, subtests):
+def test_query_with_a_nul_is_rejected(scenario, subtests):
     for name in ENDPOINTS:
         if name not in FILES:
             with subtests.test(name):
@@ -148,7 +148,7 @@ IDEMPOTENCY_KEYS = ["", " ", "a b", "a\tb", "\x7f", "\xe9", "\x01", "x" * 256, "
 
 
 @pytest.mark.parametrize("key", IDEMPOTENCY_KEYS, ids=short)
-def test_idempotency_key_that_cannot_be_one(scenario, subtests, key):
+def test_invalid_idempotency_key_is_rejected(scenario, subtests, key):
     for name in endpoints_for(key, IDEMPOTENCY_KEYS, WITH_IDEMPOTENCY_KEY):
         with subtests.test(name):
             assert_rejected(BAD_REQUEST, scenario.call, name, idempotency_key=key)
@@ -163,7 +163,7 @@ OTHER_REQUESTS = {
 
 
 @pytest.mark.parametrize(("name", "path"), OTHER_REQUESTS.items())
-def test_idempotency_key_of_another_request(scenario, name, path):
+def test_idempotency_key_of_another_request_is_rejected(scenario, name, path):
     other = with_value(
         ENDPOINTS[name].body(scenario), path, 1 if path == "latitude" else str(factories.code(scenario.brand))
     )
@@ -173,18 +173,18 @@ def test_idempotency_key_of_another_request(scenario, name, path):
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
-def test_method_that_an_endpoint_does_not_take(scenario, subtests, method):
+def test_unsupported_method_is_rejected_with_an_allow_header(scenario, subtests, method):
     for name, endpoint in ENDPOINTS.items():
         address = endpoint.address(scenario).partition("?")[0]
-        whole = address if address.startswith("/") else PREFIX + address
-        if openapi.operation_at(method, whole) is None:
+        full_path = address if address.startswith("/") else PREFIX + address
+        if openapi.operation_at(method, full_path) is None:
             with subtests.test(name):
                 response = assert_rejected((405, "METHOD_NOT_ALLOWED"), scenario.call, name, method=method)
 
                 assert endpoint.method in response["Allow"]
 
 
-def test_answer_that_nobody_gives(scenario, subtests):
+def test_unsupported_accept_header_is_rejected(scenario, subtests):
     for name in ENDPOINTS:
         for accept in (
             ("application/xml", "text/html", "image/png", "x/y;q=1") if name in TRIED_WITH_ALL_ROWS else ("x/y",)
@@ -195,7 +195,7 @@ def test_answer_that_nobody_gives(scenario, subtests):
 
 
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs", "/api/docs?script="])
-def test_description_is_only_read(scenario, path):
+def test_api_description_is_read_only(scenario, path):
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
         assert_rejected((405, "METHOD_NOT_ALLOWED"), scenario.guest.call, method, path)
     assert_rejected((406, "NOT_ACCEPTABLE"), scenario.guest.having(accept="image/png").get, path)
@@ -203,7 +203,7 @@ def test_description_is_only_read(scenario, path):
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Accept-Language", "Cookie", "Range"])
 @pytest.mark.parametrize("value", ["", "\xff\xfe", "x" * 50_000, "%00", "'; --", "1.2.3.4, [::1]:x, \x01"], ids=short)
-def test_header_full_of_rubbish_changes_nothing(scenario, header, value):
+def test_garbage_in_a_header_changes_nothing(scenario, header, value):
     caller = scenario.mine.having(**{header: value})
 
     assert caller.get("customer/loyalty/points").status_code == 200

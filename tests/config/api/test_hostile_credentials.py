@@ -1,4 +1,4 @@
-"""What bad tokens, keys and origins get at every endpoint: the same clear rejection, and nothing is written."""
+"""Every endpoint rejects invalid tokens, keys and origins with the same clear error, and writes nothing."""
 
 import base64
 import json
@@ -31,14 +31,14 @@ from tests.support.endpoints import (
 LONG_AGO = 1_000_000_000  # seconds since 1970
 
 
-def of(given, value):
-    """A row's value; one that depends on the world is made from it."""
-    return value(given) if callable(value) else value
+def value_for(context, value):
+    """The value of a row; a callable makes it from the context."""
+    return value(context) if callable(value) else value
 
 
 def signed(scenario, *, key=None, algorithm="HS256", headers=None, **claims):
-    """A token of our own making, right in every respect but those that the row names."""
-    usual = {
+    """A token made by this test, valid except for the claims that the row changes."""
+    default_claims = {
         "iss": settings.JWT_ISSUER,
         "aud": settings.JWT_AUDIENCE,
         "exp": int(time.time()) + 60,
@@ -46,9 +46,9 @@ def signed(scenario, *, key=None, algorithm="HS256", headers=None, **claims):
         "user_id": scenario.customer.pk,
         "brand_id": scenario.brand.pk,
     }
-    named = {name: value for name, value in {**usual, **claims}.items() if value is not None}
-    own = settings.SIMPLE_JWT["SIGNING_KEY"]
-    return jwt.encode(named, own if key is None else key, algorithm=algorithm, headers=headers)
+    present_claims = {name: value for name, value in {**default_claims, **claims}.items() if value is not None}
+    signing_key = settings.SIMPLE_JWT["SIGNING_KEY"]
+    return jwt.encode(present_claims, signing_key if key is None else key, algorithm=algorithm, headers=headers)
 
 
 def segment(value):
@@ -117,8 +117,8 @@ def switched_off(scenario):
 
 
 @pytest.mark.parametrize("row", TOKENS)
-def test_token_that_is_not_good(scenario, subtests, row):
-    text = of(scenario, TOKENS[row])
+def test_invalid_token_is_rejected(scenario, subtests, row):
+    text = value_for(scenario, TOKENS[row])
     for name in endpoints_for(row, TOKENS, WITH_TOKEN):
         with subtests.test(name):
             response = assert_rejected((401, "TOKEN_INVALID"), scenario.call, name, authorization=text)
@@ -126,11 +126,11 @@ def test_token_that_is_not_good(scenario, subtests, row):
             assert response["WWW-Authenticate"] == "Bearer"
 
 
-def test_token_of_these_tests_is_good_but_for_what_the_row_says(scenario):
+def test_unchanged_token_of_these_tests_is_accepted(scenario):
     assert scenario.call("read_points", authorization=f"Bearer {signed(scenario)}").status_code == 200
 
 
-def test_token_of_one_brand_and_key_of_another(scenario, subtests):
+def test_token_and_key_of_different_brands_are_rejected(scenario, subtests):
     caller = scenario.api.as_customer(scenario.customer, of=scenario.other).app()
     for name in (*WITH_IDEMPOTENCY_KEY, "validate_code", "read_scan"):
         with subtests.test(name):
@@ -138,17 +138,17 @@ def test_token_of_one_brand_and_key_of_another(scenario, subtests):
 
 
 @pytest.mark.parametrize("name", ["credit_action", "verify_product", "read_points", "list_transactions"])
-def test_token_that_is_missing(scenario, name):
+def test_missing_token_is_rejected(scenario, name):
     assert_rejected((401, "AUTHENTICATION_REQUIRED"), scenario.call, name, without="authorization")
 
 
-# Good in themselves: the first two speak of another user, and a token outlives its user's last day in an event.
+# Valid tokens of another user. In an event, a token stays valid after its user is switched off.
 OF_ANOTHER_USER = {"user 2^63-1", "switched-off user"}
 
 
 @pytest.mark.parametrize("row", [name for name in TOKENS if name not in {"nothing", "no token"}])
-def test_event_with_a_token_that_is_not_good(scenario, row):
-    text = of(scenario, TOKENS[row])
+def test_event_with_an_invalid_token_is_rejected(scenario, row):
+    text = value_for(scenario, TOKENS[row])
     body = with_value(ENDPOINTS["ingest_event"].body(scenario), "detail.arguments.authorization", text)
     expected = (403, "BRAND_MISMATCH") if row in OF_ANOTHER_USER else (401, "TOKEN_INVALID")
 
@@ -165,8 +165,8 @@ REFRESH_TOKENS = {
 
 
 @pytest.mark.parametrize("token", REFRESH_TOKENS.values(), ids=REFRESH_TOKENS)
-def test_refresh_token_that_is_not_good(scenario, token):
-    text = of(scenario, token).removeprefix("Bearer ")[:4096]
+def test_invalid_refresh_token_is_rejected(scenario, token):
+    text = value_for(scenario, token).removeprefix("Bearer ")[:4096]
 
     for name in ("refresh_tokens", "log_out"):
         assert_rejected((401, "TOKEN_INVALID"), scenario.call, name, body={"refresh": text})
@@ -201,15 +201,15 @@ KEYS = {
 
 
 @pytest.mark.parametrize("row", KEYS)
-def test_key_that_is_not_good(scenario, subtests, row):
-    text = of(scenario, KEYS[row])
+def test_invalid_api_key_is_rejected(scenario, subtests, row):
+    text = value_for(scenario, KEYS[row])
     for name in endpoints_for(row, KEYS, WITH_KEY):
         with subtests.test(name):
             assert_rejected((401, "API_KEY_INVALID"), scenario.call, name, api_key=text)
 
 
 @pytest.mark.parametrize("name", ["credit_action", "ingest_event"])
-def test_key_that_is_missing(scenario, name):
+def test_missing_api_key_is_rejected(scenario, name):
     assert_rejected((401, "API_KEY_INVALID"), scenario.call, name, without="api-key")
 
 
@@ -217,12 +217,12 @@ HUB_ONLY = ["credit_action (order)", "credit_action (profile)", "ingest_event", 
 
 
 @pytest.mark.parametrize("name", HUB_ONLY)
-def test_app_key_where_a_hub_key_is_needed(scenario, name):
+def test_app_key_is_rejected_where_a_hub_key_is_needed(scenario, name):
     assert_rejected((403, "FORBIDDEN"), scenario.call, name, caller=scenario.app)
 
 
 @pytest.mark.parametrize("name", ["list_code_scans", "list_qr_codes"])
-def test_key_of_another_brand_reads_nothing(scenario, name):
+def test_api_key_of_another_brand_finds_nothing(scenario, name):
     assert_rejected(NOT_FOUND, scenario.call, name, caller=scenario.api.hub(of=scenario.other))
 
 
@@ -249,23 +249,23 @@ ORIGINS = {
 
 @pytest.mark.parametrize("name", ["credit_action", "credit_action (app)"])
 @pytest.mark.parametrize("origin", ORIGINS.values(), ids=ORIGINS)
-def test_origin_that_is_not_the_brands(scenario, name, origin):
-    value = of(scenario.brand.hostnames.get().hostname, origin)
+def test_origin_that_is_not_the_brands_is_rejected(scenario, name, origin):
+    value = value_for(scenario.brand.hostnames.get().hostname, origin)
 
     assert_rejected((403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, origin=value)
 
 
 @pytest.mark.parametrize("name", ["credit_action", "credit_action (app)"])
-def test_origin_of_another_brand_and_none_at_all(scenario, name):
+def test_missing_origin_or_origin_of_another_brand_is_rejected(scenario, name):
     assert_rejected((403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, origin=scenario.other.hostnames.get().hostname)
     assert_rejected((403, "ORIGIN_NOT_ALLOWED"), scenario.call, name, without="origin")
 
 
 @pytest.mark.parametrize("name", ["log_in", "register", "forgot_password"])
 @pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//a]b", "\xe9", "https://x:y", "x" * 100_000])
-def test_origin_that_names_no_brand(scenario, name, origin):
-    """Before a password is right, a login does not say that the brand is open: that would tell who is known."""
+def test_malformed_origin_is_rejected(scenario, name, origin):
+    """Before the password is right, a login does not report an unknown brand: that would reveal which users exist."""
     body = {"email": "nobody@example.com", "password": "a long pass phrase"}
-    refusal = (401, "AUTHENTICATION_REQUIRED") if name == "log_in" else BAD_REQUEST
+    expected = (401, "AUTHENTICATION_REQUIRED") if name == "log_in" else BAD_REQUEST
 
-    assert_rejected(refusal, scenario.call, name, body=body, origin=origin)
+    assert_rejected(expected, scenario.call, name, body=body, origin=origin)

@@ -1,13 +1,13 @@
-"""What bad bodies get at every endpoint: a clear error in the envelope, nothing written, never a 5xx.
+"""Every endpoint answers invalid bodies with a clear error in the envelope, never with a 5xx, and writes nothing.
 
-A new endpoint gets its rows by an entry in FIELDS; tests/support/endpoints.py says what a row asserts.
+A new endpoint needs an entry in FIELDS; tests/support/endpoints.py states what is asserted for each value.
 """
 
 import pytest
 from django.conf import settings
 
 from campaigns.models.earning_rules import EarningRule
-from tests.config.api.hostile_fields import FIELDS, NEEDED
+from tests.config.api.hostile_fields import FIELDS, REQUIRED
 from tests.config.api.sampled_endpoints import TRIED_WITH_ALL_ROWS, endpoints_for, handling_classes
 from tests.support import factories
 from tests.support.endpoints import (
@@ -23,18 +23,18 @@ from tests.support.endpoints import (
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
-def test_good_request_is_answered(scenario, name):
-    """Or else the refusals below would prove nothing."""
+def test_valid_request_is_accepted(scenario, name):
+    """Otherwise the rejections below would prove nothing."""
     for kind in ("order-complete", "log-user-profile-update"):
         factories.earning_rule(scenario.brand, kind)
     EarningRule.objects.filter(pk=scenario.rule.pk).update(state="active")  # for logins
-    scenario.call("scan_code")  # for read_scan to find
+    scenario.call("scan_code")  # which read_scan reads
 
     assert scenario.call(name).status_code in {200, 201, 202, 204}
 
 
-def test_each_way_to_read_requests_has_an_endpoint_tried_with_all_rows(scenario):
-    """Or else a way of its own would meet a few of them only."""
+def test_every_combination_of_request_classes_is_tried_with_all_rows(scenario):
+    """Otherwise a new combination would be tried with only a few rows."""
     assert {handling_classes(name, scenario) for name in TRIED_WITH_ALL_ROWS} == {
         handling_classes(name, scenario) for name in ENDPOINTS
     }
@@ -85,20 +85,20 @@ BODIES = {
 
 
 @pytest.mark.parametrize("row", BODIES)
-def test_body_that_is_no_sound_object(scenario, subtests, row):
+def test_malformed_body_is_rejected(scenario, subtests, row):
     for name in endpoints_for(row, BODIES, WRITING):
         with subtests.test(name):
             assert_rejected(BAD_REQUEST, scenario.call, name, body=BODIES[row])
 
 
-def test_body_that_is_too_long(scenario, subtests):
+def test_too_long_body_is_rejected(scenario, subtests):
     body = b'{"code": "' + b"A" * settings.DATA_UPLOAD_MAX_MEMORY_SIZE + b'"}'
     for name in WRITING:
         with subtests.test(name):
             assert_rejected((413, "PAYLOAD_TOO_LARGE"), scenario.call, name, body=body)
 
 
-OTHER_KINDS = [
+OTHER_CONTENT_TYPES = [
     "text/plain",
     "text/html; charset=utf-8",
     "application/x-www-form-urlencoded",
@@ -112,21 +112,21 @@ OTHER_KINDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", OTHER_KINDS)
-def test_body_of_another_kind(scenario, subtests, kind):
-    for name in endpoints_for(kind, OTHER_KINDS, WRITING):
+@pytest.mark.parametrize("content_type", OTHER_CONTENT_TYPES)
+def test_body_of_another_content_type_is_rejected(scenario, subtests, content_type):
+    for name in endpoints_for(content_type, OTHER_CONTENT_TYPES, WRITING):
         with subtests.test(name):
-            assert_rejected((415, "UNSUPPORTED_MEDIA_TYPE"), scenario.call, name, content_type=kind)
+            assert_rejected((415, "UNSUPPORTED_MEDIA_TYPE"), scenario.call, name, content_type=content_type)
 
 
-def test_body_in_another_charset(scenario, subtests):
+def test_body_in_another_charset_is_rejected(scenario, subtests):
     for name in WRITING:
         for charset in ("utf-16", "latin-1", "idna", "utf-7") if name in TRIED_WITH_ALL_ROWS else ("utf-16",):
             with subtests.test(f"{name}: {charset}"):
                 assert_rejected(BAD_REQUEST, scenario.call, name, content_type=f"application/json; charset={charset}")
 
 
-def test_missing_body(scenario, subtests):
+def test_missing_body_is_rejected(scenario, subtests):
     for name in WRITING:
         with subtests.test(name):
             if name != "verify_product":
@@ -134,7 +134,7 @@ def test_missing_body(scenario, subtests):
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_field_that_holds_what_it_cannot(scenario, subtests, name):
+def test_invalid_value_of_a_field_is_rejected_with_details(scenario, subtests, name):
     for path, value in [(path, value) for path, values in FIELDS[name].items() for value in values]:
         body = with_value(ENDPOINTS[name].body(scenario), path, value)
         with subtests.test(f"{path}: {short(value)}"):
@@ -143,17 +143,17 @@ def test_field_that_holds_what_it_cannot(scenario, subtests, name):
             assert response.json()["details"]
 
 
-@pytest.mark.parametrize("name", NEEDED)
-def test_field_that_is_missing(scenario, subtests, name):
-    for path in NEEDED[name]:
+@pytest.mark.parametrize("name", REQUIRED)
+def test_missing_required_field_is_rejected(scenario, subtests, name):
+    for path in REQUIRED[name]:
         body = without_field(ENDPOINTS[name].body(scenario), path)
         with subtests.test(path):
             assert_rejected(BAD_REQUEST, scenario.call, name, body=body)
 
 
-# --- Whom and what it is about ---------------------------------------------------------------------------------------
+# --- Users and brands ------------------------------------------------------------------------------------------------
 
-NOBODY = [2**31, 2**31 - 1, 2**40, 2**63 - 1]
+UNKNOWN_IDS = [2**31, 2**31 - 1, 2**40, 2**63 - 1]
 USERS = [
     ("credit_action", "user_id"),
     ("credit_action (app)", "user_id"),
@@ -166,9 +166,9 @@ USERS = [
 
 
 @pytest.mark.parametrize(("name", "path"), USERS, ids=lambda value: value)
-def test_user_of_nowhere_and_of_another_brand(scenario, subtests, name, path):
+def test_unknown_or_inactive_user_or_another_brands_is_not_found(scenario, subtests, name, path):
     switched_off = factories.customer(scenario.brand, is_active=False)
-    for pk in (*NOBODY, scenario.stranger.pk, switched_off.pk):
+    for pk in (*UNKNOWN_IDS, scenario.stranger.pk, switched_off.pk):
         body = with_value(ENDPOINTS[name].body(scenario), path, str(pk) if path == "customer_id" else pk)
         with subtests.test(str(pk)):
             assert_rejected(USER_NOT_FOUND, scenario.call, name, body=body)
@@ -183,15 +183,15 @@ BRANDS = [
 
 
 @pytest.mark.parametrize(("name", "path"), BRANDS, ids=lambda value: value)
-def test_brand_of_nowhere_and_another_brand(scenario, subtests, name, path):
-    for pk in (*NOBODY, scenario.other.pk):
+def test_unknown_brand_or_another_brand_is_rejected(scenario, subtests, name, path):
+    for pk in (*UNKNOWN_IDS, scenario.other.pk):
         body = with_value(ENDPOINTS[name].body(scenario), path, pk)
         with subtests.test(str(pk)):
             assert_rejected((403, "BRAND_MISMATCH"), scenario.call, name, body=body)
 
 
 @pytest.mark.parametrize("name", ["log_in", "register", "forgot_password"])
-def test_key_of_one_brand_and_id_of_another(scenario, name):
+def test_api_key_and_id_of_different_brands_are_rejected(scenario, name):
     body = {**ENDPOINTS[name].body(scenario), "brand_id": scenario.other.pk}
 
     assert_rejected(
@@ -199,9 +199,9 @@ def test_key_of_one_brand_and_id_of_another(scenario, name):
     )
 
 
-# --- Places ----------------------------------------------------------------------------------------------------------
+# --- Locations -------------------------------------------------------------------------------------------------------
 
-FINE_PLACES = [
+VALID_LOCATIONS = [
     {"latitude": 90, "longitude": 180},
     {"latitude": -90.0, "longitude": -180.0},
     {"latitude": 0, "longitude": 0},
@@ -211,7 +211,7 @@ FINE_PLACES = [
 ]
 
 
-@pytest.mark.parametrize("place", FINE_PLACES, ids=str)
-def test_places_at_the_edge_are_places(scenario, place):
-    assert scenario.mine.verify(scenario.code, **place).status_code == 200
-    assert scenario.guest.post("auth-codes/scan", {"code": str(scenario.code), "location": place}).status_code == 200
+@pytest.mark.parametrize("location", VALID_LOCATIONS, ids=str)
+def test_locations_at_the_limits_are_accepted(scenario, location):
+    assert scenario.mine.verify(scenario.code, **location).status_code == 200
+    assert scenario.guest.post("auth-codes/scan", {"code": str(scenario.code), "location": location}).status_code == 200

@@ -1,4 +1,4 @@
-"""Thousands of made-up requests are answered as the API's description says."""
+"""Thousands of generated requests are answered as the API's description states."""
 
 import re
 from collections import Counter, defaultdict
@@ -24,8 +24,8 @@ from tests.support.fakes import wallets
 from tests.support.portal import staff
 
 OPERATIONS = [each for item in openapi.description()["paths"].values() for each in item.values()]
-CASES_IN_CI = 2000
-CASES_OF_OTHERS, MADE_UP_OF_OTHERS = 3, 200
+MIN_REQUESTS = 2000
+CASES_PER_CALLER, MIN_REQUESTS_PER_CALLER = 3, 200
 CALLERS = {
     "a hub": lambda shop, _customer_api: Api(shop).hub(),  # with every scope
     "an owner": lambda shop, customer_api: customer_api.as_customer(staff(shop, role="owner")),
@@ -43,7 +43,7 @@ CHECKS = {
         "response_headers_conformance": True,
         "negative_data_rejection": True,
         "unsupported_method": True,
-        # These take a refusal that the schema cannot tell of for a fault: a code that nobody made, a used-up key.
+        # These report as a fault what the schema cannot describe: an error for an unknown code, or for a used-up key.
         "positive_data_acceptance": False,
         "missing_required_header": False,
         "ignored_auth": False,
@@ -55,9 +55,9 @@ CHECKS = {
 
 @pytest.fixture
 def shop(transactional_db, settings):
-    """A brand with everything that good requests name; its limits are out of the way."""
+    """A brand with everything that valid requests name, and with rate limits that do not interfere."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS, "1000000/second")
-    # No worker runs beside: what is asked waits until the end, however long a busy machine takes.
+    # No worker runs in this test: events and jobs wait until its end, however long a busy machine takes.
     settings.READY_EVENT_AGE_SECONDS = settings.READY_JOB_WAIT_SECONDS = 86_400
     brand = factories.brand()
     factories.level(brand)
@@ -71,15 +71,15 @@ def shop(transactional_db, settings):
 
 
 def known_values(shop, customer, scan_id):
-    """What made-up requests hold now and then, so that some are about something: by parameter."""
+    """Values by parameter that generated requests use now and then, so that some of them refer to existing rows."""
     codes = [code.code for code in factories.batch(shop, quantity=40).codes.all()]
     shared = factories.code(shop, scan_limit=None, campaign=shop.campaigns.get())
     factories.points(customer, shop, 1000)
     waiting = factories.milestone(shop.campaigns.get(), 5, auto_claim=False)
     RewardClaim.objects.create(milestone=waiting, user=customer)
-    given = [factories.redemption(customer, factories.reward(shop)).code for _ in range(20)]
-    taken = factories.redemption(customer, factories.reward(shop))
-    # Of these, requests may change and block what they like: nothing else is asked about them.
+    redemption_codes = [factories.redemption(customer, factories.reward(shop)).code for _ in range(20)]
+    redemption = factories.redemption(customer, factories.reward(shop))
+    # Requests may change and block these as they like: no other request depends on them.
     member, spare = factories.customer(shop), factories.batch(shop, quantity=3)
     factories.points(member, shop, 1000)
     rewards = [factories.reward(shop, cost=1) for _ in range(10)]
@@ -90,7 +90,7 @@ def known_values(shop, customer, scan_id):
         "body.detail.arguments.user_id": [customer.pk],
         "body.detail.arguments.brand_id": [shop.pk],
         "body.product.authCode": [shared.code, *codes],
-        "body.code": [shared.code, *codes, *given],
+        "body.code": [shared.code, *codes, *redemption_codes],
         "path.auth_code": [shared.code, *codes],
         "path.code": [shared.code],
         "query.permission": [permission],
@@ -103,7 +103,7 @@ def known_values(shop, customer, scan_id):
         "path.level_id": [shop.levels.get().pk],
         "path.rule_id": [EarningRule.objects.filter(brand=shop).earliest("pk").pk],
         "path.kind_id": [factories.event_kind(shop, floor="whole").pk],
-        "path.redemption_id": [taken.pk],
+        "path.redemption_id": [redemption.pk],
         "path.transaction_id": [LoyaltyTransaction.objects.earliest("pk").pk],
         "path.event_number": [factories.handed_in(shop, customer).pk],
         "path.job_id": [Job.objects.create(brand=shop, kind="generate", title="Generate codes").pk],
@@ -121,7 +121,7 @@ def configuration(headers, values, *, cases, phases):
         {
             "seed": 1,
             "headers": headers,
-            "dictionaries": {name.replace(".", "-"): {"values": found} for name, found in values.items()},
+            "dictionaries": {name.replace(".", "-"): {"values": examples} for name, examples in values.items()},
             "parameters": {name: {"dictionary": name.replace(".", "-"), "probability": 0.6} for name in values},
             "generation": {
                 "max-examples": cases,
@@ -139,7 +139,7 @@ def configuration(headers, values, *, cases, phases):
 
 
 class Service:
-    """The WSGI application in this process. Schemathesis calls it from threads of its own."""
+    """The WSGI application in this process. Schemathesis calls it from its own threads."""
 
     def __init__(self):
         self.application = WholeBodies(get_wsgi_application())
@@ -158,11 +158,11 @@ class Service:
 
 @pytest.fixture
 def service(shop, tmp_path):
-    set_hypothesis_home_dir(tmp_path)  # or its caches would stay in the project
-    made = Service()
-    yield made
-    made.close()
-    connection.close()  # it may have been one of them
+    set_hypothesis_home_dir(tmp_path)  # otherwise its caches would stay in the project
+    instance = Service()
+    yield instance
+    instance.close()
+    connection.close()  # it may have been one of these connections
 
 
 def explore(service, config, *, without=None):
@@ -177,10 +177,12 @@ def explore(service, config, *, without=None):
             faults.append(repr(getattr(event, "value", None) or event.exception))
         if not isinstance(event, events.ScenarioFinished):
             continue
-        sent = event.recorder.interactions
-        answers[event.recorder.label].update(each.response.status_code for each in sent.values() if each.response)
+        interactions = event.recorder.interactions
+        answers[event.recorder.label].update(
+            each.response.status_code for each in interactions.values() if each.response
+        )
         for case, checks in event.recorder.checks.items():
-            faults += [describe_failure(check, sent[case]) for check in checks if check.failure_info]
+            faults += [describe_failure(check, interactions[case]) for check in checks if check.failure_info]
     return answers, faults
 
 
@@ -192,7 +194,7 @@ def describe_failure(check, interaction):
 
 
 @pytest.mark.slow
-def test_2000_made_up_requests_are_answered_as_described(service, shop):
+def test_2000_generated_requests_are_answered_as_described(service, shop):
     customer = factories.customer(shop, password=PASSWORD)
     caller = Api(shop).as_customer(customer).hub()
     scan_id = caller.verify(factories.code(shop)).json()["scan_id"]
@@ -203,29 +205,29 @@ def test_2000_made_up_requests_are_answered_as_described(service, shop):
         phases={"examples", "coverage", "fuzzing"},
     )
 
-    answers, faults = explore(service, config, without="erase_me")  # nobody would be left to ask the rest
+    answers, faults = explore(service, config, without="erase_me")  # all other requests need the customer
 
     assert not faults, "\n".join(faults)
-    assert sum(sum(statuses.values()) for statuses in answers.values()) >= CASES_IN_CI
+    assert sum(sum(statuses.values()) for statuses in answers.values()) >= MIN_REQUESTS
     assert len(answers) == len(OPERATIONS) - 1
     succeeded = {label for label, statuses in answers.items() if any(200 <= status < 300 for status in statuses)}
     assert succeeded == set(answers)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("who", CALLERS)
-def test_made_up_requests_of_others_are_too(service, shop, who):
-    """Fewer: what bad input is answered with does not depend on who asks, only on what may be asked."""
+@pytest.mark.parametrize("caller_name", CALLERS)
+def test_generated_requests_of_each_caller_are_answered_as_described(service, shop, caller_name):
+    """Fewer requests: the caller decides what is allowed, but not how invalid input is answered."""
     customer = factories.customer(shop, password=PASSWORD)
     customer_api = Api(shop).as_customer(customer)
     scan_id = customer_api.verify(factories.code(shop)).json()["scan_id"]
-    headers = dict(CALLERS[who](shop, customer_api).headers)
-    config = configuration(headers, known_values(shop, customer, scan_id), cases=CASES_OF_OTHERS, phases={"fuzzing"})
+    headers = dict(CALLERS[caller_name](shop, customer_api).headers)
+    config = configuration(headers, known_values(shop, customer, scan_id), cases=CASES_PER_CALLER, phases={"fuzzing"})
 
     answers, faults = explore(service, config)
 
     assert faults == []
     assert len(answers) == len(OPERATIONS)
-    assert sum(sum(statuses.values()) for statuses in answers.values()) >= MADE_UP_OF_OTHERS
+    assert sum(sum(statuses.values()) for statuses in answers.values()) >= MIN_REQUESTS_PER_CALLER
     read = [label for label, statuses in answers.items() if re.match("GET .*/brand/", label) and statuses[200]]
-    assert bool(read) == (who in {"a hub", "an owner", "a support agent"})
+    assert bool(read) == (caller_name in {"a hub", "an owner", "a support agent"})

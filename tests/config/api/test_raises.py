@@ -1,4 +1,4 @@
-"""Commands say which refusals they end in, and endpoints answer with no others: their calls are read, and followed."""
+"""Commands declare the errors that they raise, and endpoints describe all of them: their source code is analysed."""
 
 import importlib
 import inspect
@@ -20,11 +20,11 @@ from loyalty.rewards import rules, undo
 from tests.support import openapi
 from tests.support.machinery.raised import Reader
 
-# Every command and endpoint may end in these.
+# Every command and endpoint may raise these.
 ALWAYS = {Invalid, RateLimited, Unavailable}
-# What ends in a refusal is another function of the module; this one stores it on its event.
+# Another function of the module raises the error; this command stores it on its event.
 STORED = {scan_events.on_scan_auth: scan_events._accrue}
-# What is read, but cannot happen.
+# Errors that the analysis finds, but that cannot happen.
 IMPOSSIBLE = {
     undo.undo: {PointsAlreadyClaimed},  # the redemption is locked, and cancelled once
     "request_data_export": {NotFound},  # it has just been started
@@ -34,17 +34,17 @@ IMPOSSIBLE = {
 
 
 def commands():
-    found = {}
+    class_by_command = {}
     for app in (brands, campaigns, loyalty, authcodes):
         for module in pkgutil.walk_packages(app.__path__, f"{app.__name__}."):
             for value in vars(importlib.import_module(module.name)).values():
                 members = vars(value).values() if inspect.isclass(value) else [value]
-                found |= {
+                class_by_command |= {
                     each: value if inspect.isclass(value) else None
                     for each in members
                     if inspect.isfunction(each) and "raises" in vars(each)
                 }
-    return found
+    return class_by_command
 
 
 def views(patterns):
@@ -64,24 +64,24 @@ ENDPOINTS = {
 }
 
 
-def answered(kind):
-    """One without a code of its own is answered as the one that it is a kind of."""
-    return kind if "code" in vars(kind) or kind.__base__ in ALWAYS else answered(kind.__base__)
+def answered_as(kind):
+    """An error class without a code of its own is answered as its base class."""
+    return kind if "code" in vars(kind) or kind.__base__ in ALWAYS else answered_as(kind.__base__)
 
 
-def possible(kinds, who):
-    return {answered(kind) for kind in kinds if hasattr(kind, "code")} - ALWAYS - IMPOSSIBLE.get(who, set())
+def possible(kinds, name):
+    return {answered_as(kind) for kind in kinds if hasattr(kind, "code")} - ALWAYS - IMPOSSIBLE.get(name, set())
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.__module__}.{command.__qualname__}")
-def test_command_says_what_it_raises(command):
-    read = Reader().raised_by(STORED.get(command, command), COMMANDS[command])
+def test_command_declares_the_errors_that_it_raises(command):
+    raised = Reader().raised_by(STORED.get(command, command), COMMANDS[command])
 
-    assert possible(read, command) == set(command.raises)
+    assert possible(raised, command) == set(command.raises)
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
-def test_endpoint_describes_every_refusal_it_may_end_in(name):
+def test_endpoint_describes_every_error_that_it_may_answer(name):
     view, method = ENDPOINTS[name]
     responses = openapi.operation(name)["responses"].items()
     described = {
@@ -94,44 +94,44 @@ def test_endpoint_describes_every_refusal_it_may_end_in(name):
     assert {kind.code for kind in possible(Reader().raised_by(method, view), name)} <= described
 
 
-def test_every_endpoint_is_read():
+def test_every_described_endpoint_is_analysed():
     described = {each["operationId"] for item in openapi.description()["paths"].values() for each in item.values()}
 
     assert set(ENDPOINTS) == described
 
 
-# --- How they are read -----------------------------------------------------------------------------------------------
+# --- The reader ------------------------------------------------------------------------------------------------------
 
 
-class Refusing:
+class Rejecting:
     def __init__(self):
-        self.refuse()
+        self.reject()
 
-    def refuse(self):
+    def reject(self):
         raise Forbidden
 
 
 @raises(NotFound)
-def says_so():
-    """What it says counts, whatever it does."""
+def declares_an_error():
+    """Its declaration counts, not its body."""
 
 
 def through_an_object():
-    Refusing()
+    Rejecting()
 
 
 def through_another():
-    return [says_so() for _ in range(2)]
+    return [declares_an_error() for _ in range(2)]
 
 
 def returned_and_raised():
-    refusal = NotFound("Why not.")
-    raise refusal
+    error = NotFound("Why not.")
+    raise error
 
 
 def caught():
     try:
-        says_so()
+        declares_an_error()
     except DomainError:
         return []
     return [1]
@@ -139,12 +139,12 @@ def caught():
 
 def suppressed():
     with suppress(NotFound):
-        says_so()
+        declares_an_error()
 
 
 def noticed():
     try:
-        says_so()
+        declares_an_error()
     except NotFound:
         len(through_another())
         raise
@@ -152,7 +152,7 @@ def noticed():
 
 def caught_too_late():
     try:
-        says_so()
+        declares_an_error()
     finally:
         raise Forbidden
 
@@ -169,7 +169,7 @@ def caught_too_late():
         (caught_too_late, {Forbidden, NotFound}),
     ],
 )
-def test_reader_follows(function, kinds, monkeypatch):
+def test_reader_finds_the_errors_of_a_function(function, kinds, monkeypatch):
     monkeypatch.setattr("tests.support.machinery.raised.OURS", {"tests"})
 
     assert Reader().raised_by(function) == kinds

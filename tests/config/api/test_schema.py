@@ -1,4 +1,4 @@
-"""The API's description: complete and valid, with examples that keep it."""
+"""The API's description is complete and valid, and its examples conform to it."""
 
 import json
 import re
@@ -17,25 +17,27 @@ NAMES = [each["operationId"] for each in OPERATIONS]
 STATUS = {code: kind.status for code, kind in error_table().items()}
 
 
-def of(operation):
+def operation_id(operation):
     return operation["operationId"]
 
 
 def answers_in_json(operation):
-    found = [each["content"] for status, each in operation["responses"].items() if status < "3" and "content" in each]
-    return [content["application/json"] for content in found if "application/json" in content]
+    contents = [
+        each["content"] for status, each in operation["responses"].items() if status < "3" and "content" in each
+    ]
+    return [content["application/json"] for content in contents if "application/json" in content]
 
 
-def hold_examples(content):
+def assert_examples_are_valid(content):
     assert content["examples"]
     for example in content["examples"].values():
         openapi.validator_of(json.dumps(content["schema"])).validate(example["value"])
 
 
-# --- What it says ----------------------------------------------------------------------------------------------------
+# --- Content ---------------------------------------------------------------------------------------------------------
 
 
-def test_schema_is_valid_and_nothing_in_it_was_guessed(tmp_path):
+def test_schema_is_valid_and_generated_without_warnings(tmp_path):
     file = tmp_path / "schema.yaml"
 
     call_command("spectacular", validate=True, fail_on_warn=True, file=str(file))
@@ -43,16 +45,16 @@ def test_schema_is_valid_and_nothing_in_it_was_guessed(tmp_path):
     assert file.read_text().startswith("openapi: 3.1")
 
 
-def test_every_address_of_the_api_is_described():
+def test_every_route_of_the_api_is_described():
     served = {re.sub(r"<\w+:(\w+)>", r"{\1}", route) for route in routes(get_resolver().url_patterns)}
 
     assert set(openapi.description()["paths"]) == served - {"/api/schema", "/api/docs"}
 
 
-def routes(patterns, before="/"):
-    """The routes of the API, and the probes beside it."""
+def routes(patterns, prefix="/"):
+    """The routes of the API, and the health probes."""
     for each in patterns:
-        route = before + str(each.pattern)
+        route = prefix + str(each.pattern)
         if hasattr(each, "url_patterns"):
             yield from routes(each.url_patterns, route) if route == "/api/v1/" else []
         elif route.startswith("/api/") or route in {"/healthz", "/readyz"}:
@@ -70,8 +72,8 @@ def test_schema_is_served_as_yaml_and_as_json():
 @pytest.mark.parametrize(
     "accept", ["application/vnd.oai.openapi", "application/vnd.oai.openapi+json", "application/json"]
 )
-def test_schema_is_made_once_whatever_is_asked_along(monkeypatch, accept):
-    """It takes half a second, and anybody may ask for it."""
+def test_schema_is_generated_once_for_all_queries_and_languages(monkeypatch, accept):
+    """Generating it takes half a second, and anyone may request it."""
     headers = {"Accept": accept}
     first = Client().get("/api/schema", headers=headers)
     monkeypatch.setattr(SchemaGenerator, "get_schema", None)
@@ -83,7 +85,7 @@ def test_schema_is_made_once_whatever_is_asked_along(monkeypatch, accept):
     assert (again["Cache-Control"], again["Vary"]) == ("public, max-age=3600", "Accept")
 
 
-def test_try_out_page_asks_no_other_host():
+def test_docs_page_loads_nothing_from_other_hosts():
     page = Client().get("/api/docs").content.decode() + Client().get("/api/docs?script=").content.decode()
 
     assert re.findall(r"(?:https?:)?//[\w.-]+\.\w+", page) == []
@@ -91,7 +93,7 @@ def test_try_out_page_asks_no_other_host():
     assert '"validatorUrl": null' in page
 
 
-def test_names_are_unique_and_everything_named_exists():
+def test_operation_ids_are_unique_and_tags_and_schemes_are_declared():
     assert len(set(NAMES)) == len(NAMES)
     assert {tag for each in OPERATIONS for tag in each["tags"]} == {tag["name"] for tag in TAGS}
     used = {scheme for each in OPERATIONS for alternative in each["security"] for scheme in alternative}
@@ -99,7 +101,7 @@ def test_names_are_unique_and_everything_named_exists():
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=NAMES)
-def test_endpoint_says_what_it_does_and_needs(operation):
+def test_endpoint_describes_its_purpose_and_needs(operation):
     assert operation["summary"]
     assert "**Needs**" in operation["description"]
     assert all(response["description"] for response in operation["responses"].values())
@@ -112,7 +114,7 @@ def test_every_error_code_has_an_example_of_its_status(operation):
             content = response["content"]["application/json"]
             codes = re.findall(r'"enum": \[(.*?)\]|"(AUTH_CODE_INVALID)"', json.dumps(content["schema"]))
             assert set(content["examples"]) >= {
-                code.strip('" ') for found in codes for code in found[0].split(",") if code
+                code.strip('" ') for groups in codes for code in groups[0].split(",") if code
             }
             for code, example in content["examples"].items():
                 assert (example["value"]["error"], STATUS[code]) == (code, int(status))
@@ -123,24 +125,24 @@ def takes_json(operation):
     return "application/json" in operation.get("requestBody", {}).get("content", {})
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS if takes_json(each)], ids=of)
-def test_example_requests_keep_the_schema(operation):
-    hold_examples(operation["requestBody"]["content"]["application/json"])
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if takes_json(each)], ids=operation_id)
+def test_example_requests_conform_to_the_schema(operation):
+    assert_examples_are_valid(operation["requestBody"]["content"]["application/json"])
 
 
-def test_only_files_are_sent_as_anything_but_json():
-    others = [each["operationId"] for each in OPERATIONS if "requestBody" in each and not takes_json(each)]
+def test_only_uploads_have_a_body_that_is_not_json():
+    uploads = [each["operationId"] for each in OPERATIONS if "requestBody" in each and not takes_json(each)]
 
-    assert others == ["upload_import"]
+    assert uploads == ["upload_import"]
 
 
-@pytest.mark.parametrize("operation", [each for each in OPERATIONS if answers_in_json(each)], ids=of)
-def test_example_answers_keep_the_schema(operation):
+@pytest.mark.parametrize("operation", [each for each in OPERATIONS if answers_in_json(each)], ids=operation_id)
+def test_example_answers_conform_to_the_schema(operation):
     for content in answers_in_json(operation):
-        hold_examples(content)
+        assert_examples_are_valid(content)
 
 
-# --- What tests make of it -------------------------------------------------------------------------------------------
+# --- Validation in tests ---------------------------------------------------------------------------------------------
 
 
 def answer(status, body, **headers):
@@ -150,7 +152,7 @@ def answer(status, body, **headers):
 
 
 ERROR = {"success": False, "error": "NOT_FOUND", "message": "m", "request_id": "x", "details": {}}
-UNFORESEEN = {
+UNDESCRIBED = {
     "a status that is not described": answer(402, ERROR),
     "a code that is not described": answer(404, {**ERROR, "error": "USER_NOT_FOUND"}),
     "a member too few": answer(404, {"success": False, "error": "NOT_FOUND", "message": "m"}),
@@ -159,11 +161,11 @@ UNFORESEEN = {
 }
 
 
-@pytest.mark.parametrize("response", UNFORESEEN.values(), ids=UNFORESEEN)
-def test_answer_that_is_not_described_fails_the_test_that_gets_it(response):
+@pytest.mark.parametrize("response", UNDESCRIBED.values(), ids=UNDESCRIBED)
+def test_undescribed_answer_fails_the_test_that_gets_it(response):
     with pytest.raises((AssertionError, openapi.jsonschema_rs.ValidationError)):
         openapi.hold(response, method="GET", address="/api/v1/customer/loyalty/points")
 
 
-def test_answer_that_is_described_does_not():
+def test_described_answer_passes():
     openapi.hold(answer(404, ERROR), method="GET", address="/api/v1/customer/loyalty/points")

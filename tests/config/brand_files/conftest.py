@@ -1,4 +1,4 @@
-"""Brands as files: a full one, and what exports and applies it."""
+"""Brand files: a small one, and helpers that apply a file and read what it may change."""
 
 from brands.models.tenants import Brand
 from campaigns.models.campaigns import Milestone
@@ -16,7 +16,7 @@ def apply(brand, content, **options):
 
 def rows(brand):
     """Everything that a file could change, with ids."""
-    found = [list(Brand.objects.filter(pk=brand.pk).values()), list(NotificationSettings.objects.values())]
+    tables = [list(Brand.objects.filter(pk=brand.pk).values()), list(NotificationSettings.objects.values())]
     models = [section.model for section in sections.SECTIONS if isinstance(section, sections.ListSection)]
-    found += [list(model.objects.filter(brand=brand).order_by("pk").values()) for model in models]
-    return [*found, list(Milestone.objects.filter(campaign__brand=brand).order_by("pk").values())]
+    tables += [list(model.objects.filter(brand=brand).order_by("pk").values()) for model in models]
+    return [*tables, list(Milestone.objects.filter(campaign__brand=brand).order_by("pk").values())]

@@ -1,4 +1,4 @@
-"""The commands about brand files: exit codes, questions, and sandboxes made from a file."""
+"""The commands for brand files: exit codes, confirmation, and sandboxes created from a file."""
 
 import builtins
 import io
@@ -25,7 +25,7 @@ def brand(db):
 
 
 @pytest.fixture
-def file(tmp_path):
+def write_file(tmp_path):
     def write(content):
         path = tmp_path / "brand.yaml"
         path.write_text(content)
@@ -38,12 +38,12 @@ def run(*arguments, **options):
     out = io.StringIO()
     try:
         call_command(*arguments, stdout=out, **options)
-    except SystemExit as end:
-        return end.code, out.getvalue()
+    except SystemExit as exit_error:
+        return exit_error.code, out.getvalue()
     return 0, out.getvalue()
 
 
-def answering(monkeypatch, answer):
+def answer_prompt_with(monkeypatch, answer):
     monkeypatch.setattr(builtins, "input", lambda _question: answer)
 
 
@@ -51,48 +51,51 @@ def levels(brand):
     return BrandLevel.objects.filter(brand=brand).count()
 
 
-def test_a_plan_ends_with_2_where_there_are_changes(brand, file):
-    assert run("brand_plan", brand.slug, file(LEVEL)) == (2, "create     levels “Gold”\n1 changes.\n")
+def test_plan_exits_with_2_if_there_are_changes(brand, write_file):
+    assert run("brand_plan", brand.slug, write_file(LEVEL)) == (2, "create     levels “Gold”\n1 changes.\n")
     assert levels(brand) == 0
 
 
-def test_a_plan_ends_with_0_where_there_are_none(brand, file):
-    run("brand_apply", brand.slug, file(LEVEL), yes=True)
+def test_plan_exits_with_0_if_there_are_no_changes(brand, write_file):
+    run("brand_apply", brand.slug, write_file(LEVEL), yes=True)
 
-    assert run("brand_plan", brand.slug, file(LEVEL)) == (0, "No changes.\n")
-    left = "left alone levels “Gold”\nNo changes.\n"
-    assert run("brand_plan", brand.slug, file("format: 1\nlevels: []\n")) == (0, left)
-    assert run("brand_plan", brand.slug, file("format: 1\nlevels: []\n"), prune=True)[0] == 2
+    assert run("brand_plan", brand.slug, write_file(LEVEL)) == (0, "No changes.\n")
+    output = "left alone levels “Gold”\nNo changes.\n"
+    assert run("brand_plan", brand.slug, write_file("format: 1\nlevels: []\n")) == (0, output)
+    assert run("brand_plan", brand.slug, write_file("format: 1\nlevels: []\n"), prune=True)[0] == 2
 
 
-def test_a_file_that_cannot_be_applied_is_an_error(brand, file):
+def test_invalid_file_is_an_error_with_the_position(brand, write_file):
     with pytest.raises(CommandError, match=r"(?s)^levels\[0\].threshold \(line 4\): Enter .*Nothing was changed.$"):
-        run("brand_plan", brand.slug, file(LEVEL.replace("100", "x")))
+        run("brand_plan", brand.slug, write_file(LEVEL.replace("100", "x")))
 
 
-def test_unknown_brands_and_files_are_errors(brand, file):
+def test_unknown_brand_or_file_is_an_error(brand, write_file):
     with pytest.raises(CommandError, match="There is no brand nobody"):
-        run("brand_plan", "nobody", file(LEVEL))
+        run("brand_plan", "nobody", write_file(LEVEL))
     with pytest.raises(CommandError, match="No such file"):
         run("brand_plan", brand.slug, "/nowhere.yaml")
 
 
 @pytest.mark.parametrize(("answer", "expected"), [("y", 1), ("", 0), ("no", 0)])
-def test_applying_asks_first(brand, file, monkeypatch, answer, expected):
-    answering(monkeypatch, answer)
+def test_apply_changes_the_brand_only_after_confirmation(brand, write_file, monkeypatch, answer, expected):
+    answer_prompt_with(monkeypatch, answer)
 
     if expected:
-        assert run("brand_apply", brand.slug, file(LEVEL)) == (0, "create     levels “Gold”\n1 changes.\nApplied.\n")
+        assert run("brand_apply", brand.slug, write_file(LEVEL)) == (
+            0,
+            "create     levels “Gold”\n1 changes.\nApplied.\n",
+        )
         assert AuditLogEntry.objects.get(brand=brand).reason == "Command line: manage.py brand_apply"
     else:
         with pytest.raises(CommandError, match="Nothing was changed"):
-            run("brand_apply", brand.slug, file(LEVEL))
+            run("brand_apply", brand.slug, write_file(LEVEL))
 
     assert levels(brand) == expected
 
 
-def test_a_sandbox_has_the_files_configuration_and_its_webhooks_are_off(file):
-    run("brand_sandbox", "try", file(SANDBOX + HOOK), name="Try it")
+def test_sandbox_has_the_configuration_of_the_file_with_webhooks_disabled(write_file):
+    run("brand_sandbox", "try", write_file(SANDBOX + HOOK), name="Try it")
 
     brand = Brand.objects.get(slug="try")
     assert (brand.is_sandbox, brand.name, brand.colour_accent) == (True, "Try it", "#9c2c5c")
@@ -110,41 +113,41 @@ def test_a_sandbox_has_the_files_configuration_and_its_webhooks_are_off(file):
         ("try", SANDBOX.replace("100", "x"), r"levels\[0\].threshold \(line 4\)"),
     ],
 )
-def test_a_sandbox_is_made_whole_or_not_at_all(file, slug, content, problem):
+def test_sandbox_is_not_created_if_anything_is_invalid(write_file, slug, content, problem):
     before = Brand.objects.count()
 
     with pytest.raises(CommandError, match=problem):
-        run("brand_sandbox", slug, file(content))
+        run("brand_sandbox", slug, write_file(content))
 
     assert Brand.objects.count() == before
 
 
-def test_a_sandbox_takes_no_other_brands_slug(brand, file):
+def test_sandbox_cannot_have_the_slug_of_another_brand(brand, write_file):
     with pytest.raises(CommandError, match=r"slug: .*already exists"):
-        run("brand_sandbox", brand.slug, file(SANDBOX))
+        run("brand_sandbox", brand.slug, write_file(SANDBOX))
 
     brand.refresh_from_db()
     assert not brand.is_sandbox
 
 
-def test_a_live_brands_export_makes_a_sandbox(file):
+def test_sandbox_is_created_from_the_export_of_a_live_brand(write_file):
     live = factories.brand()
     factories.level(live, "Gold", 100)
     exported = run("brand_export", live.slug)[1]
 
-    run("brand_sandbox", "try", file(exported))
+    run("brand_sandbox", "try", write_file(exported))
 
     assert levels(Brand.objects.get(slug="try")) == 1
     assert not Brand.objects.get(pk=live.pk).is_sandbox
 
 
-def test_what_was_not_shown_is_not_done(brand, file, monkeypatch):
-    def agree_late(_question):
+def test_apply_changes_nothing_if_the_brand_changed_since_the_plan(brand, write_file, monkeypatch):
+    def change_brand_and_confirm(_question):
         BrandLevel.objects.create(brand=brand, name="Silver", threshold=50)
         return "y"
 
-    monkeypatch.setattr(builtins, "input", agree_late)
+    monkeypatch.setattr(builtins, "input", change_brand_and_confirm)
 
     with pytest.raises(CommandError, match="somebody changed it since"):
-        run("brand_apply", brand.slug, file(LEVEL), prune=True)
+        run("brand_apply", brand.slug, write_file(LEVEL), prune=True)
     assert list(BrandLevel.objects.filter(brand=brand).values_list("name", flat=True)) == ["Silver"]

@@ -1,4 +1,4 @@
-"""A brand as a file: exported, compared and applied, and no other brand touched."""
+"""A brand is exported to a file, compared and applied, and other brands are not changed."""
 
 import io
 from datetime import UTC, datetime
@@ -30,8 +30,8 @@ def brand(db):
 
 
 @pytest.fixture
-def full(db):
-    """A brand with one of everything that a file has."""
+def full_brand(db):
+    """A brand with one of everything that a file can contain."""
     brand = factories.brand(colour_accent="#9c2c5c", points_expire="days", points_expire_after=30)
     gold = factories.level(brand, "Gold", "100.50", value="12.25")
     factories.level(brand, "100", 0)
@@ -84,8 +84,8 @@ def verbs(steps):
     return [(step.verb, step.what) for step in steps]
 
 
-def test_what_is_exported_makes_an_equal_brand(full):
-    exported = export(full)
+def test_export_applied_to_another_brand_makes_it_equal(full_brand):
+    exported = export(full_brand)
     other = factories.brand()
 
     apply(other, exported)
@@ -95,39 +95,39 @@ def test_what_is_exported_makes_an_equal_brand(full):
     assert WebhookEndpoint.objects.get(brand=other).secret != "s" * 40
 
 
-def test_an_export_is_stable_and_holds_no_secrets_and_no_ids(full):
-    exported = export(full)
+def test_export_is_stable_and_has_no_secrets_or_ids(full_brand):
+    exported = export(full_brand)
 
-    assert export(full) == exported
+    assert export(full_brand) == exported
     assert "s" * 40 not in exported
-    assert full.hostnames.get().hostname not in exported
+    assert full_brand.hostnames.get().hostname not in exported
     assert "id:" not in exported
 
 
-def test_an_export_of_rows_that_a_file_cannot_tell_apart_is_refused(full):
-    Reward.objects.create(brand=full, name="Mug", cost=1)
+def test_export_with_two_rows_of_the_same_name_is_rejected(full_brand):
+    Reward.objects.create(brand=full_brand, name="Mug", cost=1)
 
     with pytest.raises(CommandError, match="rewards: The brand has two called “Mug”"):
-        export(full)
+        export(full_brand)
 
 
-def test_a_second_time_changes_nothing(full):
+def test_applying_a_file_again_changes_nothing(full_brand):
     other = factories.brand()
-    assert apply(other, export(full))
+    assert apply(other, export(full_brand))
 
     before, entries = rows(other), AuditLogEntry.objects.count()
-    assert apply(other, export(full)) == []
+    assert apply(other, export(full_brand)) == []
 
     assert (rows(other), AuditLogEntry.objects.count()) == (before, entries)
 
 
-def test_an_own_export_is_no_change(full):
-    assert apply(full, export(full)) == []
+def test_applying_its_own_export_changes_nothing(full_brand):
+    assert apply(full_brand, export(full_brand)) == []
 
 
-def test_a_plan_says_what_applying_does_and_changes_nothing(full):
+def test_plan_equals_the_steps_of_applying_and_changes_nothing(full_brand):
     other = factories.brand()
-    file = reading.read(export(full).encode())
+    file = reading.read(export(full_brand).encode())
 
     before, entries = rows(other), AuditLogEntry.objects.count()
     planned = applying.plan(other, file)
@@ -136,28 +136,28 @@ def test_a_plan_says_what_applying_does_and_changes_nothing(full):
     assert planned == applying.apply(other, file, reason=REASON)
 
 
-def test_a_change_names_the_field_and_both_values(full):
-    [step, left] = apply(full, "format: 1\nlevels:\n  - name: Gold\n    threshold: 99\n")
+def test_step_of_a_change_names_the_field_and_both_values(full_brand):
+    [step, unchanged] = apply(full_brand, "format: 1\nlevels:\n  - name: Gold\n    threshold: 99\n")
 
     assert str(step) == "change     levels “Gold”\n    threshold: 100.50 -> 99"
-    assert str(left) == "left alone levels “100”"
-    assert BrandLevel.objects.get(brand=full, name="Gold").scan_reward_value == Decimal("12.25")
+    assert str(unchanged) == "left alone levels “100”"
+    assert BrandLevel.objects.get(brand=full_brand, name="Gold").scan_reward_value == Decimal("12.25")
 
 
-def test_other_brands_are_not_touched(full):
+def test_other_brands_are_not_changed(full_brand):
     other = factories.brand()
-    before = rows(other), rows(full)
+    before = rows(other), rows(full_brand)
 
-    apply(other, export(full).replace("Mug", "Cup").replace("12.25", "13"), prune=True)
+    apply(other, export(full_brand).replace("Mug", "Cup").replace("12.25", "13"), prune=True)
 
-    assert rows(full)[2:] == before[1][2:]
+    assert rows(full_brand)[2:] == before[1][2:]
     assert rows(other) != before[0]
 
 
-def test_every_change_is_in_the_audit_log(full):
+def test_every_change_is_in_the_audit_log(full_brand):
     other = factories.brand()
 
-    apply(other, export(full))
+    apply(other, export(full_brand))
     apply(other, "format: 1\nrewards:\n  - {name: Mug, cost: 60}\n")
 
     entries = AuditLogEntry.objects.filter(brand=other).order_by("id")
@@ -180,24 +180,24 @@ def test_every_change_is_in_the_audit_log(full):
     assert entries.last().changes == {"cost": ["50.00", "60"]}
 
 
-# --- What the file lacks ---------------------------------------------------------------------------------------------
+# --- Missing from the file -------------------------------------------------------------------------------------------
 
 
-def test_what_the_file_lacks_is_left_alone(full):
-    before = rows(full)
+def test_rows_missing_from_the_file_are_left_alone(full_brand):
+    before = rows(full_brand)
 
-    steps = apply(full, "format: 1\ncampaigns: []\nlevels: []\n")
+    steps = apply(full_brand, "format: 1\ncampaigns: []\nlevels: []\n")
 
     assert {step.verb for step in steps} == {"left alone"}
-    assert rows(full) == before
+    assert rows(full_brand) == before
 
 
-def test_pruning_switches_off_or_deletes_what_nothing_refers_to(full):
+def test_pruning_deletes_or_switches_off_rows_that_are_not_in_use(full_brand):
     Reward.objects.update(is_active=True)
     empty = ["levels", "currency_rates", "event_kinds", "earning_rules", "campaigns", "rewards", "webhooks"]
     lines = "".join(f"{name}: []\n" for name in empty)
 
-    steps = apply(full, f"format: 1\n{lines}notifications: {{templates: []}}\n", prune=True)
+    steps = apply(full_brand, f"format: 1\n{lines}notifications: {{templates: []}}\n", prune=True)
 
     assert sorted(verbs(steps)) == [
         ("delete", "currency_rates “USD”"),
@@ -211,69 +211,69 @@ def test_pruning_switches_off_or_deletes_what_nothing_refers_to(full):
         ("switch off", "rewards “Mug”"),
         ("switch off", "webhooks “https://hooks.example.com/a”"),
     ]
-    assert not Campaign.objects.get(brand=full).is_active
-    assert WebhookEndpoint.objects.get(brand=full).state == "disabled"
-    assert [level.name for level in BrandLevel.objects.filter(brand=full)] == ["Gold"]
+    assert not Campaign.objects.get(brand=full_brand).is_active
+    assert WebhookEndpoint.objects.get(brand=full_brand).state == "disabled"
+    assert [level.name for level in BrandLevel.objects.filter(brand=full_brand)] == ["Gold"]
 
 
-def test_a_section_that_the_file_lacks_is_not_pruned(full):
-    before = rows(full)
+def test_section_missing_from_the_file_is_not_pruned(full_brand):
+    before = rows(full_brand)
 
-    assert apply(full, "format: 1\n", prune=True) == []
+    assert apply(full_brand, "format: 1\n", prune=True) == []
 
-    assert rows(full) == before
+    assert rows(full_brand) == before
 
 
-def test_a_level_that_a_member_has_is_in_use(full):
-    member = factories.account(factories.customer(full), full)
+def test_level_of_a_member_is_in_use_and_not_pruned(full_brand):
+    member = factories.account(factories.customer(full_brand), full_brand)
     type(member).objects.filter(pk=member.pk).update(current_level="100")
 
-    assert ("in use", "levels “100”") in verbs(apply(full, "format: 1\nlevels: []\n", prune=True))
+    assert ("in use", "levels “100”") in verbs(apply(full_brand, "format: 1\nlevels: []\n", prune=True))
 
 
 @pytest.mark.parametrize("is_claimed", [True, False])
-def test_a_milestone_goes_unless_somebody_has_its_reward(full, is_claimed):
-    campaign = Campaign.objects.get(brand=full)
+def test_milestone_is_pruned_unless_its_reward_was_claimed(full_brand, is_claimed):
+    campaign = Campaign.objects.get(brand=full_brand)
     if is_claimed:
-        RewardClaim.objects.create(milestone=campaign.milestones.first(), user=factories.customer(full))
+        RewardClaim.objects.create(milestone=campaign.milestones.first(), user=factories.customer(full_brand))
     file = f"format: 1\ncampaigns:\n  - campaign_name: '{campaign}'\n    milestones: [{{threshold: 5}}]\n"
 
-    apply(full, file, prune=True)
+    apply(full_brand, file, prune=True)
 
     assert campaign.milestones.count() == 1 + is_claimed
 
 
-def test_a_webhook_is_switched_on_again(full):
+def test_file_can_switch_a_webhook_on_again(full_brand):
     WebhookEndpoint.objects.update(state="gone")
 
-    apply(full, "format: 1\nwebhooks:\n  - {url: 'https://hooks.example.com/a', is_active: true}\n")
+    apply(full_brand, "format: 1\nwebhooks:\n  - {url: 'https://hooks.example.com/a', is_active: true}\n")
 
     assert WebhookEndpoint.objects.get().state == "active"
 
 
-def test_the_stock_of_a_reward_that_is_there_is_not_the_files(full):
-    assert apply(full, "format: 1\nrewards:\n  - {name: Mug, stock: 1000}\n") == []
+def test_file_does_not_change_the_stock_of_an_existing_reward(full_brand):
+    assert apply(full_brand, "format: 1\nrewards:\n  - {name: Mug, stock: 1000}\n") == []
 
-    assert Reward.objects.get(brand=full).stock == 7
-
-
-# --- Two at once -----------------------------------------------------------------------------------------------------
+    assert Reward.objects.get(brand=full_brand).stock == 7
 
 
-def apply_at_once(brand, number):
+# --- Concurrency -----------------------------------------------------------------------------------------------------
+
+
+def apply_concurrently(brand, number):
     return concurrency.at_once(lambda content: apply(brand, content), [SMALL] * number, threads=number)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_those_who_apply_at_the_same_time_make_each_row_once(brand):
-    outcomes = apply_at_once(brand, 8)
+def test_concurrent_applications_create_each_row_once(brand):
+    outcomes = apply_concurrently(brand, 8)
 
     assert sorted(len(steps) for steps in outcomes) == [0] * 7 + [1]
     assert Campaign.objects.filter(brand=brand).count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_lock_they_would_make_it_twice(brand, monkeypatch):
+def test_without_the_lock_concurrent_applications_create_a_row_twice(brand, monkeypatch):
     both = Barrier(2)
 
     def no_lock(brand):
@@ -282,6 +282,6 @@ def test_without_the_lock_they_would_make_it_twice(brand, monkeypatch):
 
     monkeypatch.setattr(applying, "lock", no_lock)
 
-    apply_at_once(brand, 2)
+    apply_concurrently(brand, 2)
 
     assert Campaign.objects.filter(brand=brand).count() == 2

@@ -1,4 +1,4 @@
-"""The web's admission of requests, before a site that answers when it is told to."""
+"""The web server's admission of requests, in front of a site whose answers a test can delay."""
 
 from threading import Event, Thread
 from time import sleep
@@ -14,9 +14,9 @@ from config.serving.admission import Admission
 from core.web.middleware import RequestId
 
 
-def environ(path, method="GET", body=b"", **more):
-    made = RequestFactory().generic(method, path, body, content_type="application/json").environ
-    return {**made, "wsgi.input_terminated": True, **more}
+def environ(path, method="GET", body=b"", **extra):
+    generated = RequestFactory().generic(method, path, body, content_type="application/json").environ
+    return {**generated, "wsgi.input_terminated": True, **extra}
 
 
 CREDENTIALS = {
@@ -27,16 +27,16 @@ CREDENTIALS = {
 
 
 class Site:
-    """The application behind the web: its pages last until `over`; `requests` are the environs that reached it.
+    """The application behind the web: slow pages last until `over`; `requests` are the environs that reached it.
 
-    Credentials of the kinds in `good` are those of `brand`.
+    Credentials of the kinds in `good` belong to `brand`.
     """
 
     def __init__(self):
         self.over, self.requests, self.brand, self.good = Event(), [], None, set(CREDENTIALS)
 
-    def __call__(self, given, start_response):
-        answer = RequestId(self.answer)(WSGIRequest(given))
+    def __call__(self, wsgi_environ, start_response):
+        answer = RequestId(self.answer)(WSGIRequest(wsgi_environ))
         start_response(f"{answer.status_code} x", list(answer.items()))
         return answer
 
@@ -56,24 +56,24 @@ class Web:
         self.site = Site()
         self.admission = Admission(self.site)
 
-    def ask(self, *given, **more):
+    def send(self, *arguments, **options):
         responses = []
-        content = b"".join(self.admission(environ(*given, **more), lambda *what: responses.append(what)))
+        content = b"".join(self.admission(environ(*arguments, **options), lambda *response: responses.append(response)))
         [(status, headers)] = responses
         return int(status[:3]), dict(headers), content
 
-    def ask_beside(self, number, *given, **more):
+    def send_in_background(self, number, *arguments, **options):
         for _ in range(number):
-            Thread(target=self.ask, args=given, kwargs=more, daemon=True).start()
+            Thread(target=self.send, args=arguments, kwargs=options, daemon=True).start()
         sleep(0.1)
 
 
 @pytest.fixture
 def web():
-    made = Web()
-    yield made
-    made.site.over.set()
+    instance = Web()
+    yield instance
+    instance.site.over.set()
 
 
-def session(key):
+def session_cookie(key):
     return {"HTTP_COOKIE": f"other=1; {settings.SESSION_COOKIE_NAME}={key}"}

@@ -1,4 +1,4 @@
-"""Every request gets an id; one that PostgreSQL could not even be asked about goes no further."""
+"""Every request gets an id; one with text that PostgreSQL cannot process is rejected early."""
 
 import re
 
@@ -25,18 +25,18 @@ def get(address, **headers):
     return Client().get(address, headers=headers)
 
 
-OURS = re.compile("[0-9a-f]{32}")
+GENERATED_ID = re.compile("[0-9a-f]{32}")
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
 @pytest.mark.parametrize(
-    "given", ["", " ", "abc", "A-b_c.9", "x" * 64, "x" * 65, "a b", "<script>", "é", '"', "0" * 32]
+    "sent_id", ["", " ", "abc", "A-b_c.9", "x" * 64, "x" * 65, "a b", "<script>", "é", '"', "0" * 32]
 )
-def test_the_id_of_a_request_is_always_ours(given):
-    response = get("/api/id", **{"X-Request-ID": given, "traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"})
+def test_request_id_is_always_generated_by_the_service(sent_id):
+    response = get("/api/id", **{"X-Request-ID": sent_id, "traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"})
 
-    assert OURS.fullmatch(response["X-Request-ID"])
-    assert response["X-Request-ID"] not in {given, TRACE}
+    assert GENERATED_ID.fullmatch(response["X-Request-ID"])
+    assert response["X-Request-ID"] not in {sent_id, TRACE}
     assert response.content.decode() == response["X-Request-ID"]
 
 
@@ -55,44 +55,46 @@ def test_the_id_of_a_request_is_always_ours(given):
         ({}, ""),
     ],
 )
-def test_a_callers_id_is_told_beside_ours_if_it_is_sane(headers, logged):
+def test_valid_request_id_of_the_caller_is_logged_as_well(headers, logged):
     response = get("/api/callers-id", **headers)
 
     assert response.content.decode() == logged
 
 
-def test_every_request_gets_another_id():
+def test_every_request_gets_a_different_id():
     assert get("/api/id")["X-Request-ID"] != get("/api/id")["X-Request-ID"]
 
 
-def test_errors_carry_the_id_too():
+def test_errors_have_the_request_id():
     response = get("/api/nothing")
 
-    assert OURS.fullmatch(response["X-Request-ID"])
+    assert GENERATED_ID.fullmatch(response["X-Request-ID"])
     assert response.json()["request_id"] == response["X-Request-ID"]
 
 
-def test_address_with_a_nul_is_not_found():
+def test_path_with_a_nul_is_not_found():
     response = get("/api/codes/AB%00C")
 
     assert (response.status_code, response.json()["error"]) == (404, "NOT_FOUND")
-    assert OURS.fullmatch(response["X-Request-ID"])
+    assert GENERATED_ID.fullmatch(response["X-Request-ID"])
 
 
-def test_query_with_a_nul_is_not_valid():
+def test_query_with_a_nul_is_rejected():
     assert get("/api/id?cursor=%00").json()["error"] == "VALIDATION_ERROR"
 
 
-@pytest.mark.parametrize(("sent", "read"), [("%FF", "%FF"), ("%ED%A0%80", "%ED%A0%80"), ("%C3%A9", "é"), ("%25", "%")])
-def test_bytes_that_are_no_text_stay_escaped(sent, read):
-    assert get(f"/api/codes/{sent}").content.decode() == read
+@pytest.mark.parametrize(
+    ("sent", "decoded"), [("%FF", "%FF"), ("%ED%A0%80", "%ED%A0%80"), ("%C3%A9", "é"), ("%25", "%")]
+)
+def test_path_bytes_that_are_not_utf_8_stay_escaped(sent, decoded):
+    assert get(f"/api/codes/{sent}").content.decode() == decoded
 
 
 @pytest.mark.parametrize(
     ("address", "cookies", "has_session"),
     [("/api/v1/scans", {}, False), ("/api/v1/scans", {"sessionid": "x"}, True), ("/admin/", {}, True)],
 )
-def test_only_browsers_get_a_session(rf, settings, address, cookies, has_session):
+def test_session_is_added_only_for_pages_and_session_cookies(rf, settings, address, cookies, has_session):
     settings.SESSION_COOKIE_NAME = "sessionid"
     rf.cookies.load(cookies)
     view = Sessions(Users(Messages(lambda request: HttpResponse(f"{hasattr(request, 'session')}"))))

@@ -1,4 +1,4 @@
-"""Senders who never finish hold the web server's threads; behind the nginx of docs/operations they hold none."""
+"""Slow senders and silent connections do not block the web server, nor the nginx of docs/operations before it."""
 
 import re
 import select
@@ -17,9 +17,9 @@ from django.conf import settings
 from config.serving.silent_connections import MAX_SILENT_PER_ADDRESS, SILENT_SECONDS, YOUNG_SECONDS, end_silent
 from tests.support.live_stack import ROOT, Stack, free_port, wait_until
 
-SENDERS = 40  # for 2 processes with 2 threads each, over which the kernel deals them out as it likes
+SENDERS = 40  # for 2 processes with 2 threads each, among which the kernel distributes them as it likes
 BODY_SECONDS = 3
-MORE_THAN_ARE_ACCEPTED = 1100  # by 2 processes, 512 each
+MORE_THAN_ACCEPTED = 1100  # by 2 processes, 512 each
 HEAD = b"POST /api/v1/auth-codes/scan HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
 pytestmark = pytest.mark.django_db(transaction=True)  # the web's tables are emptied after each test
@@ -51,7 +51,7 @@ def unfair_web(django_db_setup, django_db_blocker, tmp_path_factory):
 
 @pytest.fixture
 def proxy(web, tmp_path):
-    """The documented configuration, on other ports and without TLS; a second of patience stands for three."""
+    """nginx with the documented configuration, but on other ports, without TLS and with a shorter timeout."""
     program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
     if not program:
         pytest.skip("nginx is not installed: apt-get install nginx-light")
@@ -67,20 +67,20 @@ def proxy(web, tmp_path):
     assert f"client_body_timeout {BODY_SECONDS}s" in configuration
     (tmp_path / "site.conf").write_text(configuration)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    temporary = "\n".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
+    temporary_paths = "\n".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
     (tmp_path / "nginx.conf").write_text(
         f"daemon off; master_process off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
         f"events {{ worker_connections 500; }}\n"
-        f"http {{ access_log off; {temporary}\ninclude {tmp_path}/site.conf; }}\n"
+        f"http {{ access_log off; {temporary_paths}\ninclude {tmp_path}/site.conf; }}\n"
     )
     server = subprocess.Popen([program, "-p", tmp_path, "-c", tmp_path / "nginx.conf"])
-    wait_until(lambda: answers(port, seconds=1))
+    wait_until(lambda: is_alive(port, seconds=1))
     yield port
     server.terminate()
     server.wait()
 
 
-def answers(port, *, seconds):
+def is_alive(port, *, seconds):
     try:
         return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=seconds).status_code == 200
     except httpx.TransportError:
@@ -88,12 +88,12 @@ def answers(port, *, seconds):
 
 
 def slow_senders(port, number=SENDERS):
-    """Each promises a body, sends a bit of it and waits."""
-    lines = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(number)]
-    for line in lines:
-        line.sendall(HEAD + b'Content-Length: 500\r\n\r\n{"code": "')
+    """Connections that each announce a body, send a bit of it and wait."""
+    connections = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(number)]
+    for connection in connections:
+        connection.sendall(HEAD + b'Content-Length: 500\r\n\r\n{"code": "')
     time.sleep(0.5)
-    return lines
+    return connections
 
 
 def scan_seconds(port, address):
@@ -106,139 +106,139 @@ def scan_seconds(port, address):
     return time.monotonic() - began
 
 
-def test_two_hundred_slow_senders_hold_up_nobody_else(web):
-    lines = slow_senders(web.port, 200)
+def test_two_hundred_slow_senders_do_not_delay_other_requests(web):
+    connections = slow_senders(web.port, 200)
 
-    assert all(answers(web.port, seconds=2) for _ in range(8))
+    assert all(is_alive(web.port, seconds=2) for _ in range(8))
     assert max(scan_seconds(web.port, "198.51.100.7") for _ in range(8)) < 2
-    for line in lines:
-        line.close()
+    for connection in connections:
+        connection.close()
 
 
-def dripping(lines, *, seconds, every=1.0):
-    """Each sends a byte a second until the server has broken off all of them; returns how many it has."""
-    gone, end = set(), time.monotonic() + seconds
-    while len(gone) < len(lines) and time.monotonic() < end:
-        for line in set(lines) - gone:
+def send_slowly(connections, *, seconds, every=1.0):
+    """Send a byte a second on each connection until the server has closed all of them; return how many are closed."""
+    closed, deadline = set(), time.monotonic() + seconds
+    while len(closed) < len(connections) and time.monotonic() < deadline:
+        for connection in set(connections) - closed:
             try:
-                line.sendall(b"a")
+                connection.sendall(b"a")
             except OSError:
-                gone.add(line)
+                closed.add(connection)
         time.sleep(every)
-    return len(gone)
+    return len(closed)
 
 
-def test_two_hundred_who_drip_and_two_hundred_who_say_nothing_hold_up_nobody_else(web):
+def test_slow_and_silent_connections_do_not_delay_other_requests(web):
     silent = [socket.create_connection(("127.0.0.1", web.port), timeout=20) for _ in range(200)]
-    lines = slow_senders(web.port, 200)
+    connections = slow_senders(web.port, 200)
 
-    with ThreadPoolExecutor() as beside:
-        gone = beside.submit(dripping, lines, seconds=14)
+    with ThreadPoolExecutor() as executor:
+        closed = executor.submit(send_slowly, connections, seconds=14)
         for number in count(1):
-            assert answers(web.port, seconds=2)
+            assert is_alive(web.port, seconds=2)
             assert scan_seconds(web.port, f"198.51.{number}.7") < 2
             time.sleep(0.5)
-            if gone.done():
+            if closed.done():
                 break
 
-    assert gone.result() == 200
-    for line in [*silent, *lines]:
-        line.close()
+    assert closed.result() == 200
+    for connection in [*silent, *connections]:
+        connection.close()
 
 
 def silent_connections(port, number):
     return [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(number)]
 
 
-def ended(lines):
-    """Those of the connections that the server has ended."""
-    waiting = select.poll()
-    for line in lines:
-        waiting.register(line, select.POLLIN)
-    return len(waiting.poll(0))
+def closed_by_server(connections):
+    """The number of connections that the server has closed."""
+    poll = select.poll()
+    for connection in connections:
+        poll.register(connection, select.POLLIN)
+    return len(poll.poll(0))
 
 
-def close(lines):
-    for line in lines:
-        line.close()
+def close(connections):
+    for connection in connections:
+        connection.close()
 
 
-def test_more_silent_connections_than_the_server_accepts_hold_it_up_for_seconds_only(web):
-    lines = silent_connections(web.port, MORE_THAN_ARE_ACCEPTED)
+def test_excess_silent_connections_block_the_server_only_for_seconds(web):
+    connections = silent_connections(web.port, MORE_THAN_ACCEPTED)
 
-    wait_until(lambda: answers(web.port, seconds=2), seconds=10)
-    wait_until(lambda: ended(lines) == MORE_THAN_ARE_ACCEPTED, seconds=20)
-    assert answers(web.port, seconds=2)
-    close(lines)
+    wait_until(lambda: is_alive(web.port, seconds=2), seconds=10)
+    wait_until(lambda: closed_by_server(connections) == MORE_THAN_ACCEPTED, seconds=20)
+    assert is_alive(web.port, seconds=2)
+    close(connections)
 
 
-def test_control_silent_connections_hold_the_server_itself(unfair_web):
-    lines = silent_connections(unfair_web.port, MORE_THAN_ARE_ACCEPTED)
+def test_control_silent_connections_block_a_server_without_fair_threads(unfair_web):
+    connections = silent_connections(unfair_web.port, MORE_THAN_ACCEPTED)
 
-    # Those that the server has no room for wait to be accepted.
-    wait_until(lambda: not answers(unfair_web.port, seconds=2))
+    # Connections beyond the server's capacity wait to be accepted.
+    wait_until(lambda: not is_alive(unfair_web.port, seconds=2))
     time.sleep(SILENT_SECONDS + 2)
-    assert ended(lines) == 0
-    close(lines)
+    assert closed_by_server(connections) == 0
+    close(connections)
 
 
-def healthz(line):
-    line.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-    return line.recv(1000).startswith(b"HTTP/1.1 200")
+def get_healthz(connection):
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    return connection.recv(1000).startswith(b"HTTP/1.1 200")
 
 
-def test_who_speaks_late_or_again_is_answered(web):
-    late, again = lines = silent_connections(web.port, 2)
-    assert healthz(again)
+def test_late_and_repeated_requests_of_a_connection_are_answered(web):
+    late, again = connections = silent_connections(web.port, 2)
+    assert get_healthz(again)
     time.sleep(SILENT_SECONDS / 2)
-    assert healthz(late)
+    assert get_healthz(late)
     time.sleep(SILENT_SECONDS + 2)
 
-    assert healthz(again)
-    assert healthz(late)
-    close(lines)
+    assert get_healthz(again)
+    assert get_healthz(late)
+    close(connections)
 
 
-def test_of_one_address_so_many_may_be_silent_for_a_moment():
-    with ExitStack() as opened:
-        server = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+def test_silent_connections_of_one_address_are_limited():
+    with ExitStack() as exit_stack:
+        server = exit_stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         port = server.getsockname()[1]
-        outside = [opened.enter_context(each) for each in silent_connections(port, MAX_SILENT_PER_ADDRESS + 3)]
-        for _ in outside:
-            opened.enter_context(server.accept()[0])
-        outside[0].sendall(b"G")
+        clients = [exit_stack.enter_context(each) for each in silent_connections(port, MAX_SILENT_PER_ADDRESS + 3)]
+        for _ in clients:
+            exit_stack.enter_context(server.accept()[0])
+        clients[0].sendall(b"G")
         time.sleep(YOUNG_SECONDS + 0.2)
 
         assert end_silent() == 2
-        assert ended(outside) == 2
+        assert closed_by_server(clients) == 2
         assert end_silent() == 0
 
 
-def test_an_address_is_one_through_ipv6_too():
-    with ExitStack() as opened:
+def test_ipv4_address_on_an_ipv6_socket_counts_as_the_same():
+    with ExitStack() as exit_stack:
         both = socket.AF_INET6
         servers = [
-            opened.enter_context(socket.create_server(("127.0.0.1", 0))),
-            opened.enter_context(socket.create_server(("::", 0), family=both, dualstack_ipv6=True)),
+            exit_stack.enter_context(socket.create_server(("127.0.0.1", 0))),
+            exit_stack.enter_context(socket.create_server(("::", 0), family=both, dualstack_ipv6=True)),
         ]
         for server in servers:
             for _ in range(MAX_SILENT_PER_ADDRESS // 2 + 1):
-                opened.enter_context(socket.create_connection(("127.0.0.1", server.getsockname()[1]), timeout=20))
-                opened.enter_context(server.accept()[0])
+                exit_stack.enter_context(socket.create_connection(("127.0.0.1", server.getsockname()[1]), timeout=20))
+                exit_stack.enter_context(server.accept()[0])
         time.sleep(YOUNG_SECONDS + 0.2)
 
         assert end_silent() == 2
 
 
-def test_who_drips_is_sent_away(web):
-    [line] = slow_senders(web.port, 1)
-    line.settimeout(0.2)
+def test_slow_sender_is_rejected_with_retry_after(web):
+    [connection] = slow_senders(web.port, 1)
+    connection.settimeout(0.2)
     response = b""
     for _ in range(100):
         if not response:
             with suppress(TimeoutError):
-                line.sendall(b"a")
-                response = line.recv(10_000)
+                connection.sendall(b"a")
+                response = connection.recv(10_000)
 
     head, _, body = response.partition(b"\r\n\r\n")
     assert b" 503 " in head.splitlines()[0]
@@ -246,34 +246,34 @@ def test_who_drips_is_sent_away(web):
     assert b"did not come in time" in body
 
 
-def test_control_slow_senders_hold_the_server_itself(unfair_web):
+def test_control_slow_senders_block_a_server_without_fair_threads(unfair_web):
     web = unfair_web
-    lines = slow_senders(web.port)
+    connections = slow_senders(web.port)
 
-    # A process that had not opened its port yet took none of the first ones.
-    wait_until(lambda: not answers(web.port, seconds=2) or lines.extend(slow_senders(web.port)))
-    for line in lines:
-        line.close()
-    wait_until(lambda: answers(web.port, seconds=2))
+    # A process that had not opened its port yet accepted none of the first connections.
+    wait_until(lambda: not is_alive(web.port, seconds=2) or connections.extend(slow_senders(web.port)))
+    for connection in connections:
+        connection.close()
+    wait_until(lambda: is_alive(web.port, seconds=2))
 
 
-def test_behind_nginx_they_hold_nothing_and_are_sent_away(proxy):
+def test_nginx_rejects_slow_senders_and_stays_available(proxy):
     began = time.monotonic()
-    lines = slow_senders(proxy)
+    connections = slow_senders(proxy)
 
-    assert all(answers(proxy, seconds=2) for _ in range(8))
-    responses = [line.recv(100) for line in lines]
+    assert all(is_alive(proxy, seconds=2) for _ in range(8))
+    responses = [connection.recv(100) for connection in connections]
     assert all(not response or b" 408 " in response for response in responses)
     assert time.monotonic() - began < BODY_SECONDS + 5
-    for line in lines:
-        line.close()
+    for connection in connections:
+        connection.close()
 
 
-def test_nginx_takes_what_comes_at_an_ordinary_pace(proxy):
+def test_nginx_forwards_requests_of_ordinary_speed(proxy):
     answer = httpx.post(f"http://127.0.0.1:{proxy}/api/v1/auth-codes/scan", json={"code": "NOBODYS"})
 
     assert (answer.status_code, answer.json()["error"]) == (400, "AUTH_CODE_INVALID")
 
 
-def test_nginx_hides_the_figures(proxy):
+def test_nginx_hides_the_metrics(proxy):
     assert httpx.get(f"http://127.0.0.1:{proxy}/metrics").status_code == 404

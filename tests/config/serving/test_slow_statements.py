@@ -1,4 +1,4 @@
-"""A statement of the web that takes too long is stopped, said in words, and logged as what it is."""
+"""A statement of the web that takes too long is cancelled, explained in the answer, and not logged as an error."""
 
 import logging
 import os
@@ -30,8 +30,8 @@ SETTINGS = {
 }
 
 
-def slow(model: Any) -> None:
-    """Reading a row of the table takes a second from here to the end of the test; statements have a third of one."""
+def slow_down(model: Any) -> None:
+    """Make reading a row of the table take a second until the end of the test; the statement timeout is 0.3 seconds."""
     table = model._meta.db_table
     with connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
         cursor.execute(f"ALTER TABLE {table} RENAME TO {table}_of_before")
@@ -41,10 +41,10 @@ def slow(model: Any) -> None:
         cursor.execute("SET LOCAL statement_timeout = 300")
 
 
-def test_a_slow_list_says_what_to_narrow(brand: Brand, caplog: pytest.LogCaptureFixture) -> None:
+def test_slow_list_is_unavailable_with_advice_to_narrow_it(brand: Brand, caplog: pytest.LogCaptureFixture) -> None:
     factories.product(brand)
     client = browser(staff(brand))
-    slow(Product)
+    slow_down(Product)
 
     with caplog.at_level(logging.INFO):
         answer = client.get(address("authcodes.product"))
@@ -55,12 +55,12 @@ def test_a_slow_list_says_what_to_narrow(brand: Brand, caplog: pytest.LogCapture
     assert not any(record.exc_info or "Server Error" in record.message for record in caplog.records)
 
 
-def test_a_slow_call_of_the_api_wears_the_envelope(
+def test_slow_api_call_is_answered_in_the_envelope(
     api: Api, customer: User, brand: Brand, caplog: pytest.LogCaptureFixture
 ) -> None:
     UserPoints.objects.get_or_create(user=customer, brand=brand)
     caller = api.as_customer(customer)
-    slow(UserPoints)
+    slow_down(UserPoints)
 
     with caplog.at_level(logging.INFO):
         answer = caller.get("customer/loyalty/points")
@@ -70,24 +70,24 @@ def test_a_slow_call_of_the_api_wears_the_envelope(
     assert not any(record.exc_info or "Server Error" in record.message for record in caplog.records)
 
 
-def options_of(code: str, **given: str) -> dict[str, str]:
-    """How a process that runs `code` opens its sessions; the last word on each setting counts."""
+def options_of(code: str, **variables: str) -> dict[str, str]:
+    """The database options of a process that runs `code`; the last value of each option counts."""
     print_options = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS']['options'])"
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", f"{code}\n{print_options}"],
         cwd=project.BASE_DIR,
-        env={**SETTINGS, **given, "PATH": os.environ["PATH"], "DATA_DIR": os.environ.get("DATA_DIR", "")},
+        env={**SETTINGS, **variables, "PATH": os.environ["PATH"], "DATA_DIR": os.environ.get("DATA_DIR", "")},
         capture_output=True,
         text=True,
         check=True,
     )
-    return dict(part.split("=", 1) for part in found.stdout.split() if "=" in part)
+    return dict(part.split("=", 1) for part in result.stdout.split() if "=" in part)
 
 
 WEB = "import config.wsgi"
 
 
-def test_statements_of_the_web_have_seconds_and_those_of_workers_a_minute() -> None:
+def test_statement_timeout_is_5_seconds_in_the_web_and_60_in_workers() -> None:
     assert options_of(WEB)["statement_timeout"] == "5000"
     assert options_of("pass")["statement_timeout"] == "60000"
 
@@ -95,7 +95,7 @@ def test_statements_of_the_web_have_seconds_and_those_of_workers_a_minute() -> N
 @pytest.mark.parametrize(
     ("for_the_web", "for_all", "expected"), [("700", "60000", "700"), ("0", "9000", "9000"), ("7000", "900", "900")]
 )
-def test_the_shorter_limit_counts(for_the_web: str, for_all: str, expected: str) -> None:
-    given = {"WEB_STATEMENT_TIMEOUT_MS": for_the_web, "DATABASE_STATEMENT_TIMEOUT_MS": for_all}
+def test_shorter_of_two_statement_timeouts_applies(for_the_web: str, for_all: str, expected: str) -> None:
+    variables = {"WEB_STATEMENT_TIMEOUT_MS": for_the_web, "DATABASE_STATEMENT_TIMEOUT_MS": for_all}
 
-    assert options_of(WEB, **given)["statement_timeout"] == expected
+    assert options_of(WEB, **variables)["statement_timeout"] == expected

@@ -1,4 +1,4 @@
-"""What a web process has done before its first request."""
+"""What a web process does before its first request."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from tests.config.serving.test_slow_statements import SETTINGS
 STATE = "import gc, sys; print('config.urls' in sys.modules, gc.get_freeze_count() > 100_000)"
 
 
-def test_pages_are_loaded_and_what_is_loaded_is_not_searched_for_garbage() -> None:
+def test_web_process_loads_all_urls_and_freezes_its_objects() -> None:
     environment = {**SETTINGS, "PATH": os.environ["PATH"]}
 
     states = [

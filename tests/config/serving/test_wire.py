@@ -1,4 +1,4 @@
-"""What no test client can send, sent byte by byte to the real web server: refused, never a 5xx, nothing written."""
+"""What no test client can send, sent byte by byte to the real web server: rejected, never a 5xx, nothing written."""
 
 import contextlib
 import json
@@ -15,9 +15,9 @@ from brands.models.people import User
 from tests.support.api import somewhere
 from tests.support.live_stack import Stack
 
-PATIENCE_SECONDS = 10
+TIMEOUT_SECONDS = 10
 HOST = b"Host: 127.0.0.1"
-FROM = f"X-Forwarded-For: {somewhere()}".encode()  # whom limits count; no other run comes from there
+FROM = f"X-Forwarded-For: {somewhere()}".encode()  # the client of the rate limits; no other run uses this address
 BODY = b'{"code": "A"}'
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 MEGABYTE = b"".join(b"10000\r\n" + b"x" * 65_536 + b"\r\n" for _ in range(16))
@@ -25,14 +25,14 @@ MEGABYTE = b"".join(b"10000\r\n" + b"x" * 65_536 + b"\r\n" for _ in range(16))
 
 @pytest.fixture(scope="module")
 def web(django_db_setup, django_db_blocker, tmp_path_factory):
-    running = Stack(log=tmp_path_factory.mktemp("wire") / "log", redis_url=settings.REDIS_URL)
-    running.settings["TRUSTED_PROXIES"] = "1"
+    stack = Stack(log=tmp_path_factory.mktemp("wire") / "log", redis_url=settings.REDIS_URL)
+    stack.settings["TRUSTED_PROXIES"] = "1"
     with django_db_blocker.unblock():
         try:
-            running.start_web(workers=1)
-            yield running
+            stack.start_web(workers=1)
+            yield stack
         finally:
-            running.stop()
+            stack.stop()
 
 
 @dataclass
@@ -47,25 +47,25 @@ class Answer:
 
 
 def exchange(port, sent, *, breaks_off=False):
-    """All that the server says to these bytes, until it hangs up."""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as line:
-        with contextlib.suppress(OSError):  # it may answer and hang up before it has read everything
-            line.sendall(sent)
+    """All that the server answers to these bytes, until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_SECONDS) as connection:
+        with contextlib.suppress(OSError):  # it may answer and close before it has read everything
+            connection.sendall(sent)
             if breaks_off:
-                line.shutdown(socket.SHUT_WR)
+                connection.shutdown(socket.SHUT_WR)
         response = b""
         with contextlib.suppress(ConnectionResetError):
-            while more := line.recv(65_536):
-                response += more
+            while chunk := connection.recv(65_536):
+                response += chunk
         return response
 
 
-def read(response):
+def parse(response):
     head, _, body = response.partition(b"\r\n\r\n")
     status = int(head.split(b" ")[1])
     if b"transfer-encoding: chunked" in head:
-        size, _, rest = body.partition(b"\r\n")
-        body = rest[: int(size, 16)]
+        size, _, chunks = body.partition(b"\r\n")
+        body = chunks[: int(size, 16)]
     length = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
     return Answer(status, head, body[: int(length[0].split(b":")[1])] if length else body)
 
@@ -79,7 +79,7 @@ def get(target, *headers, host=HOST):
     return b"\r\n".join([b"GET " + target + b" HTTP/1.1", host, b"Connection: close", *headers]) + b"\r\n\r\n"
 
 
-# Without an error code the web server itself refused, before the request was ours.
+# Without an error code, the web server itself rejects the request before it gets to Django.
 BODIES = {
     "shorter than it says, and no object yet": (
         scan(b"Content-Length: 50", body=b'{"code": "A'),
@@ -147,37 +147,37 @@ LINES = {
 }
 
 
-BREAKING_OFF = {"shorter than it says, and no object yet", "of endless chunks", "in a chunk that breaks off"}
+INCOMPLETE_BODIES = {"shorter than it says, and no object yet", "of endless chunks", "in a chunk that breaks off"}
 
 
 @pytest.mark.parametrize("table", [BODIES, TARGETS, HEADERS, LINES], ids=["bodies", "targets", "headers", "lines"])
-def test_bytes_that_are_no_sound_request(web, transactional_db, subtests, table):
+def test_malformed_requests_are_rejected_and_nothing_is_written(web, transactional_db, subtests, table):
     for row, (sent, status, error) in table.items():
         with subtests.test(row):
-            answer = read(exchange(web.port, sent, breaks_off=row in BREAKING_OFF))
+            answer = parse(exchange(web.port, sent, breaks_off=row in INCOMPLETE_BODIES))
 
             assert (answer.status, answer.error) == (status, error)
 
-    assert read(exchange(web.port, get(b"/healthz"))).status == 200
+    assert parse(exchange(web.port, get(b"/healthz"))).status == 200
     assert [model.objects.count() for model in (Scan, User, LoginSession)] == [0, 0, 0]
 
 
-def test_our_own_answers_carry_an_id_and_say_json(web, transactional_db):
-    answer = read(exchange(web.port, get(b"/api/v1/scans/%00", b"X-Request-ID: abc")))
+def test_answers_of_the_application_are_json_with_a_request_id(web, transactional_db):
+    answer = parse(exchange(web.port, get(b"/api/v1/scans/%00", b"X-Request-ID: abc")))
 
     assert re.search(rb"x-request-id: [0-9a-f]{32}\r", answer.head)
     assert b"content-type: application/json" in answer.head
 
 
-def test_chunked_body_is_read_whole(web, transactional_db):
+def test_chunked_body_is_read_completely(web, transactional_db):
     chunks = b'5\r\n{"cod\r\n8\r\ne": "A"}\r\n0\r\n\r\n'
 
-    assert read(exchange(web.port, scan(CHUNKED.strip(), body=chunks))).error == "AUTH_CODE_INVALID"
+    assert parse(exchange(web.port, scan(CHUNKED.strip(), body=chunks))).error == "AUTH_CODE_INVALID"
     assert Scan.objects.get().code == "A"
 
 
-def test_length_beside_chunks_does_not_smuggle_a_second_request(web, transactional_db):
-    """A proxy that believes the length and a server that believes the chunks would see two different requests."""
+def test_content_length_with_chunks_does_not_smuggle_a_second_request(web, transactional_db):
+    """A proxy that trusts the length and a server that trusts the chunks would see two different requests."""
     inner = b"0\r\n\r\n" + scan(b"Content-Length: 13")
 
     exchange(web.port, scan(b"Content-Length: %d" % len(inner), CHUNKED.strip(), body=inner))

@@ -87,12 +87,12 @@ def test_every_exported_metric_is_used_in_an_expression(exported_labels):
 
 
 def test_panels_do_not_overlap():
-    taken = set()
+    occupied = set()
     for panel in panels():
         at = panel["gridPos"]
         cells = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
-        assert not taken & cells
-        taken |= cells
+        assert not occupied & cells
+        occupied |= cells
 
 
 def test_prometheus_accepts_the_alert_rules():

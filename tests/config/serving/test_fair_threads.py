@@ -1,4 +1,4 @@
-"""Threads in turns: no party has all of them, who waits is served in turns, and nobody waits for ever."""
+"""Fair threads: no party has all of them, waiting parties are served alternately, and no request waits for ever."""
 
 from threading import Event, Semaphore, Thread
 from time import monotonic, sleep
@@ -9,10 +9,10 @@ from config.serving.fair_threads import FairThreadPool, NoThreadError, ThreadLim
 
 
 class Work:
-    """Pieces of work that last until they are let go; `began` are the parties in the order in which they began."""
+    """Pieces of work that last until they are released; `began` lists their parties in the order of their starts."""
 
-    def __init__(self, turns):
-        self.turns, self.began, self.ends, self.threads = turns, [], Semaphore(0), []
+    def __init__(self, pool):
+        self.pool, self.began, self.ends, self.threads = pool, [], Semaphore(0), []
 
     def start(self, party, *, number=1):
         for _ in range(number):
@@ -23,7 +23,7 @@ class Work:
 
     def _run(self, party):
         try:
-            self.turns.run(lambda: self._work(party), party=party)
+            self.pool.run(lambda: self._work(party), party=party)
         except NoThreadError:
             self.began.append(f"{party} turned away")
 
@@ -43,26 +43,26 @@ class Work:
             thread.join(timeout=5)
 
 
-def wait_until(true, *, seconds=5):
+def wait_until(condition, *, seconds=5):
     end = monotonic() + seconds
-    while not true() and monotonic() < end:
+    while not condition() and monotonic() < end:
         sleep(0.001)
 
 
 @pytest.fixture
 def work_under():
-    made = []
+    works = []
 
-    def make(**terms):
-        made.append(Work(FairThreadPool(ThreadLimits(**terms), "test")))
-        return made[-1]
+    def make(**limits):
+        works.append(Work(FairThreadPool(ThreadLimits(**limits), "test")))
+        return works[-1]
 
     yield make
-    for work in made:
+    for work in works:
         work.finish()
 
 
-def test_a_party_never_has_all_threads(work_under):
+def test_party_never_has_all_threads(work_under):
     work = work_under(threads=3, of_a_party=2)
     work.start("A", number=5)
     work.start("B")
@@ -70,7 +70,7 @@ def test_a_party_never_has_all_threads(work_under):
     assert work.began == ["A", "A", "B"]
 
 
-def test_control_without_a_bound_of_a_party_the_others_wait(work_under):
+def test_control_without_a_limit_per_party_the_others_wait(work_under):
     work = work_under(threads=3, of_a_party=3)
     work.start("A", number=5)
     work.start("B")
@@ -78,7 +78,7 @@ def test_control_without_a_bound_of_a_party_the_others_wait(work_under):
     assert work.began == ["A", "A", "A"]
 
 
-def test_who_waits_is_served_in_turns(work_under):
+def test_waiting_parties_are_served_alternately(work_under):
     work = work_under(threads=1, of_a_party=1)
     work.start("A", number=4)
     work.start("B", number=2)
@@ -88,7 +88,7 @@ def test_who_waits_is_served_in_turns(work_under):
     assert work.began == ["A", "A", "B", "C", "A", "B", "A"]
 
 
-def test_too_many_of_one_party_are_turned_away_while_others_may_wait(work_under):
+def test_excess_waiting_requests_of_a_party_are_rejected_but_not_anothers(work_under):
     work = work_under(threads=2, of_a_party=1, waiting=4, waiting_of_a_party=2)
     work.start("A", number=4)
 
@@ -101,31 +101,31 @@ def test_too_many_of_one_party_are_turned_away_while_others_may_wait(work_under)
     assert work.began.count("B") >= 1
 
 
-def test_who_waits_too_long_is_turned_away_and_leaves_the_line():
-    turns, over = FairThreadPool(ThreadLimits(threads=1, of_a_party=1, seconds=0.05), "test"), Event()
-    held = Thread(target=turns.run, args=(over.wait,), kwargs={"party": "A"})
-    held.start()
+def test_request_that_waits_too_long_is_rejected_and_leaves_the_queue():
+    pool, over = FairThreadPool(ThreadLimits(threads=1, of_a_party=1, seconds=0.05), "test"), Event()
+    running_thread = Thread(target=pool.run, args=(over.wait,), kwargs={"party": "A"})
+    running_thread.start()
     sleep(0.01)
 
     with pytest.raises(NoThreadError):
-        turns.run(int, party="B")
+        pool.run(int, party="B")
 
     over.set()
-    held.join()
-    assert turns.run(lambda: 7, party="B") == 7
+    running_thread.join()
+    assert pool.run(lambda: 7, party="B") == 7
 
 
-def test_errors_come_out_where_the_work_was_asked_for():
-    turns = FairThreadPool(ThreadLimits(threads=1, of_a_party=1), "test")
+def test_error_of_the_work_is_raised_to_its_caller():
+    pool = FairThreadPool(ThreadLimits(threads=1, of_a_party=1), "test")
 
     with pytest.raises(ZeroDivisionError):
-        turns.run(lambda: 1 / 0, party="A")
-    assert turns.run(lambda: 7, party="A") == 7
+        pool.run(lambda: 1 / 0, party="A")
+    assert pool.run(lambda: 7, party="A") == 7
 
 
-def test_many_at_once_are_all_done_once():
-    turns, done = FairThreadPool(ThreadLimits(threads=4, of_a_party=3, waiting=500, waiting_of_a_party=500), "test"), []
-    threads = [Thread(target=lambda n=n: turns.run(lambda: done.append(n), party=n % 5)) for n in range(300)]
+def test_many_concurrent_calls_each_run_once():
+    pool, done = FairThreadPool(ThreadLimits(threads=4, of_a_party=3, waiting=500, waiting_of_a_party=500), "test"), []
+    threads = [Thread(target=lambda n=n: pool.run(lambda: done.append(n), party=n % 5)) for n in range(300)]
     for thread in threads:
         thread.start()
     for thread in threads:

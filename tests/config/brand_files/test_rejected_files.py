@@ -1,4 +1,4 @@
-"""Brand files that cannot be applied are refused whole, with the place of each problem."""
+"""Brand files with a problem are rejected as a whole, with the position of each problem."""
 
 from datetime import UTC, datetime
 
@@ -19,14 +19,14 @@ def brand(db):
     return factories.brand()
 
 
-def problems(brand, content, **options):
-    with pytest.raises(BrandFileError) as caught:
+def problems_of(brand, content, **options):
+    with pytest.raises(BrandFileError) as error:
         apply(brand, content, **options)
-    return caught.value.problems
+    return error.value.problems
 
 
 CAMPAIGN = "format: 1\ncampaigns:\n- campaign_name: A\n  target_value: 5\n  milestones:\n"
-REFUSED = {
+PROBLEM_BY_CONTENT = {
     "levels: []": "format: must be 1",
     "format: 2": "format (line 1): must be 1",
     "- format": "The file must be a mapping",
@@ -83,45 +83,45 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("content", REFUSED)
-def test_what_cannot_be_applied_is_refused_with_its_place(brand, content):
+@pytest.mark.parametrize("content", PROBLEM_BY_CONTENT)
+def test_invalid_file_is_rejected_with_the_position_of_the_problem(brand, content):
     before = rows(brand)
 
-    assert REFUSED[content] in "\n".join(problems(brand, content))
+    assert PROBLEM_BY_CONTENT[content] in "\n".join(problems_of(brand, content))
 
     assert rows(brand) == before
 
 
-def test_a_file_that_is_too_large_is_refused():
+def test_too_large_file_is_rejected():
     with pytest.raises(BrandFileError, match="larger than 1,000,000 bytes"):
         reading.read(b"format: 1\n" + b"#" * reading.MAX_BYTES)
 
 
-def test_a_file_that_is_no_text_is_refused():
+def test_file_that_is_not_utf_8_is_rejected():
     with pytest.raises(BrandFileError, match="not UTF-8"):
         reading.read(b"format: 1 \xff")
 
 
-def test_all_problems_are_told_at_once_and_nothing_is_changed(brand):
+def test_all_problems_are_listed_and_nothing_is_changed(brand):
     levels = "levels:\n  - {name: Good, threshold: 1}\n  - {name: Bad, threshold: x}\n"
     content = f"format: 1\n{levels}rewards: [{{name: A, cost: 0}}]\n"
 
-    assert problems(brand, content) == [
+    assert problems_of(brand, content) == [
         "levels[1].threshold (line 4): Enter a number.",
         "rewards[0].cost (line 5): Ensure this value is greater than or equal to 0.01.",
     ]
     assert not BrandLevel.objects.filter(brand=brand).exists()
 
 
-def test_another_brands_level_is_no_choice(brand):
+def test_level_of_another_brand_is_not_a_valid_choice(brand):
     factories.level(factories.brand(), "Gold")
 
-    found = problems(brand, "format: 1\nrewards: [{name: A, cost: 1, minimum_level: Gold}]")
+    problems = problems_of(brand, "format: 1\nrewards: [{name: A, cost: 1, minimum_level: Gold}]")
 
-    assert found == ["rewards[0].minimum_level (line 2): There is no level “Gold”."]
+    assert problems == ["rewards[0].minimum_level (line 2): There is no level “Gold”."]
 
 
-def test_moments_without_a_zone_are_the_brands(db):
+def test_moments_without_a_zone_are_in_the_brands_time_zone(db):
     brand = factories.brand(time_zone="Asia/Tokyo")
 
     apply(brand, SMALL + b"    starts_at: 2030-01-01 09:00\n")

@@ -1,4 +1,4 @@
-"""Counts what a hand does beside typing, as the pages themselves notice it."""
+"""Counts what a hand does besides typing, as the pages themselves notice it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,20 +9,20 @@ from tests.browser.window import Window
 
 # Each press of a mouse or finger that reaches the page: one for a click, a drag or a long press. Playwright presses
 # again where the element has moved away; the press that missed it stops at the window. A document counts a press once.
-NOTICE = """
+COUNT_PRESSES = """
 window.countPress ??= (event) => { if (event.isTrusted) window.handPressed(); };
 document.addEventListener("pointerdown", window.countPress, true);
 """
 
 
 class Clicks:
-    """The presses in all pages of a window from now on. Calling it with an element presses that."""
+    """The presses in all pages of a window from now on. Calling it with an element clicks the element."""
 
     def __init__(self, window: Window) -> None:
         self.page, self.number = window.page, 0
         window.context.expose_binding("handPressed", self._pressed)
-        window.context.add_init_script(NOTICE)
-        self.page.evaluate(NOTICE)
+        window.context.add_init_script(COUNT_PRESSES)
+        self.page.evaluate(COUNT_PRESSES)
 
     def _pressed(self, _source: Any) -> None:
         self.number += 1
@@ -31,14 +31,14 @@ class Clicks:
         locator.click()
 
     def choosing(self, locator: Locator) -> Callable[[Any], None]:
-        """Press a field for files; what it returns chooses one in the system's own window, which is no more click."""
+        """Press a file field; the returned function chooses a file in the system's dialog, which is not counted."""
         with self.page.expect_file_chooser() as expected:
             self(locator)
         chooser: FileChooser = expected.value
         return chooser.set_files
 
     def drag(self, locator: Locator, across: float, down: float) -> None:
-        """By so many pixels, from the element's middle."""
+        """Drag by so many pixels from the element's middle."""
         locator.evaluate("it => it.scrollIntoView({ block: 'center' })")
         box = locator.bounding_box()
         assert box

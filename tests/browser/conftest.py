@@ -1,4 +1,4 @@
-"""One installation and one Chromium for all journeys; every window is looked at for errors when its test ends."""
+"""One installation and one Chromium for all browser tests; every window is checked for errors when its test ends."""
 
 import os
 import subprocess
@@ -16,67 +16,67 @@ from tests.support import factories
 from tests.support.live_stack import ROOT, Stack
 from tests.support.portal import staff
 
-# For these journeys alone: a worker that lived longer would take the other tests' events away from them.
-ALIVE = "package"
+# Only for these tests: a worker that lived longer would handle the events of other tests.
+SCOPE = "package"
 
 
-@pytest.fixture(scope=ALIVE)
+@pytest.fixture(scope=SCOPE)
 def portal(django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     directory = tmp_path_factory.mktemp("portal")
-    # Static files of its own: with those in STATIC_ROOT each test client of this process would look through all of
-    # them, and the tests after these would take twice as long.
-    own = {"STATIC_ROOT": str(directory / "static")}
-    running = Stack(log=directory / "log", redis_url=settings.REDIS_URL, settings=own)
+    # A separate folder for static files: with STATIC_ROOT, each test client of this process would search all files,
+    # and the tests after these would take twice as long.
+    static_settings = {"STATIC_ROOT": str(directory / "static")}
+    stack = Stack(log=directory / "log", redis_url=settings.REDIS_URL, settings=static_settings)
     with django_db_blocker.unblock():
         collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity=0"]
-        subprocess.run(collect, cwd=ROOT, env=running.environment(), check=True)
+        subprocess.run(collect, cwd=ROOT, env=stack.environment(), check=True)
         try:
-            running.start_web(workers=1)
-            running.start_worker()
-            yield running
+            stack.start_web(workers=1)
+            stack.start_worker()
+            yield stack
         finally:
-            running.stop()
+            stack.stop()
 
 
-@pytest.fixture(scope=ALIVE)
+@pytest.fixture(scope=SCOPE)
 def browser() -> Iterator[Browser]:
-    # Playwright keeps an event loop running beside the test, which Django takes for asynchronous code.
+    # Playwright runs an event loop during the test, which Django takes for asynchronous code.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     try:
-        with chromium() as running:
-            yield running
+        with chromium() as instance:
+            yield instance
     finally:
         del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture
 def brand(transactional_db: None) -> Brand:
-    """Northwind Coffee, where nothing has happened yet."""
-    made = factories.brand(name="Northwind Coffee", time_zone="Europe/Berlin")
-    factories.level(made)
-    return made
+    """Northwind Coffee, a brand without any activity yet."""
+    northwind = factories.brand(name="Northwind Coffee", time_zone="Europe/Berlin")
+    factories.level(northwind)
+    return northwind
 
 
 @pytest.fixture
 def window(portal: Stack, browser: Browser, brand: Brand) -> Iterator[Callable[..., Window]]:
-    """Opens windows for people with a role; what their pages did wrong fails the test.
+    """Opens windows of staff with a role; errors of their pages fail the test.
 
-    They are logged in and nowhere yet; with `by_form` they went through the login and are where it leads.
+    The users are logged in, with no page open; with `by_form` they log in through the form, which opens a page.
     """
-    opened: list[Window] = []
+    windows: list[Window] = []
 
-    def opener(role: str | None = "owner", size: tuple[int, int] = DESKTOP, *, by_form: bool = False) -> Window:
-        opened.append(Window(browser, portal.url, size))
+    def open_window(role: str | None = "owner", size: tuple[int, int] = DESKTOP, *, by_form: bool = False) -> Window:
+        windows.append(Window(browser, portal.url, size))
         if role:
-            person = staff(brand, role=role, email=f"{role}{len(opened)}@example.com", password=factories.PASSWORD)
+            user = staff(brand, role=role, email=f"{role}{len(windows)}@example.com", password=factories.PASSWORD)
             if by_form:
-                opened[-1].login(person.email, factories.PASSWORD)
+                windows[-1].login(user.email, factories.PASSWORD)
             else:
-                opened[-1].begin_session(person)
-        return opened[-1]
+                windows[-1].begin_session(user)
+        return windows[-1]
 
-    yield opener
-    complaints = [complaint for each in opened for complaint in each.complaints]
-    for each in opened:
-        each.close()
+    yield open_window
+    complaints = [complaint for opened_window in windows for complaint in opened_window.complaints]
+    for opened_window in windows:
+        opened_window.close()
     assert complaints == []

@@ -1,4 +1,4 @@
-"""Three weeks in the life of the demo: customers scan, one takes a reward; staff upload mistakes, recall and export."""
+"""Three weeks of the demo: customers scan, one redeems a reward; staff upload a file with errors, recall and export."""
 
 import json
 import random
@@ -55,7 +55,7 @@ AUR-SOAP,AURN-00031,AURN-00040,Cologne,
 
 @dataclass(frozen=True)
 class Scene:
-    """What there is to look at, as ids."""
+    """Ids of the rows that pages show."""
 
     batch: int
     fresh_batch: int
@@ -69,10 +69,10 @@ class Scene:
     campaign: int
 
 
-def play(brand: Brand, owner: User) -> Scene:
-    """Fill the demo's first brand; a worker must be running. The same every time but for the day it is done."""
-    chance = random.Random(7216)
-    everybody_scans(brand, chance)
+def fill_demo(brand: Brand, owner: User) -> Scene:
+    """Fill the demo's first brand; a worker must be running. The result is always the same, except for its days."""
+    rng = random.Random(7216)
+    customers_scan(brand, rng)
     ready = BatchRange.objects.filter(brand=brand, range_name__startswith="Demo codes").earliest("pk")
     recalled = Recall.objects.get(brand=brand)
     upload = uploads.upload(
@@ -84,7 +84,7 @@ def play(brand: Brand, owner: User) -> Scene:
     )
     fresh = batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now(), by=owner)
     batches.start_generation(batch=fresh, by=owner)
-    settle()
+    wait_for_worker()
     assert Import.objects.get(pk=upload.pk).bad_rows == 3
     liveliest = AuthCode.objects.filter(brand=brand, batch__range_name="Three scans each").order_by("-scan_count", "pk")
     member = UserPoints.objects.filter(brand=brand).select_related("user").order_by("-points", "pk")[0]
@@ -96,8 +96,8 @@ def play(brand: Brand, owner: User) -> Scene:
         export=export.pk,
         brand=brand.pk,
         member=member.pk,
-        reward_code=a_reward_is_taken(brand, member.user),
-        message=a_webhook_is_called_twice(brand),
+        reward_code=redeem_reward(brand, member.user),
+        message=create_webhook_delivery(brand),
         campaign=busiest_campaign(brand).pk,
     )
 
@@ -107,14 +107,14 @@ def busiest_campaign(brand: Brand) -> Campaign:
     return counted.order_by("-members", "pk")[0]
 
 
-def a_reward_is_taken(brand: Brand, customer: User) -> str:
-    """Returns its code, as the customer reads it out."""
+def redeem_reward(brand: Brand, customer: User) -> str:
+    """Redeem a reward; return its code as the customer reads it out."""
     reward = factories.reward(brand, name="A facial at home", cost=50, stock=20)
     return codes.grouped(factories.redemption(customer, reward).code)
 
 
-def a_webhook_is_called_twice(brand: Brand) -> int:
-    """At first the receiver fails. Returns the message."""
+def create_webhook_delivery(brand: Brand) -> int:
+    """Create a delivery whose first attempt failed; return its id."""
     at = timezone.now()
     address = "https://shop.aurora.demo.example/hooks"
     endpoint, _secret = webhook_endpoints.create(brand=brand, url=address, types=[WebhookType.POINTS_EARNED], at=at)
@@ -135,29 +135,29 @@ def a_webhook_is_called_twice(brand: Brand) -> int:
     return message.pk
 
 
-def everybody_scans(brand: Brand, chance: random.Random) -> None:
-    """Most scans are somebody's first of a good code; some find one that is used up, recalled, expired or unknown."""
-    people = [factories.customer(brand, email=f"customer{n}@aurora.demo.example") for n in range(CUSTOMERS)]
+def customers_scan(brand: Brand, rng: random.Random) -> None:
+    """Most scans are the first of a valid code; some codes are used up, recalled, expired or unknown."""
+    customers = [factories.customer(brand, email=f"customer{n}@aurora.demo.example") for n in range(CUSTOMERS)]
     by_batch: dict[str, list[str]] = {}
     for code in AuthCode.objects.filter(brand=brand, batch__tag_version=None).select_related("batch").order_by("code"):
         by_batch.setdefault(code.batch.range_name.partition(" from ")[0], []).append(code.code)
-    moments = sorted(timezone.now() - timedelta(days=DAYS * chance.random() ** 1.4) for _scan in range(SCANS))
+    moments = sorted(timezone.now() - timedelta(days=DAYS * rng.random() ** 1.4) for _scan in range(SCANS))
     fresh = iter(by_batch["Demo codes"])
     for at in moments:
-        kind = chance.choices(
+        kind = rng.choices(
             ["Demo codes", "Three scans each", "Points of their own", "Recalled", "Expired", "?"], [60, 22, 9, 4, 3, 2]
         )[0]
-        code = next(fresh) if kind == "Demo codes" else chance.choice(by_batch[kind][:9]) if kind != "?" else "AUR-0O1"
-        [place] = chance.choices([*PLACES], [*PLACES.values()])
-        scan(code, brand, at=at, user_id=chance.choice(people).pk, place=place)
-    settle()
+        code = next(fresh) if kind == "Demo codes" else rng.choice(by_batch[kind][:9]) if kind != "?" else "AUR-0O1"
+        [place] = rng.choices([*PLACES], [*PLACES.values()])
+        scan(code, brand, at=at, user_id=rng.choice(customers).pk, place=place)
+    wait_for_worker()
 
 
 def scan(code: str, brand: Brand, **fields: Any) -> None:
     scanning.scan(scanned=code, context=ScanContext(brand_id=brand.pk, device="Phone", app_version="2.4", **fields))
 
 
-def settle() -> None:
+def wait_for_worker() -> None:
     """Wait until the worker has nothing left to do."""
     wait_until(lambda: not Event.objects.pending().exists(), seconds=60)
     wait_until(lambda: not Job.objects.unfinished().exists(), seconds=60)

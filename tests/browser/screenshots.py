@@ -1,8 +1,8 @@
 """Takes the pictures of docs/images that pages show: `.venv/bin/python -m tests.browser.screenshots`.
 
-They are 1440 pixels wide; those whose names end in -phone 390. Everything runs on throw-away servers over the demo and
-three weeks of its life; nothing is left behind but the pictures. A folder as argument takes them there instead; words
-after it take only the pictures so named.
+They are 1440 pixels wide, or 390 if their name ends in -phone. Everything runs on throw-away servers with three weeks
+of the demo; only the pictures remain. The first argument may name another folder for them; further arguments limit the
+pictures to those names.
 """
 
 import io
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 IMAGES = DOCS / "images"
-INSIDE = "--inside"  # the servers run already
+INSIDE = "--inside"  # the servers are running already
 MAX_BYTES = 150_000
-FILLED = {
+FORM_VALUES = {
     "batch-form": {"range_name": "Winter edition"},
     "print": {"note": "Keep cool and dry"},
     "recall": {
@@ -39,9 +39,9 @@ FILLED = {
     },
     "adjust": {"amount": "50", "reason": "Sorry for the jar that came broken."},
 }
-# Whatever is scrolled, also inside the page, begins at its top again: filling in a form scrolls to its fields. But the
-# sidebar shows where one is.
-AT_THE_TOP = """
+# Scrolls the page and everything inside it to the top, because filling in a form scrolls to its fields. The sidebar is
+# left as it is: it shows the current page.
+SCROLL_TO_TOP = """
 () => {
   document.activeElement.blur();
   const scrolled = [...document.querySelectorAll("*")].filter((it) => it.scrollTop && !it.closest("#nav-sidebar"));
@@ -49,10 +49,10 @@ AT_THE_TOP = """
   return document.fonts.ready.then(() => true);
 }
 """
-SETTLED_MS = 700  # what a page asks for while one types, it asks a moment later
-RESTS_MS = 10_000
-BUSY_MS = 180_000  # a machine that does other things beside
-TALLEST = 1500  # pixels: what lies below repeats what lies above
+SETTLED_MS = 700  # a page sends its requests a moment after typing
+NETWORK_IDLE_MS = 10_000
+BUSY_MS = 180_000  # for a busy machine
+MAX_HEIGHT = 1500  # pixels: what lies below repeats what lies above
 
 
 def main(arguments: list[str]) -> int:
@@ -72,9 +72,9 @@ def main(arguments: list[str]) -> int:
         "DJANGO_ALLOW_ASYNC_UNSAFE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    myself = [sys.executable, "-m", "tests.browser.screenshots", INSIDE, *arguments]
+    command = [sys.executable, "-m", "tests.browser.screenshots", INSIDE, *arguments]
     servers = [sys.executable, str(ROOT / "bin" / "servers.py"), "exec", "--throwaway", "--"]
-    return subprocess.run([*servers, *myself], env=environment, cwd=ROOT, check=False).returncode
+    return subprocess.run([*servers, *command], env=environment, cwd=ROOT, check=False).returncode
 
 
 def take(folder: Path, only: list[str]) -> None:
@@ -100,45 +100,49 @@ def take(folder: Path, only: list[str]) -> None:
         call_command("demo", "--json", stdout=output)
     demo = json.loads(output.getvalue())
     owner = demo["staff"][0]
-    running = Stack(log=Path(tempfile.mkdtemp()) / "log", redis_url=settings.REDIS_URL)
+    stack = Stack(log=Path(tempfile.mkdtemp()) / "log", redis_url=settings.REDIS_URL)
     complaints = []
     try:
-        running.start_web()
-        running.start_worker()
+        stack.start_web()
+        stack.start_worker()
         BrandHostname.objects.create(brand_id=demo["brand_id"], hostname=LOOPBACK)
-        scene = page_fixtures.play(Brand.objects.get(pk=demo["brand_id"]), User.objects.get(email=owner["username"]))
-        # The three weeks have used some of them up.
+        scene = page_fixtures.fill_demo(
+            Brand.objects.get(pk=demo["brand_id"]), User.objects.get(email=owner["username"])
+        )
+        # The three weeks have used up some of them.
         demo["codes"] = [it.code for it in AuthCode.objects.unscanned().filter(code__in=demo["codes"])]
-        requested = set(only) or shown()
+        requested = set(only) or pictures_in_docs()
         with chromium() as browser:
             for size in (DESKTOP, PHONE):
-                window, end = Window(browser, running.url, size), "" if size == DESKTOP else "-phone"
+                window, suffix = Window(browser, stack.url, size), "" if size == DESKTOP else "-phone"
                 window.context.set_default_timeout(BUSY_MS)
                 for name, path in pictures(window, owner, scene):
-                    if name + end in requested:
+                    if name + suffix in requested:
                         window.goto(path)
-                        for field, content in FILLED.get(name, {}).items():
+                        for field, content in FORM_VALUES.get(name, {}).items():
                             window.page.locator(f"[name={field}]").fill(content)
-                        picture(window, folder / f"{name}{end}.png")
-                scans = any(name.startswith("scan-page") and name.endswith("-phone") == bool(end) for name in requested)
+                        picture(window, folder / f"{name}{suffix}.png")
+                scans = any(
+                    name.startswith("scan-page") and name.endswith("-phone") == bool(suffix) for name in requested
+                )
                 for name, path in scan_pages(window, demo) if scans else ():
                     window.page.goto(path)
-                    if name + end in requested:
-                        picture(window, folder / f"{name}{end}.png")
+                    if name + suffix in requested:
+                        picture(window, folder / f"{name}{suffix}.png")
                 complaints += window.complaints
     finally:
-        running.stop()
+        stack.stop()
     for complaint in complaints:
         print(complaint, file=sys.stderr)  # noqa: T201
 
 
-def shown() -> set[str]:
-    """The pictures that pages show, by name."""
+def pictures_in_docs() -> set[str]:
+    """The names of the pictures that the documentation shows."""
     return {name for page in DOCS.rglob("*.md") for name in re.findall(r"images/([\w-]+)\.png", page.read_text())}
 
 
 def pictures(window: "Window", owner: dict[str, Any], scene: "Scene") -> Iterator[tuple[str, str]]:
-    """What is on each picture; the first is taken before anybody is logged in."""
+    """The name and path of each picture; the first is taken before the login."""
     yield "login", ""
     window.login(owner["username"], owner["password"])
     yield "dashboard", ""
@@ -168,7 +172,7 @@ def pictures(window: "Window", owner: dict[str, Any], scene: "Scene") -> Iterato
 
 
 def scan_pages(window: "Window", demo: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The brand's page, as customers find it."""
+    """The brand's page, as customers see it."""
     yield "scan-page-recalled", "/s/AURR-00001"
     yield "scan-page-arabic", f"/s/{demo['codes'].pop()}?lang=ar"
     yield "scan-page-typed", f"/s/{demo['codes'][0]}?by=hand&lang=en"
@@ -185,26 +189,26 @@ def scan_pages(window: "Window", demo: dict[str, Any]) -> Iterator[tuple[str, st
 
 
 def check(window: "Window") -> None:
-    """Press the button of a code's page, unless it is pressed already: what a picture shows comes after it."""
+    """Press the button of a code's page, unless it was pressed already: the picture shows the result."""
     if window.page.locator("#check:not([data-by-hand] #check)").count():
         window.page.locator("#check button").click()
 
 
 def picture(window: "Window", file: Path) -> None:
-    """The page down to TALLEST, in as many colours as leave it small."""
+    """Save the page down to MAX_HEIGHT, in as many colours as keep the file small."""
     from PIL import Image
     from playwright import sync_api
 
     check(window)
     window.page.wait_for_timeout(SETTLED_MS)
-    with suppress(sync_api.TimeoutError):  # a page that never rests is settled by then too
-        window.page.wait_for_load_state("networkidle", timeout=RESTS_MS)
+    with suppress(sync_api.TimeoutError):  # a page that never becomes idle is settled by then too
+        window.page.wait_for_load_state("networkidle", timeout=NETWORK_IDLE_MS)
     window.page.mouse.move(0, 0)
-    # A window as high as the page: what is fixed to the window's end would else lie across the page's middle.
+    # A window as high as the page, since whatever is fixed to the window's bottom would otherwise cover the middle.
     height = window.page.evaluate("document.documentElement.scrollHeight")
-    window.page.set_viewport_size({"width": window.width, "height": min(max(height, window.height), TALLEST)})
-    window.page.evaluate(AT_THE_TOP)
-    window.page.wait_for_timeout(SETTLED_MS)  # frames, such as a mail's preview, are drawn anew by their own process
+    window.page.set_viewport_size({"width": window.width, "height": min(max(height, window.height), MAX_HEIGHT)})
+    window.page.evaluate(SCROLL_TO_TOP)
+    window.page.wait_for_timeout(SETTLED_MS)  # frames, such as a mail's preview, are drawn again by their own process
     shot = Image.open(io.BytesIO(window.page.screenshot())).convert("RGB")
     window.page.set_viewport_size({"width": window.width, "height": window.height})
     file.parent.mkdir(parents=True, exist_ok=True)

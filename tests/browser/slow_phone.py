@@ -5,10 +5,10 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-SLOW = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 90_000}
-SLOWER = {"rate": 4}
-# A page that was left out of sight is painted when it is looked at.
-PAINTED = """
+SLOW_NETWORK = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 90_000}
+SLOW_PROCESSOR = {"rate": 4}
+# A page in the background is painted only when it becomes visible.
+FIRST_PAINT = """
 () => new Promise((resolve) => {
   new PerformanceObserver((list) => {
     const found = list.getEntriesByName("first-contentful-paint");
@@ -18,16 +18,16 @@ PAINTED = """
 """
 
 
-def slowed(page: Page) -> Counter[str]:
-    """From now on the page is as on such a phone. Returns the bytes of each file, as they go over the line."""
-    line: Any = page.context.new_cdp_session(page)
-    line.send("Network.enable")
-    line.send("Network.emulateNetworkConditions", SLOW)
-    line.send("Emulation.setCPUThrottlingRate", SLOWER)
+def slow_down(page: Page) -> Counter[str]:
+    """Slow the page down like such a phone; return the bytes of each file as it is transferred."""
+    session: Any = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.send("Network.emulateNetworkConditions", SLOW_NETWORK)
+    session.send("Emulation.setCPUThrottlingRate", SLOW_PROCESSOR)
     addresses: dict[str, str] = {}
     loaded: Counter[str] = Counter()
-    line.on("Network.requestWillBeSent", lambda it: addresses.update({it["requestId"]: it["request"]["url"]}))
-    line.on(
+    session.on("Network.requestWillBeSent", lambda it: addresses.update({it["requestId"]: it["request"]["url"]}))
+    session.on(
         "Network.loadingFinished",
         lambda it: loaded.update({addresses.get(it["requestId"], "?"): int(it["encodedDataLength"])}),
     )
@@ -35,5 +35,5 @@ def slowed(page: Page) -> Counter[str]:
 
 
 def first_paint(page: Page) -> float:
-    """Milliseconds from asking for the page until something of it could be read."""
-    return float(page.evaluate(PAINTED))
+    """Milliseconds from the request of the page to its first painted content."""
+    return float(page.evaluate(FIRST_PAINT))

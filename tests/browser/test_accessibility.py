@@ -1,4 +1,4 @@
-"""Pages say what they are, name their fields and links, fit a phone, and show where the keyboard is."""
+"""Pages have a title and a language, label their fields and links, fit a phone, and show the keyboard focus."""
 
 from datetime import timedelta
 
@@ -12,8 +12,8 @@ from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 from tests.support.portal import LABELS, address, brand_with_one_of_each, staff
 
-# What JavaScript adds later has no address of its own: these pages are looked at besides every list and form.
-MORE = [
+# Pages that are checked in addition to every list and form. What JavaScript adds later has no URL of its own.
+OTHER_PAGES = [
     "",
     "authcodes/authcode/export/",
     "authcodes/scan/export/",
@@ -30,37 +30,37 @@ MORE = [
         for channel in ("email", "sms")
     ),
 ]
-# Some buttons say whom they write to: it must not widen the page of a phone.
+# Some buttons contain an address, which must not make the page wider than a phone.
 LONG_ADDRESS = "olivia.vandenberghe@customer-care.northwind.example.com"
 
 
 @pytest.fixture
-def everything(brand):
-    """Addresses of every list, of a row of each, of every form and of what else there is."""
+def urls_by_kind(brand):
+    """URLs of every list, of a row of each, of every form and of the other pages."""
     brand, rows = brand_with_one_of_each("northwind")
     staff(brand, email=LONG_ADDRESS, password=factories.PASSWORD)
-    rows["loyalty.pointsrollup"] = rolled_up(brand, rows["loyalty.userpoints"].user)
+    rows["loyalty.pointsrollup"] = day_rollup(brand, rows["loyalty.userpoints"].user)
     batch, campaign = rows["authcodes.batchrange"].pk, rows["campaigns.campaign"].pk
     return {
         "lists": [address(label) for label in LABELS],
         "rows": [address(label, "change", rows[label].pk) for label in LABELS],
         "forms": [address(label, "add") for label in LABELS if roles.may("owner", roles.ADD, label)],
-        "more": [f"/admin/{page}".format(batch=batch, brand=brand.pk, campaign=campaign) for page in MORE],
+        "more": [f"/admin/{page}".format(batch=batch, brand=brand.pk, campaign=campaign) for page in OTHER_PAGES],
     }
 
 
-def rolled_up(brand, customer):
-    """A day's points as the ledger has them: the worker, which looks every ten minutes, would delete any others."""
+def day_rollup(brand, customer):
+    """A rollup of a day as the ledger has it: the worker, which checks every ten minutes, would delete any other."""
     now = timezone.now()
     factories.points(customer, brand, 10, at=now - timedelta(days=2))
-    for _time in range(2):  # the second finds what was added behind the first one's watermark
+    for _time in range(2):  # the second run finds what was added behind the watermark of the first
         rollups.catch_up(brand=brand, at=now)
     return PointsRollup.objects.filter(brand=brand).latest("day")
 
 
 @pytest.mark.parametrize("kind", ["lists", "rows", "forms", "more"])
-def test_every_page_can_be_used_by_everybody(window, everything, kind):
-    """Each is opened once, on a dark phone; then it is looked at as it is on a desk."""
+def test_every_page_is_accessible(window, urls_by_kind, kind):
+    """Each page is opened once on a phone in dark colours, and then checked at desktop size."""
     owner = window(None)
     owner.show_as(PHONE, "dark")
     owner.goto("")
@@ -68,17 +68,17 @@ def test_every_page_can_be_used_by_everybody(window, everything, kind):
     owner.login(LONG_ADDRESS, factories.PASSWORD)
     complaints += owner.axe()
 
-    for page in everything[kind]:
+    for page in urls_by_kind[kind]:
         owner.show_as(PHONE, "dark")
         owner.leave_for(page)
-        complaints += owner.audit() + owner.axe(looks_only=True)
+        complaints += owner.audit() + owner.axe(appearance_only=True)
         owner.show_as(DESKTOP, "light")
         complaints += owner.audit() + owner.axe()
 
     assert not complaints, "\n".join(complaints)
 
 
-def test_the_keyboard_skips_the_sidebar(window):
+def test_keyboard_can_skip_the_sidebar(window):
     owner = window()
     owner.goto("authcodes/product/")
     owner.page.keyboard.press("Tab")
@@ -87,7 +87,7 @@ def test_the_keyboard_skips_the_sidebar(window):
     assert owner.page.evaluate("document.activeElement.closest('#content') !== null")
 
 
-def test_the_keyboard_shows_where_it_is(window, brand):
+def test_keyboard_focus_is_visible(window, brand):
     owner = window(None)
     owner.goto("")
     assert owner.hidden_stops(4) == []
@@ -96,7 +96,7 @@ def test_the_keyboard_shows_where_it_is(window, brand):
     owner.goto("authcodes/batchrange/add/")
     assert owner.hidden_stops(45) == []
 
-    # Between the page's first stop and its last the keyboard is at the document, which shows the address too.
+    # Between the first stop of the page and the last, the focus is on the document, whose text has the address too.
     for _press in range(150):
         stop = owner.page.evaluate("document.activeElement === document.body ? '' : document.activeElement.innerText")
         if "olivia@example.com" in stop:

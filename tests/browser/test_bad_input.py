@@ -1,5 +1,5 @@
-"""What people do by mistake where points, rewards, codes and recalls are at stake: they press twice, go back, work in a
-tab that is behind, and come back when their session is over. test_drafts.py has the same for the portal's forms."""
+"""Mistakes of users where points, rewards, codes and recalls are at stake: they press twice, go back, use an outdated
+tab, and return after their session has expired. test_drafts.py tests the same for the portal's forms."""
 
 import pytest
 from playwright.sync_api import expect
@@ -16,7 +16,7 @@ from loyalty.models.notifications import NotificationSettings
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.codes import grouped
 from tests.browser.codes.test_imports import csv_file
-from tests.browser.shell.test_drafts import NOTICE, log_in, without_session
+from tests.browser.shell.test_drafts import RESTORED_MESSAGE, end_session, log_in
 from tests.browser.test_clicks import RECALL
 from tests.browser.window import LOOPBACK, PHONE, Window
 from tests.support import factories
@@ -31,8 +31,8 @@ def member(brand):
     return factories.account(customer, brand)
 
 
-def adjusting(window, member):
-    """Fifteen points are typed, and their reason."""
+def open_adjustment(window, member):
+    """Open the page of an adjustment, and type fifteen points and a reason."""
     manager = window("manager")
     manager.goto(f"loyalty/userpoints/{member.pk}/adjust/")
     manager.page.locator("[name=amount]").fill("15")
@@ -45,8 +45,8 @@ def balance(member):
     return member.points
 
 
-def checked_file(window, brand):
-    """A good file that waits to be committed."""
+def open_checked_file(window, brand):
+    """Upload a valid file, which waits to be committed."""
     factories.product(brand, sku="BEANS")
     factories.batch(brand, prefix="NW-", number_width=5, quantity=50, assigned=False)
     manager = window("manager")
@@ -57,24 +57,24 @@ def checked_file(window, brand):
     return manager
 
 
-class TestPressedTwice:
+class TestDoubleClick:
     def test_points_are_adjusted_once(self, window, member):
-        manager = adjusting(window, member)
+        manager = open_adjustment(window, member)
         manager.button("Add points").dblclick(no_wait_after=True)
         manager.wait_for_text("What happened")
 
         assert balance(member) == 115
         assert LoyaltyTransaction.objects.filter(note="A kind word").count() == 1
 
-    def test_enter_adds_no_points_for_who_has_pressed_neither_button(self, window, member):
-        manager = adjusting(window, member)
+    def test_enter_does_not_press_either_button(self, window, member):
+        manager = open_adjustment(window, member)
         manager.page.locator("[name=amount]").press("Enter")
         manager.button("Deduct points").click()
         manager.wait_for_text("The balance is now 85.")
 
         assert balance(member) == 85
 
-    def test_a_product_is_recalled_once(self, window, brand):
+    def test_product_is_recalled_once(self, window, brand):
         NotificationSettings.objects.create(brand=brand)
         batch = factories.batch(brand, quantity=3)
         scanned(batch.codes.earliest("pk"), user=factories.customer(brand))
@@ -89,15 +89,15 @@ class TestPressedTwice:
 
         assert Recall.objects.get().recall_id == "R-7"
 
-    def test_a_file_is_committed_once(self, window, brand):
-        manager = checked_file(window, brand)
+    def test_file_is_committed_once(self, window, brand):
+        manager = open_checked_file(window, brand)
         manager.button("Commit").dblclick(no_wait_after=True)
         manager.wait_for_text("Committed")
 
         assert AuthCode.objects.filter(product__sku="BEANS").count() == 50
         assert manager.complaints == []
 
-    def test_a_campaign_is_launched_once(self, window):
+    def test_campaign_is_launched_once(self, window):
         manager = window("manager")
         manager.goto("campaigns/campaign/new/?template=collect")
         manager.page.get_by_role("button", name="6. Launch").click()
@@ -106,7 +106,7 @@ class TestPressedTwice:
 
         assert Campaign.objects.count() == 1
 
-    def test_a_reward_is_handed_over_once(self, window, brand, member):
+    def test_reward_is_marked_as_used_once(self, window, brand, member):
         code = factories.redemption(member.user, factories.reward(brand, name="A mug", cost=10)).code
         support = window("support")
         support.goto("loyalty/redemption/till/")
@@ -117,7 +117,7 @@ class TestPressedTwice:
 
         expect(support.page.locator("#till-count")).to_have_text("Handed over by you today: 1")
 
-    def test_a_customer_scans_and_registers_once(self, browser, portal, brand):
+    def test_customer_scans_and_registers_once(self, browser, portal, brand):
         BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
         phone = Window(browser, portal.url, PHONE)
         page = phone.page
@@ -135,9 +135,9 @@ class TestPressedTwice:
         phone.close()
 
 
-class TestBack:
-    def test_points_that_were_adjusted_are_not_adjusted_again(self, window, member):
-        manager = adjusting(window, member)
+class TestBackButton:
+    def test_points_are_not_adjusted_again(self, window, member):
+        manager = open_adjustment(window, member)
         manager.page.on("dialog", lambda dialog: dialog.accept())
         manager.button("Add points").click()
         manager.wait_for_text("The balance is now 115.")
@@ -147,8 +147,8 @@ class TestBack:
 
         assert balance(member) == 115
 
-    def test_a_file_that_was_committed_says_so(self, window, brand):
-        manager = checked_file(window, brand)
+    def test_committed_file_cannot_be_committed_again(self, window, brand):
+        manager = open_checked_file(window, brand)
         address = manager.page.url
         manager.button("Commit").click()
         manager.wait_for_text("Committed")
@@ -158,7 +158,7 @@ class TestBack:
         manager.wait_for_text("Committed")
         assert manager.button("Commit").count() == 0
 
-    def test_a_customer_who_goes_back_scans_no_second_time(self, browser, portal, brand):
+    def test_customer_does_not_scan_again(self, browser, portal, brand):
         BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
         phone = Window(browser, portal.url, PHONE)
         page = phone.page
@@ -173,9 +173,9 @@ class TestBack:
         phone.close()
 
 
-class TestATabThatIsBehind:
-    def test_commits_no_file_that_was_discarded_in_another(self, window, brand):
-        manager = checked_file(window, brand)
+class TestOutdatedTab:
+    def test_does_not_commit_a_file_discarded_in_another_tab(self, window, brand):
+        manager = open_checked_file(window, brand)
         other = manager.context.new_page()
         other.goto(manager.page.url)
         other.get_by_role("button", name="Discard").click()
@@ -187,31 +187,31 @@ class TestATabThatIsBehind:
         assert not AuthCode.objects.filter(product__isnull=False).exists()
         assert Import.objects.get().status == Import.Status.DISCARDED
 
-    def test_hands_no_reward_over_that_was_used_in_another(self, window, brand, member):
+    def test_does_not_use_a_reward_code_used_in_another_tab(self, window, brand, member):
         reward = factories.redemption(member.user, factories.reward(brand, name="A mug", cost=10))
         manager = window("manager")
-        where = f"/admin/loyalty/userpoints/{member.pk}/change/"
-        manager.page.goto(where)
+        path = f"/admin/loyalty/userpoints/{member.pk}/change/"
+        manager.page.goto(path)
         other = manager.context.new_page()
-        other.goto(where)
+        other.goto(path)
         other.get_by_role("button", name="Hand over A mug").click()
         other.get_by_text("Used. Hand over: A mug").first.wait_for()
         manager.page.get_by_role("button", name="Hand over A mug").click()
         manager.page.wait_for_load_state()
 
-        notice = manager.page.get_by_role("status").or_(manager.page.get_by_role("alert"))
-        expect(notice.filter(has_text="used").first).to_be_visible()
+        message = manager.page.get_by_role("status").or_(manager.page.get_by_role("alert"))
+        expect(message.filter(has_text="used").first).to_be_visible()
         expect(manager.page.get_by_text("Used. Hand over: A mug").filter(visible=True)).to_have_count(0)
         assert Redemption.objects.get(pk=reward.pk).status == "used"
 
 
-class TestTheSessionIsOver:
-    def test_no_points_are_lost_or_given_and_the_reason_is_there_again(self, window, member):
-        manager = adjusting(window, member)
-        without_session(manager)
+class TestExpiredSession:
+    def test_points_are_unchanged_and_the_reason_is_restored(self, window, member):
+        manager = open_adjustment(window, member)
+        end_session(manager)
         manager.button("Add points").click()
         log_in(manager, "manager1@example.com")
-        manager.wait_for_text(NOTICE)
+        manager.wait_for_text(RESTORED_MESSAGE)
 
         assert balance(member) == 100
         assert manager.page.locator("[name=reason]").input_value() == "A kind word"
@@ -219,9 +219,9 @@ class TestTheSessionIsOver:
         manager.button("Add points").click()
         manager.wait_for_text("The balance is now 115.")
 
-    def test_a_file_is_not_committed_and_waits(self, window, brand):
-        manager = checked_file(window, brand)
-        without_session(manager)
+    def test_file_waits_to_be_committed_after_the_login(self, window, brand):
+        manager = open_checked_file(window, brand)
+        end_session(manager)
         manager.button("Commit").click()
         log_in(manager, "manager1@example.com")
         manager.button("Commit").click()

@@ -1,7 +1,7 @@
-"""How many clicks the commonest jobs take, beside typing, from Home after the login: from a product to a reward.
+"""How many clicks the most common tasks take, besides typing, from Home after the login: from a product to a reward.
 
-Each number is the most that its job may take; test_clicks_daily.py has the jobs of every day. The very first job, from
-the README to points, leads through a terminal: it is one block to copy, which tests/journeys/test_guide.py runs.
+Each number is the most that its task may take; test_clicks_daily.py has the everyday tasks. The very first task, from
+the README to points, is done in a terminal: it is one block to copy, which tests/journeys/test_guide.py runs.
 """
 
 import re
@@ -35,7 +35,7 @@ RECALL = {
 
 
 def group(window, name):
-    """The entry of the sidebar, where a desk shows it."""
+    """The entry of the sidebar at desktop size."""
     return window.page.locator("#nav-sidebar-apps").get_by_text(name, exact=True)
 
 
@@ -43,7 +43,7 @@ def tab(window, name):
     return window.page.locator(".group-tabs").get_by_role("link", name=name, exact=True)
 
 
-def test_a_new_brand_with_its_owner_takes_four(portal, browser, transactional_db):
+def test_new_brand_with_its_owner_takes_four_clicks(portal, browser, transactional_db):
     operator = factories.user(email="operator@example.com", is_staff=True, is_superuser=True, is_active=True)
     window = Window(browser, portal.url, (1440, 900))
     window.begin_session(operator)
@@ -68,7 +68,7 @@ def test_a_new_brand_with_its_owner_takes_four(portal, browser, transactional_db
     window.close()
 
 
-def test_a_product_becomes_a_thousand_printed_labels_in_six(window, brand):
+def test_new_product_gets_a_thousand_printed_labels_in_six_clicks(window, brand):
     owner = window()
     owner.goto("")
     page, click = owner.page, Clicks(owner)
@@ -92,7 +92,7 @@ def test_a_product_becomes_a_thousand_printed_labels_in_six(window, brand):
     assert click.number == 6
 
 
-def test_a_file_with_errors_is_corrected_committed_and_undone_in_eight(window, brand):
+def test_file_with_errors_is_corrected_committed_and_undone_in_eight_clicks(window, brand):
     for sku in ("BEANS", "TEA"):
         factories.product(brand, sku=sku)
     factories.batch(brand, prefix="NW-", number_width=5, quantity=100, assigned=False)
@@ -126,7 +126,7 @@ def test_a_file_with_errors_is_corrected_committed_and_undone_in_eight(window, b
     assert click.number == 8
 
 
-def test_a_product_is_recalled_with_a_look_at_the_mail_in_five(window, brand):
+def test_product_is_recalled_after_a_preview_of_the_email_in_five_clicks(window, brand):
     NotificationSettings.objects.create(brand=brand)
     product = factories.product(brand, title="Preserving jar")
     code = factories.batch(brand, product=product, quantity=3).codes.earliest("pk")
@@ -150,7 +150,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail_in_five(window, brand):
     assert Recall.objects.get().recall_id == "R-7"
 
 
-def test_a_campaign_with_a_reward_of_its_own_takes_seven(window, brand):
+def test_campaign_with_a_new_reward_takes_seven_clicks(window, brand):
     manager = window("manager")
     manager.goto("")
     page, click = manager.page, Clicks(manager)
@@ -174,7 +174,7 @@ def test_a_campaign_with_a_reward_of_its_own_takes_seven(window, brand):
     assert click.number == 7
 
 
-def test_a_reward_of_the_catalogue_takes_two(window, brand):
+def test_reward_in_the_catalogue_takes_two_clicks(window, brand):
     manager = window("manager")
     manager.goto("")
     page, click = manager.page, Clicks(manager)
@@ -191,9 +191,9 @@ def test_a_reward_of_the_catalogue_takes_two(window, brand):
     assert click.number == 2
 
 
-@pytest.mark.parametrize(("role", "presses"), [("support", 1), ("manager", 2)])
-def test_a_customer_takes_a_reward_with_two_taps_and_the_till_hands_it_over_with_three(
-    window, browser, portal, brand, role, presses
+@pytest.mark.parametrize(("role", "expected_clicks"), [("support", 1), ("manager", 2)])
+def test_reward_is_redeemed_with_two_taps_and_used_with_at_most_three_clicks(
+    window, browser, portal, brand, role, expected_clicks
 ):
     BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
     customer = factories.customer(brand, password=factories.PASSWORD)
@@ -214,7 +214,7 @@ def test_a_customer_takes_a_reward_with_two_taps_and_the_till_hands_it_over_with
 
     till = window(role, by_form=True)
     click = Clicks(till)
-    if role != "support":  # who begins there
+    if role != "support":  # support begins there
         click(till.page.get_by_role("link", name="Till"))
     till.page.wait_for_url(re.compile("/redemption/till/$"))
     till.page.get_by_label("Code", exact=True).fill(grouped(Redemption.objects.get().code))
@@ -223,4 +223,4 @@ def test_a_customer_takes_a_reward_with_two_taps_and_the_till_hands_it_over_with
     till.page.get_by_role("heading", name="Just handed over: A mug").wait_for()
 
     assert Redemption.objects.get().status == "used"
-    assert click.number == presses <= 3
+    assert click.number == expected_clicks <= 3

@@ -1,4 +1,4 @@
-"""How many clicks the jobs of every day take, beside typing, from Home after the login; see test_clicks.py."""
+"""How many clicks everyday tasks take, besides typing, from Home after the login; see test_clicks.py."""
 
 import time
 
@@ -10,26 +10,26 @@ from brands.models.tenants import BrandHostname
 from loyalty.models.accounts import UserPoints
 from loyalty.models.wallets import WalletIssuer
 from loyalty.models.webhooks import WebhookDelivery, WebhookEndpoint
-from tests.browser.actors import PARIS, scan, settle
+from tests.browser.actors import PARIS, scan, wait_for_worker
 from tests.browser.clicks import Clicks
-from tests.browser.customers.test_member_page import lively
+from tests.browser.customers.test_member_page import active_customer
 from tests.browser.test_clicks import group
 from tests.browser.window import DESKTOP, LOOPBACK, PHONE, Window
 from tests.support import factories
 from tests.support.fakes import wallets
 
-FAST = 3.0  # seconds, on a machine that does other things beside
+FAST = 3.0  # seconds, on a busy machine
 
 
-def ask_for(page, typed):
-    """What the search box offers for what is typed."""
+def search_for(page, typed):
+    """Type into the search box."""
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search").press_sequentially(typed)
 
 
-def test_a_scan_is_on_home_without_a_click(window, portal, brand):
+def test_new_scan_is_on_home_without_a_click(window, portal, brand):
     scan(portal, factories.customer(brand), brand, factories.code(brand), **PARIS)
-    settle()
+    wait_for_worker()
     owner = window()
     owner.goto("")
     click = Clicks(owner)
@@ -40,13 +40,13 @@ def test_a_scan_is_on_home_without_a_click(window, portal, brand):
     assert click.number == 0
 
 
-def test_a_customers_points_are_explained_with_one_and_adjusted_with_two_more(window, brand):
-    customer = lively(brand)
+def test_points_are_explained_with_one_click_and_adjusted_with_two_more(window, brand):
+    customer = active_customer(brand)
     manager = window("manager")
     manager.goto("")
     page, click = manager.page, Clicks(manager)
 
-    ask_for(page, "adler")
+    search_for(page, "adler")
     click(page.get_by_role("option", name="anna@example.com").first)
     manager.wait_for_text("somebody else scanned the code first, on", "balance 155")
     assert click.number == 1
@@ -61,12 +61,12 @@ def test_a_customers_points_are_explained_with_one_and_adjusted_with_two_more(wi
     assert click.number == 3
 
 
-def test_wallets_are_set_up_with_three(window, brand):
+def test_wallets_are_set_up_with_three_clicks(window, brand):
     owner = window()
     owner.goto("")
     page, click = owner.page, Clicks(owner)
 
-    ask_for(page, "wallet certificates")
+    search_for(page, "wallet certificates")
     click(page.get_by_role("option", name="Upload wallet certificates"))
     page.locator("[name=platform]").select_option("google")
     page.locator("[name=issuer_id]").fill(wallets.ISSUER_ID)
@@ -79,12 +79,12 @@ def test_wallets_are_set_up_with_three(window, brand):
     assert click.number == 3
 
 
-def test_a_webhook_is_added_and_its_secret_kept_with_four_and_tried_with_one_more(window, brand):
+def test_webhook_is_added_with_four_clicks_and_tested_with_one_more(window, brand):
     owner = window()
     owner.goto("")
     page, click = owner.page, Clicks(owner)
 
-    ask_for(page, "new webhook")
+    search_for(page, "new webhook")
     click(page.get_by_role("option", name="New webhook"))
     page.get_by_label("Address").fill("https://shop.example/hooks")
     click(page.get_by_label("points.earned"))
@@ -101,12 +101,12 @@ def test_a_webhook_is_added_and_its_secret_kept_with_four_and_tried_with_one_mor
     assert click.number == 5
 
 
-def test_what_a_notification_says_takes_two(window, brand):
+def test_text_of_a_notification_is_two_clicks_away(window, brand):
     manager = window("manager")
     manager.goto("")
     page, click = manager.page, Clicks(manager)
 
-    ask_for(page, "notification templates")
+    search_for(page, "notification templates")
     click(page.get_by_role("option", name="Notification templates"))
     click(page.get_by_role("region", name="All notifications with their current text").get_by_role("link").first)
     page.wait_for_url("**/preview/**")
@@ -115,7 +115,7 @@ def test_what_a_notification_says_takes_two(window, brand):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
-def test_support_and_the_print_shop_begin_at_their_work(window, brand, size):
+def test_support_and_print_shop_start_on_the_page_of_their_work(window, brand, size):
     factories.batch(brand, range_name="Spring", quantity=3)
     support, printer = window("support", size, by_form=True), window("printer", size, by_form=True)
 
@@ -128,8 +128,8 @@ def test_support_and_the_print_shop_begin_at_their_work(window, brand, size):
     assert click.number == 1
 
 
-def test_a_customer_reads_the_result_after_one_tap_and_registers_with_two(browser, portal, brand):
-    """The tap is the one that programs which open links do not make: docs/scan-page.md."""
+def test_customer_gets_the_result_with_one_tap_and_registers_with_two(browser, portal, brand):
+    """Programs that open links do not make this tap: docs/scan-page.md."""
     BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
     phone = Window(browser, portal.url, PHONE)
     page, tap = phone.page, Clicks(phone)
@@ -149,17 +149,17 @@ def test_a_customer_reads_the_result_after_one_tap_and_registers_with_two(browse
     phone.close()
 
 
-def test_the_keyboard_is_in_the_content_after_one_stop(window):
+def test_keyboard_reaches_the_content_after_one_stop(window):
     owner = window()
     page, click = owner.page, Clicks(owner)
 
     owner.goto("authcodes/product/add/")
-    expect(page.locator("#content :focus")).to_have_count(1)  # at the first field of all
+    expect(page.locator("#content :focus")).to_have_count(1)  # at the first field
     owner.goto("authcodes/import/add/")
     expect(page.locator("#content :focus")).to_have_count(1)
     expect(
         page.locator("#content").get_by_role("heading", level=2).first
-    ).to_be_in_viewport()  # what stands above the form is read first
+    ).to_be_in_viewport()  # the text above the form is read first
     for address in ("", "authcodes/batchrange/", "loyalty/userpoints/"):
         owner.goto(address)
         page.keyboard.press("Tab")
@@ -171,7 +171,7 @@ def test_the_keyboard_is_in_the_content_after_one_stop(window):
     assert click.number == 0
 
 
-def test_a_mistake_is_said_at_its_field_and_put_right_with_one_more(window, brand):
+def test_error_appears_at_its_field_and_is_corrected_with_one_more_click(window, brand):
     factories.product(brand, sku="mug")
     owner = window()
     owner.goto("authcodes/product/add/")
@@ -191,14 +191,14 @@ def test_a_mistake_is_said_at_its_field_and_put_right_with_one_more(window, bran
     assert click.number == 2
 
 
-def test_one_of_25_000_codes_is_found_with_one(window, brand):
+def test_one_of_25_000_codes_is_found_with_one_click(window, brand):
     factories.batch(brand, range_name="Big", prefix="BIG-", number_width=5, quantity=25_000)
     owner = window()
     owner.goto("")
     page, click = owner.page, Clicks(owner)
 
     began = time.monotonic()
-    ask_for(page, "BIG-24999")
+    search_for(page, "BIG-24999")
     click(page.get_by_role("option", name="BIG-24999"))
     owner.wait_for_text("History of this code")
     assert time.monotonic() - began < FAST
@@ -213,7 +213,7 @@ def test_one_of_25_000_codes_is_found_with_one(window, brand):
     owner.wait_for_text("25,000")
 
 
-def test_the_guide_is_one_key_away_and_opens_beside_the_page(window):
+def test_guide_opens_in_another_tab_with_one_key(window):
     owner = window()
     owner.goto("authcodes/batchrange/add/")
     owner.page.locator("#id_range_name").fill("What is this?")
@@ -227,7 +227,7 @@ def test_the_guide_is_one_key_away_and_opens_beside_the_page(window):
     assert owner.page.locator("#id_range_name").input_value() == "What is this?"
 
 
-def test_the_guide_can_be_used_by_everybody(window):
+def test_guide_is_accessible(window):
     for size in (DESKTOP, PHONE):
         owner = window("owner", size)
         owner.goto("help/")

@@ -1,17 +1,17 @@
-"""Somebody with a cheap phone on a slow line soon sees something. bin/test --all runs this with nothing beside it."""
+"""A cheap phone with a slow connection soon shows something. bin/test --all runs this test while no other runs."""
 
 from typing import Any
 
 import pytest
 
 from brands.models.tenants import BrandHostname
-from tests.browser.slow_phone import first_paint, slowed
+from tests.browser.slow_phone import first_paint, slow_down
 from tests.browser.window import LOOPBACK, PHONE, Window
 from tests.support import factories
 from tests.support.portal import brand_with_one_of_each, staff
 
 MAX_PAINT_MS = 2000
-MAX_VISITS = 10  # of which the best counts: the machine may do other things beside
+MAX_VISITS = 10  # the best one counts, because the machine may be busy
 
 
 @pytest.fixture
@@ -21,15 +21,17 @@ def rows(brand) -> dict[str, Any]:
 
 
 @pytest.fixture
-def logged_in(window, rows) -> Any:
-    """What an owner's browser keeps of being logged in."""
+def login_state(window, rows) -> Any:
+    """What an owner's browser stores about being logged in."""
     owner = staff(rows["authcodes.product"].brand, email="olivia@example.com", password=factories.PASSWORD)
-    before = window(None)
-    before.login(owner.email, factories.PASSWORD)
-    return before.context.storage_state()
+    first_window = window(None)
+    first_window.login(owner.email, factories.PASSWORD)
+    return first_window.context.storage_state()
 
 
-def test_a_cheap_phone_on_a_slow_line_shows_something_soon(portal, browser, logged_in, rows, record_property):
+def test_pages_are_painted_soon_on_a_cheap_phone_with_a_slow_connection(
+    portal, browser, login_state, rows, record_property
+):
     code = rows["authcodes.authcode"]
     BrandHostname.objects.filter(brand=code.brand).update(hostname=LOOPBACK)
     batch, member = rows["authcodes.batchrange"].pk, rows["loyalty.userpoints"].pk
@@ -46,9 +48,9 @@ def test_a_cheap_phone_on_a_slow_line_shows_something_soon(portal, browser, logg
         painted: list[float] = []
         size = 0
         while len(painted) < MAX_VISITS and min(painted, default=MAX_PAINT_MS) >= MAX_PAINT_MS:
-            kept = {} if name in {"login", "scan page"} else {"storage_state": logged_in}
-            visit = Window(browser, portal.url, PHONE, service_workers="block", **kept)
-            loaded = slowed(visit.page)
+            options = {} if name in {"login", "scan page"} else {"storage_state": login_state}
+            visit = Window(browser, portal.url, PHONE, service_workers="block", **options)
+            loaded = slow_down(visit.page)
             visit.page.goto(address)
             painted.append(first_paint(visit.page))
             visit.page.wait_for_load_state("networkidle")

@@ -1,4 +1,4 @@
-"""Who opens a page for the first time loads little, all of it from here, and soon sees something."""
+"""A first visit of a page loads little, and all of it from this server."""
 
 from collections import Counter
 from typing import Any
@@ -22,15 +22,15 @@ def rows(brand) -> dict[str, Any]:
 
 
 @pytest.fixture
-def olivia(window, rows) -> tuple[User, Any]:
-    """With what her browser keeps of being logged in."""
-    person = staff(rows["authcodes.product"].brand, email="olivia@example.com")
-    before = window(None)
-    before.begin_session(person)
-    return person, before.context.storage_state()
+def logged_in_user(window, rows) -> tuple[User, Any]:
+    """A user, and what their browser stores about being logged in."""
+    user = staff(rows["authcodes.product"].brand, email="olivia@example.com")
+    first_window = window(None)
+    first_window.begin_session(user)
+    return user, first_window.context.storage_state()
 
 
-def counted(visit: Window) -> Counter[str]:
+def count_bytes(visit: Window) -> Counter[str]:
     loaded: Counter[str] = Counter()
 
     def count(request: Request) -> None:
@@ -42,28 +42,28 @@ def counted(visit: Window) -> Counter[str]:
 
 
 @pytest.mark.parametrize("language", ["", "ar"])
-def test_a_first_visit_loads_little_and_nothing_from_elsewhere(portal, browser, olivia, language):
-    person, state = olivia
-    User.objects.filter(pk=person.pk).update(portal_language=language)
+def test_first_visit_loads_little_and_nothing_from_other_hosts(portal, browser, logged_in_user, language):
+    user, state = logged_in_user
+    User.objects.filter(pk=user.pk).update(portal_language=language)
     for page in PAGES:
         visit = Window(browser, portal.url, DESKTOP, storage_state=state)
-        loaded = counted(visit)
+        loaded = count_bytes(visit)
         try:
             visit.goto(page)
             visit.page.wait_for_load_state("networkidle")
         finally:
             visit.close()
 
-        assert visit.complaints == []  # where a request leaves this machine
+        assert visit.complaints == []  # which would list requests to other machines
         assert len(loaded) > 10
         assert sum(loaded.values()) < MAX_BYTES, (page, loaded.most_common(12))
         assert not [each for each in loaded if FOREIGN_FONTS in each]
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_the_login_page_loads_no_font_for_the_names_of_languages(portal, browser, transactional_db, language):
+def test_login_page_loads_no_font_for_the_names_of_languages(portal, browser, transactional_db, language):
     visit = Window(browser, portal.url, PHONE, locale=language)
-    loaded = counted(visit)
+    loaded = count_bytes(visit)
     visit.goto("")
     visit.page.wait_for_load_state("networkidle")
     visit.close()

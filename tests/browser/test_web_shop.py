@@ -1,4 +1,4 @@
-"""A brand's web shop on an origin of its own: its pages call the API from a real browser, and no other page does."""
+"""A brand's web shop on its own origin: its pages can call the API from a real browser, and no other page can."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -37,9 +37,9 @@ async ([path, key, token, body]) => {
 """
 
 
-class Quiet(SimpleHTTPRequestHandler):
+class QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *_line: Any) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def website(tmp_path: Path) -> Iterator[Callable[[], str]]:
     servers: list[ThreadingHTTPServer] = []
 
     def serve() -> str:
-        server = ThreadingHTTPServer((LOOPBACK, 0), partial(Quiet, directory=str(tmp_path)))
+        server = ThreadingHTTPServer((LOOPBACK, 0), partial(QuietHandler, directory=str(tmp_path)))
         servers.append(server)
         Thread(target=server.serve_forever, daemon=True).start()
         return f"http://{LOOPBACK}:{server.server_port}"
@@ -62,30 +62,30 @@ def website(tmp_path: Path) -> Iterator[Callable[[], str]]:
 
 @pytest.fixture
 def page_at(portal: Stack, browser: Browser) -> Iterator[Callable[..., Any]]:
-    """`page_at(origin, key)` opens the website; what it returns calls the API as the page's script would."""
+    """`page_at(origin, key)` opens the website; the returned function calls the API as the page's script would."""
     windows: list[Window] = []
 
-    def opened(origin: str, key: str) -> Callable[..., Any]:
+    def open_page(origin: str, key: str) -> Callable[..., Any]:
         windows.append(Window(browser, origin))
         page = windows[-1].page
         page.goto("/")
         expect(page.get_by_role("heading", level=1)).to_have_text("Shop")
         return lambda path, token="", body=None: page.evaluate(CALL, [f"{portal.url}/api/v1/{path}", key, token, body])
 
-    yield opened
+    yield open_page
     for window in windows:
         window.close()
 
 
-def test_a_shop_logs_in_scans_and_reads_points_and_no_other_website_does(
+def test_only_the_registered_shop_can_log_in_scan_and_read_points(
     brand: Brand, website: Callable[[], str], page_at: Callable[..., Any]
 ) -> None:
-    origin, elsewhere = website(), website()
+    origin, other_origin = website(), website()
     Brand.objects.filter(pk=brand.pk).update(web_origins=[origin])
     customer, code = factories.customer(brand, password=PASSWORD), str(factories.code(brand))
     key = Api(brand).app().headers["api-key"]
     credentials = {"email": customer.email, "password": PASSWORD}
-    call, intruder = page_at(origin, key), page_at(elsewhere, key)
+    call, intruder = page_at(origin, key), page_at(other_origin, key)
 
     assert call("auth/token", body={**credentials, "password": "wrong"})["error"] == "AUTHENTICATION_REQUIRED"
     token = call("auth/token", body=credentials)["access"]
@@ -103,7 +103,7 @@ def test_a_shop_logs_in_scans_and_reads_points_and_no_other_website_does(
     assert intruder("customer/loyalty/points", "of-nobody") == {"blocked": "TypeError"}
 
 
-def test_the_guides_example_works(brand: Brand, website: Callable[[], str], portal: Stack, browser: Browser) -> None:
+def test_example_of_the_guide_works(brand: Brand, website: Callable[[], str], portal: Stack, browser: Browser) -> None:
     origin, customer = website(), factories.customer(brand, password=PASSWORD)
     Brand.objects.filter(pk=brand.pk).update(web_origins=[origin])
     guide = (ROOT / "docs/api/websites.md").read_text()
@@ -111,10 +111,10 @@ def test_the_guides_example_works(brand: Brand, website: Callable[[], str], port
     example = example.replace("app_...", Api(brand).app().headers["api-key"])
     window = Window(browser, origin)
     window.page.goto("/")
-    given = {"email": customer.email, "password": PASSWORD, "code": str(factories.code(brand))}
+    values = {"email": customer.email, "password": PASSWORD, "code": str(factories.code(brand))}
 
     answers = window.page.evaluate(
-        f"async ({{ email, password, code }}) => {{ {example} return [scan, points]; }}", given
+        f"async ({{ email, password, code }}) => {{ {example} return [scan, points]; }}", values
     )
 
     assert [answer["success"] for answer in answers] == [True, True]
@@ -122,7 +122,7 @@ def test_the_guides_example_works(brand: Brand, website: Callable[[], str], port
     window.close()
 
 
-def test_a_page_with_a_hub_key_reads_nothing(
+def test_page_with_a_hub_key_can_read_nothing(
     brand: Brand, website: Callable[[], str], page_at: Callable[..., Any]
 ) -> None:
     origin = website()
@@ -137,7 +137,9 @@ def test_a_page_with_a_hub_key_reads_nothing(
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
-def test_an_owner_registers_a_shop(window: Callable[..., Window], brand: Brand, size: tuple[int, int]) -> None:
+def test_owner_registers_the_origins_of_a_shop(
+    window: Callable[..., Window], brand: Brand, size: tuple[int, int]
+) -> None:
     owner = window("owner", size)
     owner.goto(f"brands/brand/{brand.pk}/change/")
     field = owner.page.get_by_label("Web origins")

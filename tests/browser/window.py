@@ -1,4 +1,4 @@
-"""A Chromium window on the portal, driven as staff would, which notes whatever a page does wrong behind their back."""
+"""A Chromium window on the portal, driven as staff would, which records errors of its pages that staff do not see."""
 
 import shutil
 from collections.abc import Iterator
@@ -18,16 +18,16 @@ from brands.models.people import User
 from brands.staff_login import sessions
 
 DESKTOP, PHONE = (1440, 900), (390, 844)
-SIDEBAR_FROM = 1280  # pixels of width; below that it waits behind a button
+SIDEBAR_FROM = 1280  # pixels of width; below that it is behind a button
 LOOPBACK = "127.0.0.1"
 BY_NAME = "localhost"  # a passkey belongs to a name, so pages with passkeys are opened by this one
 CHROMIUM = ["chromium-headless-shell", "chromium", "chromium-browser"]
 ABORTED = "net::ERR_ABORTED"
 ASSETS = {"script", "stylesheet", "image", "font"}
-# Names lead nowhere but to this machine: a page that wants a file from elsewhere neither gets it nor tells anybody.
+# Hostnames lead only to this machine: a page can neither load a file from another host nor send anything there.
 ARGUMENTS = ["--no-sandbox", f"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {LOOPBACK}, EXCLUDE {BY_NAME}"]
 
-# What a page has to offer whoever cannot see it, has no mouse, or holds a phone.
+# What a page needs for users who cannot see it, have no mouse, or use a phone.
 AUDIT = """
 () => {
   const problems = [];
@@ -67,8 +67,8 @@ AUDIT = """
 }
 """
 
-# Definitions of one line; at once, so that a page that is being loaded anew gives either all of its old or of its new.
-FACTS = """
+# Definitions of one line, read in one step: a page that is being reloaded gives either all old values or all new ones.
+DEFINITIONS = """
 () => Object.fromEntries([...document.querySelectorAll("dt")]
   .map((term) => [term.innerText, term.nextElementSibling.innerText]).filter(([, fact]) => !fact.includes("\\n")))
 """
@@ -77,9 +77,9 @@ FACTS = """
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # The rules among them whose answer depends on the size of the window or on the colours.
-AXE_LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
-# Of what is good it lists one element each: to list them all takes most of its time.
-# A pinned button covers half of some field wherever a page is scrolled to, and axe looks at one such place.
+APPEARANCE_RULES = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
+# Rules that are met list only one element, because listing all of them takes most of the time.
+# A pinned button always covers half of some field, however a page is scrolled, and axe checks only one position.
 AXE_RUN = """
 async (runOnly) => {
   const unpinned = new CSSStyleSheet();
@@ -91,7 +91,7 @@ async (runOnly) => {
 }
 """
 
-# A colour on its way, on a slow machine, still looks as it did without focus.
+# On a slow machine, a colour in transition still looks as it did without focus.
 NO_TRANSITIONS = """
 () => {
   const sheet = new CSSStyleSheet();
@@ -100,7 +100,7 @@ NO_TRANSITIONS = """
 }
 """
 
-# A page that was asked to look different does so in the frame after next at the latest.
+# A changed appearance takes effect after two frames at the latest.
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 # Whether the focused element looks different without focus, and what it is.
@@ -125,7 +125,7 @@ FOCUS = """
 }
 """
 
-# Links that begin something and buttons that send something, but for those that only look for rows.
+# Links that begin an action and buttons that submit a form, except those that only search for rows.
 OFFERS = """
 () => [...document.querySelectorAll("a.addlink, [type=submit], select[name=action], a[href*='/export/']")]
   .filter((it) => it.checkVisibility() && it.form?.method !== "get" && !it.form?.action.includes("/logout/"))
@@ -135,9 +135,9 @@ OFFERS = """
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The system's Chromium, which bin/test installs; without it there is nothing to look at the pages with.
+    """The system's Chromium, which bin/test installs.
 
-    The one without windows of its own if it can be had: a page costs it half the time.
+    The headless shell is preferred, because it takes half the time for a page.
     """
     program = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if program is None:
@@ -150,7 +150,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def show_as(page: Page, size: tuple[int, int], scheme: Any) -> None:
-    """Have a page in another size and other colours, "light" or "dark"."""
+    """Show a page in another size and colour scheme, "light" or "dark"."""
     page.evaluate(NO_TRANSITIONS)
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.emulate_media(color_scheme=scheme)
@@ -163,14 +163,19 @@ def load_axe(page: Page) -> None:
 
 
 class Window:
-    """One person's window, logged in or not. `complaints` grows by itself; whoever opened it looks at the end."""
+    """The window of one user, logged in or not. `complaints` collects errors, which its opener checks at the end."""
 
-    def __init__(self, browser: Browser, address: str, size: tuple[int, int] = DESKTOP, **other: Any) -> None:
+    def __init__(self, browser: Browser, address: str, size: tuple[int, int] = DESKTOP, **options: Any) -> None:
         self.address = address
         self.width, self.height = size
-        usual = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "reduced_motion": "reduce", "color_scheme": "light"}
+        defaults = {
+            "locale": "en-GB",
+            "timezone_id": "Europe/Berlin",
+            "reduced_motion": "reduce",
+            "color_scheme": "light",
+        }
         viewport: Any = {"width": self.width, "height": self.height}
-        self.context = browser.new_context(base_url=address, viewport=viewport, **{**usual, **other})
+        self.context = browser.new_context(base_url=address, viewport=viewport, **{**defaults, **options})
         self.context.set_default_timeout(30_000)
         self.page: Page = self.context.new_page()
         self.complaints: list[str] = []
@@ -190,24 +195,24 @@ class Window:
             self.complaints.append(f"leaves this machine: {request.url}")
 
     def _failed(self, request: Request) -> None:
-        if request.resource_type in ASSETS and request.failure != ABORTED:  # the page was left before it came
+        if request.resource_type in ASSETS and request.failure != ABORTED:  # the page was left before the file arrived
             self.complaints.append(f"not loaded: {request.url} ({request.failure})")
 
     def _response(self, response: Response) -> None:
         if response.status >= (400 if response.request.resource_type in ASSETS else 500):
             self.complaints.append(f"{response.status}: {response.url}")
 
-    def begin_session(self, person: User) -> None:
-        """As after a login, without its two pages: the window is nowhere yet."""
+    def begin_session(self, user: User) -> None:
+        """Log in without the two pages of the login; no page is open yet."""
         request = RequestFactory().get("/admin/login/")
         request.session = SessionStore()
-        sessions.begin(request, user=person, brand_id=None, at=timezone.now())
+        sessions.begin(request, user=user, brand_id=None, at=timezone.now())
         request.session.save()
         cookie: Any = {"name": settings.SESSION_COOKIE_NAME, "value": request.session.session_key, "url": self.address}
         self.context.add_cookies([cookie])
 
     def login(self, email: str, password: str) -> None:
-        """Through the form, as everybody does."""
+        """Log in through the form, as users do."""
         self.page.goto("/admin/")
         self.page.get_by_label("E-mail").fill(email)
         self.page.get_by_label("Password").fill(password)
@@ -218,7 +223,7 @@ class Window:
         self.page.goto(f"/admin/{address}")
 
     def leave_for(self, path: str) -> None:
-        """As `goto` from a page that may load itself again at the same moment, which ends the other loading."""
+        """Like `goto`, from a page that may reload itself at the same moment, which aborts the navigation."""
         try:
             self.page.goto(path)
         except Error as error:
@@ -227,7 +232,7 @@ class Window:
             self.page.goto(path)
 
     def sidebar(self, group: str, name: str = "") -> None:
-        """Go where the sidebar leads, and to a list of the group; a narrow window has to open the sidebar first."""
+        """Open a group of the sidebar, and a list of the group; a narrow window has to open the sidebar first."""
         if self.width < SIDEBAR_FROM:
             self.page.get_by_text("dock_to_right", exact=True).filter(visible=True).click()
         with self.page.expect_navigation():
@@ -253,14 +258,14 @@ class Window:
         return self.page.get_by_role("link", name=name)
 
     def look_up(self, field: str, typed: str) -> None:
-        """Choose in a field that looks its choices up while one types: open it, type, Enter."""
+        """Choose in a field that searches its choices while the user types: open it, type, Enter."""
         self.page.locator(f"#id_{field} + .select2 .select2-selection").click()
         self.page.locator(".select2-search__field").last.fill(typed)
         self.page.locator(".select2-results__option--highlighted", has_text=typed).wait_for()
         self.page.keyboard.press("Enter")
 
     def wait_for_text(self, *texts: str) -> None:
-        """Wait until the page says all of this."""
+        """Wait until the page shows all these texts."""
         for each in texts:
             self.page.get_by_text(each).filter(visible=True).first.wait_for()
 
@@ -269,69 +274,71 @@ class Window:
         rows = "number => document.querySelectorAll('#result_list tr.data-row').length === number"
         self.page.wait_for_function(rows, arg=number)
 
-    def facts(self) -> dict[str, str]:
-        """The short facts of the page, by what they are about."""
+    def definitions(self) -> dict[str, str]:
+        """The short definitions of the page, by their terms."""
         self.page.locator("dt").first.wait_for()
-        found: dict[str, str] = self.page.evaluate(FACTS)
-        return found
+        values: dict[str, str] = self.page.evaluate(DEFINITIONS)
+        return values
 
     def card(self, title: str) -> str:
         """The figure of a card with this title."""
-        found = self.page.locator(f"xpath=//div[normalize-space()='{title}']/following-sibling::div[1]")
-        return found.first.inner_text()
+        figure = self.page.locator(f"xpath=//div[normalize-space()='{title}']/following-sibling::div[1]")
+        return figure.first.inner_text()
 
     def figure(self, title: str) -> str:
         """A figure on top of Home."""
         return self.page.locator(".home-tile", has_text=title).first.locator(".home-tile-value").inner_text()
 
     def offers(self) -> list[str]:
-        """What the page lets people change or take away: its + and its buttons, but no searching and filtering."""
-        found: list[str] = self.page.evaluate(OFFERS)
-        return found
+        """What the page lets users change or export: its + and its buttons, except searching and filtering."""
+        offered: list[str] = self.page.evaluate(OFFERS)
+        return offered
 
     def saved(self, click: Locator) -> str:
-        """What a click saves on the disk, as text; a byte order mark belongs to the file."""
+        """The text of the file that a click downloads, including a byte order mark."""
         with self.page.expect_download() as expected:
             click.click()
         return expected.value.path().read_text(encoding="utf-8")
 
     def audit(self) -> list[str]:
-        """What keeps some people from using the open page. Waits until it is loaded: a link may just have led to it."""
+        """Accessibility problems of the open page. Waits until it is loaded, because a link may just have opened it."""
         self.page.wait_for_load_state()
-        found: list[str] = self.page.evaluate(AUDIT)
-        where = urlsplit(self.page.url).path
-        return [f"{where}: {complaint}" for complaint in found]
+        problems: list[str] = self.page.evaluate(AUDIT)
+        path = urlsplit(self.page.url).path
+        return [f"{path}: {complaint}" for complaint in problems]
 
     def show_as(self, size: tuple[int, int], scheme: str) -> None:
-        """Have the page that is open in another size and other colours."""
+        """Show the open page in another size and colour scheme."""
         self.width, self.height = size
         show_as(self.page, size, scheme)
 
-    def axe(self, *, looks_only: bool = False) -> list[str]:
-        """What axe finds on the page that is open, of the rules of WCAG 2.2 up to AA.
+    def axe(self, *, appearance_only: bool = False) -> list[str]:
+        """What axe finds on the open page, by the rules of WCAG 2.2 up to AA.
 
-        `looks_only`: of those that may be broken only in this size or these colours, where all were tried in others.
+        `appearance_only`: only rules that depend on size or colours, for a page that was checked in other ones already.
         """
         load_axe(self.page)
-        rules = {"type": "rule", "values": AXE_LOOKS} if looks_only else {"type": "tag", "values": AXE_RULES}
-        found = self.page.evaluate(AXE_RUN, rules)
-        where = urlsplit(self.page.url).path
+        rules = (
+            {"type": "rule", "values": APPEARANCE_RULES} if appearance_only else {"type": "tag", "values": AXE_RULES}
+        )
+        violations = self.page.evaluate(AXE_RUN, rules)
+        path = urlsplit(self.page.url).path
         return [
-            f"{where}: {rule['id']}: {node['html'][:160]} ({'; '.join(c['message'] for c in node['any'])})"
-            for rule in found
+            f"{path}: {rule['id']}: {node['html'][:160]} ({'; '.join(c['message'] for c in node['any'])})"
+            for rule in violations
             for node in rule["nodes"]
         ]
 
-    def hidden_stops(self, most: int) -> list[str]:
-        """Where the keyboard stops, of the first so many times that Tab is pressed, without showing it."""
+    def hidden_stops(self, presses: int) -> list[str]:
+        """The elements that show no focus, among those that so many presses of Tab lead to."""
         self.page.evaluate(NO_TRANSITIONS)
-        found = []
-        for _press in range(most):
+        hidden = []
+        for _press in range(presses):
             self.page.keyboard.press("Tab")
             stop = self.page.evaluate(FOCUS)
             if stop and not stop["differs"]:
-                found.append(stop["what"])
-        return found
+                hidden.append(stop["what"])
+        return hidden
 
     def close(self) -> None:
         self.context.close()

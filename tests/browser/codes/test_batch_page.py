@@ -1,4 +1,4 @@
-"""From a product to printed codes, and what is done to a part of a batch: clicks are counted, nothing typed is lost."""
+"""From a product to its print page, and changes of a part of a batch: clicks are counted, and no input is lost."""
 
 from datetime import timedelta
 
@@ -11,17 +11,17 @@ from authcodes.models.codes import AuthCode
 from authcodes.models.prints import PrintRun
 from jobs.models import Job
 from tests.browser.clicks import Clicks
-from tests.browser.settings.test_api_keys import pictured
+from tests.browser.settings.test_api_keys import save_screenshot
 from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories
 from tests.support.live_stack import wait_until
 from tests.support.portal import staff
 
-TO_THE_PRINT_PAGE = 4
+CLICKS_TO_THE_PRINT_PAGE = 4
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
-def test_a_product_becomes_a_thousand_printed_labels(window, brand, size):
+def test_new_product_gets_a_thousand_codes_in_four_clicks(window, brand, size):
     owner = window(size=size)
     owner.goto("")
     page, click = owner.page, Clicks(owner)
@@ -32,39 +32,39 @@ def test_a_product_becomes_a_thousand_printed_labels(window, brand, size):
     click(page.get_by_role("button", name="Save and generate codes"))
     expect(page.get_by_role("heading", name="2. How many codes")).to_be_visible()
     complaints = owner.audit() + owner.axe()
-    pictured(owner, f"batch-wizard-{size[0]}")
+    save_screenshot(owner, f"batch-wizard-{size[0]}")
     page.get_by_label("Quantity").fill("1000")
     page.keyboard.press("Enter")
     expect(page.locator("[data-live]")).to_contain_text("All codes are assigned to Coffee beans")
     click(page.get_by_label("Protected codes"))
     complaints += owner.audit() + owner.axe()
-    pictured(owner, f"batch-wizard-rules-{size[0]}")
+    save_screenshot(owner, f"batch-wizard-rules-{size[0]}")
     click(page.get_by_role("button", name="Create batch"))
     page.wait_for_url("**/printrun/batch/*/")
 
-    made = BatchRange.objects.get()
-    assert click.number == TO_THE_PRINT_PAGE
-    assert (made.generated_count, made.product.sku, made.is_signed) == (1000, "BEANS", True)
+    batch = BatchRange.objects.get()
+    assert click.number == CLICKS_TO_THE_PRINT_PAGE
+    assert (batch.generated_count, batch.product.sku, batch.is_signed) == (1000, "BEANS", True)
     assert complaints == []
-    page.go_back()  # to a new form, which goes on where this batch ends, under a name of its own
+    page.go_back()  # to a new form, which continues after this batch and has another name
     expect(page.locator("[name=starting_number]")).to_have_value("1001")
-    assert page.locator("[name=range_name]").input_value() == f"{made.range_name} (2)"
+    assert page.locator("[name=range_name]").input_value() == f"{batch.range_name} (2)"
     assert BatchRange.objects.count() == 1
 
 
-def test_a_part_is_chosen_with_the_mouse_looked_at_and_switched_off(window, brand):
+def test_part_of_a_batch_is_chosen_with_the_mouse_and_deactivated(window, brand):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=1000)
     manager = window("manager")
     page, click = manager.page, Clicks(manager)
     manager.goto(f"authcodes/batchrange/{batch.pk}/change/")
     complaints = manager.audit() + manager.axe()
-    pictured(manager, "batch")
+    save_screenshot(manager, "batch")
     drag(page, 0.5, 0.6)
     expect(page.get_by_text("Codes chosen: 101")).to_be_visible()
     assert [page.locator(f"#range-{name}").input_value() for name in ("first", "last")] == ["NW-0501", "NW-0601"]
     page.locator("#range-last").press("ArrowDown")
     expect(page.get_by_text("Codes chosen: 100")).to_be_visible()
-    pictured(manager, "batch-chosen")
+    save_screenshot(manager, "batch-chosen")
 
     click(page.get_by_role("button", name="Deactivate codes"))
     assert [page.locator(f"#id_{name}").input_value() for name in ("first", "last")] == ["NW-0501", "NW-0600"]
@@ -81,7 +81,7 @@ def test_a_part_is_chosen_with_the_mouse_looked_at_and_switched_off(window, bran
     manager.wait_for_text("Selected codes", "Show all codes")
     assert page.locator(".lane-deactivated").count() == 1
     complaints += manager.audit() + manager.axe()
-    pictured(manager, "batch-closer")
+    save_screenshot(manager, "batch-closer")
     page.get_by_role("button", name="Mark as delivered to shops").click()
     page.get_by_label("Shop or region").fill("Berlin Mitte")
     manager.button("Mark as delivered to shops").click()
@@ -102,7 +102,7 @@ def drag(page, begin, end):
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "dark"), (PHONE, "light")])
-def test_every_tab_can_be_used_by_everybody(window, portal, brand, size, scheme):
+def test_every_tab_is_accessible(window, portal, brand, size, scheme):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=300)
     owner = window(size=size)
     complaints = []
@@ -110,12 +110,12 @@ def test_every_tab_can_be_used_by_everybody(window, portal, brand, size, scheme)
         owner.goto(f"authcodes/batchrange/{batch.pk}/change/?tab={tab}")
         owner.page.evaluate("dark => document.documentElement.classList.toggle('dark', dark)", scheme == "dark")
         complaints += owner.audit() + owner.axe()
-        pictured(owner, f"batch-{tab}-{scheme}-{size[0]}")
+        save_screenshot(owner, f"batch-{tab}-{scheme}-{size[0]}")
 
     assert complaints == []
 
 
-def test_the_page_follows_codes_in_the_making_and_keeps_what_is_typed(window, brand):
+def test_page_follows_the_generation_and_keeps_typed_input(window, brand):
     batch = factories.batch(brand, range_name="Slow", prefix="NW-", quantity=400)
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=100)
     job = Job.objects.create(brand=brand, kind="generate", title="x", parameters={"batch_id": batch.pk}, total=400)
@@ -135,10 +135,10 @@ def test_the_page_follows_codes_in_the_making_and_keeps_what_is_typed(window, br
     owner.page.locator("[data-job]").wait_for(state="detached")
     assert owner.page.evaluate("window.notLoadedAgain") is True
     assert owner.page.locator("[name=range_name]").input_value() == "Half typed"
-    drag(owner.page, 0.0, 1.0)  # the new strip can be dragged over
+    drag(owner.page, 0.0, 1.0)  # the new strip can be dragged across
 
 
-def test_lists_of_print_files_follow_them_to_their_file(window, brand):
+def test_list_of_prints_follows_a_print_to_its_download(window, brand):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=40)
     owner = window()
     owner.goto(f"authcodes/printrun/batch/{batch.pk}/")
@@ -156,7 +156,7 @@ def test_lists_of_print_files_follow_them_to_their_file(window, brand):
     owner.page.locator("#tab").get_by_role("link", name="Download", exact=True).wait_for()
 
 
-def test_without_scripts_a_batch_is_made_and_a_part_of_it_is_acted_on(portal, browser, brand, window):
+def test_without_scripts_a_batch_is_created_and_a_part_of_it_chosen(portal, browser, brand, window):
     factories.product(brand, title="Coffee beans")
     manager = window("manager")
     context = browser.new_context(
@@ -172,31 +172,31 @@ def test_without_scripts_a_batch_is_made_and_a_part_of_it_is_acted_on(portal, br
     page.get_by_role("button", name="Create batch").click()
     page.wait_for_url("**/printrun/batch/*/")
 
-    made = BatchRange.objects.get()
-    page.goto(f"/admin/authcodes/batchrange/{made.pk}/change/")
-    page.locator("#range-first").fill(made.first_code)
-    page.locator("#range-last").fill(made.first_code)
+    batch = BatchRange.objects.get()
+    page.goto(f"/admin/authcodes/batchrange/{batch.pk}/change/")
+    page.locator("#range-first").fill(batch.first_code)
+    page.locator("#range-last").fill(batch.first_code)
     page.get_by_role("button", name="Deactivate codes").click()
-    assert page.locator("#id_last").input_value() == made.first_code
+    assert page.locator("#id_last").input_value() == batch.first_code
     context.close()
 
 
-def test_what_was_typed_into_the_wizard_is_there_again_after_the_session_ended(portal, browser, brand):
-    person = staff(brand, role="manager", email="mia@example.com", password=factories.PASSWORD)
+def test_input_of_the_wizard_is_restored_after_the_session_expired(portal, browser, brand):
+    user = staff(brand, role="manager", email="mia@example.com", password=factories.PASSWORD)
     manager = Window(browser, portal.url, DESKTOP)
-    manager.begin_session(person)
+    manager.begin_session(user)
     page = manager.page
     manager.goto("authcodes/batchrange/add/")
     page.locator("[name=range_name]").fill("Nearly lost")
     page.get_by_role("button", name="2. How many codes").click()
     page.locator("[name=quantity]").fill("77")
-    kept = [each for each in manager.context.cookies() if each["name"] != "sessionid"]
+    cookies = [each for each in manager.context.cookies() if each["name"] != "sessionid"]
     manager.context.clear_cookies()
-    manager.context.add_cookies(kept)
+    manager.context.add_cookies(cookies)
     page.get_by_role("button", name="3. Protection and rules").click()
     page.get_by_label("Plain numbers").check()
     page.get_by_role("button", name="Create batch").click()
-    page.get_by_label("E-mail").fill(person.email)
+    page.get_by_label("E-mail").fill(user.email)
     page.get_by_label("Password").fill(factories.PASSWORD)
     page.keyboard.press("Enter")
 
@@ -207,7 +207,7 @@ def test_what_was_typed_into_the_wizard_is_there_again_after_the_session_ended(p
     manager.close()
 
 
-def test_a_button_that_is_pressed_twice_makes_one_batch(window, brand):
+def test_double_click_creates_one_batch(window, brand):
     owner = window()
     page = owner.page
     owner.goto("authcodes/batchrange/add/")
@@ -223,7 +223,7 @@ def test_a_button_that_is_pressed_twice_makes_one_batch(window, brand):
     assert (BatchRange.objects.count(), AuthCode.objects.count()) == (1, 30)
 
 
-def test_a_stale_tab_of_the_settings_is_told_and_not_obeyed(window, brand):
+def test_outdated_tab_of_the_settings_saves_nothing_and_keeps_its_input(window, brand):
     batch = factories.batch(brand, range_name="Spring", quantity=3)
     owner = window()
     owner.goto(f"authcodes/batchrange/{batch.pk}/change/?tab=settings")

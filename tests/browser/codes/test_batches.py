@@ -1,4 +1,4 @@
-"""Staff make a batch and watch its codes come, and call a batch back that customers have scanned."""
+"""Staff create a batch and follow the generation of its codes, and recall a batch that customers have scanned."""
 
 import pytest
 from django.utils import timezone
@@ -7,13 +7,13 @@ from playwright.sync_api import expect
 from authcodes.models.batches import BatchRange, Recall
 from authcodes.models.codes import AuthCode
 from jobs.models import Job
-from tests.browser.actors import scan, settle
+from tests.browser.actors import scan, wait_for_worker
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
-def test_a_batch_is_made_and_its_codes_come(window, brand, size):
+def test_batch_is_created_and_its_codes_are_generated(window, brand, size):
     factories.product(brand, sku="BEANS", title="Coffee beans")
     owner = window(size=size)
     owner.goto("")
@@ -30,16 +30,16 @@ def test_a_batch_is_made_and_its_codes_come(window, brand, size):
     owner.button("Next").click()
     owner.page.get_by_label("Plain numbers").check()
     owner.button("Create batch").click()
-    owner.wait_for_text("NW-000001 … NW-001200", "Ready")  # followed until all are made, without loading the page again
+    owner.wait_for_text("NW-000001 … NW-001200", "Ready")  # updated until all are generated, without a reload
     owner.sidebar("Settings", "Jobs")
     owner.link("Generate 1200 codes of Spring harvest").click()
     owner.wait_for_text("Done", "1,200 of 1,200 (100 %)", "1200 codes generated.")
 
-    made = AuthCode.objects.filter(brand=brand, product__sku="BEANS").order_by("code")
-    assert (made.count(), made.first().code, made.last().code) == (1200, "NW-000001", "NW-001200")
+    generated = AuthCode.objects.filter(brand=brand, product__sku="BEANS").order_by("code")
+    assert (generated.count(), generated.first().code, generated.last().code) == (1200, "NW-000001", "NW-001200")
 
 
-def test_the_list_follows_codes_in_the_making(window, brand):
+def test_list_follows_the_generation_of_codes(window, brand):
     batch = factories.batch(brand, range_name="Slow harvest", quantity=4)
     BatchRange.objects.filter(pk=batch.pk).update(generated_count=1)
     job = Job.objects.create(brand=brand, kind="generate", title="x", parameters={"batch_id": batch.pk})
@@ -57,7 +57,7 @@ def test_the_list_follows_codes_in_the_making(window, brand):
     assert owner.page.evaluate("window.notLoadedAgain") is True
 
 
-def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):
+def test_overlapping_range_is_rejected_and_can_be_corrected(window, brand):
     factories.batch(brand, range_name="Winter", prefix="NW-", number_width=6, quantity=100)
     owner = window()
 
@@ -80,13 +80,13 @@ def test_a_range_that_overlaps_is_refused_and_can_be_corrected(window, brand):
     owner.wait_for_text("NW-000101 … NW-000150")
 
 
-def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
+def test_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
     batch = factories.batch(brand, range_name="Glass jars", prefix="JAR-", quantity=40, scan_limit=None)
     ada, ben = factories.customer(brand), factories.customer(brand)
     first, second = batch.codes.order_by("code")[:2]
     for customer, code in ((ada, first), (ada, second), (ben, second)):
         scan(portal, customer, brand, code)
-    settle()
+    wait_for_worker()
     owner = window()
     owner.goto("")
 
@@ -98,7 +98,7 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
         "Codes": "40",
         "Codes scanned so far": "2",
         "Customers who scanned these codes": "2",
-    }.items() <= owner.facts().items()
+    }.items() <= owner.definitions().items()
 
     owner.page.get_by_label("Recall number").fill("NW-2026-7")
     owner.page.get_by_label("Contact").fill("+49 30 1234")
@@ -109,7 +109,7 @@ def test_a_batch_is_recalled_and_its_scans_are_counted(window, portal, brand):
 
     owner.page.get_by_label("Reason").fill("Glass splinters")
     owner.button("Recall and send").click()
-    assert not Recall.objects.exists()  # the number is typed first
+    assert not Recall.objects.exists()  # the number must be typed first
     owner.page.get_by_label("Number of customers").fill("2")
     owner.button("Recall and send").click()
     owner.wait_for_text("NW-2026-7", "0 scans since the recall")

@@ -1,10 +1,10 @@
-"""Staff give a stretch of codes a product by hand, and switch codes off with a reason."""
+"""Staff assign a range of codes to a product by hand, and deactivate codes with a reason."""
 
 from authcodes.models.codes import AuthCode
 from tests.support import factories
 from tests.support.portal import scan
 
-CUT_OFF = """
+HIDDEN_WIDTH = """
 () => {
   const list = document.querySelector(".simplebar-content-wrapper:has(#result_list)");
   return list.scrollWidth - list.clientWidth;
@@ -12,7 +12,7 @@ CUT_OFF = """
 """
 
 
-def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
+def test_code_range_of_a_batch_is_assigned_by_hand(window, brand):
     factories.product(brand, sku="BEANS", title="Coffee beans")
     batch = factories.batch(brand, range_name="Blank", prefix="NW-", quantity=100, assigned=False)
     printer = window("printer")
@@ -27,16 +27,16 @@ def test_a_stretch_of_a_batch_is_assigned_by_hand(window, brand):
     printer.page.get_by_label("Inventory location").fill("Shelf A")
     printer.button("Show what changes").click()
     printer.wait_for_text("Codes that change")
-    assert printer.facts()["Codes that change"] == "20"
+    assert printer.definitions()["Codes that change"] == "20"
     assert not AuthCode.objects.exclude(product=None).exists()
     printer.button("Assign codes").click()
     printer.wait_for_text("Assigned: 20")
 
-    given = batch.codes.filter(product__sku="BEANS", inventory_location="Shelf A").order_by("code")
-    assert (given.count(), given.first().code, given.last().code) == (20, "NW-0011", "NW-0030")
+    assigned = batch.codes.filter(product__sku="BEANS", inventory_location="Shelf A").order_by("code")
+    assert (assigned.count(), assigned.first().code, assigned.last().code) == (20, "NW-0011", "NW-0030")
 
 
-def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand):
+def test_codes_are_deactivated_with_a_reason_that_their_page_shows(window, brand):
     factories.batch(brand, prefix="NW-", quantity=5)
     manager = window("manager")
     manager.goto("")
@@ -53,11 +53,11 @@ def test_codes_are_deactivated_with_a_reason_that_their_page_tells(window, brand
     manager.link("NW-0004").click()
     manager.wait_for_text("History of this code", "Stolen from the van")
 
-    off = AuthCode.objects.exclude(deactivated_at=None).order_by("code")
-    assert list(off.values_list("code", flat=True)) == ["NW-0002", "NW-0004"]
+    deactivated = AuthCode.objects.exclude(deactivated_at=None).order_by("code")
+    assert list(deactivated.values_list("code", flat=True)) == ["NW-0002", "NW-0004"]
 
 
-def test_lists_with_most_columns_fit_a_laptop(window, brand):
+def test_lists_with_the_most_columns_fit_a_laptop(window, brand):
     customer = factories.customer(brand)
     customer.first_name, customer.last_name = "Bastian", "Bauer-Brandenburg"
     customer.email = "bastian.bauer-brandenburg@aurora.example"
@@ -70,4 +70,4 @@ def test_lists_with_most_columns_fit_a_laptop(window, brand):
         manager.goto(path)
         manager.page.locator("#result_list .data-row").wait_for()
         manager.page.locator(".simplebar-content-wrapper:has(#result_list)").wait_for()
-        assert manager.page.evaluate(CUT_OFF) == 0, path
+        assert manager.page.evaluate(HIDDEN_WIDTH) == 0, path

@@ -1,4 +1,4 @@
-"""Staff say by CSV which codes belong to which product: by ranges, and by a list that has errors at first."""
+"""Staff assign codes to products by CSV: by ranges, and by a list that has errors at first."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from tests.support import factories
 
 @pytest.fixture
 def brand(brand):
-    """With two products, a batch of a hundred codes that belong to neither, and one code that is tea already."""
+    """With two products, a batch of a hundred unassigned codes, and one code that is assigned to tea already."""
     factories.product(brand, sku="BEANS", title="Coffee beans")
     tea = factories.product(brand, sku="TEA", title="Green tea")
     factories.batch(brand, range_name="Blank", prefix="NW-", number_width=5, quantity=100, assigned=False)
@@ -34,7 +34,7 @@ def upload(staff, content, product=None):
     staff.wait_for_text("Checked", "The first 100 rows")
 
 
-def assigned(sku):
+def assigned_codes(sku):
     return list(
         AuthCode.objects.filter(product__sku=sku, code__startswith="NW-")
         .order_by("code")
@@ -46,7 +46,7 @@ def codes(first, last):
     return [f"NW-{number:05}" for number in range(first, last + 1)]
 
 
-def test_ranges_are_assigned_and_a_bad_one_is_skipped(window, brand):
+def test_ranges_are_assigned_and_an_invalid_one_is_skipped(window, brand):
     owner = window("manager")
     owner.goto("")
     rows = [
@@ -58,17 +58,23 @@ def test_ranges_are_assigned_and_a_bad_one_is_skipped(window, brand):
 
     upload(owner, "\n".join(rows))
     owner.wait_for_text("Product SKU not found")
-    assert owner.facts() == {"Rows": "3", "Without errors": "2", "With errors": "1", "Repaired": "0", "Codes": "90"}
-    assert assigned("BEANS") == []
+    assert owner.definitions() == {
+        "Rows": "3",
+        "Without errors": "2",
+        "With errors": "1",
+        "Repaired": "0",
+        "Codes": "90",
+    }
+    assert assigned_codes("BEANS") == []
     owner.button("Skip rows with errors and commit the rest").click()
     owner.wait_for_text("Committed")
 
-    assert (assigned("BEANS"), assigned("TEA")) == (codes(1, 60), codes(61, 90))
+    assert (assigned_codes("BEANS"), assigned_codes("TEA")) == (codes(1, 60), codes(61, 90))
     code = AuthCode.objects.get(code="NW-00060")
     assert (code.location, code.points_per_scan) == ("Pune", 10)
 
 
-def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
+def test_list_with_errors_is_corrected_committed_and_undone(window, brand):
     owner = window("manager")
     owner.goto("")
     rows = [
@@ -85,7 +91,7 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
         "Auth code range already assigned",
         "Invalid CSV format: this row has 2 cells instead of 3.",
     )
-    assert owner.facts()["With errors"] == "3"
+    assert owner.definitions()["With errors"] == "3"
     returned = owner.saved(owner.link("Download the rows with their errors"))
     owner.button("Discard").click()
     owner.wait_for_text("Discarded. Nothing was imported.")
@@ -102,10 +108,16 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     fixed = [["NW-00003", *unknown[1:]], ["NW-00004", *taken[1:]], ["NW-00002", "Shelf B", "", ""]]
     csv.writer(file).writerows([header, good, *fixed])
     upload(owner, file.getvalue(), product="Coffee beans")
-    assert owner.facts() == {"Rows": "4", "Without errors": "4", "With errors": "0", "Repaired": "0", "Codes": "4"}
+    assert owner.definitions() == {
+        "Rows": "4",
+        "Without errors": "4",
+        "With errors": "0",
+        "Repaired": "0",
+        "Codes": "4",
+    }
     owner.button("Commit").click()
     owner.wait_for_text("Until ")
-    assert assigned("BEANS") == codes(1, 4)
+    assert assigned_codes("BEANS") == codes(1, 4)
 
     imported = owner.page.url
     owner.goto("authcodes/authcode/?q=NW-0000")
@@ -114,10 +126,10 @@ def test_a_list_with_errors_is_corrected_committed_and_undone(window, brand):
     owner.button("Undo").click()
     owner.wait_for_text("Undone")
     owner.button("Undo").wait_for(state="detached")
-    assert assigned("BEANS") == []
+    assert assigned_codes("BEANS") == []
 
 
-def test_a_list_without_a_product_waits_for_it(window, brand):
+def test_list_without_a_product_is_checked_once_it_is_chosen(window, brand):
     manager = window("manager")
     manager.goto("authcodes/import/add/")
     manager.page.locator("input[type=file]").set_input_files(

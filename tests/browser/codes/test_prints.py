@@ -1,4 +1,4 @@
-"""Staff print codes in the studio: placed, tried, made by a worker, downloaded; and what was downloaded scans."""
+"""Staff print codes in the studio: labels are arranged, tested, made by a worker and downloaded, and can be scanned."""
 
 import zipfile
 
@@ -12,25 +12,25 @@ from tests.support import factories
 from tests.support.print_jobs import decode_image, decode_pages, manifest
 
 
-def downloaded(window, click, locator):
+def download(window, click, locator):
     with window.page.expect_download() as expected:
         click(locator)
     return expected.value.path().read_bytes()
 
 
-def opened(window, batch):
+def open_studio(window, batch):
     window.goto(f"authcodes/printrun/batch/{batch.pk}/")
     window.page.locator("form.has-script").wait_for()
 
 
-def asks(window, act):
-    """Do something, and wait for what the page is told about it."""
+def wait_for_preview(window, action):
+    """Do something, and wait for the answer to the preview that it requests."""
     with window.page.expect_response(lambda answer: "/preview/" in answer.url):
-        act()
+        action()
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
-def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand, size, tmp_path):
+def test_label_is_arranged_saved_tested_and_printed_in_six_clicks(window, brand, size, tmp_path):
     product = factories.product(brand, title="Coffee beans, dark roast")
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=35, product=product)
     printer = window("printer", size=size)
@@ -44,7 +44,7 @@ def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand
     left = float(title.get_attribute("x"))
     height = float(title.get_attribute("height"))
     page.locator("#id_title_height").fill(str(height - 10))  # to have room for moving it
-    asks(printer, lambda: click.drag(title, 0, 20))
+    wait_for_preview(printer, lambda: click.drag(title, 0, 20))
     assert page.locator("#id_layout").input_value() == "own"
     moved = float(page.locator("#id_title_top").input_value())
     assert float(page.locator("#id_title_left").input_value()) == pytest.approx(left, abs=0.1)
@@ -53,16 +53,16 @@ def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand
     page.locator("#id_layout_name").fill("Bags")
     click(page.get_by_role("button", name="Save layout"))
     printer.wait_for_text("Layout “Bags” saved.")
-    asks(printer, lambda: click(page.locator("[data-slot='3']")))
+    wait_for_preview(printer, lambda: click(page.locator("[data-slot='3']")))
     assert page.locator("#id_start").input_value() == "3"
     expect(page.locator("[data-fragment=count]")).to_contain_text("35 labels, 2 pages")
-    trial = downloaded(printer, click, page.get_by_role("button", name="Test page"))
+    test_page = download(printer, click, page.get_by_role("button", name="Test page"))
     click(page.get_by_role("button", name="Print 35"))
     assert click.number == 6
     page.wait_for_url("**/printrun/*/change/")
     printer.wait_for_text("PDF with 35 labels", "To print", "35 labels on 2 pages. 35 codes were read back and match.")
     assert printer.audit() + printer.axe() == []
-    sheets = downloaded(printer, click, printer.link("Download"))
+    sheets = download(printer, click, printer.link("Download"))
 
     layout = LabelLayout.objects.get()
     assert (layout.name, layout.brand, float(layout.parts["title"]["top"])) == ("Bags", brand, moved)
@@ -71,19 +71,19 @@ def test_a_label_is_arranged_saved_tried_and_printed_in_six_clicks(window, brand
     expected = [f"http://{brand.hostnames.get()}/s/NW-{number:04d}" for number in range(1, 36)]
     assert decode_pages(sheets, tmp_path) == [expected[:28], expected[28:]]
     (tmp_path / "trial").mkdir()
-    assert decode_pages(trial, tmp_path / "trial") == [expected[:28]]
+    assert decode_pages(test_page, tmp_path / "trial") == [expected[:28]]
 
 
-def test_parts_are_moved_by_keys_and_what_is_wrong_is_said_at_once(window, brand):
+def test_parts_are_moved_by_keyboard_and_errors_appear_at_once(window, brand):
     batch = factories.batch(brand, prefix="NW-", quantity=35, product=factories.product(brand, title="Coffee"))
     printer = window("printer")
     page = printer.page
-    opened(printer, batch)
-    value = lambda name: float(page.locator(f"#id_{name}").input_value())  # noqa: E731 - asked again and again
+    open_studio(printer, batch)
+    value = lambda name: float(page.locator(f"#id_{name}").input_value())  # noqa: E731 - used many times
     top, width = value("qr_top"), value("qr_width")
 
     page.get_by_role("button", name="Move QR code").focus()
-    asks(printer, lambda: page.keyboard.press("ArrowDown"))
+    wait_for_preview(printer, lambda: page.keyboard.press("ArrowDown"))
     assert (value("qr_top"), page.locator("#id_layout").input_value()) == (top + 0.5, "own")
     page.keyboard.press("Shift+ArrowLeft")
     assert value("qr_width") == width - 0.5
@@ -104,11 +104,11 @@ def test_parts_are_moved_by_keys_and_what_is_wrong_is_said_at_once(window, brand
     expect(page.locator("[data-fragment=errors] li")).to_have_count(0)
 
 
-def test_the_first_free_label_is_chosen_by_keys_and_page_1_follows(window, brand):
+def test_first_free_label_is_chosen_by_keyboard_and_page_1_follows(window, brand):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=35)
     printer = window("printer")
     page = printer.page
-    opened(printer, batch)
+    open_studio(printer, batch)
     picture = page.locator(".studio-page > img")
     before = picture.get_attribute("src")
 
@@ -130,11 +130,11 @@ def test_the_first_free_label_is_chosen_by_keys_and_page_1_follows(window, brand
 
 
 @pytest.mark.parametrize("answer", [{"status": 500}, {"status": 302, "headers": {"Location": "/admin/login/"}}])
-def test_preview_that_fails_is_told_of_until_one_arrives(window, brand, answer):
+def test_failed_preview_is_reported_until_one_succeeds(window, brand, answer):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=3)
     printer = window("printer")
     page = printer.page
-    opened(printer, batch)
+    open_studio(printer, batch)
     message = page.locator("[data-stale]")
 
     page.route("**/preview/**", lambda route: route.fulfill(**answer))
@@ -142,12 +142,12 @@ def test_preview_that_fails_is_told_of_until_one_arrives(window, brand, answer):
     expect(message).to_have_text("The preview could not be updated. Try again.")
     assert printer.axe() == []
     page.unroute("**/preview/**")
-    asks(printer, lambda: page.locator("#id_note").fill("Keep dry"))
+    wait_for_preview(printer, lambda: page.locator("#id_note").fill("Keep dry"))
     expect(message).to_be_empty()
-    printer.complaints.clear()  # what the browser said of the preview that failed
+    printer.complaints.clear()  # what the browser reported about the failed preview
 
 
-def test_without_scripts_the_same_is_said_by_fields(window, brand):
+def test_without_scripts_the_layout_is_edited_in_fields(window, brand):
     batch = factories.batch(brand, prefix="NW-", quantity=5, product=factories.product(brand, title="Coffee"))
     LabelLayout.objects.create(
         brand=brand, name="Bags", label_width=70, label_height="29.7", note="Scan me", parts=PARTS
@@ -155,10 +155,10 @@ def test_without_scripts_the_same_is_said_by_fields(window, brand):
     printer = window("printer")
     printer.goto("")
     state = printer.context.storage_state()
-    plain = printer.context.browser.new_context(
+    context = printer.context.browser.new_context(
         java_script_enabled=False, storage_state=state, base_url=printer.page.url
     )
-    page = plain.new_page()
+    page = context.new_page()
 
     page.goto(f"/admin/authcodes/printrun/batch/{batch.pk}/")
     page.locator("#id_layout").select_option(label="Bags (70 x 29.7 mm)")
@@ -174,7 +174,7 @@ def test_without_scripts_the_same_is_said_by_fields(window, brand):
     page.locator("button[name=confirm]").click()
     expect(page.get_by_role("heading", name="PDF with 5 labels")).to_be_visible()
     assert PrintRun.objects.get().settings["parts"]["qr"]["left"] == "43"
-    plain.close()
+    context.close()
 
 
 PARTS = {
@@ -184,20 +184,20 @@ PARTS = {
 }
 
 
-def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, tmp_path):
+def test_printing_images_a_second_time_requires_confirmation(window, brand, tmp_path):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=2500)
     owner = window()
     page, click = owner.page, Clicks(owner)
 
-    opened(owner, batch)
-    asks(owner, lambda: page.locator("#id_output").select_option("png"))
+    open_studio(owner, batch)
+    wait_for_preview(owner, lambda: page.locator("#id_output").select_option("png"))
     page.locator("#id_size").select_option("20")
     click(page.get_by_role("button", name="Print 2,500"))
     owner.wait_for_text("ZIP with 2,500 images", "To print", "2,500 images. 2,500 codes were read back and match.")
-    data = downloaded(owner, click, owner.link("Download"))
+    data = download(owner, click, owner.link("Download"))
     page.go_back()
     page.locator("form.has-script").wait_for()
-    opened(owner, batch)
+    open_studio(owner, batch)
     owner.wait_for_text("Some of these codes have been printed before.")
     click(page.get_by_role("button", name="Print 2,500"))
     owner.wait_for_text("Nothing has been printed yet.")
@@ -211,10 +211,10 @@ def test_images_are_printed_once_and_asked_about_the_second_time(window, brand, 
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
-def test_the_print_shop_downloads_what_is_asked_for_and_marks_it_as_done(window, brand, size):
+def test_print_shop_downloads_a_requested_print_and_marks_it_as_done(window, brand, size):
     batch = factories.batch(brand, range_name="Spring", prefix="NW-", quantity=3)
     owner, printer = window(), window("printer", size=size)
-    opened(owner, batch)
+    open_studio(owner, batch)
     owner.page.locator("#id_due_on").fill("2099-12-31")
     owner.page.locator("#id_order_note").fill("Matt paper")
     owner.page.get_by_role("button", name="Print 3").click()

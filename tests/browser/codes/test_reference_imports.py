@@ -1,4 +1,4 @@
-"""Staff import products by file: upload, look at the preview, confirm; with errors, correct and upload again."""
+"""Staff import products by file: upload, preview and confirm; after errors, correct the file and upload it again."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def brand(brand):
     return brand
 
 
-def choose(staff, content):
+def upload(staff, content):
     staff.goto("authcodes/product/import/")
     staff.page.locator("input[type=file]").set_input_files(
         {"name": "products.csv", "mimeType": "text/csv", "buffer": content.encode()}
@@ -29,31 +29,31 @@ def choose(staff, content):
     staff.button("Preview").click()
 
 
-def picture(staff, name):
-    """For those who want to look: PICTURES names a folder."""
+def save_screenshot(staff, name):
+    """Save a screenshot if PICTURES names a folder."""
     if folder := os.environ.get("PICTURES"):
         staff.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 @pytest.mark.parametrize(("size", "name"), [(DESKTOP, "desktop"), (PHONE, "phone")])
-def test_a_file_of_products_is_previewed_and_confirmed(window, brand, size, name):
+def test_product_file_is_previewed_and_confirmed(window, brand, size, name):
     staff = window("manager", size)
     staff.goto("authcodes/product/import/")
     assert staff.audit() == []
-    picture(staff, f"upload-{name}")
+    save_screenshot(staff, f"upload-{name}")
 
-    choose(staff, HEADER + FAULTY)
+    upload(staff, HEADER + FAULTY)
     staff.wait_for_text("Enter yes or no.", "Lines 3, 4 are for the same row.")
     assert staff.audit() == []
-    picture(staff, f"errors-{name}")
+    save_screenshot(staff, f"errors-{name}")
 
-    choose(staff, HEADER + LINES)
+    upload(staff, HEADER + LINES)
     staff.wait_for_text("What would change")
     assert staff.audit() == []
-    picture(staff, f"preview-{name}")
+    save_screenshot(staff, f"preview-{name}")
     staff.page.emulate_media(color_scheme="dark")
     staff.page.evaluate("document.documentElement.classList.add('dark')")
-    picture(staff, f"preview-{name}-dark")
+    save_screenshot(staff, f"preview-{name}-dark")
     staff.button("Confirm").click()
 
     staff.wait_for_text("1 row added, 2 changed.")
@@ -61,21 +61,21 @@ def test_a_file_of_products_is_previewed_and_confirmed(window, brand, size, name
 
 
 @pytest.mark.parametrize(("size", "name"), [(DESKTOP, "desktop"), (PHONE, "phone")])
-def test_a_large_file_is_checked_and_imported_by_a_worker_while_the_page_follows(window, brand, size, name):
+def test_large_file_is_imported_by_a_worker_and_the_page_follows(window, brand, size, name):
     staff = window("manager", size)
     lines = "".join(f"LARGE-{number},Product {number},,{number % 90}.90,,yes\n" for number in range(2_100))
-    choose(staff, HEADER + lines)
-    picture(staff, f"checking-{name}")
+    upload(staff, HEADER + lines)
+    save_screenshot(staff, f"checking-{name}")
 
     staff.page.get_by_text("What would change").wait_for(timeout=60_000)
     staff.wait_for_text("2100")
     assert staff.audit() == []
-    picture(staff, f"large-preview-{name}")
+    save_screenshot(staff, f"large-preview-{name}")
     staff.button("Confirm").click()
     staff.page.get_by_text("2100 rows added, 0 changed.").wait_for(timeout=60_000)
     assert staff.audit() == []
-    picture(staff, f"imported-{name}")
+    save_screenshot(staff, f"imported-{name}")
     staff.page.evaluate("document.documentElement.classList.add('dark')")
-    picture(staff, f"imported-{name}-dark")
+    save_screenshot(staff, f"imported-{name}-dark")
 
     assert Product.objects.filter(brand=brand).count() == 2_102

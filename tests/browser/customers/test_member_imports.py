@@ -1,4 +1,4 @@
-"""Staff bring members and partners' codes along: upload, look at the preview, confirm."""
+"""Staff import members and partner codes by file: upload, preview, confirm."""
 
 import os
 from pathlib import Path
@@ -15,15 +15,15 @@ GOOD = "ada@example.com,Ada,Lovelace,+4930123456,yes,120\nbob@example.com,Bob,,,
 CODES = "reward,code,expires_at\nVoucher,PARTNER-0001,2190-12-31\nVoucher,PARTNER-0002,\n"
 
 
-def choose(staff, where, content):
-    staff.goto(where)
+def upload(staff, path, content):
+    staff.goto(path)
     file = {"name": "file.csv", "mimeType": "text/csv", "buffer": content.encode()}
     staff.page.locator("input[type=file]").set_input_files(file)
     staff.button("Preview").click()
 
 
-def picture(staff, name):
-    """For those who want to look: PICTURES names a folder."""
+def save_screenshot(staff, name):
+    """Save a screenshot if PICTURES names a folder."""
     if folder := os.environ.get("PICTURES"):
         staff.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
         staff.page.evaluate("document.documentElement.classList.add('dark')")
@@ -32,29 +32,29 @@ def picture(staff, name):
 
 
 @pytest.mark.parametrize(("size", "name"), [(DESKTOP, "desktop"), (PHONE, "phone")])
-def test_members_and_codes_are_previewed_and_confirmed(window, brand, size, name):
+def test_member_and_partner_code_files_are_previewed_and_confirmed(window, brand, size, name):
     factories.reward(brand, name="Voucher", uses_pool=True)
     staff = window("manager", size)
     staff.goto("loyalty/userpoints/import/")
     assert staff.audit() == []
-    picture(staff, f"members-upload-{name}")
+    save_screenshot(staff, f"members-upload-{name}")
 
-    choose(staff, "loyalty/userpoints/import/", MEMBERS + GOOD)
+    upload(staff, "loyalty/userpoints/import/", MEMBERS + GOOD)
     staff.wait_for_text("What would change", "opening_balance")
     assert staff.audit() == []
-    picture(staff, f"members-preview-{name}")
+    save_screenshot(staff, f"members-preview-{name}")
     staff.button("Confirm").click()
     staff.wait_for_text("2 rows added")
     assert UserPoints.objects.get(user__email="ada@example.com").points == 120
 
-    choose(staff, "loyalty/poolcode/import/", CODES)
+    upload(staff, "loyalty/poolcode/import/", CODES)
     staff.wait_for_text("What would change")
-    picture(staff, f"codes-preview-{name}")
+    save_screenshot(staff, f"codes-preview-{name}")
     staff.button("Confirm").click()
     staff.wait_for_text("2 rows added", "In the pool")
     assert PoolCode.objects.count() == 2
     assert staff.audit() == []
-    picture(staff, f"codes-{name}")
+    save_screenshot(staff, f"codes-{name}")
     staff.goto("loyalty/reward/")
     staff.wait_for_text("2 left: import more")
-    picture(staff, f"rewards-{name}")
+    save_screenshot(staff, f"rewards-{name}")

@@ -1,4 +1,4 @@
-"""Support explains a customer's points: from the search box to the answer with one click; a code is handed over."""
+"""Support explains a customer's points with one click from the search box, and hands over a reward."""
 
 from datetime import timedelta
 
@@ -11,8 +11,8 @@ from tests.support import factories
 from tests.support.portal import scan
 
 
-def lively(brand):
-    """A customer with points, a scan that somebody else was faster with, and a reward that waits."""
+def active_customer(brand):
+    """A customer with points, a scan of a code that another customer had claimed, and a reward that waits."""
     now = timezone.now()
     customer = factories.customer(brand, email="anna@example.com", first_name="Anna", last_name="Adler")
     for days in range(40, 0, -1):
@@ -25,8 +25,8 @@ def lively(brand):
     return customer
 
 
-def test_from_the_search_to_why_with_one_click(window, brand):
-    lively(brand)
+def test_search_leads_to_the_explanation_of_points_with_one_click(window, brand):
+    active_customer(brand)
     support = window("support")
     page = support.page
     click = Clicks(support)
@@ -42,8 +42,8 @@ def test_from_the_search_to_why_with_one_click(window, brand):
     assert "Staff" not in page.locator(".member-chips").inner_text()
 
 
-def test_a_code_is_handed_over_and_a_note_written_on_a_phone(window, brand):
-    lively(brand)
+def test_reward_is_handed_over_and_a_note_written_on_a_phone(window, brand):
+    active_customer(brand)
     support = window("support", PHONE)
     support.goto("loyalty/userpoints/")
     support.page.get_by_role("link", name="Anna Adler").first.click()
@@ -58,8 +58,8 @@ def test_a_code_is_handed_over_and_a_note_written_on_a_phone(window, brand):
     support.wait_for_text("No notes yet.")
 
 
-def test_the_timeline_is_narrowed_and_goes_on(window, brand):
-    lively(brand)
+def test_timeline_is_filtered_and_has_older_pages(window, brand):
+    active_customer(brand)
     manager = window("manager")
     manager.goto("loyalty/userpoints/")
     manager.page.get_by_role("link", name="Anna Adler").first.click()
@@ -71,8 +71,8 @@ def test_the_timeline_is_narrowed_and_goes_on(window, brand):
     manager.wait_for_text("Back to the newest")
 
 
-def test_the_best_customers_come_first_with_the_columns_that_one_chose(window, brand):
-    lively(brand)
+def test_members_are_sorted_by_balance_with_chosen_columns(window, brand):
+    active_customer(brand)
     rich = factories.customer(brand, email="rich@example.com", first_name="Zoe")
     factories.points(rich, brand, 9000)
     refresh.refresh(at=timezone.now())

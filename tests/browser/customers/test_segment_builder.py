@@ -1,4 +1,4 @@
-"""A marketer makes a segment, reads it back, sees how many fit and some of them, and lists its members."""
+"""A marketer creates a segment, reads it as a sentence, sees its size and a sample, and lists its members."""
 
 import pytest
 from django.utils import timezone
@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from campaigns.segments import evaluate
 from loyalty.models.programme.segments import Segment
-from tests.browser.programme.test_rule_builder import shot
+from tests.browser.programme.test_rule_builder import save_screenshot
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_segment_is_made_counted_and_listed(window, brand, size):
+def test_segment_is_created_counted_and_listed(window, brand, size):
     factories.level(brand, "Gold", threshold=100)
     ana, ben = factories.customer(brand, email="ana@example.com"), factories.customer(brand, email="ben@example.com")
     factories.points(ana, brand, 150)
@@ -48,7 +48,7 @@ def test_a_segment_is_made_counted_and_listed(window, brand, size):
         "days and wants to hear about is one of Rewards and reminders (E-mail)."
     )
     expect(count).to_have_text("1 member")
-    shot(staff, f"segment-builder-{size[0]}")
+    save_screenshot(staff, f"segment-builder-{size[0]}")
 
     second.get_by_label("In the last days").fill("0")
     expect(page.locator("[data-part=overlaps]")).to_contain_text("Write a whole number from 1.")
@@ -59,11 +59,11 @@ def test_a_segment_is_made_counted_and_listed(window, brand, size):
     segment = Segment.objects.get()
     evaluate.evaluate(segment.pk, at=timezone.now())
     staff.goto("loyalty/segment/")
-    shot(staff, f"segment-list-{size[0]}")
+    save_screenshot(staff, f"segment-list-{size[0]}")
     staff.goto(f"loyalty/segment/{segment.pk}/change/")
     expect(rows.get_by_label("Value").first).to_have_value("100")
     expect(count).to_have_text("1 member")
-    shot(staff, f"segment-change-{size[0]}")
+    save_screenshot(staff, f"segment-change-{size[0]}")
     assert staff.axe() == []
     staff.goto(f"loyalty/segment/{segment.pk}/members/")
     expect(page.get_by_text("ana@example.com").first).to_be_visible()

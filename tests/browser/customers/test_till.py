@@ -1,4 +1,4 @@
-"""The till at a counter: scanners without a field, the camera that stays on, sounds, undo, and no connection."""
+"""The till: scanners without a field, a camera that stays on, sounds, undo, and work without a connection."""
 
 import re
 import time
@@ -16,9 +16,9 @@ from tests.support import factories
 
 TILL = "loyalty/redemption/till/"
 CUSTOMERS, SECONDS = 5, 5.0
-EXPECTED = re.compile(r"ERR_INTERNET_DISCONNECTED")
-# What the page plays, noted instead of heard.
-HEARD = """
+EXPECTED_ERRORS = re.compile(r"ERR_INTERNET_DISCONNECTED")
+# Records what the page plays.
+RECORD_SOUNDS = """
 window.heard = [];
 window.AudioContext = class {
   currentTime = 0; state = "running"; destination = {};
@@ -31,7 +31,7 @@ window.AudioContext = class {
   }
 };
 """
-# A camera in front of which somebody holds what `show` is called with: rows of a QR code's dark and light parts.
+# A camera that sees what `show` is called with: rows of the dark and light modules of a QR code.
 CAMERA = """
 delete window.BarcodeDetector;
 const canvas = Object.assign(document.createElement("canvas"), { width: 640, height: 640 });
@@ -55,74 +55,74 @@ navigator.mediaDevices.getUserMedia = async () => {
 
 @pytest.fixture
 def customer(brand):
-    made = factories.customer(brand, first_name="Ada")
-    factories.points(made, brand, 1000)
-    return made
+    ada = factories.customer(brand, first_name="Ada")
+    factories.points(ada, brand, 1000)
+    return ada
 
 
 @pytest.fixture
-def take(brand, customer):
-    """A customer comes with a reward of this name; its code, as their phone shows it."""
+def issue_code(brand, customer):
+    """Issues a reward of this name to the customer; returns its code as the customer's phone shows it."""
 
-    def taken(name: str = "A mug") -> str:
+    def issue(name: str = "A mug") -> str:
         return codes.grouped(factories.redemption(customer, factories.reward(brand, name=name, cost=10)).code)
 
-    return taken
+    return issue
 
 
-def at_the_till(window: Any, *scripts: str, size: tuple[int, int] = PHONE) -> Window:
-    opened: Window = window("support", size)
-    for script in (HEARD, *scripts):
-        opened.context.add_init_script(script)
-    opened.goto(TILL)
-    return opened
+def open_till(window: Any, *scripts: str, size: tuple[int, int] = PHONE) -> Window:
+    till: Window = window("support", size)
+    for script in (RECORD_SOUNDS, *scripts):
+        till.context.add_init_script(script)
+    till.goto(TILL)
+    return till
 
 
 def scan(page: Any, code: str) -> None:
-    """As a scanner at the USB port does, wherever the keyboard is."""
+    """Type a code as a USB scanner does, wherever the focus is."""
     page.evaluate("document.activeElement.blur()")
     page.keyboard.type(code)
     page.keyboard.press("Enter")
 
 
-def test_five_customers_take_less_than_five_seconds_and_one_tap_each(window, take, record_property):
-    page = at_the_till(window).page
-    waiting = [take(f"Reward {number}") for number in range(CUSTOMERS)]
-    to_green, whole, taps = [], [], 0
+def test_each_of_five_customers_takes_less_than_five_seconds_and_one_tap(window, issue_code, record_property):
+    page = open_till(window).page
+    waiting = [issue_code(f"Reward {number}") for number in range(CUSTOMERS)]
+    checks, totals, taps = [], [], 0
 
     for number, code in enumerate(waiting):
         began = time.monotonic()
         scan(page, code)
         page.get_by_role("heading", name=f"Hand over: Reward {number}").wait_for()
-        to_green.append(time.monotonic() - began)
+        checks.append(time.monotonic() - began)
         page.get_by_role("button", name="Mark as used").click()
         taps += 1
         page.get_by_role("heading", name=f"Just handed over: Reward {number}").wait_for()
-        whole.append(time.monotonic() - began)
+        totals.append(time.monotonic() - began)
         assert page.get_by_label("Code", exact=True).input_value() == ""
 
-    figures = f"to green {median(to_green):.2f} s, whole {median(whole):.2f} s, slowest {max(whole):.2f} s, {taps} taps"
+    figures = f"to green {median(checks):.2f} s, whole {median(totals):.2f} s, slowest {max(totals):.2f} s, {taps} taps"
     print(figures)  # noqa: T201 - shown by pytest -s
     record_property("till", figures)
-    assert (taps, max(whole) < SECONDS) == (CUSTOMERS, True), figures
+    assert (taps, max(totals) < SECONDS) == (CUSTOMERS, True), figures
     assert Redemption.objects.filter(status="used").count() == CUSTOMERS
     expect(page.locator("#till-count")).to_have_text(f"Handed over by you today: {CUSTOMERS}")
 
 
-def test_the_next_key_press_hands_over_so_that_a_scanner_and_enter_are_enough(window, take):
-    page = at_the_till(window, size=DESKTOP).page
+def test_enter_after_a_scan_marks_the_code_as_used(window, issue_code):
+    page = open_till(window, size=DESKTOP).page
 
-    scan(page, take())
+    scan(page, issue_code())
     expect(page.get_by_role("button", name="Mark as used")).to_be_focused()
     page.keyboard.press("Enter")
 
     page.get_by_role("heading", name="Just handed over: A mug").wait_for()
-    scan(page, take("A cup"))  # though the keyboard is somewhere else
+    scan(page, issue_code("A cup"))  # although the focus is elsewhere
     page.get_by_role("heading", name="Hand over: A cup").wait_for()
 
 
-def test_good_and_bad_sound_different_and_can_be_silenced_for_good(window, take):
-    page, code = at_the_till(window).page, take()
+def test_sounds_differ_by_result_and_can_be_switched_off_permanently(window, issue_code):
+    page, code = open_till(window).page, issue_code()
     scan(page, code)
     page.get_by_role("button", name="Mark as used").click()
     page.get_by_role("heading", name="Just handed over: A mug").wait_for()
@@ -141,9 +141,9 @@ def test_good_and_bad_sound_different_and_can_be_silenced_for_good(window, take)
     assert page.evaluate("window.heard") == []
 
 
-def test_a_slip_is_undone_in_the_strip(window, take):
-    page = at_the_till(window).page
-    scan(page, take())
+def test_code_marked_as_used_by_mistake_is_undone(window, issue_code):
+    page = open_till(window).page
+    scan(page, issue_code())
     page.get_by_role("button", name="Mark as used").click()
 
     page.get_by_role("button", name="Undo: A mug").click()
@@ -153,9 +153,9 @@ def test_a_slip_is_undone_in_the_strip(window, take):
     assert Redemption.objects.get().status == "issued"
 
 
-def test_the_camera_stays_on_and_reads_one_customer_after_the_other(window, take):
-    page = at_the_till(window, CAMERA).page
-    first, second = take(), take("A cup")
+def test_camera_stays_on_and_reads_one_code_after_another(window, issue_code):
+    page = open_till(window, CAMERA).page
+    first, second = issue_code(), issue_code("A cup")
 
     page.evaluate("window.show", rows_of(first))
     page.get_by_role("heading", name="Hand over: A mug").wait_for()
@@ -180,9 +180,9 @@ def rows_of(code: str) -> list[list[bool]]:
     return image.get_matrix()
 
 
-def test_without_a_connection_codes_are_looked_up_and_never_used(window, take):
-    till = at_the_till(window)
-    page, good, used = till.page, take(), take("A cup")
+def test_codes_are_looked_up_offline_but_not_marked_as_used(window, issue_code):
+    till = open_till(window)
+    page, good, used = till.page, issue_code(), issue_code("A cup")
     scan(page, used)
     page.get_by_role("button", name="Mark as used").click()
     page.get_by_role("heading", name="Just handed over: A cup").wait_for()
@@ -198,7 +198,7 @@ def test_without_a_connection_codes_are_looked_up_and_never_used(window, take):
     page.get_by_role("button", name="Mark as used").click()
     page.get_by_role("heading", name="No connection: do not hand over yet").wait_for()
     expect(page.locator("#till-offline")).to_be_visible()
-    page.reload()  # opens all the same
+    page.reload()  # the page opens nevertheless
     for code, heading in [(good, "No connection: do not hand over yet"), (used, "Do not hand over: used")]:
         scan(page, code)
         page.get_by_role("heading", name=heading).wait_for()
@@ -208,16 +208,16 @@ def test_without_a_connection_codes_are_looked_up_and_never_used(window, take):
     assert Redemption.objects.filter(status="used").count() == 1
 
     till.context.set_offline(False)
-    till.leave_for(f"/admin/{TILL}")  # the page that opened without a connection loads itself again
+    till.leave_for(f"/admin/{TILL}")  # the page that was opened offline reloads itself
     scan(page, good)
     page.get_by_role("button", name="Mark as used").click()
     page.get_by_role("heading", name="Just handed over: A mug").wait_for()
-    till.complaints[:] = [each for each in till.complaints if not EXPECTED.search(each)]
+    till.complaints[:] = [each for each in till.complaints if not EXPECTED_ERRORS.search(each)]
 
 
-def test_somebody_else_at_the_same_device_begins_with_no_list(window, take):
-    page = at_the_till(window).page
-    take()
+def test_another_user_of_the_device_starts_without_the_stored_list(window, issue_code):
+    page = open_till(window).page
+    issue_code()
     stored_codes = "{ person: '0', at: Date.now(), codes: [['x']], seen: [['y']] }"
     page.evaluate(f"localStorage.setItem('till codes', JSON.stringify({stored_codes}))")
     page.reload()
@@ -225,32 +225,32 @@ def test_somebody_else_at_the_same_device_begins_with_no_list(window, take):
     saved = "JSON.parse(localStorage.getItem('till codes'))"
     page.wait_for_function(f"() => {saved}.person !== '0' && {saved}.codes.length")
 
-    kept = page.evaluate(saved)
-    assert (len(kept["codes"]), kept["seen"]) == (1, [])
+    stored = page.evaluate(saved)
+    assert (len(stored["codes"]), stored["seen"]) == (1, [])
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")])
-def test_everybody_can_use_every_state_of_it(window, take, size, scheme):
-    till = at_the_till(window, size=size)
-    page, code = till.page, take()
+def test_every_state_of_the_till_is_accessible(window, issue_code, size, scheme):
+    till = open_till(window, size=size)
+    page, code = till.page, issue_code()
     page.emulate_media(color_scheme=scheme)
-    found = till.audit() + till.axe()
+    complaints = till.audit() + till.axe()
     scan(page, code)
     page.get_by_role("heading", name="Hand over: A mug").wait_for()
-    found += till.audit() + till.axe() + till.hidden_stops(8)
+    complaints += till.audit() + till.axe() + till.hidden_stops(8)
     page.get_by_role("button", name="Mark as used").click()
     page.get_by_role("heading", name="Just handed over: A mug").wait_for()
-    found += till.audit() + till.axe()
+    complaints += till.audit() + till.axe()
     scan(page, code)
     page.get_by_role("heading", name="Do not hand over").wait_for()
 
-    assert found + till.audit() + till.axe() == []
+    assert complaints + till.audit() + till.axe() == []
 
 
-def test_the_session_that_ended_asks_for_a_login_and_hands_nothing_over(window, take):
-    till = at_the_till(window)
+def test_expired_session_requires_a_login_and_marks_nothing_as_used(window, issue_code):
+    till = open_till(window)
     page = till.page
-    scan(page, take())
+    scan(page, issue_code())
     page.get_by_role("heading", name="Hand over: A mug").wait_for()
     till.context.clear_cookies()
 

@@ -1,4 +1,4 @@
-"""A marketer writes a broadcast, sees whom it reaches, previews it, sends it to a segment and reads what came of it."""
+"""A marketer writes a broadcast, sees its audience, previews it, sends it to a segment and reads the result."""
 
 import pytest
 from django.utils import timezone
@@ -10,7 +10,7 @@ from events.models import Event
 from loyalty.models.messages.broadcasts import Broadcast
 from loyalty.models.notifications import NotificationDelivery, NotificationSettings
 from loyalty.notifications import preferences
-from tests.browser.programme.test_rule_builder import shot
+from tests.browser.programme.test_rule_builder import save_screenshot
 from tests.browser.window import DESKTOP, PHONE
 from tests.loyalty.notifications.conftest import box
 from tests.support import factories
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_broadcast_is_written_previewed_sent_and_counted(window, brand, box, size):
+def test_broadcast_is_written_previewed_sent_and_counted(window, brand, box, size):
     NotificationSettings.objects.create(brand=brand)
     ana, ben = factories.customer(brand, email="ana@example.com"), factories.customer(brand, email="ben@example.com")
     for member in (ana, ben):
@@ -51,38 +51,38 @@ def test_a_broadcast_is_written_previewed_sent_and_counted(window, brand, box, s
     page.locator("[name=body_en]").fill("{greeting}\n\nYou have {new_balance} points.")
     expect(page.locator("[data-part=problem]")).to_be_hidden()
     assert staff.audit() == []
-    shot(staff, f"broadcast-form-{size[0]}")
+    save_screenshot(staff, f"broadcast-form-{size[0]}")
 
     page.locator("[name=_save]").first.click()
     staff.wait_for_text("Saved as a draft. Nothing is sent yet")
-    shot(staff, f"broadcast-draft-{size[0]}")
+    save_screenshot(staff, f"broadcast-draft-{size[0]}")
     page.get_by_role("link", name="Preview and test").click()
     staff.wait_for_text("Send a test to manager1@example.com")
     assert staff.audit() == []
     broadcast = Broadcast.objects.get()
     staff.goto(f"loyalty/broadcast/{broadcast.pk}/send/")
     staff.wait_for_text("It reaches 1 of 2 members.")
-    shot(staff, f"broadcast-question-{size[0]}")
+    save_screenshot(staff, f"broadcast-question-{size[0]}")
     assert staff.audit() == []
     page.get_by_role("button", name="Send to 1 member").click()
     staff.wait_for_text("Sending. This page shows the progress.")
 
     wait_until(lambda: Broadcast.objects.filter(state="sent").exists(), seconds=60)
-    expect(page.locator("[data-job]")).to_have_count(0, timeout=60_000)  # the page has loaded itself again
-    wait_until(lambda: delivered() == 1, seconds=60)
+    expect(page.locator("[data-job]")).to_have_count(0, timeout=60_000)  # the page has reloaded itself
+    wait_until(lambda: count_sent() == 1, seconds=60)
     assert box.recipients == ["ana@example.com"]
     staff.goto(f"loyalty/broadcast/{broadcast.pk}/change/")
     assert (figure(page, "Reached"), figure(page, "On the way")) == ("1", "0")
     assert (figure(page, "Members"), figure(page, "Opted out")) == ("2", "1")
-    shot(staff, f"broadcast-sent-{size[0]}")
+    save_screenshot(staff, f"broadcast-sent-{size[0]}")
     assert staff.audit() == []
     staff.goto("loyalty/broadcast/")
     staff.wait_for_text("Spring sale")
-    shot(staff, f"broadcast-list-{size[0]}")
+    save_screenshot(staff, f"broadcast-list-{size[0]}")
 
 
-def delivered():
-    """How many were sent. The installation has no mail server: what it tried in vain is tried again here."""
+def count_sent():
+    """The number of sent notifications. The installation has no mail server, so failed attempts are repeated here."""
     Event.objects.pending().filter(lane="broadcasts").update(due_at=timezone.now())
     worker.drain(lane="broadcasts")
     return NotificationDelivery.objects.filter(status="sent").count()

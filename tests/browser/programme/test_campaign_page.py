@@ -1,4 +1,4 @@
-"""A marketer makes a campaign with conditions, and looks at what it has brought."""
+"""A marketer creates a campaign with conditions, and views its results."""
 
 import os
 
@@ -12,7 +12,7 @@ from tests.support import factories
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def shot(window, name):
+def save_screenshot(window, name):
     if folder := os.environ.get("SCREENSHOTS"):
         for scheme in ("light", "dark"):
             window.page.emulate_media(color_scheme=scheme)
@@ -22,7 +22,7 @@ def shot(window, name):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_campaign_counts_what_its_rows_say(window, brand, size):
+def test_campaign_with_conditions_is_created_viewed_and_duplicated(window, brand, size):
     factories.product(brand, title="Night serum", sku="SER-1", category="Serums", retail_price=40)
     staff = window("manager", size)
     page = staff.page
@@ -40,22 +40,22 @@ def test_a_campaign_counts_what_its_rows_say(window, brand, size):
     conditions.locator("input[type=text]").fill("Night serum (SER-1)")
     expect(conditions.locator(".rule-chips button")).to_have_text("Night serum (SER-1) ×")
     page.locator("[name=budget]").fill("500")
-    shot(staff, f"campaign-new-{size[0]}")
+    save_screenshot(staff, f"campaign-new-{size[0]}")
     page.locator("[name=_save]").first.click()
     staff.wait_for_text("was added successfully")
 
-    made = Campaign.objects.get(campaign_name="Spend on serums")
-    assert made.conditions["all"][0]["field"] == "product"
+    campaign = Campaign.objects.get(campaign_name="Spend on serums")
+    assert campaign.conditions["all"][0]["field"] == "product"
     customer = factories.customer(brand)
-    UserLoyaltyCampaign.objects.create(user=customer, campaign=made, progress="49.90")
-    milestone = factories.milestone(made, 50, reward_points=20)
+    UserLoyaltyCampaign.objects.create(user=customer, campaign=campaign, progress="49.90")
+    milestone = factories.milestone(campaign, 50, reward_points=20)
     RewardClaim.objects.create(user=customer, milestone=milestone, points=20)
-    staff.goto(f"campaigns/campaign/{made.pk}/change/")
+    staff.goto(f"campaigns/campaign/{campaign.pk}/change/")
     expect(conditions.locator(".rule-chips button")).to_have_text("Night serum (SER-1) ×")
     expect(page.get_by_text("only where product is one of Night serum (SER-1)")).to_be_visible()
-    shot(staff, f"campaign-{size[0]}")
-    staff.goto(f"campaigns/campaign/{made.pk}/duplicate/")
-    shot(staff, f"campaign-duplicate-{size[0]}")
+    save_screenshot(staff, f"campaign-{size[0]}")
+    staff.goto(f"campaigns/campaign/{campaign.pk}/duplicate/")
+    save_screenshot(staff, f"campaign-duplicate-{size[0]}")
     page.locator("[name=reason]").fill("Next year")
     page.get_by_role("button", name="Duplicate campaign").click()
     expect(page.locator("[name=campaign_name]")).to_have_value("Spend on serums (copy 1)")

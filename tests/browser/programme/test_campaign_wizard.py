@@ -1,4 +1,4 @@
-"""A manager makes a campaign with the wizard, launches it, a customer scans and wins, and the page shows it."""
+"""A manager creates and launches a campaign with the wizard; a customer scans and wins, and the page shows it."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +8,7 @@ from campaigns.models.replays import Replay
 from events import worker
 from loyalty.models.rewards import Redemption
 from tests.browser.clicks import Clicks
-from tests.browser.settings.test_api_keys import pictured
+from tests.browser.settings.test_api_keys import save_screenshot
 from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories, shop
 from tests.support.live_stack import wait_until
@@ -23,7 +23,7 @@ def expect_summary(page, answers):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
+def test_campaign_is_created_launched_won_viewed_and_paused(window, brand, size):
     factories.reward(brand, name="Enamel mug", stock=5, cost=None)
     manager = window("manager", size)
     page, click = manager.page, Clicks(manager)
@@ -32,12 +32,12 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     click(page.locator("a.addlink, #content a[href$='/campaign/add/']").first)
     expect(page.get_by_role("heading", name="New campaign")).to_be_visible()
     complaints = manager.audit() + manager.axe()
-    pictured(manager, f"wizard-cards-{size[0]}")
+    save_screenshot(manager, f"wizard-cards-{size[0]}")
     click(page.get_by_role("link", name="Collect scans"))
     complaints += manager.audit() + manager.axe()
-    pictured(manager, f"wizard-who-{size[0]}")
-    forward = page.get_by_role("button", name="Next")
-    click(forward)
+    save_screenshot(manager, f"wizard-who-{size[0]}")
+    next_button = page.get_by_role("button", name="Next")
+    click(next_button)
     page.locator("[name=target_value]").fill("2")
     page.locator("[name=target_value]").blur()
     expect(page.locator("[name=at_1]")).to_have_value("1")
@@ -48,11 +48,11 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     expect(page.locator("[data-see=stops] li").nth(1)).to_have_text("At 2: Enamel mug")
     expect(page.locator("[name=points_2]")).to_be_hidden()
     complaints += manager.audit() + manager.axe()
-    pictured(manager, f"wizard-goal-{size[0]}")
+    save_screenshot(manager, f"wizard-goal-{size[0]}")
     click(page.get_by_role("button", name="4. Names"))
     page.locator("[name=name]").fill("Two cups")
     expect(page.locator("[data-see=name]")).to_have_text("Two cups")
-    pictured(manager, f"wizard-names-{size[0]}")
+    save_screenshot(manager, f"wizard-names-{size[0]}")
     click(page.get_by_role("button", name="6. Launch"))
     answers = {
         "name": "Two cups",
@@ -68,17 +68,17 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     expect(page.locator("[data-answer=milestones] li")).to_have_text(["At 1: 20 points", "At 2: Enamel mug"])
     expect(page.locator("[data-answer=only]")).to_be_hidden()
     complaints += manager.audit() + manager.axe()
-    pictured(manager, f"wizard-launch-{size[0]}")
+    save_screenshot(manager, f"wizard-launch-{size[0]}")
     click(page.get_by_role("button", name="Launch campaign"))
     manager.wait_for_text("Launched. Actions count towards the campaign from now on.")
     assert click.number == 6
 
-    made = Campaign.objects.get()
+    campaign = Campaign.objects.get()
     customer = factories.customer(brand, email="anna@example.com")
     for _time in range(2):
         code = factories.code(brand)
         shop.send(brand, customer, "scan-auth", {"type": "authenticator_scan", "product": {"authCode": code.code}})
-    worker.drain()  # beside the installation's own
+    worker.drain()  # in addition to the installation's worker
     wait_until(lambda: Redemption.objects.exists())
     page.reload()
 
@@ -86,19 +86,19 @@ def test_a_campaign_is_made_launched_won_and_looked_at(window, brand, size):
     assert manager.card("Rewards won").startswith("2")
     expect(page.locator(".page-table").first).to_contain_text("Enamel mug")
     complaints += manager.audit() + manager.axe()
-    pictured(manager, f"campaign-page-{size[0]}")
+    save_screenshot(manager, f"campaign-page-{size[0]}")
     click(page.get_by_role("link", name="Pause campaign"))
     manager.wait_for_text("No actions count towards the campaign from now on.")
     page.locator("[name=reason]").fill("Cups are out")
     click(page.get_by_role("button", name="Pause campaign"))
     manager.wait_for_text("Two cups: Paused")
     assert click.number == 8
-    made.refresh_from_db()
-    assert not made.is_active
+    campaign.refresh_from_db()
+    assert not campaign.is_active
     assert complaints == []
 
 
-def test_a_wrong_entry_opens_its_step_with_everything_as_it_was_typed(window, brand):
+def test_invalid_entry_opens_its_step_with_all_input_retained(window, brand):
     manager = window("manager")
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
@@ -113,19 +113,19 @@ def test_a_wrong_entry_opens_its_step_with_everything_as_it_was_typed(window, br
     expect(page.locator("[name=at_1]")).to_have_value("11")
     assert page.locator("[name=name]").input_value() == "Eleven"
     assert manager.audit() + manager.axe() == []
-    pictured(manager, "wizard-wrong")
+    save_screenshot(manager, "wizard-wrong")
 
 
-def test_milestones_are_added_and_removed_and_keep_counting_from_one(window, brand):
+def test_milestones_are_added_and_removed_and_numbered_from_one(window, brand):
     manager = window("manager")
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
     page.get_by_role("button", name="2. Goal and milestones").click()
-    shown = page.locator("[data-row]:visible")
-    expect(shown).to_have_count(2)
+    visible_rows = page.locator("[data-row]:visible")
+    expect(visible_rows).to_have_count(2)
 
     page.get_by_role("button", name="Remove milestone 1").click()
-    expect(shown).to_have_count(1)
+    expect(visible_rows).to_have_count(1)
     expect(page.locator("[name=at_1]")).to_have_value("10")
     expect(page.locator("[name=points_1]")).to_have_value("50")
     expect(page.locator("[name=at_2]")).to_have_value("")
@@ -138,11 +138,11 @@ def test_milestones_are_added_and_removed_and_keep_counting_from_one(window, bra
     page.locator("[name=points_2]").fill("7")
     for _row in range(3):
         page.get_by_role("button", name="Add a milestone").click()
-    expect(shown).to_have_count(5)
+    expect(visible_rows).to_have_count(5)
     expect(page.get_by_role("button", name="Add a milestone")).to_be_hidden()
     expect(page.locator("[data-see=stops] li")).to_have_text(["At 4: 7 points", "At 10: 50 points"])
     assert manager.audit() + manager.axe() == []
-    pictured(manager, "wizard-milestones")
+    save_screenshot(manager, "wizard-milestones")
 
     page.get_by_role("button", name="6. Launch").click()
     page.get_by_role("button", name="Launch campaign").click()
@@ -150,7 +150,7 @@ def test_milestones_are_added_and_removed_and_keep_counting_from_one(window, bra
     assert list(Campaign.objects.get().milestones.order_by("threshold").values_list("threshold", flat=True)) == [4, 10]
 
 
-def test_the_milestones_of_a_template_follow_the_goal_until_somebody_types_them(window, brand):
+def test_milestones_of_a_template_follow_the_goal_until_they_are_edited(window, brand):
     manager = window("manager")
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
@@ -171,7 +171,7 @@ def test_the_milestones_of_a_template_follow_the_goal_until_somebody_types_them(
     expect(page.locator("[data-see=stops] li")).to_have_text(["At 6: 50 points"])
 
 
-def test_a_campaign_of_some_members_and_products_is_scheduled(window, brand):
+def test_campaign_for_some_members_and_products_is_scheduled(window, brand):
     factories.level(brand, "Gold", 100)
     factories.product(brand, sku="S", title="Serum")
     manager = window("manager")
@@ -194,12 +194,12 @@ def test_a_campaign_of_some_members_and_products_is_scheduled(window, brand):
         "budget": "5,000 points",
     }
     expect_summary(page, answers)
-    pictured(manager, "wizard-schedule")
+    save_screenshot(manager, "wizard-schedule")
     page.get_by_role("button", name="Schedule campaign").click()
     manager.wait_for_text("Scheduled. The campaign begins automatically on its first day.")
 
 
-def test_a_replay_is_shown_without_losing_what_was_typed(window, brand):
+def test_replay_appears_without_losing_typed_input(window, brand):
     manager = window("manager")
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
@@ -212,12 +212,12 @@ def test_a_replay_is_shown_without_losing_what_was_typed(window, brand):
 
     expect(page.locator("#limits").get_by_text("members would have taken part")).to_be_visible(timeout=60_000)
     expect(page.locator("[name=budget]")).to_have_value("777")
-    pictured(manager, "wizard-replay")
+    save_screenshot(manager, "wizard-replay")
     page.get_by_role("button", name="6. Launch").click()
     expect(page.locator("[data-answer=replay]")).to_contain_text("members would have taken part")
 
 
-def test_without_scripts_all_steps_stand_below_each_other(portal, browser, brand, window):
+def test_without_scripts_all_steps_are_on_one_page(portal, browser, brand, window):
     manager = window("manager")
     context = browser.new_context(
         base_url=portal.url, java_script_enabled=False, storage_state=manager.context.storage_state()
@@ -234,20 +234,20 @@ def test_without_scripts_all_steps_stand_below_each_other(portal, browser, brand
     context.close()
 
 
-def test_what_was_typed_is_there_again_after_the_session_ended(portal, browser, brand):
-    person = staff(brand, role="manager", email="mia@example.com", password=factories.PASSWORD)
+def test_typed_input_is_restored_after_the_session_expired(portal, browser, brand):
+    user = staff(brand, role="manager", email="mia@example.com", password=factories.PASSWORD)
     manager = Window(browser, portal.url, DESKTOP)
-    manager.begin_session(person)
+    manager.begin_session(user)
     page = manager.page
     manager.goto("campaigns/campaign/new/?template=collect")
     page.get_by_role("button", name="4. Names").click()
     page.locator("[name=name]").fill("Nearly lost")
-    kept = [each for each in manager.context.cookies() if each["name"] != "sessionid"]
+    cookies = [each for each in manager.context.cookies() if each["name"] != "sessionid"]
     manager.context.clear_cookies()
-    manager.context.add_cookies(kept)
+    manager.context.add_cookies(cookies)
     page.get_by_role("button", name="6. Launch").click()
     page.get_by_role("button", name="Save for later").click()
-    page.get_by_label("E-mail").fill(person.email)
+    page.get_by_label("E-mail").fill(user.email)
     page.get_by_label("Password").fill(factories.PASSWORD)
     page.keyboard.press("Enter")
 

@@ -1,11 +1,11 @@
-"""A manager registers a kind of event with its fields, and makes a rule that compares them and is tried."""
+"""A manager registers a kind of event with its fields, and creates and tries a rule that compares them."""
 
 import pytest
 from playwright.sync_api import expect
 
 from campaigns.models.earning_rules import EarningRule
 from campaigns.models.event_kinds import EventKind
-from tests.browser.programme.test_rule_builder import shot
+from tests.browser.programme.test_rule_builder import save_screenshot
 from tests.browser.window import DESKTOP, PHONE
 from tests.support import factories
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_kind_is_registered_and_rewarded(window, brand, size):
+def test_event_kind_is_registered_and_rewarded_by_a_rule(window, brand, size):
     factories.customer(brand, email="ana@example.com")
     staff = window("manager", size)
     page = staff.page
@@ -26,13 +26,13 @@ def test_a_kind_is_registered_and_rewarded(window, brand, size):
         page.locator(f"[name=fields-{at}-label]").fill(label)
         page.locator(f"[name=fields-{at}-type]").select_option(kind)
     page.locator("[name=fields-0-options]").fill("Bern, Basel")
-    shot(staff, f"event-kind-new-{size[0]}")
+    save_screenshot(staff, f"event-kind-new-{size[0]}")
     page.locator("[name=_save]").first.click()
     staff.wait_for_text("was added successfully")
     kind = EventKind.objects.get()
     assert sorted(kind.fields.values_list("name", "type")) == [("guided", "switch"), ("store", "option")]
     staff.goto(f"campaigns/eventkind/{kind.pk}/change/")
-    shot(staff, f"event-kind-{size[0]}")
+    save_screenshot(staff, f"event-kind-{size[0]}")
 
     staff.goto("campaigns/earningrule/add/")
     page.locator("[name=name]").fill("Visits")
@@ -54,7 +54,7 @@ def test_a_kind_is_registered_and_rewarded(window, brand, size):
     trial.get_by_label("Guided tour").select_option("yes")
     page.get_by_role("button", name="Try it").click()
     expect(page.locator("[data-part=result]")).to_contain_text("With this rule: 5 points")
-    shot(staff, f"own-kind-rule-{size[0]}")
+    save_screenshot(staff, f"own-kind-rule-{size[0]}")
     page.locator("[name=_save]").first.click()
     staff.wait_for_text("was added successfully")
     assert EarningRule.objects.get().conditions == {

@@ -1,4 +1,4 @@
-"""Somebody reads the books of a programme, and follows a figure to its ledger entries."""
+"""Staff read the figures of a programme, and follow one to its ledger entries."""
 
 import random
 
@@ -9,7 +9,7 @@ from loyalty.programme import rollups
 from tests.loyalty.programme import histories
 
 
-def test_a_month_of_the_roll_forward_leads_to_its_entries(window, brand):
+def test_month_of_the_roll_forward_leads_to_its_ledger_entries(window, brand):
     histories.fill(brand, random.Random(6), now=timezone.now())
     PointCost.objects.create(brand=brand, valid_from="2020-01-01", cost="0.01")
     rollups.catch_up(brand=brand, at=timezone.now())

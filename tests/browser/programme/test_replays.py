@@ -1,4 +1,4 @@
-"""Somebody replays past actions with a draft, and reads what it would have given."""
+"""Staff replay past actions with a draft, and read what it would have given."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from campaigns.models.replays import Replay
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.programme.costs import PointCost
-from tests.browser.settings.test_api_keys import pictured
+from tests.browser.settings.test_api_keys import save_screenshot
 from tests.browser.window import DESKTOP, PHONE
 from tests.campaigns.earning.earning_rules import rule
 from tests.support import factories, shop
@@ -22,7 +22,7 @@ def test_past_actions_are_replayed_with_a_draft(portal, brand, window, size):
             code = factories.code(brand)
             payload = {"type": "authenticator_scan", "product": {"authCode": code.code}}
             shop.send(brand, customer, "scan-auth", payload)
-    worker.drain()  # beside the installation's own
+    worker.drain()  # in addition to the installation's worker
     wait_until(lambda: LoyaltyTransaction.objects.count() == 6)
     draft = rule(brand, "scan-auth", 5, "bonus", name="Five more", state="draft")
     owner = window("owner", size)
@@ -38,7 +38,7 @@ def test_past_actions_are_replayed_with_a_draft(portal, brand, window, size):
 
     assert owner.card("Points paid").startswith("60")
     assert owner.card("Check against the ledger").startswith("0 differences")
-    pictured(owner, f"replay-{size[0]}")
+    save_screenshot(owner, f"replay-{size[0]}")
     assert owner.audit() == []
     owner.goto(f"campaigns/earningrule/{draft.pk}/change/")
     owner.wait_for_text("60 points were paid; with this rule 90 (+30). 0 differences.")

@@ -1,4 +1,4 @@
-"""A marketer makes a rule, reads it back, tries it, activates it, and somebody earns by it."""
+"""A marketer creates a rule, reads it as a sentence, tries it and activates it."""
 
 import os
 
@@ -12,7 +12,7 @@ from tests.support import factories
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def shot(window, name):
+def save_screenshot(window, name):
     if folder := os.environ.get("SCREENSHOTS"):
         for scheme in ("light", "dark"):
             window.page.emulate_media(color_scheme=scheme)
@@ -22,7 +22,7 @@ def shot(window, name):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
+def test_rule_is_created_read_tried_and_activated(window, brand, size):
     factories.product(brand, title="Night serum", sku="SER-1", category="Serums", retail_price=40)
     factories.customer(brand, email="ana@example.com")
     factories.earning_rule(brand, "scan-auth", 1, "bonus", name="Hello", without_end=True)
@@ -60,7 +60,7 @@ def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
     result = page.locator("[data-part=result]")
     expect(result).to_contain_text("With this rule: 21 points")
     expect(result).to_contain_text("Without it: 11 points")
-    shot(staff, f"rule-builder-{size[0]}")
+    save_screenshot(staff, f"rule-builder-{size[0]}")
 
     page.locator("[name=_save]").first.click()
     staff.wait_for_text("was added successfully")
@@ -72,7 +72,7 @@ def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
     staff.goto(f"campaigns/earningrule/{rule.pk}/change/")
     expect(conditions.get_by_label("Several values")).to_have_value("Serums")
     staff.goto(f"campaigns/earningrule/{rule.pk}/activate/")
-    shot(staff, f"rule-activate-{size[0]}")
+    save_screenshot(staff, f"rule-activate-{size[0]}")
     page.locator("[name=reason]").fill("December")
     page.get_by_role("button", name="Activate rule").click()
     expect(page.get_by_text("Double serums: done.")).to_be_visible()
@@ -80,7 +80,7 @@ def test_a_rule_is_made_read_back_tried_and_activated(window, brand, size):
     assert rule.state == "active"
 
 
-def test_a_trial_is_answered_although_the_sentence_is_read_anew_meanwhile(window, brand):
+def test_trial_is_answered_although_the_sentence_is_updated_before(window, brand):
     factories.customer(brand, email="ana@example.com")
     rule = factories.earning_rule(brand, "log-user-login", 5, name="Hello", state="draft", without_end=True)
     staff = window("manager")
@@ -88,16 +88,16 @@ def test_a_trial_is_answered_although_the_sentence_is_read_anew_meanwhile(window
     staff.goto(f"campaigns/earningrule/{rule.pk}/change/")
     page.locator("[data-part=trial] [name=member]").fill("ana@example.com")
     page.locator("[data-part=trial] [name=member]").blur()
-    slow = []
+    delayed_routes = []
 
-    def after_the_sentence(route):
-        slow.append(route)
+    def delay(route):
+        delayed_routes.append(route)
 
-    page.route("**/campaigns/earningrule/try/", after_the_sentence)
+    page.route("**/campaigns/earningrule/try/", delay)
     page.get_by_role("button", name="Try it").click()
     with page.expect_response("**/campaigns/earningrule/read/"):
         page.locator("[name=reward_value]").fill("6")
-    [trial] = slow
+    [trial] = delayed_routes
     trial.continue_()
 
     expect(page.locator("[data-part=result]")).to_contain_text("With this rule")

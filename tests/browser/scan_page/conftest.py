@@ -20,7 +20,7 @@ from tests.support.factories import PASSWORD
 from tests.support.live_stack import Stack
 from tests.support.print_jobs import SCHEME
 
-FOUND = """
+AXE_VIOLATIONS = """
 async (options) => (await axe.run({ resultTypes: ["violations"], ...options })).violations
   .filter((it) => ["serious", "critical"].includes(it.impact))
   .map((it) => `${it.id}: ${it.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`)
@@ -30,13 +30,13 @@ LANGUAGES = {
     "de-DE": ("Echt", "Anmelden", "E-Mail-Adresse", "Passwort", "Punkte erhalten:"),
     "ar-EG": ("أصلي", "تسجيل الدخول", "البريد الإلكتروني", "كلمة المرور", "النقاط المستلمة:"),
 }
-# Chromium reports every refusal of the API and every lost connection, though the page says them in words.
-EXPECTED = re.compile(r"status of 4\d\d|ERR_INTERNET_DISCONNECTED")
+# Chromium reports every error of the API and every lost connection, although the page explains them.
+EXPECTED_ERRORS = re.compile(r"status of 4\d\d|ERR_INTERNET_DISCONNECTED")
 
 
 @pytest.fixture
 def brand(brand: Brand) -> Brand:
-    """Northwind Coffee, which customers reach where the tests' service listens."""
+    """Northwind Coffee, with the hostname of the test server, a logo, a level and a campaign."""
     BrandHostname.objects.filter(brand=brand).update(hostname=LOOPBACK)
     brand.logo = pictures.store(brand=brand, drawn=pictures.logo(drawing()))
     brand.save()
@@ -47,17 +47,22 @@ def brand(brand: Brand) -> Brand:
 
 @pytest.fixture
 def phone(portal: Stack, browser: Browser) -> Iterator[Callable[..., Any]]:
-    """Opens a phone's browser; what its pages did wrong fails the test."""
-    opened: list[Window] = []
+    """Opens pages in a phone's browser; their errors fail the test."""
+    windows: list[Window] = []
 
-    def opener(size: tuple[int, int] = (390, 844), **context: Any) -> Any:
-        opened.append(Window(browser, portal.url, size, **context))
-        return opened[-1].page
+    def open_page(size: tuple[int, int] = (390, 844), **context: Any) -> Any:
+        windows.append(Window(browser, portal.url, size, **context))
+        return windows[-1].page
 
-    yield opener
-    complaints = [complaint for each in opened for complaint in each.complaints if not EXPECTED.search(complaint)]
-    for each in opened:
-        each.close()
+    yield open_page
+    complaints = [
+        complaint
+        for opened_window in windows
+        for complaint in opened_window.complaints
+        if not EXPECTED_ERRORS.search(complaint)
+    ]
+    for opened_window in windows:
+        opened_window.close()
     assert complaints == []
 
 
@@ -67,17 +72,17 @@ def product(brand: Brand) -> Any:
     )
 
 
-def way_of(code: Any) -> str:
-    """The path in the address that the printed image of a code holds, as a camera reads it."""
+def path_of(code: Any) -> str:
+    """The path of the URL in the printed image of a code, as a camera reads it."""
     image = Image.open(io.BytesIO(images.png(text=images.payload(code=code, hostname=LOOPBACK))))
-    [found] = zxingcpp.read_barcodes(image)
-    address = re.fullmatch(rf"{SCHEME}://{re.escape(LOOPBACK)}(/s/.+)", found.text)
+    [symbol] = zxingcpp.read_barcodes(image)
+    address = re.fullmatch(rf"{SCHEME}://{re.escape(LOOPBACK)}(/s/.+)", symbol.text)
     assert address
     return address[1]
 
 
 def check(page: Any, path: str) -> None:
-    """Open a code's page and press its one button."""
+    """Open a code's page and press its only button."""
     page.goto(path)
     page.locator("#check button").click()
 
@@ -87,7 +92,7 @@ def log_in(
 ) -> None:
     form = page.locator("form[data-act=log_in]")
     entry = page.locator("[data-entry=log_in]")
-    if entry.get_attribute("open") is None:  # as on a phone where nobody has logged in before
+    if entry.get_attribute("open") is None:  # closed on a phone on which no customer has logged in before
         entry.locator("summary").click()
     form.get_by_label(email).fill(customer.email)
     form.get_by_label(password).fill(PASSWORD)
@@ -100,8 +105,8 @@ OTHER_KEY = """(name) =>
 
 
 def faults(page: Any, **options: Any) -> list[str]:
-    """What keeps some people from using what the page shows now; `options` are axe's."""
+    """Accessibility problems of what the page shows now; `options` are axe's."""
     load_axe(page)
-    found: list[str] = page.evaluate(FOUND, options)
-    wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return [*found, *([f"{wider} pixels wider than the screen"] if wider > 0 else [])]
+    violations: list[str] = page.evaluate(AXE_VIOLATIONS, options)
+    excess_width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return [*violations, *([f"{excess_width} pixels wider than the screen"] if excess_width > 0 else [])]

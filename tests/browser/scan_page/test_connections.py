@@ -1,4 +1,4 @@
-"""The scan page on a phone: recalls since the scan, no connection, no place, and codes that are typed or read."""
+"""The scan page on a phone: later recalls, lost connections, locations, and codes that are typed or read by camera."""
 
 import re
 
@@ -15,7 +15,7 @@ from tests.support.factories import PASSWORD
 from tests.support.live_stack import wait_until
 
 
-def recall_it(code):
+def recall_batch_of(code):
     recall_fields = {
         "recall_id": "R-7",
         "contact": "recall@example.com",
@@ -27,7 +27,7 @@ def recall_it(code):
 
 @pytest.mark.parametrize("scan_limit", [1, None])
 @pytest.mark.parametrize("logs_in", [False, True])
-def test_a_code_recalled_since_its_scan_is_never_shown_as_genuine_again(phone, brand, scan_limit, logs_in):
+def test_code_recalled_after_its_scan_is_no_longer_shown_as_genuine(phone, brand, scan_limit, logs_in):
     customer, code, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
     code.batch.scan_limit = scan_limit
     code.batch.save()
@@ -37,8 +37,8 @@ def test_a_code_recalled_since_its_scan_is_never_shown_as_genuine_again(phone, b
         log_in(page, customer)
         expect(page.locator("#points")).to_contain_text("Points received")
 
-    recall = recall_it(code)
-    for key in ("", "another"):  # as it is, and from another address, where the same key is another scan's
+    recall = recall_batch_of(code)
+    for key in ("", "another"):  # unchanged, and from another address, where the same key is that of another scan
         if key:
             page.evaluate(OTHER_KEY, f"scan {code}")
         page.goto(f"/s/{code}")
@@ -53,13 +53,13 @@ def test_a_code_recalled_since_its_scan_is_never_shown_as_genuine_again(phone, b
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Genuine"))
 
 
-def test_without_scripts_a_guests_code_recalled_since_says_so(phone, brand):
+def test_without_scripts_a_guest_sees_a_recall_after_the_scan(phone, brand):
     customer, code = factories.customer(brand, password=PASSWORD), factories.code(brand)
     page = phone(java_script_enabled=False)
     check(page, f"/s/{code}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
 
-    recall_it(code)
+    recall_batch_of(code)
     check(page, f"/s/{code}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Recalled: do not use it")
     expect(page.locator("#state")).to_contain_text("Bring it back.")
@@ -67,7 +67,7 @@ def test_without_scripts_a_guests_code_recalled_since_says_so(phone, brand):
     expect(page.get_by_role("heading", level=1)).to_have_text("Recalled: do not use it")
 
 
-def test_without_a_connection_the_last_answer_is_said_with_its_time_and_not_as_true_now(phone, brand):
+def test_offline_page_shows_the_last_answer_with_its_time(phone, brand):
     code, page = factories.code(brand, product=factories.product(brand, title="Coffee beans")), phone()
     page.goto("/s/")
     page.evaluate("navigator.serviceWorker.ready")
@@ -84,14 +84,14 @@ def test_without_a_connection_the_last_answer_is_said_with_its_time_and_not_as_t
         "Whether the product has been recalled since, only a new check can say."
     )
     assert faults(page) == []
-    recall_it(code)
+    recall_batch_of(code)
     page.context.set_offline(False)
     page.get_by_role("button", name="Try again").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Recalled: do not use it")
 
 
-def test_a_customer_for_whom_no_token_can_be_had_scans_nothing_until_there_is_one(phone, brand):
+def test_customer_without_a_token_cannot_scan_until_there_is_one(phone, brand):
     customer, page = factories.customer(brand, password=PASSWORD), phone()
     page.goto("/s/")
     log_in(page, customer)
@@ -108,27 +108,27 @@ def test_a_customer_for_whom_no_token_can_be_had_scans_nothing_until_there_is_on
     assert Scan.objects.get().user == customer
 
 
-def test_the_place_is_asked_for_only_after_a_tap_and_may_be_refused(phone, brand):
-    shares = phone(permissions=["geolocation"], geolocation={"latitude": 48.8566, "longitude": 2.3522})
-    check(shares, f"/s/{factories.code(brand)}")
-    expect(shares.get_by_role("heading", level=1)).to_have_text("Genuine")
+def test_location_is_requested_only_after_a_tap_and_may_be_denied(phone, brand):
+    sharing_page = phone(permissions=["geolocation"], geolocation={"latitude": 48.8566, "longitude": 2.3522})
+    check(sharing_page, f"/s/{factories.code(brand)}")
+    expect(sharing_page.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert Scan.objects.get().latitude is None
-    shares.get_by_role("button", name="Share your location").click()
-    expect(shares.locator("#place")).to_have_text("Thank you. Your location has been saved.")
+    sharing_page.get_by_role("button", name="Share your location").click()
+    expect(sharing_page.locator("#place")).to_have_text("Thank you. Your location has been saved.")
     wait_until(lambda: Scan.objects.get().location.startswith("Paris, "))
-    shares.reload()
-    expect(shares.locator("#points")).to_contain_text("Log in to earn")
+    sharing_page.reload()
+    expect(sharing_page.locator("#points")).to_contain_text("Log in to earn")
     assert Scan.objects.count() == 1
 
-    refuses = phone()
-    check(refuses, f"/s/{factories.code(brand)}")
-    refuses.get_by_role("button", name="Share your location").click()
-    expect(refuses.locator("#place")).to_contain_text("Nothing else changes")
-    expect(refuses.get_by_role("heading", level=1)).to_have_text("Genuine")
+    denying_page = phone()
+    check(denying_page, f"/s/{factories.code(brand)}")
+    denying_page.get_by_role("button", name="Share your location").click()
+    expect(denying_page.locator("#place")).to_contain_text("Nothing else changes")
+    expect(denying_page.get_by_role("heading", level=1)).to_have_text("Genuine")
     assert Scan.objects.filter(latitude__isnull=False).count() == 1
 
 
-def test_a_code_is_typed_compared_and_checked(phone, brand):
+def test_typed_code_is_confirmed_and_checked(phone, brand):
     code, page = factories.code(brand), phone()
     page.goto("/s/")
 
@@ -144,13 +144,13 @@ def test_a_code_is_typed_compared_and_checked(phone, brand):
 OTHER_VERSION = "/page/assets/000000000000/page.css"
 
 
-def test_without_a_connection_a_code_is_kept_and_sent_when_the_person_says_so(phone, brand):
+def test_code_is_saved_offline_and_sent_on_request(phone, brand):
     code, other, page = factories.code(brand), factories.code(brand), phone()
     page.goto("/s/")
     page.evaluate("navigator.serviceWorker.ready")
     wait_until(lambda: page.evaluate("caches.match('/s/').then(Boolean)"))
     page.evaluate(f"fetch('{OTHER_VERSION}').then((it) => it.text())")
-    assert page.evaluate(f"caches.match('{OTHER_VERSION}')") is None  # a host of another version answered with its own
+    assert page.evaluate(f"caches.match('{OTHER_VERSION}')") is None  # another version's file is not cached
 
     page.context.set_offline(True)
     page.goto(f"/s/{code}")
@@ -171,7 +171,7 @@ def test_without_a_connection_a_code_is_kept_and_sent_when_the_person_says_so(ph
     page.get_by_role("button", name=f"Send now: {code}").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine")
-    expect(page.locator("#kept .code")).to_have_text([str(other)])  # and its points are offered in its turn
+    expect(page.locator("#kept .code")).to_have_text([str(other)])  # the other code is still saved
     assert Scan.objects.get().auth_code == code
 
 
@@ -193,7 +193,7 @@ CAMERA = """
 """
 
 
-def test_the_camera_reads_a_code_with_the_decoder_that_is_loaded_then(phone, brand):
+def test_camera_reads_a_code_with_a_decoder_loaded_on_demand(phone, brand):
     code, page = factories.code(brand), phone()
     image = image_address(code)
     loaded: list[str] = []
@@ -209,7 +209,7 @@ def test_the_camera_reads_a_code_with_the_decoder_that_is_loaded_then(phone, bra
     assert [each for each in loaded if each.endswith(".wasm")]
 
 
-def test_the_camera_begins_by_itself_where_it_was_allowed_before(phone, brand):
+def test_camera_starts_by_itself_if_it_was_allowed_before(phone, brand):
     code = factories.code(brand)
     page = phone(permissions=["camera"])
     page.add_init_script(f"({CAMERA % image_address(code)})()")

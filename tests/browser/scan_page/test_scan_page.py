@@ -1,4 +1,4 @@
-"""Journeys over the scan page at phone size: from the printed QR image to points, with scripts and without."""
+"""Journeys through the scan page at phone size: from the printed QR image to points, with scripts and without."""
 
 import re
 from typing import Any
@@ -15,18 +15,18 @@ from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.members.confirmations import EmailConfirmation
 from loyalty.models.rewards import Redemption
 from loyalty.rewards.codes import grouped
-from tests.browser.scan_page.conftest import LANGUAGES, OTHER_KEY, check, log_in, product, way_of
+from tests.browser.scan_page.conftest import LANGUAGES, OTHER_KEY, check, log_in, path_of, product
 from tests.support import factories
 from tests.support.factories import PASSWORD
 from tests.support.live_stack import wait_until
 
 
 @pytest.mark.parametrize("locale", LANGUAGES)
-def test_from_the_printed_code_to_points_on_the_page(phone, brand, locale):
+def test_printed_code_leads_to_points_on_the_page(phone, brand, locale):
     genuine, button, email, password, received = LANGUAGES[locale]
     customer, page = factories.customer(brand, password=PASSWORD), phone(locale=locale)
 
-    check(page, way_of(factories.code(brand, product=product(brand))))
+    check(page, path_of(factories.code(brand, product=product(brand))))
     expect(page.get_by_role("heading", level=1)).to_have_text(genuine)
     expect(page.get_by_text("Coffee beans")).to_be_visible()
     log_in(page, customer, button, email, password)
@@ -39,21 +39,21 @@ def test_from_the_printed_code_to_points_on_the_page(phone, brand, locale):
 
 
 @pytest.mark.parametrize("locale", LANGUAGES)
-def test_the_same_without_scripts(phone, brand, locale):
+def test_without_scripts_a_printed_code_leads_to_points(phone, brand, locale):
     genuine, button, email, password, received = LANGUAGES[locale]
     customer, page = factories.customer(brand, password=PASSWORD), phone(locale=locale, java_script_enabled=False)
 
-    page.goto(way_of(factories.code(brand)))
+    page.goto(path_of(factories.code(brand)))
     page.locator("#check button").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(genuine)
     log_in(page, customer, button, email, password)
     wait_until(lambda: LoyaltyTransaction.objects.exists())
 
-    expect(page.locator("#points")).to_contain_text(received)  # the page looks again by itself
+    expect(page.locator("#points")).to_contain_text(received)  # the page refreshes itself
     assert page.locator(".balance b").inner_text() in {"10", "١٠"}
 
 
-def test_somebody_new_registers_on_the_page_and_keeps_the_points(phone, brand):
+def test_new_customer_registers_on_the_page_and_gets_the_points(phone, brand):
     page = phone()
     check(page, f"/s/{factories.code(brand)}")
     form = page.locator("form[data-act=register]")
@@ -73,7 +73,7 @@ def test_somebody_new_registers_on_the_page_and_keeps_the_points(phone, brand):
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine, and already yours")
 
 
-def test_a_page_that_is_loaded_again_is_one_scan(phone, brand):
+def test_reloading_the_page_is_not_another_scan(phone, brand):
     code, page = factories.code(brand), phone()
     check(page, f"/s/{code}")
 
@@ -85,7 +85,7 @@ def test_a_page_that_is_loaded_again_is_one_scan(phone, brand):
     assert Scan.objects.count() == 1
 
 
-def test_a_program_that_opens_the_link_and_runs_its_scripts_uses_no_code_up(phone, brand):
+def test_program_that_opens_the_link_and_runs_scripts_uses_up_no_code(phone, brand):
     customer, code, program = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
     for path in (f"/s/{code}", f"/s/{code}?lang=de", f"/01/04006381333931/21/{code}", "/s/", f"/s/?typed={code}"):
         program.goto(path)
@@ -102,7 +102,7 @@ def test_a_program_that_opens_the_link_and_runs_its_scripts_uses_no_code_up(phon
     expect(page.locator("#points")).to_contain_text("Points received: 10")
 
 
-def test_somebody_who_finds_a_code_reserved_logs_in_and_has_it(phone, brand):
+def test_customer_claims_a_code_reserved_by_a_guest_by_logging_in(phone, brand):
     customer, code, guest, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone(), phone()
     check(guest, f"/s/{code}")
     expect(guest.get_by_role("heading", level=1)).to_have_text("Genuine")
@@ -115,7 +115,7 @@ def test_somebody_who_finds_a_code_reserved_logs_in_and_has_it(phone, brand):
     expect(page.locator("#points")).to_contain_text("Points received: 10")
 
 
-def test_points_wait_for_a_confirmed_address_and_the_mail_is_one_button_away(phone, brand):
+def test_points_wait_for_a_confirmed_address_and_the_email_is_sent_on_request(phone, brand):
     Brand.objects.filter(pk=brand.pk).update(requires_confirmed_email=True)
     customer, code, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
     check(page, f"/s/{code}")
@@ -124,19 +124,21 @@ def test_points_wait_for_a_confirmed_address_and_the_mail_is_one_button_away(pho
 
     page.get_by_role("button", name="Send me the e-mail").click()
     expect(page.locator("#points")).to_have_text("We have sent you an e-mail. Open its link to confirm your address.")
-    made = EmailConfirmation.objects.get()
-    confirmations.confirm(user=customer, brand_id=brand.pk, code=confirmations.code_of(made.pk), at=timezone.now())
+    confirmation = EmailConfirmation.objects.get()
+    confirmations.confirm(
+        user=customer, brand_id=brand.pk, code=confirmations.code_of(confirmation.pk), at=timezone.now()
+    )
     wait_until(LoyaltyTransaction.objects.exists)
 
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("Genuine, and already yours")
 
 
-def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(phone, brand):
+def test_guest_scan_is_adopted_by_a_login_elsewhere_or_on_another_network(phone, brand):
     customer, code, page = factories.customer(brand, password=PASSWORD), factories.code(brand), phone()
     check(page, f"/s/{code}")
     expect(page.locator("#points")).to_contain_text("Log in to earn points: 10")
-    page.evaluate(OTHER_KEY, f"scan {code}")  # sent from another address the same key is another scan's
+    page.evaluate(OTHER_KEY, f"scan {code}")  # sent from another address, the same key is that of another scan
     page.goto(f"/s/{code}?lang=de")
     expect(page.get_by_role("heading", level=1)).to_have_text("Echt")
     expect(page.locator("#points")).to_contain_text("10")
@@ -146,7 +148,7 @@ def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(ph
     expect(page.locator("#account h2")).to_be_visible()
     page.goto(f"/s/{code}")
 
-    # The login took the scan over; its points may be there before the code's page is.
+    # The login adopted the scan; its points may arrive before the page of the code is loaded.
     received = page.get_by_text(re.compile("Points received: 10|You have the points of this code"))
     expect(received.filter(visible=True).first).to_be_visible()
     page.reload()
@@ -158,7 +160,7 @@ def test_a_guest_who_logs_in_elsewhere_or_from_another_network_keeps_the_scan(ph
     assert Scan.objects.get().user == customer
 
 
-def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
+def test_reward_is_redeemed_its_code_stays_on_the_page_and_it_is_returned(phone, brand):
     customer, page = factories.customer(brand, password=PASSWORD), phone()
     factories.points(customer, brand, 30)
     factories.reward(brand, name="A mug")
@@ -167,7 +169,7 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
 
     expect(page.locator("#account h2")).to_be_visible()
     page.get_by_role("link", name="Rewards").click()
-    page.locator("[data-do=redeem]").wait_for()  # the page has it without scripts, too
+    page.locator("[data-do=redeem]").wait_for()  # the page has it without scripts as well
     waiting: list[Any] = []
     button = page.get_by_role("button", name="Redeem: A mug")
     expect(button).to_be_enabled()
@@ -180,7 +182,7 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     button.click()
     page.get_by_role("button", name="Yes, redeem").click()
     expect(page.locator("#points")).to_contain_text("It is yours")
-    button.dispatch_event("click")  # a second tap while the account is read again
+    button.dispatch_event("click")  # a second tap while the account is reloaded
     expect(button).to_be_disabled()
     waiting[0].continue_()
     page.unroute("**/customer/loyalty/points")
@@ -190,14 +192,14 @@ def test_a_reward_is_taken_and_its_code_stays_on_the_page(phone, brand):
     expect(page.locator("#account")).to_contain_text(code)
     page.reload()
     expect(page.locator("#account")).to_contain_text(code)
-    page.wait_for_load_state("networkidle")  # the code's image is there no more once it is given back
+    page.wait_for_load_state("networkidle")  # the code's image is gone once the reward is returned
     page.locator("#account").get_by_role("button", name="Give it back: A mug").click()
     expect(page.locator("#points")).to_contain_text("Returned.")
     expect(page.locator("#account .balance b")).to_have_text("30")
     assert Redemption.objects.get().status == "cancelled"
 
 
-def test_the_bar_leads_to_points_as_a_ring_stamps_rewards_and_me(phone, brand):
+def test_navigation_bar_leads_to_points_rewards_and_profile(phone, brand):
     customer, page = factories.customer(brand, password=PASSWORD), phone()
     factories.points(customer, brand, 40)
     factories.reward(brand, name="A mug")
@@ -226,7 +228,7 @@ def test_the_bar_leads_to_points_as_a_ring_stamps_rewards_and_me(phone, brand):
     expect(page.get_by_role("button", name="Scan with the camera")).to_be_visible()
 
 
-def test_a_win_is_celebrated_unless_motion_is_not_wanted(phone, brand):
+def test_win_is_animated_unless_reduced_motion_is_preferred(phone, brand):
     for motion, moves in [("no-preference", True), ("reduce", False)]:
         page = phone(reduced_motion=motion)
         page.goto("/s/")

@@ -1,22 +1,22 @@
-"""Staff look at figures and follow them to their lists, take lists away as files, and see what their role allows."""
+"""Staff follow figures to their lists, export lists as files, and see what their role allows."""
 
 import csv
 import io
 
 from authcodes.models.scans import Scan
-from tests.browser.actors import PARIS, PUNE, scan, settle
+from tests.browser.actors import PARIS, PUNE, scan, wait_for_worker
 from tests.support import factories
 from tests.support.live_stack import wait_until
 
 
-def test_a_filtered_figure_leads_to_the_rows_it_counts(window, portal, brand):
+def test_filtered_figure_leads_to_the_rows_that_it_counts(window, portal, brand):
     summer, winter = (factories.campaign(brand, campaign_name=name) for name in ("Summer", "Winter"))
     warm = factories.batch(brand, prefix="SUM-", quantity=5, campaign=summer)
     cold = factories.batch(brand, prefix="WIN-", quantity=5, campaign=winter)
     customer = factories.customer(brand)
     for code, place in [*((code, PARIS) for code in warm.codes.order_by("code")[:3]), (cold.codes.first(), PUNE)]:
         scan(portal, customer, brand, code, **place)
-    settle()
+    wait_for_worker()
     wait_until(lambda: not Scan.objects.filter(located_at=None).exists())
     support = window("support")
     support.goto("")
@@ -41,14 +41,14 @@ def test_a_filtered_figure_leads_to_the_rows_it_counts(window, portal, brand):
     assert support.figure("Scans") == "1"
 
 
-def test_lists_are_exported_as_they_are_filtered(window, portal, brand):
+def test_lists_are_exported_with_their_filters(window, portal, brand):
     beans = factories.product(brand, title="Coffee beans")
     factories.batch(brand, prefix="NW-", quantity=6, product=beans)
     factories.batch(brand, prefix="TEA-", quantity=3)
     customer = factories.customer(brand, email="ada@example.com")
     scan(portal, customer, brand, "NW-0001", **PARIS)
     scan(portal, customer, brand, "TEA-0001")
-    settle()
+    wait_for_worker()
     wait_until(lambda: Scan.objects.exclude(location="").exists())
     owner = window()
     owner.goto("")
@@ -57,14 +57,14 @@ def test_lists_are_exported_as_they_are_filtered(window, portal, brand):
     owner.page.get_by_role("textbox", name="Search").fill("NW-")
     owner.page.keyboard.press("Enter")
     owner.lists(6)
-    lines = exported(owner, "Export unscanned codes")
+    lines = export_list(owner, "Export unscanned codes")
     assert lines[0] == ["auth_code", "product", "created_date", "expiration_date", "status"]
     assert sorted((line[0], line[1], line[4]) for line in lines[1:]) == [
         (f"NW-000{number}", "Coffee beans", "Unscanned") for number in range(2, 7)
     ]
 
     owner.sidebar("Scans & safety")
-    lines = exported(owner, "Export scan report")
+    lines = export_list(owner, "Export scan report")
     assert lines[0] == ["auth_code", "product", "scan_date", "customer_email", "location", "points_awarded"]
     assert {line[0]: (line[1], line[3], line[4], line[5]) for line in lines[1:]}["NW-0001"] == (
         "Coffee beans",
@@ -75,14 +75,14 @@ def test_lists_are_exported_as_they_are_filtered(window, portal, brand):
     assert len(lines) == 3
 
 
-def exported(staff, name):
-    """The lines of the file that the list in the window becomes."""
+def export_list(staff, name):
+    """Export the list in the window; return the lines of the file."""
     staff.link(name).click()
     staff.button("Export").click()
     return list(csv.reader(io.StringIO(staff.saved(staff.link("Download")).removeprefix("\ufeff"))))
 
 
-def test_support_reads_and_is_offered_nothing_else(window, brand):
+def test_support_can_read_and_is_offered_no_actions(window, brand):
     batch = factories.batch(brand, range_name="Blank", quantity=3)
     support, printer = window("support"), window("printer")
 
@@ -106,7 +106,7 @@ def test_support_reads_and_is_offered_nothing_else(window, brand):
     assert support.page.request.get("/admin/authcodes/batchrange/add/").status == 403
 
 
-def test_a_new_brand_is_led_from_step_to_step(window, brand):
+def test_new_brand_is_guided_from_step_to_step(window, brand):
     owner = window()
     owner.goto("")
 

@@ -1,5 +1,5 @@
-"""An owner recalls a product: sees what it concerns, reads what customers will get, sends a test, types the number, and
-watches who knows and what comes back."""
+"""An owner recalls a product: sees what is affected, previews the e-mail, sends a test, types the number, and follows
+the notifications and returns."""
 
 import pytest
 from django.utils import timezone
@@ -11,7 +11,7 @@ from events import worker
 from events.messages import slow_lanes
 from events.models import Event
 from loyalty.models.notifications import NotificationSettings
-from tests.browser.programme.test_rule_builder import shot
+from tests.browser.programme.test_rule_builder import save_screenshot
 from tests.browser.window import DESKTOP, PHONE
 from tests.loyalty.notifications.conftest import box
 from tests.support import factories
@@ -43,7 +43,7 @@ def scanned_product(brand, pieces=5):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size):
+def test_product_is_recalled_after_a_preview_of_the_email(window, brand, box, size):
     NotificationSettings.objects.create(brand=brand)
     product, customers = scanned_product(brand)
     staff = window("owner", size)
@@ -61,9 +61,9 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
 
     mail = page.frame_locator("[data-drawing^=mail][open] iframe").locator("body")
     expect(mail).to_contain_text("The lid may break.", timeout=15_000)
-    page.locator("[data-drawing=mail-de] > summary").click()  # the look at the mail
+    page.locator("[data-drawing=mail-de] > summary").click()  # the preview of the e-mail
     expect(page.frame_locator("[data-drawing=mail-de] iframe").locator("body")).to_contain_text("The lid may break.")
-    shot(staff, f"recall-preview-{size[0]}")
+    save_screenshot(staff, f"recall-preview-{size[0]}")
     assert staff.audit() == []
     assert not Recall.objects.exists()
 
@@ -71,10 +71,10 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
     page.get_by_role("button", name="Recall and send").click()
     staff.wait_for_text("Codes recalled.")
     assert Recall.objects.get().batches.count() == 2
-    wait_until(lambda: mailed(box) == 2, seconds=60)
+    wait_until(lambda: count_mails(box) == 2, seconds=60)
     assert sorted(box.recipients) == sorted(customer.email for customer in customers)
     expect(page.locator(".recall-progress")).to_contain_text("2", timeout=20_000)
-    shot(staff, f"recall-{size[0]}")
+    save_screenshot(staff, f"recall-{size[0]}")
     assert staff.audit() == []
 
     page.locator("[name=pieces]").fill("4")
@@ -83,7 +83,7 @@ def test_a_product_is_recalled_with_a_look_at_the_mail(window, brand, box, size)
     staff.wait_for_text("4 pieces came back", "Shop in Bern")
 
 
-def test_some_codes_of_a_batch_are_chosen_and_what_is_wrong_is_said_at_its_field(window, brand, box):
+def test_codes_of_a_batch_are_chosen_and_errors_appear_at_their_field(window, brand, box):
     factories.batch(brand, range_name="Lot 9", quantity=40, prefix="JAR-")
     staff = window("owner")
     page = staff.page
@@ -96,7 +96,7 @@ def test_some_codes_of_a_batch_are_chosen_and_what_is_wrong_is_said_at_its_field
     page.locator(".select2-results__option", has_text="Lot 9").click()
     page.locator("[name=first]").fill("11")
     page.locator("[name=last]").fill("99")
-    shot(staff, "recall-what")
+    save_screenshot(staff, "recall-what")
     assert staff.audit() == []
     page.get_by_role("button", name="Continue").click()
     staff.wait_for_text("This code is not in the batch.")
@@ -107,7 +107,7 @@ def test_some_codes_of_a_batch_are_chosen_and_what_is_wrong_is_said_at_its_field
     staff.wait_for_text("Every scan of these 10 codes will show your message", "a part of the batch")
 
 
-def test_a_test_goes_to_staff_and_a_poster_opens_with_the_message_that_is_typed(window, brand, box):
+def test_typed_message_is_on_the_poster_and_in_a_test_send_to_staff(window, brand, box):
     scanned_product(brand)
     batch = brand.batches.earliest("pk")
     staff = window("owner")
@@ -119,17 +119,17 @@ def test_a_test_goes_to_staff_and_a_poster_opens_with_the_message_that_is_typed(
     poster = page.frame_locator("[data-drawing=poster-de] iframe").locator("body")
     expect(poster).to_contain_text("Bring the jar back", timeout=15_000)
     expect(poster).to_contain_text("Produktr\u00fcckruf")
-    shot(staff, "recall-poster")
+    save_screenshot(staff, "recall-poster")
 
     page.get_by_role("button", name="Send this e-mail to").locator("visible=true").click()
     staff.wait_for_text("Test sent to", "Nothing has been recalled yet.")
     assert page.locator("[name=message]").input_value() == TEXTS["message"]
     assert not Recall.objects.exists()
-    wait_until(lambda: mailed(box) == 1, seconds=60)
+    wait_until(lambda: count_mails(box) == 1, seconds=60)
 
 
-def mailed(box):
-    """How many mails were sent. The installation has no mail server: what it tried in vain is tried again here."""
+def count_mails(box):
+    """The number of sent e-mails. The installation has no mail server, so failed attempts are repeated here."""
     Event.objects.pending().filter(lane__in=slow_lanes()).update(due_at=timezone.now())
     for lane in slow_lanes():
         worker.drain(lane=lane)
@@ -137,7 +137,7 @@ def mailed(box):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(window, brand, box, size):
+def test_codes_added_to_a_recall_in_force_notify_only_new_customers(window, brand, box, size):
     product, customers = scanned_product(brand)
     other = factories.batch(brand, range_name="Lot 9", product=product, quantity=3)
     new = factories.customer(brand, first_name="Cem")
@@ -145,7 +145,7 @@ def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(
     first = brand.batches.get(range_name="Lot 7")
     recall = recalls.recall_batch(batch=first, at=timezone.now(), **TEXTS)
     notifications.start(recall=recall, by=None)
-    wait_until(lambda: mailed(box) == len(customers), seconds=60)
+    wait_until(lambda: count_mails(box) == len(customers), seconds=60)
     staff = window("owner", size)
     page = staff.page
 
@@ -159,7 +159,7 @@ def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(
     page.get_by_role("button", name="Continue").click()
     staff.wait_for_text("Lot 9", TEXTS["message"], "Every scan of these 3 codes will show your message")
     assert page.locator("[name=message]").count() == 0
-    shot(staff, f"recall-add-codes-{size[0]}")
+    save_screenshot(staff, f"recall-add-codes-{size[0]}")
     assert staff.audit() == []
     page.locator("[name=reason]").fill("The same lids.")
     page.locator("[name=confirmation]").fill("1")
@@ -167,5 +167,5 @@ def test_codes_are_added_to_a_recall_in_force_and_only_new_customers_hear_of_it(
     staff.wait_for_text("Codes added to the recall.", "Lot 9")
 
     assert recall.batches.count() == 2
-    wait_until(lambda: mailed(box) == len(customers) + 1, seconds=60)
+    wait_until(lambda: count_mails(box) == len(customers) + 1, seconds=60)
     assert box.recipients[-1] == new.email

@@ -1,4 +1,4 @@
-"""A hub key is created with what it may do, and its page shows what it did, in a browser."""
+"""A hub key is created with its scopes, and its page shows its calls, in a browser."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from tests.support.api import Api
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_a_key_gets_its_scopes_and_shows_its_calls(portal, brand, window, size):
+def test_api_key_gets_its_scopes_and_its_page_shows_its_calls(portal, brand, window, size):
     owner = window("owner", size)
     owner.goto("brands/apikey/add/")
     page = owner.page
@@ -23,24 +23,24 @@ def test_a_key_gets_its_scopes_and_shows_its_calls(portal, brand, window, size):
     page.locator("[name=scopes][value=members]").check()
     page.locator("[name=networks]").fill("203.0.113.0/24")
     page.locator("[name=reason]").fill("New shop")
-    pictured(owner, f"key-form-{size[0]}")
+    save_screenshot(owner, f"key-form-{size[0]}")
     assert owner.audit() == []
     page.locator("[name=_save]").first.click()
     page.wait_for_load_state()
 
-    made = ApiKey.objects.get(name="Shop system")
-    assert (made.scopes, made.networks) == (["read", "members"], ["203.0.113.0/24"])
+    key = ApiKey.objects.get(name="Shop system")
+    assert (key.scopes, key.networks) == (["read", "members"], ["203.0.113.0/24"])
     _, text = api_keys.create(brand=brand, kind="hub", name="Till", at=timezone.now(), scopes=["read", "till"])
     Api(brand, {"api-key": text}).get("brand/levels")
     owner.goto(f"brands/apikey/{ApiKey.objects.get(name='Till').pk}/change/")
     owner.wait_for_text("GET /api/v1/brand/levels", re.compile("Till: check and use reward codes"))
-    pictured(owner, f"key-page-{size[0]}")
+    save_screenshot(owner, f"key-page-{size[0]}")
     assert owner.audit() == []
     assert owner.complaints == []
 
 
-def pictured(window: Window, name: str) -> None:
-    """A picture for whoever asks for one."""
+def save_screenshot(window: Window, name: str) -> None:
+    """Save screenshots if SCREENSHOTS names a folder."""
     if folder := os.environ.get("SCREENSHOTS"):
         for scheme in ("dark", "light"):
             window.page.emulate_media(color_scheme=scheme)

@@ -1,4 +1,4 @@
-"""Owners keep brands apart: one who works for two looks at one of them, and renews a key that is shown only once."""
+"""An owner of two brands shows one of them, and rotates an API key that is shown only once."""
 
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -9,23 +9,23 @@ from tests.support import factories
 from tests.support.portal import staff
 
 
-def test_who_works_for_two_brands_looks_at_one_of_them(window, brand):
+def test_owner_of_two_brands_can_show_one_of_them(window, brand):
     other = factories.brand(name="Harbour Tea")
     factories.batch(brand, range_name="Beans")
     factories.batch(other, range_name="Leaves")
-    both = window(None)
-    both.begin_session(staff(brand, other, email="olivia@example.com"))
-    both.goto("")
+    owner = window(None)
+    owner.begin_session(staff(brand, other, email="olivia@example.com"))
+    owner.goto("")
 
-    both.sidebar("Products & codes", "Batches")
-    both.lists(2)
-    both.page.get_by_label("Brand to show").filter(visible=True).select_option(label="Harbour Tea")
-    both.lists(1)
+    owner.sidebar("Products & codes", "Batches")
+    owner.lists(2)
+    owner.page.get_by_label("Brand to show").filter(visible=True).select_option(label="Harbour Tea")
+    owner.lists(1)
 
-    both.wait_for_text("Leaves")
+    owner.wait_for_text("Leaves")
 
 
-def test_a_key_is_rotated_and_its_successor_shown_once(window, brand):
+def test_rotated_api_key_shows_its_successor_once(window, brand):
     api_keys.create(brand=brand, kind=ApiKey.Kind.HUB, name="Shop", at=timezone.now())
     owner = window()
 

@@ -1,4 +1,4 @@
-"""Staff set up second factors in a browser: an app by its code, a passkey by Chromium's own virtual authenticator."""
+"""Staff set up second factors in a browser: an app by its code, and a passkey by Chromium's virtual authenticator."""
 
 from typing import Any
 
@@ -17,28 +17,28 @@ def colleague(brand):
     return staff(brand, role="owner", email="olivia@example.com", password=factories.PASSWORD)
 
 
-def give_password(window: Window) -> None:
+def enter_password(window: Window) -> None:
     window.goto("")
     window.page.get_by_label("E-mail").fill("olivia@example.com")
     window.page.get_by_label("Password").fill(factories.PASSWORD)
     window.page.keyboard.press("Enter")
 
 
-def with_authenticator(window: Window) -> Any:
+def add_virtual_authenticator(window: Window) -> Any:
     devtools = window.context.new_cdp_session(window.page)
     devtools.send("WebAuthn.enable")
     options = {"protocol": "ctap2", "transport": "internal", "hasUserVerification": True, "isUserVerified": True}
-    made = devtools.send(
+    result = devtools.send(
         "WebAuthn.addVirtualAuthenticator",
         {"options": {**options, "hasResidentKey": True, "automaticPresenceSimulation": True}},
     )
-    return devtools, made["authenticatorId"]
+    return devtools, result["authenticatorId"]
 
 
-def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
+def test_passkey_is_set_up_and_accepted_unless_it_is_a_copy(portal, browser, colleague):
     window = Window(browser, portal.url.replace(LOOPBACK, BY_NAME), DESKTOP)
-    devtools, authenticator = with_authenticator(window)
-    give_password(window)
+    devtools, authenticator = add_virtual_authenticator(window)
+    enter_password(window)
     window.wait_for_text("A second factor is required")
 
     window.page.get_by_label("Name").fill("My laptop")
@@ -49,7 +49,7 @@ def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
     window.wait_for_text("My laptop", "Active sessions")
 
     window.context.clear_cookies()
-    give_password(window)
+    enter_password(window)
     window.wait_for_text("Enter the code from your authenticator app")
     window.button("passkey Use a passkey").click()
     window.page.wait_for_url("**/admin/")
@@ -65,16 +65,16 @@ def test_a_passkey_is_set_up_and_lets_its_owner_in(portal, browser, colleague):
         "WebAuthn.addCredential",
         {"authenticatorId": authenticator, "credential": {**credential, "signCount": 0}},
     )
-    give_password(window)
+    enter_password(window)
     window.button("passkey Use a passkey").click()
-    window.wait_for_text("was not accepted")  # a counter that went back is a copied key's
+    window.wait_for_text("was not accepted")  # a counter that went back means a copied key
     assert window.complaints == []
     window.close()
 
 
-def test_an_app_is_set_up_on_a_phone(portal, browser, colleague):
+def test_authenticator_app_is_set_up_on_a_phone(portal, browser, colleague):
     window = Window(browser, portal.url, PHONE)
-    give_password(window)
+    enter_password(window)
     window.page.get_by_text("Enter it manually").click()
     seed = window.page.locator("details .once-shown").inner_text().replace(" ", "")
 

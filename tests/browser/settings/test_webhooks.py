@@ -1,4 +1,4 @@
-"""A webhook in the portal: added, its secret shown once, tried out, and stopped with a word to its owner."""
+"""A webhook in the portal is added, with its secret shown once, and enabled again after it was disabled."""
 
 from collections.abc import Iterator
 
@@ -15,11 +15,11 @@ PHONE = (390, 844)
 @pytest.fixture
 def shop(settings) -> Iterator[Receiver]:
     settings.OUTGOING_PRIVATE_NETWORKS = ["127.0.0.0/8"]
-    with receiver() as running:
-        yield running
+    with receiver() as server:
+        yield server
 
 
-def test_a_webhook_is_added_and_its_secret_shown_once(window, brand):
+def test_webhook_is_added_and_its_secret_shown_once(window, brand):
     owner = window()
     owner.goto("loyalty/webhookendpoint/add/")
     owner.page.get_by_label("Address").fill("https://10.0.0.1/")
@@ -32,15 +32,17 @@ def test_a_webhook_is_added_and_its_secret_shown_once(window, brand):
     text = owner.page.locator("[data-copied-text]").inner_text()
     owner.page.get_by_role("link", name="I have copied it", exact=True).click()
 
-    made = WebhookEndpoint.objects.get()
-    assert (made.secret, made.types, made.url) == (text, ["points.earned"], "https://shop.example/hooks")
+    endpoint = WebhookEndpoint.objects.get()
+    assert (endpoint.secret, endpoint.types, endpoint.url) == (text, ["points.earned"], "https://shop.example/hooks")
     assert text not in owner.page.content()
 
 
-def test_one_that_was_switched_off_is_told_on_the_front_page(window, brand):
+def test_disabled_webhook_is_reported_on_home_and_enabled_again(window, brand):
     at = timezone.now()
-    made, _secret = webhook_endpoints.create(brand=brand, url="https://shop.example/", types=["points.earned"], at=at)
-    webhook_endpoints.stop(endpoint=made, state=WebhookEndpoint.State.GONE, at=at)
+    endpoint, _secret = webhook_endpoints.create(
+        brand=brand, url="https://shop.example/", types=["points.earned"], at=at
+    )
+    webhook_endpoints.stop(endpoint=endpoint, state=WebhookEndpoint.State.GONE, at=at)
     owner = window()
     owner.goto("")
     owner.wait_for_text("was switched off: its receiver failed")
@@ -51,5 +53,5 @@ def test_one_that_was_switched_off_is_told_on_the_front_page(window, brand):
     owner.button("Enable webhook").click()
     owner.wait_for_text("Enabled")
 
-    made.refresh_from_db()
-    assert made.is_active
+    endpoint.refresh_from_db()
+    assert endpoint.is_active

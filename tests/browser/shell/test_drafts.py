@@ -1,4 +1,4 @@
-"""What is typed in a form is not lost: not with the session, the page or the way back; and nobody else sees it."""
+"""What is typed in a form is not lost with the session, the page or the way back; and no other user sees it."""
 
 import os
 import re
@@ -12,11 +12,11 @@ from tests.browser.window import DESKTOP, PHONE, Window
 from tests.support import factories
 from tests.support.portal import staff
 
-NOTICE = "has been restored"
+RESTORED_MESSAGE = "has been restored"
 
 
 @pytest.fixture
-def person(brand):
+def user(brand):
     return staff(brand, role="owner", email="olivia@example.com", password=factories.PASSWORD)
 
 
@@ -26,31 +26,31 @@ def log_in(window: Window, email: str) -> None:
     window.page.keyboard.press("Enter")
 
 
-def without_session(window: Window) -> None:
+def end_session(window: Window) -> None:
     cookies = [each for each in window.context.cookies() if each["name"] != "sessionid"]
     window.context.clear_cookies()
     window.context.add_cookies(cookies)
 
 
-def typed_after_the_end(window: Window, person) -> None:
+def save_after_the_session_expired(window: Window, user) -> None:
     """Fill the form of a product, lose the session, and save."""
-    window.begin_session(person)
+    window.begin_session(user)
     window.goto("authcodes/product/add/")
     window.page.get_by_label("Sku").fill("mug")
     window.page.locator("#id_title").fill("Blue mug")
-    without_session(window)
+    end_session(window)
     window.page.locator("[name=_save]").first.click()
     window.page.wait_for_url(re.compile("/admin/login/"))
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_a_form_is_filled_again_after_the_login_and_can_be_saved(portal, browser, person, size):
+def test_form_is_restored_after_the_login_and_can_be_saved(portal, browser, user, size):
     window = Window(browser, portal.url, size)
-    typed_after_the_end(window, person)
+    save_after_the_session_expired(window, user)
 
-    log_in(window, person.email)
-    window.wait_for_text(NOTICE)
-    shown(window, f"draft-{size[0]}")
+    log_in(window, user.email)
+    window.wait_for_text(RESTORED_MESSAGE)
+    save_screenshot(window, f"draft-{size[0]}")
     assert window.page.locator("#id_title").input_value() == "Blue mug"
     window.page.locator("[name=_save]").first.click()
     window.wait_for_text("was added successfully")
@@ -61,10 +61,10 @@ def test_a_form_is_filled_again_after_the_login_and_can_be_saved(portal, browser
     window.close()
 
 
-def test_somebody_else_in_the_same_tab_does_not_see_it(portal, browser, person, brand):
+def test_another_user_in_the_same_tab_does_not_see_the_draft(portal, browser, user, brand):
     other = staff(brand, role="owner", email="oscar@example.com", password=factories.PASSWORD)
     window = Window(browser, portal.url, DESKTOP)
-    typed_after_the_end(window, person)
+    save_after_the_session_expired(window, user)
 
     log_in(window, other.email)
     window.page.wait_for_url(re.compile("/product/add/$"))
@@ -75,16 +75,16 @@ def test_somebody_else_in_the_same_tab_does_not_see_it(portal, browser, person, 
     window.close()
 
 
-def test_passwords_and_secrets_are_not_kept(portal, browser, person):
+def test_passwords_and_secrets_are_not_stored_in_drafts(portal, browser, user):
     window = Window(browser, portal.url, DESKTOP)
-    window.begin_session(person)
+    window.begin_session(user)
     window.goto("staff_login/signinsettings/add/")
     window.page.locator("[name=oidc_client_secret]").fill("hush-hush")
     window.page.locator("[name=oidc_issuer]").fill("https://login.example.com")
 
-    kept = window.page.evaluate("JSON.stringify(sessionStorage)")
-    assert "login.example.com" in kept
-    assert "hush" not in kept
+    stored = window.page.evaluate("JSON.stringify(sessionStorage)")
+    assert "login.example.com" in stored
+    assert "hush" not in stored
     window.close()
 
 
@@ -99,17 +99,17 @@ def title_of(window: Window) -> str:
 
 
 @pytest.fixture
-def owner(portal, browser, person):
+def owner(portal, browser, user):
     window = Window(browser, portal.url, DESKTOP)
-    window.page.on("dialog", lambda dialog: dialog.accept())  # leave the page with what was typed
-    window.begin_session(person)
+    window.page.on("dialog", lambda dialog: dialog.accept())  # leave the page although something was typed
+    window.begin_session(user)
     yield window
     assert window.complaints == []
     window.close()
 
 
-class TestUnsaved:
-    def test_is_offered_again_and_restored(self, owner):
+class TestUnsavedDraft:
+    def test_is_offered_and_can_be_restored(self, owner):
         add_product(owner)
         owner.goto("")
         owner.goto("authcodes/product/add/")
@@ -125,7 +125,7 @@ class TestUnsaved:
         owner.goto("authcodes/product/add/")
         assert owner.page.get_by_text("unsaved draft").count() == 0
 
-    def test_is_discarded_for_good(self, owner):
+    def test_can_be_discarded_permanently(self, owner):
         add_product(owner)
         owner.goto("authcodes/product/add/")
         owner.button("Discard").click()
@@ -134,9 +134,9 @@ class TestUnsaved:
         assert owner.page.get_by_text("unsaved draft").count() == 0
         assert "Blue mug" not in owner.page.evaluate("JSON.stringify(sessionStorage)")
 
-    def test_is_of_the_brand_that_was_looked_at(self, owner, person):
+    def test_belongs_to_the_brand_that_was_shown(self, owner, user):
         other = factories.brand(name="Harbour Tea")
-        StaffRole.objects.create(user=person, brand=other, role="owner")
+        StaffRole.objects.create(user=user, brand=other, role="owner")
         add_product(owner)
         owner.goto("")
         with owner.page.expect_navigation():
@@ -145,7 +145,7 @@ class TestUnsaved:
 
         assert owner.page.get_by_text("unsaved draft").count() == 0
 
-    def test_is_gone_after_logging_out(self, owner):
+    def test_is_deleted_on_logging_out(self, owner):
         add_product(owner)
         owner.goto("")
         with owner.page.expect_navigation():
@@ -153,7 +153,7 @@ class TestUnsaved:
 
         assert owner.page.evaluate("JSON.stringify(sessionStorage)").count("Blue mug") == 0
 
-    def test_says_which_file_to_choose_again(self, owner):
+    def test_names_the_files_to_choose_again(self, owner):
         add_product(owner)
         picture = {"name": "mug.png", "mimeType": "image/png", "buffer": b"no picture"}
         owner.page.locator("[name=picture_file]").set_input_files(picture)
@@ -161,7 +161,7 @@ class TestUnsaved:
 
         owner.wait_for_text("Choose these files again: New picture.")
 
-    def test_of_a_hand_made_form_is_offered_too(self, owner, brand):
+    def test_of_a_custom_form_can_be_restored(self, owner, brand):
         account = factories.account(factories.customer(brand), brand)
         owner.goto(f"loyalty/userpoints/{account.pk}/change/")
         owner.page.locator("#id_text").fill("Called about the mug")
@@ -175,22 +175,22 @@ class TestUnsaved:
         assert owner.page.get_by_text("unsaved draft").count() == 0
 
 
-def test_a_wizard_is_filled_again_after_the_login(owner, person):
+def test_wizard_is_restored_after_the_login(owner, user):
     owner.goto("campaigns/campaign/new/?template=collect")
     owner.page.get_by_role("button", name="5").or_(owner.page.locator("[name=name]")).first.wait_for()
     owner.page.locator("[name=name]").evaluate(
         "field => { field.value = 'Ten bags'; field.dispatchEvent(new Event('input', { bubbles: true })); }"
     )
-    without_session(owner)
+    end_session(owner)
     owner.page.locator("[name=_later]").evaluate("button => button.click()")
     owner.page.wait_for_url(re.compile("/admin/login/"))
-    log_in(owner, person.email)
+    log_in(owner, user.email)
 
-    owner.wait_for_text(NOTICE)
+    owner.wait_for_text(RESTORED_MESSAGE)
     assert owner.page.locator("[name=name]").input_value() == "Ten bags"
 
 
-def test_back_after_saving_says_that_it_was_saved(owner):
+def test_going_back_after_saving_reports_that_the_form_was_saved(owner):
     add_product(owner)
     owner.page.locator("[name=_save]").first.click()
     owner.wait_for_text("was added successfully")
@@ -203,7 +203,7 @@ def test_back_after_saving_says_that_it_was_saved(owner):
     assert owner.page.get_by_text("saved this form already").count() == 0
 
 
-def test_two_clicks_save_once(owner, brand):
+def test_double_click_saves_once(owner, brand):
     owner.goto("loyalty/reward/add/")
     owner.page.locator("#id_name").fill("Mug")
     owner.page.locator("#id_cost").fill("5")
@@ -214,15 +214,15 @@ def test_two_clicks_save_once(owner, brand):
 
 
 class TestTwoTabs:
-    """On one product: the older tab is told, shows both values, and its person chooses."""
+    """Two tabs change one product: the older tab shows both values, and its user chooses."""
 
     @pytest.fixture
-    def stale(self, owner, brand):
+    def conflicting_product(self, owner, brand):
         product = factories.product(brand, sku="mug", title="Mug")
-        where = f"/admin/authcodes/product/{product.pk}/change/"
-        owner.page.goto(where)
+        path = f"/admin/authcodes/product/{product.pk}/change/"
+        owner.page.goto(path)
         newer = owner.context.new_page()
-        newer.goto(where)
+        newer.goto(path)
         newer.locator("#id_title").fill("Green mug")
         newer.locator("[name=_save]").first.click()
         newer.get_by_text("was changed successfully").first.wait_for()
@@ -236,25 +236,25 @@ class TestTwoTabs:
         assert owner.axe() == []
         return product
 
-    def test_they_keep_their_own(self, owner, stale):
+    def test_user_can_keep_their_own_value(self, owner, conflicting_product):
         assert title_of(owner) == "Blue mug"
         owner.page.locator("[name=_save]").first.click()
         owner.wait_for_text("was changed successfully")
 
-        stale.refresh_from_db()
-        assert stale.title == "Blue mug"
+        conflicting_product.refresh_from_db()
+        assert conflicting_product.title == "Blue mug"
 
-    def test_they_take_the_other(self, owner, stale):
+    def test_user_can_take_the_saved_value(self, owner, conflicting_product):
         owner.button("Use the saved value of Title").click()
         assert title_of(owner) == "Green mug"
         owner.page.locator("[name=_save]").first.click()
         owner.wait_for_text("was changed successfully")
 
-        stale.refresh_from_db()
-        assert stale.title == "Green mug"
+        conflicting_product.refresh_from_db()
+        assert conflicting_product.title == "Green mug"
 
 
-def shown(window: Window, name: str) -> None:
-    """A picture for whoever asks for one."""
+def save_screenshot(window: Window, name: str) -> None:
+    """Save a screenshot if SCREENSHOTS names a folder."""
     if folder := os.environ.get("SCREENSHOTS"):
         window.page.screenshot(path=f"{folder}/{name}.png")

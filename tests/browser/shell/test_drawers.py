@@ -1,4 +1,4 @@
-"""Rows are read one after another in a drawer: the list stays, the address says which, the page is a link away."""
+"""Rows are read one after another in a drawer: the list stays, the URL names the row, and the page is a link away."""
 
 import re
 
@@ -17,7 +17,7 @@ def codes(brand):
 
 @pytest.mark.usefixtures("codes")
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_rows_are_read_one_after_another(window, size):
+def test_rows_are_read_one_after_another_in_the_drawer(window, size):
     owner = window("owner", size)
     page = owner.page
     owner.goto("authcodes/authcode/")
@@ -38,7 +38,7 @@ def test_rows_are_read_one_after_another(window, size):
 
 
 @pytest.mark.usefixtures("codes")
-def test_the_address_opens_it_again_and_back_closes_it(window):
+def test_url_opens_the_drawer_again_and_back_closes_it(window):
     owner = window()
     page = owner.page
     owner.goto("authcodes/authcode/?q=NW-0004")
@@ -53,7 +53,7 @@ def test_the_address_opens_it_again_and_back_closes_it(window):
 
 
 @pytest.mark.usefixtures("codes")
-def test_the_page_itself_is_a_link_away(window):
+def test_drawer_links_to_the_page_itself(window):
     owner = window()
     page = owner.page
     owner.goto("authcodes/authcode/")
@@ -72,7 +72,7 @@ def test_the_page_itself_is_a_link_away(window):
 
 
 @pytest.mark.usefixtures("codes")
-def test_a_hash_of_somebody_else_opens_no_other_page(window):
+def test_foreign_hash_in_the_url_opens_no_drawer(window):
     owner = window()
     owner.goto("authcodes/authcode/#row=/admin/logout/")
     owner.goto("authcodes/authcode/#row=https://evil.example.com/1/change/")

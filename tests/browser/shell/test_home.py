@@ -1,4 +1,4 @@
-"""Journeys that begin at Home and in the header: to the till, to one's own jobs, over the map, and to a first scan."""
+"""Journeys that begin at Home and in the header: to the till, to a user's own jobs, by the map, and to a first scan."""
 
 from urllib.parse import urlsplit
 
@@ -12,7 +12,7 @@ from tests.support.portal import scan
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_support_is_at_the_till_after_no_click_and_gets_there_from_anywhere_with_one(window, size):
+def test_support_starts_at_the_till_and_returns_to_it_with_one_click(window, size):
     support = window("support", size, by_form=True)
     assert urlsplit(support.page.url).path.endswith("/till/")
 
@@ -21,7 +21,7 @@ def test_support_is_at_the_till_after_no_click_and_gets_there_from_anywhere_with
     support.page.wait_for_url("**/till/")
 
 
-def test_a_phone_reaches_every_list_of_a_group_from_its_tabs(window):
+def test_tabs_lead_to_every_list_of_a_group_on_a_phone(window):
     owner = window("owner", PHONE)
     owner.goto("")
     owner.sidebar("Programme")
@@ -33,7 +33,7 @@ def test_a_phone_reaches_every_list_of_a_group_from_its_tabs(window):
     assert owner.audit() == []
 
 
-def test_the_menus_open_and_close_by_keyboard(window):
+def test_menus_open_and_close_by_keyboard(window):
     owner = window()
     owner.goto("authcodes/batchrange/")
     menu = owner.page.locator(".group-tabs details")
@@ -47,11 +47,11 @@ def test_the_menus_open_and_close_by_keyboard(window):
     assert owner.page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
-def test_the_bell_follows_a_job_that_one_started_until_its_end(window, brand):
+def test_bell_follows_a_job_of_the_user_until_its_end(window, brand):
     owner = window()
-    person = User.objects.get(email="owner1@example.com")
+    user = User.objects.get(email="owner1@example.com")
     job = Job.objects.create(
-        brand=brand, kind="generate", title="Make many codes", created_by=person, status="running", done=1, total=4
+        brand=brand, kind="generate", title="Make many codes", created_by=user, status="running", done=1, total=4
     )
     owner.goto("authcodes/product/")
     owner.page.locator("[data-bell-mark]", has_text="1").wait_for()
@@ -63,7 +63,7 @@ def test_the_bell_follows_a_job_that_one_started_until_its_end(window, brand):
     owner.wait_for_text("Failed")
 
 
-def test_a_press_on_the_map_narrows_home_to_the_place(window, brand):
+def test_click_on_the_map_filters_home_by_location(window, brand):
     code = factories.code(brand)
     for place in ("Berlin, State of Berlin", "Berlin, State of Berlin", "Hamburg, Hamburg"):
         scan(code, location=place)
@@ -76,7 +76,7 @@ def test_a_press_on_the_map_narrows_home_to_the_place(window, brand):
     assert owner.figure("Scans") == "1"
 
 
-def test_a_new_brand_sees_the_code_for_its_first_scan(window, brand):
+def test_new_brand_sees_a_code_for_its_first_scan(window, brand):
     factories.batch(brand, quantity=5, prefix="NEW-")
     owner = window("owner", PHONE)
     owner.goto("")
@@ -87,7 +87,7 @@ def test_a_new_brand_sees_the_code_for_its_first_scan(window, brand):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
-def test_home_full_of_figures_can_be_used_by_everybody(window, brand, size):
+def test_home_with_all_figures_is_accessible(window, brand, size):
     code = factories.code(brand)
     customer = factories.customer(brand)
     factories.points(customer, brand, 120)
@@ -100,4 +100,4 @@ def test_home_full_of_figures_can_be_used_by_everybody(window, brand, size):
 
     assert owner.audit() + owner.axe() == []
     owner.show_as(size, "dark")
-    assert owner.axe(looks_only=True) == []
+    assert owner.axe(appearance_only=True) == []

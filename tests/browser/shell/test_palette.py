@@ -1,4 +1,4 @@
-"""Staff open the search box by its button or Ctrl K, and find codes, people, actions and the guide by the keyboard."""
+"""Staff open the search box by its button or Ctrl K, and find codes, members, actions and the guide by keyboard."""
 
 import re
 
@@ -6,17 +6,17 @@ from tests.browser.window import PHONE
 from tests.support import factories
 
 
-def open_with(window, typed: str) -> None:
+def search_for(window, typed: str) -> None:
     window.page.get_by_role("button", name="Search").first.click()
     window.page.get_by_role("combobox", name="Search").press_sequentially(typed)
 
 
-def test_a_code_is_found_from_the_header(window, brand):
+def test_code_is_found_from_the_header(window, brand):
     factories.batch(brand, prefix="NW-", quantity=5)
     manager = window("manager")
     manager.goto("")
 
-    open_with(manager, "no such thing")
+    search_for(manager, "no such thing")
     manager.wait_for_text("Nothing found for “no such thing”", "You can search Codes, Members, Products")
     manager.page.get_by_role("combobox", name="Search").fill("")
     manager.page.get_by_role("combobox", name="Search").press_sequentially("NW-0004")
@@ -25,7 +25,7 @@ def test_a_code_is_found_from_the_header(window, brand):
     manager.wait_for_text("History of this code")
 
 
-def test_the_keyboard_chooses_and_screen_readers_follow(window, brand):
+def test_results_are_chosen_by_keyboard_and_marked_for_screen_readers(window, brand):
     factories.batch(brand, prefix="NW-", quantity=5)
     owner = window()
     page = owner.page
@@ -40,8 +40,8 @@ def test_the_keyboard_chooses_and_screen_readers_follow(window, brand):
     assert owner.axe() == []
     page.keyboard.type("NW-000")
     page.get_by_role("option", name="NW-0003").wait_for()
-    many = page.get_by_role("option").count()
-    owner.wait_for_text(f"{many} results")
+    number_of_results = page.get_by_role("option").count()
+    owner.wait_for_text(f"{number_of_results} results")
     chosen = page.locator("[role=option][aria-selected=true]")
     assert box.get_attribute("aria-expanded") == "true"
     assert box.get_attribute("aria-activedescendant") == chosen.get_attribute("id") == "palette-1"
@@ -49,25 +49,25 @@ def test_the_keyboard_chooses_and_screen_readers_follow(window, brand):
     assert box.get_attribute("aria-activedescendant") == chosen.get_attribute("id") == "palette-2"
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
-    assert chosen.get_attribute("id") == f"palette-{many}"
+    assert chosen.get_attribute("id") == f"palette-{number_of_results}"
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.outerHTML") == before
 
     page.keyboard.press("Control+k")
     page.keyboard.type("batch")
-    page.keyboard.press("Enter")  # before the answer: it opens what was typed, not what was shown before
+    page.keyboard.press("Enter")  # before the answer: this opens what was typed, not an earlier result
     page.wait_for_url(re.compile("/admin/authcodes/batchrange/add/$"))
 
 
-def test_an_action_names_its_person_and_the_guide_is_found(window, brand):
+def test_search_finds_an_action_for_a_member_and_the_guide(window, brand):
     factories.customer(brand, email="anna@example.com")
     owner = window("owner", PHONE)
     owner.goto("")
 
-    open_with(owner, "adjust points of anna")
+    search_for(owner, "adjust points of anna")
     owner.page.get_by_role("option", name="Adjust the points of anna@example.com").click()
     owner.page.wait_for_url(re.compile("/adjust/$"))
 
-    open_with(owner, "signing in")
+    search_for(owner, "signing in")
     owner.page.get_by_role("option", name="Signing in").click()
     owner.page.wait_for_url(re.compile("/admin/help/portal/#signing-in$"))

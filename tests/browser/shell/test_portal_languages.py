@@ -1,4 +1,4 @@
-"""The portal in German and Arabic: chosen in two presses, from right to left, and usable by everybody."""
+"""The portal in German and Arabic: easy to choose, from right to left, and accessible."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ PAGES = [
 ]
 
 
-# Where a masked code, key, address or number is shown.
+# Pages with a masked code, key, address or number.
 MASKED = [
     "loyalty/redemption/",
     "loyalty/redemption/{redemption}/change/",
@@ -37,7 +37,7 @@ MASKED = [
     "brands/apikey/",
     "brands/apikey/{key}/change/",
 ]
-# Each, and whether its signs stand from left to right, as in the language that it is written in, on every line.
+# Each masked value, and whether its characters run from left to right on every line.
 SIGNS = r"""
 () => {
   const found = [];
@@ -63,47 +63,47 @@ UNDER_CHARTS = ".home-axis, .home-heat-hours, .batch-ends, .member-chart-ends, .
 
 
 @pytest.fixture
-def everything(brand):
+def user_and_pages(brand):
     brand, rows = brand_with_one_of_each("northwind")
-    person = staff(brand, email="olivia@example.com", password=factories.PASSWORD)
+    user = staff(brand, email="olivia@example.com", password=factories.PASSWORD)
     pages = [page.format(member=rows["loyalty.userpoints"].pk) for page in PAGES]
-    return person, pages
+    return user, pages
 
 
-def test_the_language_is_chosen_before_the_login_and_in_the_menu_behind_the_name(window, everything):
-    person, _pages = everything
+def test_language_is_chosen_before_the_login_and_in_the_user_menu(window, user_and_pages):
+    user, _pages = user_and_pages
     olivia = window(None)
     olivia.goto("")
 
     with olivia.page.expect_navigation():
         olivia.page.locator("select[name=language]").select_option(label="Deutsch")
     olivia.page.get_by_role("button", name="Anmelden").wait_for()
-    olivia.page.locator("[name=username]").fill(person.email)
+    olivia.page.locator("[name=username]").fill(user.email)
     olivia.page.locator("[name=password]").fill(factories.PASSWORD)
     olivia.page.keyboard.press("Enter")
     olivia.wait_for_text("Produkte und Codes")
 
-    olivia.page.get_by_text(person.email).filter(visible=True).last.click()
+    olivia.page.get_by_text(user.email).filter(visible=True).last.click()
     with olivia.page.expect_navigation():
         olivia.page.locator("#nav-sidebar select[name=language]").select_option(label="العربية")
     olivia.wait_for_text("المنتجات والرموز")
-    person.refresh_from_db()
-    assert person.portal_language == "ar"
+    user.refresh_from_db()
+    assert user.portal_language == "ar"
 
 
 @pytest.mark.parametrize("language", ["ar", "de"])
-def test_pages_run_the_right_way_and_can_be_used_by_everybody(window, everything, language):
-    person, pages = everything
-    User.objects.filter(pk=person.pk).update(portal_language=language)
+def test_translated_pages_are_accessible(window, user_and_pages, language):
+    user, pages = user_and_pages
+    User.objects.filter(pk=user.pk).update(portal_language=language)
     owner = window(None)
-    owner.begin_session(person)
+    owner.begin_session(user)
 
     complaints = []
     for page in pages:
         owner.show_as(PHONE, "dark")
         owner.leave_for(f"/admin/{page}")
         owner.page.evaluate("document.fonts.ready.then(() => true)")
-        complaints += owner.audit() + owner.axe(looks_only=True)
+        complaints += owner.audit() + owner.axe(appearance_only=True)
         owner.show_as(DESKTOP, "light")
         owner.page.evaluate("document.fonts.ready.then(() => true)")
         complaints += owner.audit() + owner.axe()
@@ -111,11 +111,11 @@ def test_pages_run_the_right_way_and_can_be_used_by_everybody(window, everything
     assert not complaints, "\n".join(complaints)
 
 
-def test_the_sidebar_begins_where_lines_begin(window, everything):
-    person, _pages = everything
-    User.objects.filter(pk=person.pk).update(portal_language="ar")
+def test_sidebar_is_on_the_right_in_arabic(window, user_and_pages):
+    user, _pages = user_and_pages
+    User.objects.filter(pk=user.pk).update(portal_language="ar")
     owner = window(None)
-    owner.begin_session(person)
+    owner.begin_session(user)
     owner.goto("")
     sidebar = owner.page.locator("#nav-sidebar")
     sidebar.wait_for()
@@ -127,33 +127,35 @@ def test_the_sidebar_begins_where_lines_begin(window, everything):
     assert owner.page.locator("svg").first.evaluate("svg => getComputedStyle(svg).direction") == "ltr"
 
 
-def test_masked_codes_are_not_turned_round(window, brand):
+def test_masked_values_run_from_left_to_right_in_arabic(window, brand):
     brand, rows = brand_with_one_of_each("northwind")
-    person = staff(brand, email="olivia@example.com", password=factories.PASSWORD, portal_language="ar")
-    stopped = SuppressedAddress.objects.create(brand=brand, channel="sms", digest="d" * 64, masked_address="+49•••56")
+    user = staff(brand, email="olivia@example.com", password=factories.PASSWORD, portal_language="ar")
+    suppressed = SuppressedAddress.objects.create(
+        brand=brand, channel="sms", digest="d" * 64, masked_address="+49•••56"
+    )
     ids = {
         "redemption": rows["loyalty.redemption"].pk,
         "member": rows["loyalty.userpoints"].pk,
         "pooled": rows["loyalty.poolcode"].pk,
-        "stopped": stopped.pk,
+        "stopped": suppressed.pk,
         "key": rows["brands.apikey"].pk,
     }
     owner = window(None)
-    owner.begin_session(person)
-    found = []
+    owner.begin_session(user)
+    reversed_texts = []
 
     for page in MASKED:
         owner.goto(page.format(**ids))
         owner.page.evaluate("document.fonts.ready.then(() => true)")
         signs = owner.page.evaluate(SIGNS)
         assert signs, page
-        found += [(page, text) for text, is_in_order in signs if not is_in_order]
+        reversed_texts += [(page, text) for text, is_in_order in signs if not is_in_order]
 
-    assert found == []
+    assert reversed_texts == []
 
 
-def test_what_stands_under_a_chart_runs_as_the_chart_does(window, brand):
-    person = staff(brand, email="olivia@example.com", password=factories.PASSWORD, portal_language="ar")
+def test_labels_under_a_chart_run_from_left_to_right_in_arabic(window, brand):
+    user = staff(brand, email="olivia@example.com", password=factories.PASSWORD, portal_language="ar")
     customer, batch = factories.customer(brand), factories.batch(brand, quantity=40)
     scan(batch.codes.first(), user=customer)
     for days_ago in (3, 1):
@@ -161,8 +163,8 @@ def test_what_stands_under_a_chart_runs_as_the_chart_does(window, brand):
         factories.points(customer, brand, 10, reason_id=f"order:{days_ago}", at=at)
     campaign = factories.campaign(brand)
     owner = window(None, PHONE)
-    owner.begin_session(person)
-    places = {}
+    owner.begin_session(user)
+    positions = {}
 
     for page in (
         "",
@@ -173,7 +175,7 @@ def test_what_stands_under_a_chart_runs_as_the_chart_does(window, brand):
         owner.goto(page)
         for labels in owner.page.locator(UNDER_CHARTS).all():
             left = labels.evaluate("row => [...row.children].map(each => each.getBoundingClientRect().left)")
-            places[f"{page} {labels.get_attribute('class')}"] = left
+            positions[f"{page} {labels.get_attribute('class')}"] = left
 
-    assert len(places) == 6, places
-    assert all(left == sorted(left) and len(left) > 1 for left in places.values()), places
+    assert len(positions) == 6, positions
+    assert all(left == sorted(left) and len(left) > 1 for left in positions.values()), positions

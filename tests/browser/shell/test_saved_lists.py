@@ -5,7 +5,7 @@ from jobs.models import ReportSchedule
 from tests.support import factories
 
 
-def test_a_filtered_list_is_saved_opened_by_name_and_scheduled(window, brand):
+def test_filtered_list_is_saved_opened_by_name_and_scheduled(window, brand):
     factories.batch(brand, prefix="NW-", quantity=3, assigned=False)
     owner = window("owner")
     owner.goto("")

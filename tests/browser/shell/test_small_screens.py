@@ -1,4 +1,4 @@
-"""Where room is short: saving is in reach, tabs and choices can be read, and messages cover nothing."""
+"""Where space is short: saving stays visible, tabs and choices can be read, and messages cover nothing."""
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -8,24 +8,24 @@ from tests.support import factories
 
 
 def box(element: Locator) -> dict[str, float]:
-    found = element.bounding_box()
-    assert found
+    bounds = element.bounding_box()
+    assert bounds
     return {
-        "left": found["x"],
-        "right": found["x"] + found["width"],
-        "top": found["y"],
-        "bottom": found["y"] + found["height"],
+        "left": bounds["x"],
+        "right": bounds["x"] + bounds["width"],
+        "top": bounds["y"],
+        "bottom": bounds["y"] + bounds["height"],
     }
 
 
 def is_apart(one: Locator, other: Locator) -> bool:
-    """Whether neither covers any of the other."""
+    """Whether the two do not overlap."""
     a, b = box(one), box(other)
     return a["right"] <= b["left"] or b["right"] <= a["left"] or a["bottom"] <= b["top"] or b["bottom"] <= a["top"]
 
 
 def save_and_stay(window: Window, product: int) -> Locator:
-    """The message about it, which can be undone and so stays."""
+    """Save the product; return the message, which stays because the change can be undone."""
     window.goto(f"authcodes/product/{product}/change/")
     window.page.locator("[name=is_active]").uncheck()
     window.button("Save and continue editing").click()
@@ -34,7 +34,7 @@ def save_and_stay(window: Window, product: int) -> Locator:
     return toast
 
 
-def test_on_a_phone_saving_is_in_reach_and_the_other_buttons_follow_the_form(window, brand):
+def test_on_a_phone_save_stays_visible_and_other_buttons_follow_the_form(window, brand):
     owner = window("owner", PHONE)
     owner.goto("authcodes/product/add/")
     save, another = owner.button("Save"), owner.button("Save and add another")
@@ -52,7 +52,7 @@ def test_on_a_phone_saving_is_in_reach_and_the_other_buttons_follow_the_form(win
     assert brand.products.get().title == "Coffee beans"
 
 
-def test_on_a_phone_everything_can_be_scrolled_free_of_a_message(window, brand):
+def test_on_a_phone_a_message_covers_no_button_after_scrolling(window, brand):
     owner = window("owner", PHONE)
     toast = save_and_stay(owner, factories.product(brand).pk)
 
@@ -63,7 +63,7 @@ def test_on_a_phone_everything_can_be_scrolled_free_of_a_message(window, brand):
         assert is_apart(toast, owner.button(name)), name
 
 
-def test_beside_the_sidebar_a_message_covers_nothing_of_the_page(window, brand):
+def test_message_next_to_the_sidebar_covers_nothing_of_the_page(window, brand):
     owner = window("owner", DESKTOP)
     toast = save_and_stay(owner, factories.product(brand).pk)
 
@@ -74,7 +74,7 @@ def test_beside_the_sidebar_a_message_covers_nothing_of_the_page(window, brand):
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
-def test_a_strip_of_tabs_fades_where_it_goes_on_and_shows_the_current_one(window, brand, language):
+def test_tabs_fade_where_there_are_more_and_show_the_current_one(window, brand, language):
     owner = window("owner", PHONE)
     owner.context.set_extra_http_headers({"Accept-Language": language})
     strip = owner.page.locator(".group-tabs-strip")
@@ -86,7 +86,7 @@ def test_a_strip_of_tabs_fades_where_it_goes_on_and_shows_the_current_one(window
     expect(strip.locator("[aria-current]")).to_be_in_viewport(ratio=1)
 
 
-def test_a_long_choice_is_read_whole(window, brand):
+def test_long_choice_is_shown_completely(window, brand):
     owner = window()
     batch = factories.batch(brand, quantity=3)
     owner.goto(f"authcodes/printrun/batch/{batch.pk}/")

@@ -1,4 +1,4 @@
-"""Messages as toasts: announced, readable for as long as it takes, undone by a press, and there without scripts."""
+"""Messages as toasts: announced, shown long enough to be read, undone with a click, and present without scripts."""
 
 import re
 
@@ -9,21 +9,21 @@ from tests.support import factories
 from tests.support.portal import staff
 
 
-def switched_off(window: Window, code: AuthCode) -> None:
+def deactivate(window: Window, code: AuthCode) -> None:
     window.goto(f"authcodes/authcode/{code.pk}/deactivate/")
     window.page.get_by_label("Reason").fill("Lost")
     window.button("Deactivate codes").click()
 
 
-def is_off(code: AuthCode) -> bool:
+def is_deactivated(code: AuthCode) -> bool:
     return AuthCode.objects.get(pk=code.pk).deactivated_at is not None
 
 
-def test_a_code_that_was_switched_off_is_on_again_by_one_press(window, brand):
+def test_deactivated_code_is_reactivated_with_one_click(window, brand):
     code = factories.code(brand)
     owner = window()
-    switched_off(owner, code)
-    assert is_off(code)
+    deactivate(owner, code)
+    assert is_deactivated(code)
 
     toast = owner.page.get_by_role("status").filter(has_text="Deactivated: 1")
     toast.wait_for()
@@ -31,15 +31,15 @@ def test_a_code_that_was_switched_off_is_on_again_by_one_press(window, brand):
     toast.get_by_role("button", name="Undo").click()
     owner.page.get_by_role("status").filter(has_text="Undone.").wait_for()
 
-    assert not is_off(code)
+    assert not is_deactivated(code)
     assert owner.page.url.endswith(f"/authcodes/authcode/{code.pk}/change/")
 
 
-def test_what_can_be_undone_stays_and_what_cannot_goes_when_it_could_be_read(window, brand):
+def test_toast_with_undo_stays_and_others_disappear_once_read(window, brand):
     code = factories.code(brand)
     owner = window("owner", PHONE)
     owner.page.clock.install()
-    switched_off(owner, code)
+    deactivate(owner, code)
     toast = owner.page.locator(".toast")
     owner.page.clock.run_for(120_000)
     assert toast.count() == 1
@@ -56,10 +56,10 @@ def test_what_can_be_undone_stays_and_what_cannot_goes_when_it_could_be_read(win
     assert toast.count() == 0
 
 
-def test_an_error_stays_until_it_is_closed(window, brand):
+def test_error_stays_until_it_is_closed(window, brand):
     code = factories.code(brand)
     owner = window()
-    switched_off(owner, code)
+    deactivate(owner, code)
     UndoOffer.objects.all().delete()
     owner.page.get_by_role("button", name="Undo").click()
 
@@ -69,13 +69,13 @@ def test_an_error_stays_until_it_is_closed(window, brand):
     assert owner.page.locator(".toast").count() == 0
 
 
-def test_without_scripts_it_stands_on_the_page_and_can_be_undone(portal, browser, brand):
+def test_without_scripts_the_message_is_on_the_page_and_can_be_undone(portal, browser, brand):
     code = factories.code(brand)
-    person = staff(brand, email="olivia@example.com", password=factories.PASSWORD)
+    user = staff(brand, email="olivia@example.com", password=factories.PASSWORD)
     context = browser.new_context(base_url=portal.url, java_script_enabled=False)
     page = context.new_page()
     page.goto("/admin/")
-    page.get_by_label("E-mail").fill(person.email)
+    page.get_by_label("E-mail").fill(user.email)
     page.get_by_label("Password").fill(factories.PASSWORD)
     with page.expect_navigation():
         page.keyboard.press("Enter")
@@ -88,6 +88,6 @@ def test_without_scripts_it_stands_on_the_page_and_can_be_undone(portal, browser
     assert not toast.get_by_role("button", name="Close message").is_visible()
     toast.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone.").wait_for()
-    assert not is_off(code)
+    assert not is_deactivated(code)
     assert re.search(r"/change/$", page.url)
     context.close()

@@ -71,6 +71,13 @@ def waiting_for(rows: Sequence[Any]) -> list[Any]:
     return [row for row in rows if row.pk in ids]
 
 
+def requested_values(row: Any) -> dict[str, Any]:
+    """The values of the pending request of `row`; empty if there is none."""
+    kind = row._meta.label_lower  # noqa: SLF001 - Django's public API of models
+    waiting = PointsApproval.objects.filter(kind=kind, row_id=row.pk, status=Status.PENDING)
+    return waiting.values_list("values", flat=True).first() or {}
+
+
 def may_decide(approval: PointsApproval, by: User) -> bool:
     return (
         approval.status == Status.PENDING

@@ -31,6 +31,7 @@ SCAN_VALUE_FIELDS = ("points_per_scan", "scan_limit", "expiration_date", "campai
 # The scan value fields that decide how many points existing codes pay.
 POINT_FIELDS = ("points_per_scan", "scan_limit")
 REASON_LENGTH = 500
+PROTECTED, PLAIN = "protected", "plain"
 
 
 class ProtectionWidget(RadioWidget):
@@ -68,7 +69,7 @@ def scan_values_not_allowed(user: Any, brand: Brand, batch_settings: BatchSettin
 
 
 def is_protected(choice: str) -> bool:
-    return choice == "protected"
+    return choice == PROTECTED
 
 
 class NewBatchForm(PrintableForm):
@@ -79,18 +80,18 @@ class NewBatchForm(PrintableForm):
     signed = forms.TypedChoiceField(
         label=gettext_lazy("Protection"),
         coerce=is_protected,
-        initial="protected",
+        initial=PROTECTED,
         widget=ProtectionWidget,
         choices=[
             (
-                "protected",
+                PROTECTED,
                 gettext_lazy(
                     "Protected codes: each code ends with a secret tag, so nobody can guess the next. Recommended for "
                     "everything that is sold or earns points."
                 ),
             ),
             (
-                "plain",
+                PLAIN,
                 gettext_lazy(
                     "Plain numbers: anyone who has seen one code can guess the next. Use them only where codes earn "
                     "nothing and are typed in by hand."

@@ -17,15 +17,15 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.batches.forms import NewBatchForm, prefix_choices
+from authcodes.admin.batches.forms import PLAIN, PROTECTED, NewBatchForm, prefix_choices
 from authcodes.admin.printing.access import may_print
 from authcodes.codes import batches
-from authcodes.codes.prefixes import PREFIX
 from authcodes.models.batches import BatchRange
 from authcodes.models.products import Product
 from brands.identity.roles import ADD
 from brands.models.tenants import Brand
 from core.numbers import is_id
+from loyalty.points import approvals
 from portal.base.tenant_admin import TenantAdmin
 from portal.base.tenant_scope import staff_user
 
@@ -129,22 +129,24 @@ class BatchWizard(TenantAdmin):
         return response
 
     def recent_duplicate(self, request: HttpRequest) -> BatchRange | None:
-        """The batch that this user just created with the same name and numbers: the button was pressed twice."""
-        names = ("brand", "range_name", "prefix", "quantity", "starting_number")
-        brand, name, prefix, quantity, start = (request.POST.get(each, "").strip() for each in names)
-        if not (is_id(brand) and is_id(quantity) and is_id(start) and PREFIX.fullmatch(prefix)) or "\0" in name:
+        """The batch that this user just created with the same form: the button was pressed twice."""
+        brand, name = (request.POST.get(each, "").strip() for each in ("brand", "range_name"))
+        if not is_id(brand) or "\0" in name or not self.has_add_permission(request):
             return None
         rows = self.get_queryset(request).filter(
             brand=int(brand),
             range_name=name,
-            prefix=prefix,
-            quantity=int(quantity),
-            starting_number=int(start),
             created_by=staff_user(request),
             created_at__gte=timezone.now() - DUPLICATE_WINDOW,
         )
-        duplicate: BatchRange | None = rows.first() if self.has_add_permission(request) else None
-        return duplicate
+        batch: BatchRange | None = rows.first()
+        if batch is None:
+            return None
+        # Points above the ceiling are not in the batch yet.
+        signed = PROTECTED if batch.is_signed else PLAIN
+        created_with = {"signed": signed, **approvals.requested_values(batch)}
+        form = self.get_form(request)(request.POST, instance=batch, initial=created_with)
+        return None if form.has_changed() else batch
 
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
         """A small batch is generated at once, so that it can be printed right away; a worker generates a large one."""

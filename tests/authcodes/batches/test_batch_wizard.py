@@ -20,7 +20,8 @@ ADD = ("authcodes.batchrange", "add")
 
 def form_data(brand, **fields):
     defaults = {"range_name": "Autumn", "prefix": "AUT-", "starting_number": 7, "number_width": 6, "quantity": 25}
-    return {"brand": brand.pk, **defaults, "scan_limit": 1, "signed": "plain", **fields}
+    choices = {"error_correction": "M", "after_campaign": "points", "signed": "plain"}
+    return {"brand": brand.pk, **defaults, **choices, "scan_limit": 1, **fields}
 
 
 def initial(client, **query):
@@ -127,6 +128,41 @@ def test_form_sent_twice_creates_one_batch_and_redirects_to_it_twice(client, bra
 
     assert BatchRange.objects.count() == 1
     assert first["Location"] == second["Location"]
+
+
+def test_a_button_pressed_twice_makes_one_batch_whose_points_await_approval(client, brand):
+    above = brand.max_points_per_scan + 1
+    first, second = (client.post(address(*ADD), form_data(brand, points_per_scan=above)) for _time in range(2))
+
+    assert BatchRange.objects.count() == 1
+    assert first["Location"] == second["Location"]
+    assert "range_name" in errors(client.post(address(*ADD), form_data(brand, points_per_scan=above + 1)))
+
+
+def test_corrected_form_is_not_taken_for_a_second_press(client, brand):
+    product = factories.product(brand)
+    corrections = {
+        "product": product.pk,
+        "signed": "protected",
+        "points_per_scan": 5,
+        "scan_limit": "",
+        "expiration_date": "2099-12-31",
+        "error_correction": "H",
+        "after_campaign": "nothing",
+        "number_width": 7,
+    }
+    client.post(address(*ADD), form_data(brand))
+
+    for name, value in corrections.items():
+        assert "range_name" in errors(client.post(address(*ADD), form_data(brand, **{name: value}))), name
+
+    assert BatchRange.objects.count() == 1
+    corrected = client.post(
+        address(*ADD), form_data(brand, product=product.pk, range_name="Autumn 2", starting_number=40, signed="protected")
+    )
+    made = BatchRange.objects.get(range_name="Autumn 2")
+    assert corrected["Location"] == address("authcodes.printrun", "batch", made.pk)
+    assert (made.product, made.is_signed) == (product, True)
 
 
 @pytest.mark.parametrize(

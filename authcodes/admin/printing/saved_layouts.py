@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -36,15 +37,16 @@ def save(request: HttpRequest, form: Any, context: dict[str, Any]) -> LabelLayou
         raise Invalid(_("Enter a name for the layout."), details={"field": "layout_name"})
     content = content_of(form, context)
     opened, version = form.opened
-    if opened and opened.brand_id == brand.pk and opened.name == name:
-        before = LabelLayout.objects.filter(pk=opened.pk).first()
-        saved = layouts.change(layout=opened, name=name, content=content, version=version)
-        action = audit_log.CHANGED
-    else:
-        before, action = None, audit_log.ADDED
-        saved = layouts.create(brand=brand, name=name, content=content)
-    changed = AuditedChange(saved, brand.pk, audit_log.changes(before, saved))
-    audit_log.record(audit_context=audit_context(request), action=action, rows=[changed])
+    with transaction.atomic():
+        if opened and opened.brand_id == brand.pk and opened.name == name:
+            before = LabelLayout.objects.filter(pk=opened.pk).first()
+            saved = layouts.change(layout=opened, name=name, content=content, version=version)
+            action = audit_log.CHANGED
+        else:
+            before, action = None, audit_log.ADDED
+            saved = layouts.create(brand=brand, name=name, content=content)
+        changed = AuditedChange(saved, brand.pk, audit_log.changes(before, saved))
+        audit_log.record(audit_context=audit_context(request), action=action, rows=[changed])
     return LabelLayout.objects.get(pk=saved.pk)
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 from django.db import IntegrityError
 
+from authcodes.admin.printing import saved_layouts
 from authcodes.models.prints import LabelLayout, PrintRun
 from authcodes.printing import layouts
 from authcodes.printing.labels.parts import to_json
@@ -77,6 +78,22 @@ def test_saving_an_opened_layout_under_its_name_changes_it(client, brand, batch)
     assert LabelLayout.objects.get().parts["title"]["top"] == "1"
     [entry] = AuditLogEntry.objects.filter(kind="authcodes.labellayout")
     assert (entry.action, list(entry.changes)) == ("Changed", ["parts"])
+
+
+@pytest.mark.parametrize("is_opened", [False, True])
+def test_layout_is_not_saved_without_its_audit_entry(client, brand, batch, monkeypatch, is_opened):
+    layout = saved_layout(brand)
+    opened = f"{layout.pk}:{layouts.version_of(layout)}"
+    fields = {"layout_name": "Jars", "layout_from": opened} if is_opened else {"layout_name": "Tins"}
+
+    def crash(**_entry):
+        raise ConnectionError("the database is gone")
+
+    monkeypatch.setattr(saved_layouts.audit_log, "record", crash)
+    with pytest.raises(ConnectionError):
+        post_form(client, batch, "save", title_top="1", **fields)
+
+    assert LabelLayout.objects.get().parts == to_json({name: PARTS[name] for name in VISIBLE})
 
 
 def test_layout_changed_by_a_colleague_is_not_overwritten(client, brand, batch):

@@ -30,6 +30,7 @@ from portal.unfold import NumberWidget, SelectWidget, SwitchWidget, TextWidget
 CUSTOM = "custom"
 MILLIMETRES, INCHES = "mm", "in"
 INCH = images.MILLIMETRES_PER_INCH
+DECIMALS = 4  # of a length
 SIZES = {
     "": gettext_lazy("Default for the sheet (images: 2 in)"),
     "20": gettext_lazy("2 cm"),
@@ -58,7 +59,7 @@ def length(label: Any, **more: Any) -> forms.DecimalField:
         label=label,
         required=False,
         max_digits=8,
-        decimal_places=4,
+        decimal_places=DECIMALS,
         widget=NumberWidget(attrs={"step": "any", "inputmode": "decimal"}),
         **more,
     )
@@ -245,10 +246,10 @@ class PrintForm(LayoutForm):
 
     @staticmethod
     def _size(data: dict[str, Any]) -> Decimal | None:
-        """In millimetres."""
+        """In millimetres, with as many decimals as the field takes when it shows the size again."""
         if data["size"] == CUSTOM:
             amount: Decimal = data["size_amount"]
-            return amount * INCH if data["size_unit"] == INCHES else amount
+            return round(amount * INCH, DECIMALS) if data["size_unit"] == INCHES else amount
         return Decimal(data["size"]) if data["size"] else None
 
 

@@ -223,6 +223,7 @@ def test_next_print_starts_with_the_settings_and_printer_of_the_last(client, bat
     ("fields", "size"),
     [
         ({"size": "custom", "size_amount": "2", "size_unit": "in"}, "50.8"),
+        ({"size": "custom", "size_amount": "1.1811", "size_unit": "in"}, "29.9999"),
         ({"size": "custom", "size_amount": "33.3", "size_unit": "mm"}, "33.3"),
         ({"size": "40"}, "40"),
         ({}, None),
@@ -233,6 +234,16 @@ def test_size_can_be_entered_in_inches_or_millimetres(client, batch, fields, siz
 
     print_request = PrintRequest.from_json(PrintRun.objects.get().settings)
     assert print_request.size_mm == (Decimal(size) if size else None)
+
+
+@pytest.mark.parametrize("inches", ["1.1811", "0.7874"])
+def test_page_opens_with_the_size_in_inches_of_the_last_print(client, batch, inches):
+    post_form(client, batch, "confirm", output="png", size="custom", size_amount=inches, size_unit="in")
+
+    answer = client.get(print_url(batch))
+
+    assert not answer.context["form"].errors
+    assert answer.context["picture"]
 
 
 def test_batch_still_being_generated_cannot_be_printed(client, brand):

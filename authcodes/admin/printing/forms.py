@@ -181,14 +181,16 @@ class PrintForm(LayoutForm):
                 self.errors.pop(name, None)
         elif cleaned.get("size") == CUSTOM and not cleaned.get("size_amount"):
             self._require("size_amount")
-        if cleaned.get("sheet") == CUSTOM:
-            for name in self.SHEET:
-                if cleaned.get(name) is None:
-                    self._require(name)
         if cleaned.get("output") == PrintRun.Output.LABELS:
+            if cleaned.get("sheet") == CUSTOM:
+                for name in self.SHEET:
+                    if cleaned.get(name) is None:
+                        self._require(name)
             self.place_parts(cleaned, self.label_size)
         else:
             self.drop_errors(PartName)
+            for name in (*self.SHEET, "start"):  # images have no sheet
+                self.errors.pop(name, None)
         if (due := cleaned.get("due_on")) and due < min(local_day(brand, timezone.now()) for brand in self.brands):
             self.add_error("due_on", _("The date is in the past. Enter today or later."))
         return cleaned
@@ -233,6 +235,7 @@ class PrintForm(LayoutForm):
         """The print request of a valid form."""
         cleaned = self.cleaned_data
         is_custom = cleaned["sheet"] == CUSTOM
+        sheet: dict[str, Any] = {name: cleaned.get(name) for name in self.SHEET} if is_custom else {}
         return PrintRequest(
             **{name: cleaned[name] for name in SAME if name != "start"},
             **correction(cleaned["printer"]),
@@ -240,8 +243,8 @@ class PrintForm(LayoutForm):
             preset=DEFAULT_PRESET if is_custom else cleaned["sheet"],
             parts=cleaned.get("parts"),
             layout=self.chosen.name if cleaned.get("parts") and self.chosen else "",
-            sheet=Sheet(**{name: cleaned[name] for name in self.SHEET}) if is_custom else None,
-            start=cleaned["start"] or 1,
+            sheet=Sheet(**sheet) if sheet and None not in sheet.values() else None,
+            start=cleaned.get("start") or 1,
         )
 
     @staticmethod

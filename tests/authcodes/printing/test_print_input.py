@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from PIL import Image
 from pypdf import PdfReader
 
 from authcodes.models.prints import Printer, PrintRun
+from authcodes.printing.request import PrintRequest
 from brands.tenants import pictures
 from tests.authcodes.printing.print_pages import (
     SHEET,
@@ -232,6 +234,26 @@ def test_invalid_input_is_reported_at_its_field_and_nothing_is_printed(client, b
 
     assert field in form_errors(answer)
     assert not PrintRun.objects.exists()
+
+
+@pytest.mark.parametrize("output", ["png", "svg"])
+def test_images_need_no_sheet(client, batch, output):
+    sheet = {**dict.fromkeys(SHEET, ""), "sheet": "custom", "columns": "0", "left": "x", "start": "0"}
+
+    answer = post_form(client, batch, "confirm", output=output, **sheet)
+
+    print_request = PrintRequest.from_json(PrintRun.objects.get().settings)
+    assert answer.status_code == 302
+    assert (print_request.sheet, print_request.start) == (None, 1)
+    assert not client.get(print_url(batch)).context["form"].errors
+
+
+def test_images_remember_the_custom_sheet_of_labels(client, batch):
+    post_form(client, batch, "confirm", output="png", **SHEET)
+
+    form = client.get(print_url(batch)).context["form"]
+
+    assert (form["sheet"].value(), form["pitch_x"].value()) == ("custom", Decimal("62"))
 
 
 def test_digital_links_are_offered_if_a_product_has_a_gtin(client, batch):

@@ -191,7 +191,9 @@ class PrintForm(LayoutForm):
             self.drop_errors(PartName)
             for name in (*self.SHEET, "start"):  # images have no sheet
                 self.errors.pop(name, None)
-        if (due := cleaned.get("due_on")) and due < min(local_day(brand, timezone.now()) for brand in self.brands):
+        brands = [cleaned["brand"]] if cleaned.get("brand") else self.brands
+        due, now = cleaned.get("due_on"), timezone.now()
+        if due and due < min((local_day(brand, now) for brand in brands), default=due):
             self.add_error("due_on", _("The date is in the past. Enter today or later."))
         return cleaned
 

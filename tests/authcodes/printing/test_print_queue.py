@@ -5,13 +5,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from authcodes.admin.printing.forms import PrintForm
 from authcodes.models.prints import PrintRun
 from authcodes.printing import runs
 from brands.models.audit import AuditLogEntry
+from brands.models.tenants import Brand
 from core.errors import Invalid
 from jobs.models import Job
 from tests.support import factories
-from tests.support.portal import address, browser, in_days, links, printed, staff, text
+from tests.support.portal import address, browser, errors, in_days, links, printed, staff, text
 from tests.support.print_jobs import finished, start
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -39,6 +41,30 @@ def order_print(client, batch, **fields):
     return client.post(
         address("authcodes.printrun", "batch", batch.pk), {**defaults, **codes, **fields, "confirm": "1"}
     )
+
+
+def test_day_is_past_or_not_where_the_chosen_brand_is():
+    """The two brands' days differ at any moment."""
+    ahead, behind = (factories.brand(time_zone=zone) for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"))
+    for brand in (ahead, behind):
+        factories.batch(brand, quantity=3)
+    client, codes = browser(staff(ahead, behind)), address("authcodes.printrun", "codes")
+    day = timezone.now().astimezone(behind.zone).date().isoformat()
+    sent = {"output": "labels", "payload": "address", "sheet": "letter-30", "due_on": day, "confirm": "1"}
+
+    past = client.post(codes, {**sent, "brand": ahead.pk})
+    started = client.post(codes, {**sent, "brand": behind.pk})
+
+    assert "due_on" in errors(past)
+    assert started.status_code == 302
+    assert PrintRun.objects.get().brand == behind
+
+
+def test_day_without_any_brand_is_no_error():
+    form = PrintForm({"due_on": "2020-01-01"})
+    form.offer(Brand.objects.none())
+
+    assert "due_on" not in form.errors
 
 
 def queue_page(client, query=""):

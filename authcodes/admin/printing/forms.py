@@ -160,6 +160,9 @@ class PrintForm(LayoutForm):
         self.offer_layouts(brands)
         printer: Any = self.fields["printer"]
         printer.queryset = Printer.objects.filter(brand__in=brands)
+        if len(brands) > 1:
+            printer.queryset = printer.queryset.select_related("brand").order_by("brand__name", "name", "id")
+            printer.label_from_instance = "{0.brand}: {0.name}".format
         if not has_gtin(brands):
             field: Any = self.fields["payload"]
             field.choices = [choice for choice in field.choices if choice[0] != PrintRun.QrContent.GS1]

@@ -90,7 +90,11 @@ class LayoutForm(DomainErrorForm):
 
     def offer_layouts(self, brands: Any) -> None:
         self.saved = {str(row.pk): row for row in LabelLayout.objects.filter(brand__in=brands).select_related("brand")}
-        named = [(key, name_with_size(row)) for key, row in self.saved.items()]
+        several = len(brands) > 1
+        named = [
+            (key, f"{row.brand}: {name_with_size(row)}" if several else name_with_size(row))
+            for key, row in self.saved.items()
+        ]
         field: Any = self.fields["layout"]
         field.choices = [(AUTOMATIC, _("Automatic")), *named, (BY_HAND, _("Placed by hand"))]
 

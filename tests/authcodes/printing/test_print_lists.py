@@ -1,6 +1,7 @@
 """Printing the codes of a list: counted within limits, and only codes of the brand."""
 
 import re
+from decimal import Decimal
 
 import pytest
 from django.db import connection
@@ -8,10 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from authcodes.admin.printing import preview, studio
-from authcodes.models.prints import PrintRun
+from authcodes.models.prints import Printer, PrintRun
+from authcodes.printing import layouts
+from tests.authcodes.printing.labels.test_label_parts import PARTS
 from tests.authcodes.printing.print_pages import VALID, form_errors, post_form, print_url
 from tests.support import factories
-from tests.support.portal import address, links, staff, text
+from tests.support.portal import address, browser, links, staff, text
 from tests.support.print_jobs import content, decode_image, finished, manifest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -41,6 +44,27 @@ def test_codes_of_another_brand_cannot_be_printed(client, brand):
     assert "brand" in form_errors(chosen_brand)
     assert (filtered_list.status_code, filtered_list["Location"]) == (302, address("authcodes.authcode") + "?e=1")
     assert not PrintRun.objects.exists()
+
+
+def test_user_of_several_brands_can_tell_their_printers_and_layouts_apart(brand):
+    other = factories.brand(name="Coffee")
+    for each in (brand, other):
+        factories.batch(each)
+        Printer.objects.create(brand=each, name="Warehouse")
+        layouts.create(brand=each, name="Jars", content=layouts.Content(Decimal(70), Decimal("29.7"), PARTS))
+
+    def offered(*brands):
+        form = browser(staff(*brands)).get(address("authcodes.printrun", "codes")).context["form"]
+        return [
+            {str(label) for _value, label in form.fields[name].choices if "Warehouse" in label or "Jars" in label}
+            for name in ("printer", "layout")
+        ]
+
+    assert offered(brand) == [{"Warehouse"}, {"Jars (70 x 29.7 mm)"}]
+    assert offered(brand, other) == [
+        {f"{brand}: Warehouse", "Coffee: Warehouse"},
+        {f"{brand}: Jars (70 x 29.7 mm)", "Coffee: Jars (70 x 29.7 mm)"},
+    ]
 
 
 def test_codes_of_a_filtered_list_are_printed(client, brand, batch):

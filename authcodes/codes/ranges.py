@@ -131,7 +131,10 @@ def preview_change(codes: AuthCodeQuerySet, product: Product | None = None) -> C
 def spans_more(change: CodeChange, batch: BatchRange) -> bool:
     """Whether unchanged codes lie between the first and the last changed code."""
     if batch.printed_elsewhere:
-        return CodeRange(batch, change.first_code, change.last_code, 0).codes.count() > change.codes
+        if (change.first_code, change.last_code) == (batch.first_code, batch.last_code):
+            return change.codes < batch.generated_count
+        ordered = CodeRange(batch, change.first_code, change.last_code, 0).codes.order_by("code")
+        return ordered[change.codes : change.codes + 1].exists()
     numbering = numbering_of(batch)
     low, high = (numbering.number(code) or 0 for code in (change.first_code, change.last_code))
     return high - low + 1 > change.codes

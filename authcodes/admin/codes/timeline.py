@@ -1,6 +1,6 @@
 """The history on a code's page: its scans with their outcomes, and the changes by staff, newest first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -57,21 +57,19 @@ def timeline_of(request: HttpRequest, code: AuthCode, scan_admin: Any) -> dict[s
             for it in (latest[: MAX_ENTRIES + 1] if sees_scans else [])
         ),
         *(
-            Entry(
-                it.changed_at,
-                local_time.display_moment(it.changed_at, zone),
-                kind_badge(it),
-                change=it,
-                is_partial=spans_more(it, code.batch),
-            )
+            Entry(it.changed_at, local_time.display_moment(it.changed_at, zone), kind_badge(it), change=it)
             for it in changes_of(code)
         ),
     ]
     entries.sort(key=lambda entry: entry.at, reverse=True)
+    latest_entries = [
+        replace(entry, is_partial=spans_more(entry.change, code.batch)) if entry.change else entry
+        for entry in entries[:MAX_ENTRIES]
+    ]
     known = scans.aggregate(number=Count("pk"), points=Sum("points_awarded")) if sees_scans else {}
     query = urlencode({"q": code.code})
     return {
-        "entries": entries[:MAX_ENTRIES],
+        "entries": latest_entries,
         "is_cut": len(entries) > MAX_ENTRIES,
         "sees_scans": sees_scans,
         "scan_count": known.get("number") or 0,

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from authcodes.admin.batches.forms import SCAN_VALUE_FIELDS
 from authcodes.admin.import_forms import CorrectedFileForm, UploadForm
-from authcodes.admin.product_lookup import SoldLookup
+from authcodes.admin.product_lookup import ActiveProductLookup
 from authcodes.codes import scan_value
 from authcodes.errors import ImportRejected
 from authcodes.imports import commit as imports
@@ -86,7 +86,7 @@ class ImportAdmin(LiveAdmin):
     list_select_related = ("product", "uploaded_by")
     search_fields = ("file_name",)
     autocomplete_fields = ("product",)
-    lookups = {"product": SoldLookup}
+    lookups = {"product": ActiveProductLookup}
     fieldsets = (
         (None, {"fields": ("brand", ("file_name", "kind"), "product")}),
         (gettext_lazy("History"), {"fields": (("uploaded_by", "uploaded_at"), ("committed_at", "undone_at"))}),

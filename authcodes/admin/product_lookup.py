@@ -1,13 +1,13 @@
-"""Lookup of products for codes: only products that are sold."""
+"""Lookup of products for codes: only products that are on sale."""
 
 from portal.base.forms import Lookup
 
-SOLD_ONLY = "sold"  # in the lookup's address, read by the product admin
+ACTIVE_ONLY = "active"  # in the lookup's address, read by the product admin
 
 
-class SoldLookup(Lookup):
-    """Suggests products that are sold while the user types."""
+class ActiveProductLookup(Lookup):
+    """While the user types, suggests products that are on sale."""
 
     def get_url(self) -> str:
         address: str = super().get_url()
-        return f"{address}?{SOLD_ONLY}=yes"
+        return f"{address}?{ACTIVE_ONLY}=yes"

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authcodes.admin.printing.access import LABEL
-from authcodes.admin.product_lookup import SOLD_ONLY
+from authcodes.admin.product_lookup import ACTIVE_ONLY
 from authcodes.admin.resources import ProductResource
 from authcodes.models.products import Product
 from brands.identity import roles
@@ -164,7 +164,7 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     ) -> tuple[QuerySet[Any], bool]:
         """Forms that assign a product look up only products that are sold; list filters find any."""
         result, many = super().get_search_results(request, queryset, search_term)
-        return (result.filter(is_active=True) if request.GET.get(SOLD_ONLY) else result), many
+        return (result.filter(is_active=True) if request.GET.get(ACTIVE_ONLY) else result), many
 
     @action(description=gettext_lazy("Print its codes"), url_path="print", icon="print", permissions=["print_codes"])
     def print_codes(self, _request: HttpRequest, object_id: str) -> HttpResponse:

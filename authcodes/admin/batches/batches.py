@@ -27,7 +27,7 @@ from authcodes.admin.batches.summary import summary_of
 from authcodes.admin.batches.wizard import BatchWizard
 from authcodes.admin.codes import bulk_actions
 from authcodes.admin.filters import BatchStateFilter
-from authcodes.admin.product_lookup import SoldLookup
+from authcodes.admin.product_lookup import ActiveProductLookup
 from authcodes.codes import batches
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
@@ -76,7 +76,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
     search_fields = ("range_name", "first_code__startswith")
     search_help_text = gettext_lazy("Part of the name, or the start of the first code.")
     autocomplete_fields = ("product", "campaign")
-    lookups = {"product": SoldLookup}
+    lookups = {"product": ActiveProductLookup}
     actions_detail = ("recall",)
     fixed_fields = ("product", "state", "codes", "quantity", "protection", "created_at", "created_by")
     fieldsets = (

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from authcodes.admin.product_lookup import SoldLookup
+from authcodes.admin.product_lookup import ActiveProductLookup
 from authcodes.codes.bulk_changes import MAX_LOCATION_LENGTH, MAX_POINTS, Assignment
 from authcodes.imports import pasted_codes
 from authcodes.models.codes import AuthCode
@@ -63,7 +63,7 @@ class AssignmentForm(DomainErrorForm):
             del self.fields["points_per_scan"]
         field: Any = self.fields["product"]
         field.queryset = products
-        field.widget = SoldLookup(AuthCode.product.field, admin_site)
+        field.widget = ActiveProductLookup(AuthCode.product.field, admin_site)
         field.widget.choices = field.choices
 
     @property

@@ -330,7 +330,7 @@ def test_product_no_longer_sold_is_rejected_for_a_new_batch(client, brand):
     assert "This product is no longer sold." in text(answer)
 
 
-@pytest.mark.parametrize(("query", "titles"), [({"sold": "yes"}, {"New serum"}), ({}, {"New serum", "Old serum"})])
+@pytest.mark.parametrize(("query", "titles"), [({"active": "yes"}, {"New serum"}), ({}, {"New serum", "Old serum"})])
 def test_autocomplete_lists_sold_products_in_forms_and_all_in_filters(client, brand, query, titles):
     factories.product(brand, title="Old serum", is_active=False)
     factories.product(brand, title="New serum")
@@ -344,4 +344,4 @@ def test_autocomplete_lists_sold_products_in_forms_and_all_in_filters(client, br
 def test_batch_form_requests_only_products_that_are_sold(client):
     html = client.get(address("authcodes.batchrange", "add")).content.decode()
 
-    assert f"{reverse('admin:autocomplete')}?sold=yes" in html
+    assert f"{reverse('admin:autocomplete')}?active=yes" in html

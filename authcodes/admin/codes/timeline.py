@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from authcodes.admin.codes.change_log import kind_badge
+from authcodes.admin.scans import ScanAdmin
 from authcodes.codes.ranges import spans_more
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
@@ -25,7 +26,7 @@ MAX_ENTRIES = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HistoryEntry:
     """An entry of the history: a scan, or a change by staff."""
 
     at: datetime
@@ -45,7 +46,7 @@ class Entry:
         return format_points(self.scan.points_awarded) if self.scan.points_awarded else ""
 
 
-def timeline_of(request: HttpRequest, code: AuthCode, scan_admin: Any) -> dict[str, Any]:
+def timeline_of(request: HttpRequest, code: AuthCode, scan_admin: ScanAdmin) -> dict[str, Any]:
     """The latest entries that the user may see, and the totals of the code's scans."""
     sees_scans = code.brand_id in scan_admin.brand_scope(request, VIEW)
     scans = scan_admin.get_queryset(request).filter(auth_code=code)
@@ -53,11 +54,11 @@ def timeline_of(request: HttpRequest, code: AuthCode, scan_admin: Any) -> dict[s
     zone = code.brand.zone
     entries = [
         *(
-            Entry(it.scanned_at, local_time.display_moment(it.scanned_at, zone), scan_admin.result(it), scan=it)
+            HistoryEntry(it.scanned_at, local_time.display_moment(it.scanned_at, zone), scan_admin.result(it), scan=it)
             for it in (latest[: MAX_ENTRIES + 1] if sees_scans else [])
         ),
         *(
-            Entry(it.changed_at, local_time.display_moment(it.changed_at, zone), kind_badge(it), change=it)
+            HistoryEntry(it.changed_at, local_time.display_moment(it.changed_at, zone), kind_badge(it), change=it)
             for it in changes_of(code)
         ),
     ]
@@ -66,14 +67,14 @@ def timeline_of(request: HttpRequest, code: AuthCode, scan_admin: Any) -> dict[s
         replace(entry, is_partial=spans_more(entry.change, code.batch)) if entry.change else entry
         for entry in entries[:MAX_ENTRIES]
     ]
-    known = scans.aggregate(number=Count("pk"), points=Sum("points_awarded")) if sees_scans else {}
+    totals = scans.aggregate(number=Count("pk"), points=Sum("points_awarded")) if sees_scans else {}
     query = urlencode({"q": code.code})
     return {
         "entries": latest_entries,
         "is_cut": len(entries) > MAX_ENTRIES,
         "sees_scans": sees_scans,
-        "scan_count": known.get("number") or 0,
-        "points": format_number(known.get("points") or 0),
+        "scan_count": totals.get("number") or 0,
+        "points": format_number(totals.get("points") or 0),
         "scans_address": f"{reverse('admin:authcodes_scan_changelist')}?{query}",
         "sees_imports": code.brand_id in roles.brand_scope(request.user, VIEW, "authcodes.import"),
     }

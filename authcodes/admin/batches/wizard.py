@@ -31,7 +31,7 @@ from portal.base.tenant_scope import staff_user
 
 DUPLICATE_WINDOW = timedelta(minutes=2)  # an identical batch within this time is a repeated click
 CREATED_FLAG = "batch_made"  # set if this request created a batch
-MAX_NAME_LENGTH = 100
+MAX_TITLE_IN_NAME = 100
 STEPS: tuple[tuple[str, Any, tuple[str, ...], tuple[str, ...]], ...] = (
     (
         "what-for",
@@ -80,7 +80,7 @@ class BatchWizard(TenantAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """The product in the address with a suggested name, and unused numbers for the brand."""
         initial = super().get_changeform_initial_data(request)
-        product = self.product_named(request)
+        product = self.product_in_address(request)
         if product is not None:
             initial |= {"brand": product.brand_id, "product": product.pk, "range_name": name_for(product)}
         brand_id = str(initial.get("brand") or "")
@@ -88,7 +88,7 @@ class BatchWizard(TenantAdmin):
         brand = brands.filter(pk=brand_id).first() if is_id(brand_id) else None
         return {**(numbers_for(brand) if brand else {}), **initial}
 
-    def product_named(self, request: HttpRequest) -> Product | None:
+    def product_in_address(self, request: HttpRequest) -> Product | None:
         """The product in the address, if the user may create batches for its brand."""
         chosen = request.GET.get("product", "")
         if not is_id(chosen):
@@ -108,7 +108,7 @@ class BatchWizard(TenantAdmin):
             "title": _("New batch"),
             "summary_address": reverse("admin:authcodes_batchrange_summary"),
             "code_prefixes": prefix_choices(brands),
-            "begin": "how-many" if self.product_named(request) else "",
+            "begin": "how-many" if self.product_in_address(request) else "",
         }
         response: HttpResponse = super().add_view(request, form_url, {**page_context, **(extra_context or {})})
         if (
@@ -151,6 +151,7 @@ class BatchWizard(TenantAdmin):
     def create(self, request: HttpRequest, obj: BatchRange, form: NewBatchForm) -> BatchRange:
         """A small batch is generated at once, so that it can be printed right away; a worker generates a large one."""
         by = staff_user(request)
+        # The ceiling may have lowered the row's points until a second person approves those of the form.
         requested = replace(form.batch_settings(), points_per_scan=obj.points_per_scan)
         made = batches.create_batch(brand=obj.brand, batch_settings=requested, at=timezone.now(), by=by)
         if made.quantity <= batches.MADE_AT_ONCE:
@@ -189,7 +190,7 @@ def steps_of(form: Any) -> list[Step]:
 def name_for(product: Product) -> str:
     """An unused batch name: product and month, with a number if that name is taken."""
     at: datetime = timezone.localtime(timezone.now(), product.brand.zone)
-    stem = f"{product.title[:MAX_NAME_LENGTH]}, {date_format(at, 'F Y')}"
+    stem = f"{product.title[:MAX_TITLE_IN_NAME]}, {date_format(at, 'F Y')}"
     rows = BatchRange.objects.filter(brand=product.brand_id, range_name__startswith=stem)
     taken = set(rows.values_list("range_name", flat=True))
     names = [stem, *(f"{stem} ({number})" for number in range(2, len(taken) + 2))]
@@ -203,6 +204,7 @@ def numbers_for(brand: Brand) -> dict[str, Any]:
     if last is None:
         letters = "".join(letter for letter in brand.slug.upper() if letter.isascii() and letter.isalnum())[:4]
         return {"prefix": f"{letters}-" if letters else ""}
-    end = own.filter(prefix=last.prefix).aggregate(end=Max(F("starting_number") + F("quantity")))["end"]
-    width = max(last.number_width, len(str(end)))
-    return {"prefix": last.prefix, "starting_number": end, "number_width": min(width, 18)}
+    ends = own.filter(prefix=last.prefix).aggregate(end=Max(F("starting_number") + F("quantity")))
+    next_number = ends["end"]
+    width = max(last.number_width, len(str(next_number)))
+    return {"prefix": last.prefix, "starting_number": next_number, "number_width": min(width, 18)}

@@ -47,7 +47,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
+class RankedRow:
     """A product or a place with its accepted scans. `id`: the product's id, or the place's name."""
 
     id: Any
@@ -66,8 +66,8 @@ class Scans:
     points: Decimal = Decimal(0)
     unique_scanners: int = 0
     days: tuple[Day, ...] = ()
-    products: tuple[Top, ...] = ()
-    places: tuple[Top, ...] = ()
+    products: tuple[RankedRow, ...] = ()
+    places: tuple[RankedRow, ...] = ()
 
     @property
     def total(self) -> int:
@@ -219,9 +219,9 @@ def _display_rows(rows: Sequence[tuple[Any, ...]]) -> Scans:
         if what == "day":
             days.append(Day(day, int(accepted), int(warnings), int(errors)))
         elif what == "product":
-            products.append(Top(product_id, name, int(accepted)))
+            products.append(RankedRow(product_id, name, int(accepted)))
         elif what == "place":
-            places.append(Top(name, name, int(accepted)))
+            places.append(RankedRow(name, name, int(accepted)))
         else:
             totals = Scans(int(accepted), int(warnings), int(errors), int(recalled), points, unique_scanners)
     return replace(

@@ -42,5 +42,5 @@ def number(value: Any) -> str:
     return rounded(value, 0 if round(value, 2) == int(value) else 2)
 
 
-def share(part: int, whole: int) -> float:
+def percent_of(part: int, whole: int) -> float:
     return round(100 * part / whole, 1) if whole else 0.0

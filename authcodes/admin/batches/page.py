@@ -33,7 +33,7 @@ from brands.identity.roles import ADD
 from core.numbers import format_number
 from portal.base.badges import badge
 from portal.base.tenant_admin import TenantAdmin
-from portal.figures.cards import share
+from portal.figures.cards import percent_of
 
 Kind = CodeChange.Kind
 
@@ -56,7 +56,7 @@ class Stage:
 
     @property
     def percent(self) -> float:
-        return min(100.0, share(self.number, self.whole))
+        return min(100.0, percent_of(self.number, self.whole))
 
     @property
     def percent_text(self) -> str:

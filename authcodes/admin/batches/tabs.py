@@ -127,7 +127,7 @@ def scans_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
             (gettext_lazy("Customers"), format_number(scans.unique_scanners)),
         ],
         "charted": scans_by_day(ScanDays(Period(first, today), scans.days)),
-        "map": scan_map.drawn(scans.places, place_link=link, scans_link=link),
+        "map": scan_map.build_map(scans.places, place_link=link, scans_link=link),
         "all": list_of("scan", batch),
         "exports": [each for each in exports_for(request, batch) if each["list"] == "scan"],
     }

@@ -39,7 +39,7 @@ from brands.identity.roles import VIEW, BrandScope
 from brands.models.tenants import Brand
 from brands.tenants.closed_days import local_day
 from loyalty.programme import home as programme
-from portal.figures.cards import Card, number, share
+from portal.figures.cards import Card, number, percent_of
 
 
 def home(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Home:
             Card(
                 title,
                 number(count),
-                percent=share(count, scans.total),
+                percent=percent_of(count, scans.total),
                 link=links.scans(outcome__exact=outcome),
                 colour=f"series-{name}",
             )
@@ -191,7 +191,7 @@ class Home:
             Card(
                 top.name,
                 number(top.scans),
-                percent=share(top.scans, most),
+                percent=percent_of(top.scans, most),
                 link=self.links.scans(outcome__exact="success", product__id__exact=top.id),
             )
             for top in self.scans.products
@@ -200,7 +200,7 @@ class Home:
     @cached_property
     def map(self) -> ScanMap:
         place_link, scans_link = period.with_locations(self.request.GET), self.links.scans_at()
-        return scan_map.drawn(self.scans.places, place_link=place_link, scans_link=scans_link)
+        return scan_map.build_map(self.scans.places, place_link=place_link, scans_link=scans_link)
 
     @property
     def funnel(self) -> list[list[Stage]]:
@@ -235,7 +235,7 @@ class Home:
             Card(
                 name or _("No level reached"),
                 number(members),
-                percent=share(members, total),
+                percent=percent_of(members, total),
                 link=self.rows(MEMBERS, level=name or "-"),
             )
             for name, members in self.programme.levels

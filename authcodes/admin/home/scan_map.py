@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from math import sqrt
 
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import ngettext
 
-from authcodes.dashboard.figures import Top
+from authcodes.dashboard.figures import RankedRow
 from authcodes.places import names
 from authcodes.places.positions import position_of
-from portal.figures.cards import number, share
+from portal.figures.cards import number
 
 MAX_PLACES = 60
 # The outlines use plate carrée: units per degree, and their western and northern edge in degrees.
@@ -37,7 +38,6 @@ class Row:
 
     name: str
     scans: int
-    percent: float
     link: str
     scans_link: str | None
     is_on_map: bool
@@ -46,14 +46,15 @@ class Row:
     def scans_text(self) -> str:
         return number(self.scans)
 
-    def as_html(self) -> str:
+    def as_html(self) -> SafeString:
         """The row as HTML. Home has dozens of these, and templates are slow."""
-        scans = escape(self.scans_text)
+        scans: SafeString | str = self.scans_text
         if self.scans_link:
             message = ngettext("%(number)s scan in %(name)s", "%(number)s scans in %(name)s", self.scans)
-            label = message % {"number": self.scans_text, "name": self.name}
-            scans = f'<a href="{escape(self.scans_link)}" aria-label="{escape(label)}">{scans}</a>'
-        return f'<tr><th scope="row"><a href="{escape(self.link)}">{escape(self.name)}</a></th><td>{scans}</td></tr>'
+            label = message % {"number": scans, "name": self.name}
+            scans = format_html('<a href="{}" aria-label="{}">{}</a>', self.scans_link, label, scans)
+        row = '<tr><th scope="row"><a href="{}">{}</a></th><td>{}</td></tr>'
+        return format_html(row, self.link, self.name, scans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class ScanMap:
         return sum(not row.is_on_map for row in self.rows)
 
 
-def drawn(
-    places: Sequence[Top], *, place_link: Callable[[str], str], scans_link: Callable[[str], str | None]
+def build_map(
+    places: Sequence[RankedRow], *, place_link: Callable[[str], str], scans_link: Callable[[str], str | None]
 ) -> ScanMap:
     """The map, busiest places first. A circle's area is its share. `place_link`: the target of a click on a place."""
     most = places[0].scans if places else 1
@@ -78,7 +79,7 @@ def drawn(
         for top, position, link in located
         if position
     ]
-    left, upper, width, height = window([(x, y) for _top, _link, x, y in spots])
+    left, upper, width, height = viewport([(x, y) for _top, _link, x, y in spots])
     circles = tuple(
         Circle(
             f"{names.short(top.name)}: {number(top.scans)}",
@@ -93,7 +94,6 @@ def drawn(
         Row(
             names.short(top.name),
             top.scans,
-            share(top.scans, most),
             link,
             scans_link(str(top.id)),
             position is not None,
@@ -103,7 +103,7 @@ def drawn(
     return ScanMap(circles, rows, f"{left:.0f} {upper:.0f} {width:.0f} {height:.0f}")
 
 
-def window(spots: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
+def viewport(spots: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
     """The visible part of the map: all circles with a margin, in the map's own proportions."""
     if not spots:
         return 0, 0, WIDTH, HEIGHT

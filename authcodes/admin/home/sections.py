@@ -16,7 +16,7 @@ from authcodes.dashboard.home import Funnel, Hour
 from core.numbers import format_number
 from loyalty.programme.home import ZERO, Home
 from portal.figures import drawings
-from portal.figures.cards import share
+from portal.figures.cards import percent_of
 from portal.figures.drawings import Box, Chart
 from portal.figures.tables import TableRow
 from portal.lists.local_time import day_and_month
@@ -110,7 +110,7 @@ def funnel(codes: Codes, counted: Funnel, links: dict[str, str | None], *, sees_
     ]
     return [
         [
-            Stage(title, format_number(number), note, share(number, max(one[1] for one in kind)), links.get(name))
+            Stage(title, format_number(number), note, percent_of(number, max(one[1] for one in kind)), links.get(name))
             for title, number, note, name in kind
         ]
         for kind in ([made, customers] if sees_customers else [made])

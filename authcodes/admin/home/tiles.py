@@ -12,7 +12,7 @@ from authcodes.dashboard.home import Period
 from core.numbers import format_number, grouped, rounded, signed
 from loyalty.programme.home import Home
 from portal.figures import drawings
-from portal.figures.cards import share
+from portal.figures.cards import percent_of
 
 Number = int | Decimal
 
@@ -67,7 +67,7 @@ class ScanDays:
 
     @property
     def genuine_percent(self) -> float:
-        return share(sum(day.accepted for day in self.days), self.total)
+        return percent_of(sum(day.accepted for day in self.days), self.total)
 
     @property
     def by_day(self) -> dict[date, Day]:
@@ -79,7 +79,7 @@ class ScanDays:
 
     def percents(self) -> list[float]:
         known = self.by_day
-        return [share(known[day].accepted, known[day].total) for day in self.period if day in known]
+        return [percent_of(known[day].accepted, known[day].total) for day in self.period if day in known]
 
 
 def scan_tiles(now: ScanDays, before: ScanDays, links: tuple[str | None, str | None]) -> list[Tile]:

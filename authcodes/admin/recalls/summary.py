@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from authcodes.admin.home import scan_map
 from authcodes.admin.home.scan_map import ScanMap
 from authcodes.dashboard import figures
-from authcodes.dashboard.figures import Top
+from authcodes.dashboard.figures import RankedRow
 from authcodes.dashboard.filters import Filters
 from authcodes.models.codes import AuthCode
 from authcodes.models.scans import Scan
@@ -24,7 +24,7 @@ class RecallSummary:
     codes: int
     scanned: int
     customers: int
-    places: Sequence[Top]
+    places: Sequence[RankedRow]
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -36,7 +36,7 @@ class RecallSummary:
 
     @property
     def map(self) -> ScanMap:
-        return scan_map.drawn(self.places, place_link=lambda _top: "", scans_link=lambda _top: None)
+        return scan_map.build_map(self.places, place_link=lambda _top: "", scans_link=lambda _top: None)
 
 
 def of_scope(scope: Scope) -> RecallSummary:
@@ -52,6 +52,6 @@ def of_scope(scope: Scope) -> RecallSummary:
     customers = rows.aggregate(customers=Count("user", distinct=True))["customers"]
     accepted = rows.filter(~Q(location=""), outcome=Scan.Outcome.SUCCESS).order_by()
     places = accepted.values("location").annotate(scans=Count("pk")).order_by("-scans", "location")
-    tops = [Top(row["location"], row["location"], row["scans"]) for row in places[: scan_map.MAX_PLACES]]
+    ranked = [RankedRow(row["location"], row["location"], row["scans"]) for row in places[: scan_map.MAX_PLACES]]
     scanned = AuthCode.objects.filter(scope.codes_condition()).scanned().count()
-    return RecallSummary(scope, scope.codes, scanned, customers, tops)
+    return RecallSummary(scope, scope.codes, scanned, customers, ranked)

@@ -19,7 +19,7 @@ from campaigns.progress.results import CampaignResults, MilestoneResults
 from core.numbers import format_number, grouped, plural_number
 from loyalty.rewards import pools
 from portal.base.badges import badge
-from portal.figures.cards import share
+from portal.figures.cards import percent_of
 from portal.figures.drawings import Chart
 from portal.lists.local_time import moment_text
 from portal.lists.number_columns import format_points
@@ -98,8 +98,8 @@ def milestone_lines(campaign: Campaign, results: CampaignResults, *, at: datetim
         MilestoneLine(
             milestone=each,
             results=own,
-            percent=min(100.0, share(each.threshold, campaign.target_value)),
-            share=min(100.0, share(own.reached, rounds)),
+            percent=min(100.0, percent_of(each.threshold, campaign.target_value)),
+            share=min(100.0, percent_of(own.reached, rounds)),
             gives=what_it_gives(each),
             stock=stock_text(left.get(each.reward_id)) if each.reward_id else "",
         )

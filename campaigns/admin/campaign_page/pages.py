@@ -22,7 +22,7 @@ from campaigns.progress.lifecycle import State
 from campaigns.progress.results import CampaignResults
 from core.numbers import grouped
 from portal.figures import cards
-from portal.figures.cards import Card, share
+from portal.figures.cards import Card, percent_of
 from portal.lists.changelist import CountedChangeList
 
 PROGRESS, CLAIMS, REDEMPTIONS = "campaigns.userloyaltycampaign", "campaigns.rewardclaim", "loyalty.redemption"
@@ -122,7 +122,7 @@ class CampaignPages(CampaignActs):
     def cards(
         self, request: HttpRequest, campaign: Campaign, results: CampaignResults, *, sees_till: bool
     ) -> list[Card]:
-        reached = share(results.reached, results.participants)
+        reached = percent_of(results.reached, results.participants)
         claimed = results.claimed + results.waiting
         rounds = ngettext("%(times)s time in all", "%(times)s times in all", results.rounds)
         rounds %= {"times": grouped(results.rounds)}
@@ -151,7 +151,7 @@ class CampaignPages(CampaignActs):
             issued = sum(each.issued for each in results.milestones.values())
             note = ngettext("of %(issued)s code for the till", "of %(issued)s codes for the till", issued)
             note %= {"issued": grouped(issued)}
-            percent = share(results.used, issued) if issued else None
+            percent = percent_of(results.used, issued) if issued else None
             result.append(Card(_("Used at the till"), grouped(results.used), note, percent=percent))
         return result
 

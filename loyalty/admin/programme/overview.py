@@ -23,7 +23,7 @@ from loyalty.programme.figures import MAX_MONTHS, Cohort, Figures, default_month
 from loyalty.programme.movements import EARNED, EXPIRED, MOVEMENTS, OF_BALANCE, REDEEMED
 from loyalty.programme.roll_forward import Month
 from portal.figures import cards
-from portal.figures.cards import Card, share
+from portal.figures.cards import Card, percent_of
 from portal.figures.charts import chart_options
 from portal.unfold import SelectWidget
 
@@ -214,7 +214,7 @@ class Programme:
             Card(
                 each.level or _("No level reached"),
                 grouped(each.members),
-                percent=share(each.members, total),
+                percent=percent_of(each.members, total),
                 link=self.members(level=each.level or "-"),
             )
             for each in self.figures.levels

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from authcodes.dashboard.figures import Codes, Day, Scans, Top
+from authcodes.dashboard.figures import Codes, Day, RankedRow, Scans
 from authcodes.dashboard.filters import Filters, Status, codes_with, scans_made, scans_with
 from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
@@ -205,9 +205,9 @@ class BruteForceFigures:
         return scan.scanned_at.astimezone(scan.brand.zone).date()
 
 
-def top(candidates: Any) -> tuple[Top, ...]:
+def top(candidates: Any) -> tuple[RankedRow, ...]:
     ranked = sorted(candidates, key=lambda candidate: (-candidate[2], candidate[0]))
-    return tuple(Top(*candidate) for candidate in ranked[:5])
+    return tuple(RankedRow(*candidate) for candidate in ranked[:5])
 
 
 def codes_condition(filters: Filters, brands: Sequence[Brand]) -> Q:

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from authcodes.admin.home.scan_map import window
+from authcodes.admin.home.scan_map import viewport
 from authcodes.places.positions import position_of
 from brands.models.tenants import Brand
 from tests.support import factories, portal
@@ -48,8 +48,8 @@ def test_unknown_place_has_no_position(label: str) -> None:
 
 
 @pytest.mark.parametrize("positions", [[], [(900.0, 300.0)], [(0.0, 0.0), (1800.0, 705.0)], [(5.0, 700.0)]])
-def test_window_lies_within_the_map_and_contains_every_circle(positions: list[tuple[float, float]]) -> None:
-    x, y, width, height = window(positions)
+def test_viewport_lies_within_the_map_and_contains_every_circle(positions: list[tuple[float, float]]) -> None:
+    x, y, width, height = viewport(positions)
 
     assert x >= 0
     assert y >= 0

@@ -21,11 +21,11 @@ LINKED_COUNT = f'<td><a href="{ESCAPED}" aria-label="3 scans in {ESCAPED}">3</a>
             f'<tr><th>{ESCAPED}</th><td>{ESCAPED}</td><td class="heat-3">{ESCAPED}</td></tr>',
         ),
         (
-            Place(EVIL, 3, 1.0, EVIL, None, is_on_map=True),
+            Place(EVIL, 3, EVIL, None, is_on_map=True),
             f'<tr><th scope="row"><a href="{ESCAPED}">{ESCAPED}</a></th><td>3</td></tr>',
         ),
         (
-            Place(EVIL, 3, 1.0, "?a", EVIL, is_on_map=True),
+            Place(EVIL, 3, "?a", EVIL, is_on_map=True),
             f'<tr><th scope="row"><a href="?a">{ESCAPED}</a></th>{LINKED_COUNT}</tr>',
         ),
     ],

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
+from authcodes.admin import scan_map
 from authcodes.admin.batches.links import exports_for, history_of, list_of
-from authcodes.admin.home import scan_map
 from authcodes.admin.home.sections import scans_by_day
 from authcodes.admin.home.tiles import ScanDays
 from authcodes.codes.numbering import numbering_of

@@ -10,7 +10,8 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
-from authcodes.admin.home import period, scan_map, sections, setup, shortcuts, tiles
+from authcodes.admin import scan_map
+from authcodes.admin.home import period, sections, setup, shortcuts, tiles
 from authcodes.admin.home.alerts import Alert, Alerts
 from authcodes.admin.home.filter_form import FilterForm
 from authcodes.admin.home.list_links import (
@@ -25,10 +26,10 @@ from authcodes.admin.home.list_links import (
     Links,
 )
 from authcodes.admin.home.period import Chosen
-from authcodes.admin.home.scan_map import ScanMap
 from authcodes.admin.home.sections import Charted, CohortRow, Hours, Stage
 from authcodes.admin.home.tiles import ScanDays, Tile
 from authcodes.admin.printing.printable import printable
+from authcodes.admin.scan_map import ScanMap
 from authcodes.dashboard import figures
 from authcodes.dashboard import home as home_figures
 from authcodes.dashboard.figures import Scans

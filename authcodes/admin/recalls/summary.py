@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
-from authcodes.admin.home import scan_map
-from authcodes.admin.home.scan_map import ScanMap
+from authcodes.admin import scan_map
+from authcodes.admin.scan_map import ScanMap
 from authcodes.dashboard import figures
 from authcodes.dashboard.figures import RankedRow
 from authcodes.dashboard.filters import Filters

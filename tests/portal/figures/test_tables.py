@@ -3,8 +3,8 @@
 import pytest
 from django.template import Context, Template
 
-from authcodes.admin.home.scan_map import Row as Place
 from authcodes.admin.home.sections import CohortCell, CohortRow
+from authcodes.admin.scan_map import Row as Place
 from portal.figures.tables import TableRow
 
 EVIL = '<script>"&'

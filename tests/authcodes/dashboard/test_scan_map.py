@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from authcodes.admin.home.scan_map import viewport
+from authcodes.admin.scan_map import viewport
 from authcodes.places.positions import position_of
 from brands.models.tenants import Brand
 from tests.support import factories, portal

@@ -1,4 +1,4 @@
-"""The map of Home: circles where codes were scanned, over the outlines of static/authcodes/world.svg."""
+"""The map of scans: circles where codes were scanned, over the outlines of static/authcodes/world.svg."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

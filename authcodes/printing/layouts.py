@@ -61,8 +61,8 @@ def create(*, brand: Brand, name: str, content: Content) -> LabelLayout:
         return LabelLayout.objects.create(brand=brand, name=name, **_fields(content))
 
 
-def change(*, layout: LabelLayout, name: str, content: Content, version: str) -> LabelLayout:
-    """Save new content, and possibly a new name, for a layout that was opened at `version`. Raises Invalid."""
+def change(*, layout: LabelLayout, content: Content, version: str) -> LabelLayout:
+    """Save new content for a layout that was opened at `version`. Raises Invalid."""
     content.check()
     with transaction.atomic():
         _lock(layout.brand)
@@ -75,11 +75,10 @@ def change(*, layout: LabelLayout, name: str, content: Content, version: str) ->
                 "Someone else changed this layout after you opened it. Choose it again, or save under a new name."
             )
             raise Invalid(message, details={"field": "layout_name"})
-        if name != now.name:
-            _check_name(layout.brand, name)
-        for field, value in {"name": name, **_fields(content)}.items():
+        fields = _fields(content)
+        for field, value in fields.items():
             setattr(now, field, value)
-        now.save(update_fields=["name", *_fields(content)])
+        now.save(update_fields=list(fields))
         return now
 
 

@@ -39,10 +39,8 @@ SIZES = {
     CUSTOM: gettext_lazy("Custom size"),
 }
 
-# Fields with the same name here and in PrintRequest.
-ON_LABELS = ("start", "by_column", "cut_marks", "title", "sku", "expiry", "logo", "note")
-SAME = ("output", "payload", "level", *ON_LABELS)
-MAX_ORDER_NOTE_LENGTH = 200
+# Fields with the same name and value here and in PrintRequest.
+SHARED_FIELDS = ("output", "payload", "level", "by_column", "cut_marks", "title", "sku", "expiry", "logo", "note")
 
 
 def has_gtin(brands: Iterable[Any]) -> bool:
@@ -53,7 +51,7 @@ def choice(label: Any, choices: Iterable[Any], **more: Any) -> forms.ChoiceField
     return forms.ChoiceField(label=label, choices=list(choices), widget=SelectWidget, **more)
 
 
-def length(label: Any, **more: Any) -> forms.DecimalField:
+def length_field(label: Any, **more: Any) -> forms.DecimalField:
     """A field in millimetres; the sheet's own rules check its limits."""
     return forms.DecimalField(
         label=label,
@@ -91,7 +89,7 @@ class PrintForm(LayoutForm):
         required=False,
         help_text=gettext_lazy("Including its white margin."),
     )
-    size_amount = length(gettext_lazy("Custom size"), help_text=gettext_lazy("At least 2 cm."))
+    size_amount = length_field(gettext_lazy("Custom size"), help_text=gettext_lazy("At least 2 cm."))
     size_unit = choice(
         gettext_lazy("Unit"),
         [(MILLIMETRES, gettext_lazy("millimetres")), (INCHES, gettext_lazy("inches"))],
@@ -107,14 +105,14 @@ class PrintForm(LayoutForm):
             "The label paper in your printer. Its pack says how many labels are on a sheet and how large they are."
         ),
     )
-    page_width = length(gettext_lazy("Page width"))
-    page_height = length(gettext_lazy("Page height"))
-    left = length(gettext_lazy("Left margin to the first label"))
-    top = length(gettext_lazy("Top margin to the first label"))
-    label_width = length(gettext_lazy("Label width"))
-    label_height = length(gettext_lazy("Label height"))
-    pitch_x = length(gettext_lazy("Horizontal pitch (left edge to left edge)"))
-    pitch_y = length(gettext_lazy("Vertical pitch (top edge to top edge)"))
+    page_width = length_field(gettext_lazy("Page width"))
+    page_height = length_field(gettext_lazy("Page height"))
+    left = length_field(gettext_lazy("Left margin to the first label"))
+    top = length_field(gettext_lazy("Top margin to the first label"))
+    label_width = length_field(gettext_lazy("Label width"))
+    label_height = length_field(gettext_lazy("Label height"))
+    pitch_x = length_field(gettext_lazy("Horizontal pitch (left edge to left edge)"))
+    pitch_y = length_field(gettext_lazy("Vertical pitch (top edge to top edge)"))
     columns = whole_number(gettext_lazy("Labels across"))
     rows = whole_number(gettext_lazy("Labels down"))
     start = whole_number(
@@ -143,7 +141,7 @@ class PrintForm(LayoutForm):
     order_note = forms.CharField(
         label=gettext_lazy("Note to the print shop"),
         required=False,
-        max_length=MAX_ORDER_NOTE_LENGTH,
+        max_length=PrintRun.order_note.field.max_length,
         widget=TextWidget,
         help_text=gettext_lazy("Shown in the queue, not on labels."),
     )
@@ -154,7 +152,7 @@ class PrintForm(LayoutForm):
     SIZE: ClassVar[tuple[str, ...]] = ("size", "size_amount", "size_unit")
     ORDER: ClassVar[tuple[str, ...]] = ("due_on", "order_note")
 
-    def offer(self, brands: QuerySet[Brand]) -> None:
+    def limit_to_brands(self, brands: QuerySet[Brand]) -> None:
         """Limit the choices to these brands; GS1 links are offered only if a product has a GTIN."""
         self.brands = brands
         self.offer_layouts(brands)
@@ -211,15 +209,15 @@ class PrintForm(LayoutForm):
         return (sheet.label_width, sheet.label_height) if sheet else None
 
     @property
-    def complaints(self) -> list[tuple[str, Any, str]]:
-        """Each error as field name, label and message; for a length of a part, the part's label."""
+    def error_rows(self) -> list[tuple[str, Any, str]]:
+        """Each error as field name, label and message; `title_left` has the label of the part, “Title”."""
         return [
-            (name if name in self.fields else "", self.label_of(name), str(message))
+            (name if name in self.fields else "", self.error_label(name), str(message))
             for name, errors in self.errors.items()
             for message in errors
         ]
 
-    def label_of(self, name: str) -> Any:
+    def error_label(self, name: str) -> Any:
         part = name.partition("_")[0]
         if name in PART_FIELDS:
             return PartName(part).label
@@ -231,10 +229,11 @@ class PrintForm(LayoutForm):
 
     def add_domain_error(self, error: DomainError) -> None:
         """Show a rule's error at the field that it names. A size consists of two fields."""
-        field = error.details.get("field")
-        if field in {"size_mm", "qr_mm"}:
+        if error.details.get("field") in {"size_mm", "qr_mm"}:
             field = "size_amount" if self.cleaned_data.get("size") == CUSTOM else "size"
-        self.add_error(field if field in self.fields else None, error.message)
+            self.add_error(field, error.message)
+        else:
+            super().add_domain_error(error)
 
     def print_request(self) -> PrintRequest:
         """The print request of a valid form."""
@@ -242,7 +241,7 @@ class PrintForm(LayoutForm):
         is_custom = cleaned["sheet"] == CUSTOM
         sheet: dict[str, Any] = {name: cleaned.get(name) for name in self.SHEET} if is_custom else {}
         return PrintRequest(
-            **{name: cleaned[name] for name in SAME if name != "start"},
+            **{name: cleaned[name] for name in SHARED_FIELDS},
             **correction(cleaned["printer"]),
             size_mm=None if cleaned.get("parts") else self._size(cleaned),
             preset=DEFAULT_PRESET if is_custom else cleaned["sheet"],
@@ -265,8 +264,12 @@ def correction(printer: Printer | None) -> dict[str, Any]:
     """The settings that correct for a printer."""
     if printer is None:
         return {}
-    made_up = {name: getattr(printer, name) for name in ("offset_x", "offset_y", "scale")}
-    return {"printer": printer.name, **made_up}
+    return {
+        "printer": printer.name,
+        "offset_x": printer.offset_x,
+        "offset_y": printer.offset_y,
+        "scale": printer.scale,
+    }
 
 
 def initial_of(print_request: PrintRequest) -> dict[str, Any]:
@@ -274,7 +277,8 @@ def initial_of(print_request: PrintRequest) -> dict[str, Any]:
     size = checks.format_length(print_request.size_mm)
     sheet = print_request.sheet or PRESETS[print_request.preset].sheet
     return {
-        **{name: getattr(print_request, name) for name in SAME},
+        **{name: getattr(print_request, name) for name in SHARED_FIELDS},
+        "start": print_request.start,
         **lengths_of_sheet(sheet),
         "size": size if size in SIZES else CUSTOM,
         "size_amount": "" if size in SIZES else size,
@@ -293,15 +297,15 @@ def lengths_of_sheet(sheet: Sheet) -> dict[str, Any]:
     return {name: getattr(sheet, name) for name in PrintForm.SHEET}
 
 
-def preset_of(layout: LabelLayout, usual: str) -> Preset:
-    """A preset with labels of the layout's size; `usual` if it fits or if none does."""
+def preset_of(layout: LabelLayout, fallback: str) -> Preset:
+    """A preset with labels of the layout's size; `fallback` if it fits or if none does."""
 
     def fits(preset: Preset) -> bool:
         return (preset.sheet.label_width, preset.sheet.label_height) == (layout.label_width, layout.label_height)
 
-    if fits(PRESETS[usual]):
-        return PRESETS[usual]
-    return next(filter(fits, PRESETS.values()), PRESETS[usual])
+    if fits(PRESETS[fallback]):
+        return PRESETS[fallback]
+    return next(filter(fits, PRESETS.values()), PRESETS[fallback])
 
 
 class BatchPrintForm(CodeRangeForm, PrintForm):
@@ -325,8 +329,8 @@ class ListPrintForm(PrintForm):
             self.add_error("layout", _("Choose one of the same brand."))
         return cleaned
 
-    def offer(self, brands: QuerySet[Brand]) -> None:
-        super().offer(brands)
+    def limit_to_brands(self, brands: QuerySet[Brand]) -> None:
+        super().limit_to_brands(brands)
         field: Any = self.fields["brand"]
         field.queryset, field.empty_label = brands, None
         if len(brands) == 1:

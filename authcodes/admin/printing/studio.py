@@ -42,6 +42,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.models.prints import LabelLayout, Printer, PrintRun
 from authcodes.printing import layouts, runs, selection
+from authcodes.printing.labels.parts import Parts
 from authcodes.printing.labels.presets import PRESETS, preset_for
 from authcodes.printing.labels.sheet_pdf import calibration
 from authcodes.printing.request import PrintRequest
@@ -94,7 +95,7 @@ class StudioAdmin(TenantAdmin):
             "last": last or so_far.last,
         }
         form = BatchPrintForm(request.POST if request.method == "POST" else initial)
-        form.offer(brand_queryset(batch))
+        form.limit_to_brands(brand_queryset(batch))
         return self.respond(
             request,
             form,
@@ -107,7 +108,7 @@ class StudioAdmin(TenantAdmin):
     def preview_of_batch(self, request: HttpRequest, pk: int) -> HttpResponse:
         batch = self.batch(request, pk)
         form = BatchPrintForm(request.GET)
-        form.offer(brand_queryset(batch))
+        form.limit_to_brands(brand_queryset(batch))
         return self.render_preview(request, form, lambda valid: range_of(batch, valid))
 
     # --- The codes of a list ---
@@ -115,7 +116,7 @@ class StudioAdmin(TenantAdmin):
     def of_list(self, request: HttpRequest) -> HttpResponse:
         brands = self.brands_to_print(request)
         form = ListPrintForm(request.POST if request.method == "POST" else self.initial_values(request, brands))
-        form.offer(brands)
+        form.limit_to_brands(brands)
         query = listed(request)
         selected_of = list_of if "confirm" in request.POST else partial(list_up_to, MAX_COUNTED)
         back = f"{reverse('admin:authcodes_authcode_changelist')}?{query}"
@@ -135,7 +136,7 @@ class StudioAdmin(TenantAdmin):
 
     def preview_of_list(self, request: HttpRequest) -> HttpResponse:
         form = ListPrintForm(request.GET)
-        form.offer(self.brands_to_print(request))
+        form.limit_to_brands(self.brands_to_print(request))
         query = request.GET.get("list", "")
         return self.render_preview(
             request,
@@ -165,17 +166,17 @@ class StudioAdmin(TenantAdmin):
             result = {**initial_of(print_request), "printer": printer.pk if printer else None}
             named = LabelLayout.objects.filter(brand=brand, name=print_request.layout).first()
             if named and layouts.content_of(named).parts == print_request.parts:
-                result |= saved_layouts.opened_values(named)
+                result |= saved_layouts.form_values(named)
         default = LabelLayout.objects.filter(brand=brand, is_default=True).first()
         if default and result["layout"] in {AUTOMATIC, BY_HAND}:
             preset = preset_of(default, result["sheet"] if result["sheet"] in PRESETS else paper)
-            result |= {**initial_sheet(preset), **saved_layouts.opened_values(default)}
+            result |= {**initial_sheet(preset), **saved_layouts.form_values(default)}
         return {**result, "brand": brand.pk}
 
     def render_preview(self, request: HttpRequest, form: Any, select: Select) -> HttpResponse:
         """The preview while the form is being filled in."""
         context: dict[str, Any] = {"form": form, **preview_context(form, select)}
-        context |= {"rows": list(form.part_rows(context["all_boxes"])), "wrong": form.complaints}
+        context |= {"rows": list(form.part_rows(context["all_boxes"])), "wrong": form.error_rows}
         context["calibration"] = calibration_address(request.GET)
         return TemplateResponse(request, "admin/authcodes/print/live.html", context)
 
@@ -203,7 +204,7 @@ class StudioAdmin(TenantAdmin):
                 if "test" in request.POST:
                     return test_print(selected, form.print_request())
                 if "save" in request.POST:
-                    form = self.save_layout(request, form, preview)
+                    form = self.save_layout(request, form, selected.brand, preview.get("parts"))
                     preview = preview_context(form, select)
                 elif is_printing:
                     preview_outdated = is_outdated(request.POST.get("previewed", ""), preview)
@@ -216,7 +217,7 @@ class StudioAdmin(TenantAdmin):
         context = {
             "title": _("Print studio"),
             "form": form,
-            "wrong": form.complaints if request.method == "POST" else [],
+            "wrong": form.error_rows if request.method == "POST" else [],
             "calibration": calibration_address(form.data),
             "printers": reverse("admin:authcodes_printer_changelist"),
             "saved_layouts": reverse("admin:authcodes_labellayout_changelist"),
@@ -233,9 +234,9 @@ class StudioAdmin(TenantAdmin):
         }
         return self.render_page(request, "admin/authcodes/print/studio.html", context)
 
-    def save_layout(self, request: HttpRequest, form: Any, preview: dict[str, Any]) -> Any:
+    def save_layout(self, request: HttpRequest, form: PrintForm, brand: Brand, parts: Parts | None) -> PrintForm:
         """Save the label layout and select it in the form, which it returns. Raises Invalid."""
-        saved = saved_layouts.save(request, form, preview)
+        saved = saved_layouts.save(request, form, brand, parts)
         self.message_user(request, _("Layout “%(name)s” saved.") % {"name": saved}, messages.SUCCESS)
         return saved_layouts.with_layout_values(form, saved, is_saved=True)
 
@@ -279,7 +280,7 @@ class StudioAdmin(TenantAdmin):
         """A page of rulers and crosses for the form's sheet and printer."""
         data = {**initial_of(PrintRequest()), **request.GET.dict(), "layout": AUTOMATIC}
         form = PrintForm(data)
-        form.offer(self.brands_to_print(request))
+        form.limit_to_brands(self.brands_to_print(request))
         if not form.is_valid():
             raise Http404
         try:

@@ -62,7 +62,7 @@ def test_day_is_past_or_not_where_the_chosen_brand_is():
 
 def test_day_without_any_brand_is_no_error():
     form = PrintForm({"due_on": "2020-01-01"})
-    form.offer(Brand.objects.none())
+    form.limit_to_brands(Brand.objects.none())
 
     assert "due_on" not in form.errors
 

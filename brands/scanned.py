@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 MAX_CODE_LENGTH = 64
-SEPARATOR = "."
+TAG_SEPARATOR = "."
 MAX_INPUT_LENGTH = 500
 
 
@@ -26,7 +26,7 @@ def read(scanned: str) -> ParsedCode | None:
         return None
     if "://" in text:
         text = _in_address(text)
-    code, _, tag = text.partition(SEPARATOR)
+    code, _, tag = text.partition(TAG_SEPARATOR)
     return ParsedCode(code, tag) if 0 < len(code) <= MAX_CODE_LENGTH and len(tag) <= MAX_CODE_LENGTH else None
 
 

@@ -11,7 +11,7 @@ from authcodes.errors import BatchRejected
 from authcodes.imports import checks
 from authcodes.models.imports import Import, ImportRow
 from authcodes.models.products import Product
-from brands.scanned import SEPARATOR, read
+from brands.scanned import TAG_SEPARATOR, read
 from core.db import row_guard
 from core.numbers import grouped
 
@@ -71,6 +71,6 @@ def _checked(lines: list[tuple[int, str]], product: Product) -> list[ImportRow]:
 
 def _bare(line: str) -> str:
     """The code in a scanned address or before a tag; any other text unchanged."""
-    scanned = "://" in line or (SEPARATOR in line and not E_NOTATION.fullmatch(line))
+    scanned = "://" in line or (TAG_SEPARATOR in line and not E_NOTATION.fullmatch(line))
     reading = read(line) if scanned else None
     return reading.code if reading else line

@@ -22,8 +22,8 @@ from authcodes.printing.qr import images
 from authcodes.printing.qr.encoder import Level
 from authcodes.printing.request import PrintRequest
 from brands.models.tenants import Brand
-from brands.scanned import SEPARATOR
-from brands.tenants.hostnames import hostname_of, site_at
+from brands.scanned import TAG_SEPARATOR
+from brands.tenants.hostnames import hostname_of, scan_address
 from core import languages
 from core.errors import DomainError
 
@@ -138,12 +138,12 @@ def specimen(run: PrintRun, print_request: PrintRequest) -> str:
     hostname = hostname_of(run.brand_id)
     code = (SPECIMEN * 8)[: len(run.first_code)]
     if run.batch and run.batch.is_signed:
-        code += SEPARATOR + "0" * LENGTH
+        code += TAG_SEPARATOR + "0" * LENGTH
     if print_request.payload == PrintRun.QrContent.CODE:
         return code
     if print_request.payload == PrintRun.QrContent.GS1:
         return selection.digital_link(hostname=hostname, gtin="", serial=code)
-    return f"{site_at(hostname)}/s/{code}"
+    return scan_address(hostname, code)
 
 
 def settings_of(run: PrintRun) -> list[tuple[str, str]]:

@@ -33,3 +33,8 @@ def hostname_of(brand_id: int) -> str:
 def site_at(hostname: str) -> str:
     """The base of a brand's site addresses: the scheme from settings.HTTPS, and `hostname` with its port."""
     return f"{'https' if settings.HTTPS else 'http'}://{hostname}"
+
+
+def scan_address(hostname: str, code: str) -> str:
+    """The address that a code's symbol contains: the code's scan page."""
+    return f"{site_at(hostname)}/s/{code}"

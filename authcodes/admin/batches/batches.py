@@ -199,7 +199,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = self.get_form(request)(request.GET)
-        return TemplateResponse(request, "admin/authcodes/batch/summary.html", summary_of(form, by=request.user))
+        return TemplateResponse(request, "admin/authcodes/batch/summary.html", summary_of(form, staff_user(request)))
 
     def generation_in(self, batch: BatchRange) -> dict[str, Any] | None:
         job = batches.generations_of(batch.pk).filter(brand=batch.brand_id).first() if self.is_changing(batch) else None

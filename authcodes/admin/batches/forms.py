@@ -76,7 +76,7 @@ class NewBatchForm(PrintableForm):
     """All settings of spec section 2. Errors appear at the field that causes them."""
 
     request: HttpRequest  # set by the page
-    filled: BatchSettings | None = None  # set once the numbering is valid, even if other batches use its codes
+    valid_settings: BatchSettings | None = None  # set once the numbering is valid, even if other batches use its codes
     signed = forms.TypedChoiceField(
         label=gettext_lazy("Protection"),
         coerce=is_protected,
@@ -113,7 +113,7 @@ class NewBatchForm(PrintableForm):
                 if field not in self.errors and (field != "signed" or field in cleaned):
                     self.add_error(field if field in self.fields else None, message)
             if not set(self.errors) & NUMBERING:
-                self.filled = requested
+                self.valid_settings = requested
                 for message in batches.overlaps(requested.numbering, brand):
                     self.add_error("starting_number", message)
             if self.request.method == "POST" and not self.errors:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,6 @@ from authcodes.admin.batches import tabs
 from authcodes.admin.batches.forms import protection_of
 from authcodes.admin.batches.links import address_of, code_change_actions_for, generation_job_url, list_of, prints_for
 from authcodes.admin.batches.strip import LANES, Strip, percent_text, strip_of
-from authcodes.admin.batches.summary import campaign_note, printed_note
 from authcodes.admin.codes.bulk_actions import named_in_address
 from authcodes.codes.deliveries import delivered
 from authcodes.codes.ranges import CodeRange, full_range, resolve_range
@@ -28,8 +28,10 @@ from authcodes.errors import BatchRejected
 from authcodes.models.batches import BatchRange
 from authcodes.models.code_history import CodeChange
 from authcodes.models.codes import AuthCode
+from authcodes.models.imports import Import
 from authcodes.printing.runs import printed_spans
 from brands.identity.roles import ADD
+from campaigns.models.campaigns import Campaign
 from core.numbers import format_number
 from portal.base.badges import badge
 from portal.base.tenant_admin import TenantAdmin
@@ -184,6 +186,26 @@ def stages_of(batch: BatchRange, spans: Mapping[str, list[Span]], actions: Seque
         whole = batch.quantity if name == "generated" else generated
         stages.append(Stage(name, str(title), number, whole, link, address, label))
     return stages
+
+
+def campaign_note(batch: BatchRange, *, at: datetime) -> str:
+    """The note on the batch's page while its campaign is not running; empty otherwise."""
+    if batch.campaign is None or Campaign.objects.running(at).filter(pk=batch.campaign.pk).exists():
+        return ""
+    state = _("The campaign %(campaign)s is not running.") % {"campaign": batch.campaign}
+    nothing = batch.after_campaign == BatchRange.AfterCampaign.NOTHING
+    return f"{state} {_('Scans earn nothing.') if nothing else _('Scans earn their usual points.')}"
+
+
+def printed_note(batch: BatchRange) -> str:
+    """The note on the page of a batch that was printed elsewhere; empty otherwise."""
+    if not batch.printed_elsewhere:
+        return ""
+    if not batch.quantity:
+        return _("The import of these codes was undone. The batch keeps their history.")
+    note = _("Another company printed these codes. They have no numbers: change all of them at once, or use a list.")
+    sequential = Import.objects.filter(batch=batch, is_sequential=True).exists()
+    return f"{note} {_('Anyone can guess the next code.')}" if sequential else note
 
 
 def chosen_in(request: HttpRequest, batch: BatchRange) -> ChosenRange:

@@ -1,6 +1,5 @@
 """A preview of the batch that a form would create, shown while the form is being filled in; errors are the form's."""
 
-from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
@@ -8,22 +7,22 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from authcodes.admin.batches.forms import NewBatchForm
 from authcodes.codes.batches import BatchSettings
 from authcodes.codes.prefixes import is_reserved
 from authcodes.models.batches import BatchRange
-from authcodes.models.imports import Import
 from brands.identity.roles import CHANGE, full_scope
+from brands.models.people import User
 from brands.models.tenants import Brand
-from brands.scanned import SEPARATOR
-from brands.tenants.hostnames import hostname_of, site_at
-from campaigns.models.campaigns import Campaign
+from brands.scanned import TAG_SEPARATOR
+from brands.tenants.hostnames import hostname_of, scan_address
 from core.numbers import grouped
 from loyalty.models.levels import BrandLevel
 from portal.lists.number_columns import format_points
 
 
-def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
-    """Context of the summary template: the preview, errors, and missing fields. `by`: decides what advice is linked."""
+def summary_of(form: NewBatchForm, user: User) -> dict[str, Any]:
+    """Context of the summary template: the preview, errors, and missing fields. Advice has links for this user."""
     form.is_valid()
     wrong, missing = [], []
     # Errors about the protection come last.
@@ -34,23 +33,20 @@ def summary_of(form: Any, *, by: Any) -> dict[str, Any]:
             missing.append(label)
         else:
             wrong += [(label, message) for error in errors for message in error.messages]
-    context = summary_context(form.cleaned_data["brand"], form.filled) if form.filled else None
-    if context and form.cleaned_data.get("signed") is False:
-        context = {
-            **context,
-            "warning": _("Anyone can guess the next code."),
-            **_advice(form.cleaned_data["brand"], by),
-        }
-    if context and "signed" not in form.cleaned_data:  # no protection chosen yet
-        context = {**context, "printed": "", "lines": [line for line in context["lines"] if line != tag_line()]}
+    context = None
+    if form.valid_settings:
+        brand, signed = form.cleaned_data["brand"], form.cleaned_data.get("signed")
+        context = summary_context(brand, form.valid_settings, is_protection_chosen=signed is not None)
+        if signed is False:
+            context |= {"warning": _("Anyone can guess the next code."), **_advice(brand, user)}
     return {"preview": context, "product": form.cleaned_data.get("product"), "wrong": wrong, "missing": missing}
 
 
-def _advice(brand: Brand, by: Any) -> dict[str, str]:
+def _advice(brand: Brand, user: User) -> dict[str, str]:
     """Advice for plain codes that makes guessing harder, linked if the user may change the setting."""
     if brand.requires_confirmed_email:
         return {}
-    may_change = brand.pk in full_scope(by, CHANGE, "brands.brand")
+    may_change = brand.pk in full_scope(user, CHANGE, "brands.brand")
     page = f"{reverse('admin:brands_brand_change', args=[brand.pk])}#id_requires_confirmed_email"
     return {
         "advice": _("Require confirmed e-mail addresses, so that throwaway accounts earn no points."),
@@ -58,21 +54,25 @@ def _advice(brand: Brand, by: Any) -> dict[str, str]:
     }
 
 
-def summary_context(brand: Brand, batch_settings: BatchSettings) -> dict[str, Any]:
-    """The first and last code, what is printed, and the rules of the codes."""
+def summary_context(brand: Brand, batch_settings: BatchSettings, *, is_protection_chosen: bool) -> dict[str, Any]:
+    """The first and last code, what is printed, and the rules of the codes. Not what depends on a protection that is
+    still to be chosen.
+    """
     first, last = batch_settings.numbering.first_code, batch_settings.numbering.last_code
     host = hostname_of(brand.pk)
-    printed = f"{first}{SEPARATOR}…" if batch_settings.signed else first
+    printed = f"{first}{TAG_SEPARATOR}…" if batch_settings.signed else first
+    shows_tag = is_protection_chosen and batch_settings.signed
+    lines = [*lines_of(brand, batch_settings, shows_tag=shows_tag), *_limits(brand, batch_settings)]
     return {
         "first": first,
         "last": last,
         "quantity": grouped(batch_settings.quantity),
-        "printed": f"{site_at(host)}/s/{printed}" if host else printed,
-        "lines": [line for line in [*lines_of(brand, batch_settings), *_limits(brand, batch_settings)] if line],
+        "printed": (scan_address(host, printed) if host else printed) if is_protection_chosen else "",
+        "lines": [line for line in lines if line],
     }
 
 
-def lines_of(brand: Brand, batch_settings: BatchSettings) -> list[str]:
+def lines_of(brand: Brand, batch_settings: BatchSettings, *, shows_tag: bool) -> list[str]:
     """Assignment and scan rules, one sentence each."""
     product, day = batch_settings.product, batch_settings.expiration_date
     return [
@@ -88,12 +88,8 @@ def lines_of(brand: Brand, batch_settings: BatchSettings) -> list[str]:
         % {"limit": batch_settings.scan_limit},
         _("The codes are valid to the end of %(day)s.") % {"day": date_format(day)} if day else "",
         *_campaign_lines(batch_settings),
-        tag_line() if batch_settings.signed else "",
+        _("Each code is printed with its own secret tag and does not scan without it.") if shows_tag else "",
     ]
-
-
-def tag_line() -> str:
-    return _("Each code is printed with its own secret tag and does not scan without it.")
 
 
 def _campaign_lines(batch_settings: BatchSettings) -> list[str]:
@@ -110,26 +106,6 @@ def after_campaign_text(choice: str) -> str:
     return _("While the campaign is not running, scans earn their usual points.")
 
 
-def campaign_note(batch: BatchRange, *, at: datetime) -> str:
-    """The note on the batch's page while its campaign is not running; empty otherwise."""
-    if batch.campaign is None or Campaign.objects.running(at).filter(pk=batch.campaign.pk).exists():
-        return ""
-    state = _("The campaign %(campaign)s is not running.") % {"campaign": batch.campaign}
-    nothing = batch.after_campaign == BatchRange.AfterCampaign.NOTHING
-    return f"{state} {_('Scans earn nothing.') if nothing else _('Scans earn their usual points.')}"
-
-
-def printed_note(batch: BatchRange) -> str:
-    """The note on the page of a batch that was printed elsewhere; empty otherwise."""
-    if not batch.printed_elsewhere:
-        return ""
-    if not batch.quantity:
-        return _("The import of these codes was undone. The batch keeps their history.")
-    note = _("Another company printed these codes. They have no numbers: change all of them at once, or use a list.")
-    sequential = Import.objects.filter(batch=batch, is_sequential=True).exists()
-    return f"{note} {_('Anyone can guess the next code.')}" if sequential else note
-
-
 def _points(brand: Brand, batch_settings: BatchSettings) -> str:
     """0 and empty both fall back to the product, then to the customer's level, then to the default."""
     if own := batch_settings.own_points:
@@ -142,7 +118,7 @@ def _points(brand: Brand, batch_settings: BatchSettings) -> str:
 def _limits(brand: Brand, batch_settings: BatchSettings) -> list[str]:
     """The maximum cost, what needs a second approval, and which prefix would be reserved."""
     total = batch_settings.quantity * batch_settings.own_points * (batch_settings.scan_limit or 0)
-    most = grouped(brand.max_points_per_scan)
+    ceiling = grouped(brand.max_points_per_scan)
     own = is_reserved(brand=brand, prefix=batch_settings.prefix)
     above = (batch_settings.points_per_scan or 0) > brand.max_points_per_scan
     return [
@@ -150,7 +126,7 @@ def _limits(brand: Brand, batch_settings: BatchSettings) -> list[str]:
         if total
         else "",
         _("Above the ceiling of %(most)s points. Until a second manager or owner approves it, a scan earns %(most)s.")
-        % {"most": most}
+        % {"most": ceiling}
         if above
         else "",
         "" if own else _("The prefix is new. Saving reserves it for this brand, if it is free."),

@@ -8,8 +8,8 @@ from functools import cache
 from authcodes.codes import signed_tags
 from authcodes.models.codes import AuthCode
 from authcodes.printing.qr.encoder import QUIET_ZONE, Level, Symbol, symbol
-from brands.scanned import SEPARATOR
-from brands.tenants.hostnames import site_at
+from brands.scanned import TAG_SEPARATOR
+from brands.tenants.hostnames import scan_address
 
 DPI = 300
 MILLIMETRES_PER_INCH = Decimal("25.4")
@@ -26,7 +26,7 @@ def payload(*, code: AuthCode, hostname: str) -> str:
     """
     if code.payload is not None:
         return code.payload
-    return f"{site_at(hostname)}/s/{printed(code)}"
+    return scan_address(hostname, printed(code))
 
 
 def printed(code: AuthCode) -> str:
@@ -34,7 +34,7 @@ def printed(code: AuthCode) -> str:
     version = code.batch.tag_version
     if version is None:
         return code.code
-    return code.code + SEPARATOR + signed_tags.tag(code=code.code, batch_id=code.batch_id, version=version)
+    return code.code + TAG_SEPARATOR + signed_tags.tag(code=code.code, batch_id=code.batch_id, version=version)
 
 
 def modules_across(drawn: Symbol) -> int:

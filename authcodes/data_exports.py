@@ -85,7 +85,7 @@ def run(run: runner.Run) -> None:
             parts = personal_data.parts(user_id=customer_id, brand_id=brand.pk)
             write(file, parts, progress=lambda number: run.progress(number, 0))
         file.seek(0)
-        day = timezone.now().astimezone(brand.zone).date()
+        day = brand.day_at(timezone.now())
         run.save_file(file, name=f"customer-data-{brand.slug}-{day}.json")
 
 

@@ -140,7 +140,7 @@ def _complaints(brand: Brand, batch_settings: BatchSettings, at: datetime) -> It
     yield "prefix", too_long, _("A code has at most %(most)d characters.") % {"most": MAX_CODE_LENGTH}
     limit_too_low = batch_settings.scan_limit is not None and batch_settings.scan_limit < 1
     yield "scan_limit", limit_too_low, _("Enter 1 or more, or leave the field empty.")
-    today = at.astimezone(brand.zone).date()
+    today = brand.day_at(at)
     past = batch_settings.expiration_date is not None and batch_settings.expiration_date < today
     yield "expiration_date", past, _("The expiration date is in the past. Enter today or later.")
     foreign_product = batch_settings.product is not None and batch_settings.product.brand_id != brand.pk

@@ -55,7 +55,7 @@ def start_reminder(*, recall: Recall, by: User | None, at: datetime) -> Job:
 
     Raises Invalid if that was done today, in the brand's time zone.
     """
-    day = at.astimezone(recall.brand.zone).date().isoformat()
+    day = recall.brand.day_at(at).isoformat()
     with transaction.atomic():
         if not Recall.objects.select_for_update(of=("self",), no_key=True).filter(pk=recall.pk):
             raise Invalid(_("This recall has been withdrawn."))

@@ -34,11 +34,11 @@ def enter(
 
     Raises BatchRejected for a day after today or before the recall, and for a correction below zero in total.
     """
-    if returned_on > at.astimezone(recall.brand.zone).date():
+    if returned_on > recall.brand.day_at(at):
         raise BatchRejected(_("Enter a day that is not in the future."), details={"field": "returned_on"})
-    if returned_on < recall.recalled_at.astimezone(recall.brand.zone).date():
+    if returned_on < recall.brand.day_at(recall.recalled_at):
         message = _("Enter the day of the recall (%(day)s) or a later day.")
-        day = recall.recalled_at.astimezone(recall.brand.zone).date().isoformat()
+        day = recall.brand.day_at(recall.recalled_at).isoformat()
         raise BatchRejected(message % {"day": day}, details={"field": "returned_on"})
     try:
         with transaction.atomic():

@@ -1,6 +1,7 @@
 """Brands, their hostnames and their pictures."""
 
 import uuid
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from django.contrib.postgres.fields import ArrayField
@@ -286,6 +287,10 @@ class Brand(LevelPeriodModel):
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.time_zone)
+
+    def day_at(self, at: datetime) -> date:
+        """The day of a moment in the brand's time zone."""
+        return at.astimezone(self.zone).date()
 
 
 class BrandHostname(models.Model):

@@ -22,10 +22,6 @@ DAY = timedelta(days=1)
 PORTION_DAYS = 31
 
 
-def local_day(brand: Brand, at: datetime) -> date:
-    return at.astimezone(brand.zone).date()
-
-
 def portions(first: date, today: date) -> Iterator[tuple[date, date]]:
     """The first and the last day of each portion from `first` to yesterday, in order, so that the watermark follows."""
     while first < today:
@@ -54,7 +50,7 @@ class ClosedDays:
 
     def roll_up(self, *, brand: Brand, day: date) -> None:
         """Roll up one closed day, or do it again. Raises ValueError before the day has ended."""
-        self._write_days(brand, day, day, today=local_day(brand, timezone.now()))
+        self._write_days(brand, day, day, today=brand.day_at(timezone.now()))
 
     def catch_up_all(self, *, at: datetime, seconds: float = TURN_SECONDS) -> int:
         """Catch up at all brands, one portion of each in turn, for `seconds`. Returns how many days.
@@ -84,11 +80,11 @@ class ClosedDays:
             recent = mark.until + DAY - self.again_days * DAY
             stale = [(day, day) for day in sorted(set(self.stale(brand, recent)))]
             # New days do not wait for stale ones.
-            yield from self._rolled_up(brand, [*portions(recent, local_day(brand, at)), *stale], at=at)
+            yield from self._rolled_up(brand, [*portions(recent, brand.day_at(at)), *stale], at=at)
 
     def _rebuilt(self, brand: Brand, *, at: datetime) -> Iterator[int]:
         """The same for `rebuild`. If this is stopped, `catch_up` continues from there."""
-        local_day(brand, at)  # raises for an unknown time zone, before anything is deleted
+        brand.day_at(at)  # raises for an unknown time zone, before anything is deleted
         with transaction.atomic():
             self._hold(brand)
             if not Brand.objects.filter(pk=brand.pk, time_zone=brand.time_zone).exists():
@@ -98,7 +94,7 @@ class ClosedDays:
         yield from self._rolled_up(brand, self._all_portions(brand, at), at=at)
 
     def _all_portions(self, brand: Brand, at: datetime) -> Iterator[tuple[date, date]]:
-        today = local_day(brand, at)
+        today = brand.day_at(at)
         return portions(self.first_day(brand) or today - DAY, today)
 
     def _rolled_up(self, brand: Brand, spans: Iterable[tuple[date, date]], *, at: datetime) -> Iterator[int]:
@@ -106,7 +102,7 @@ class ClosedDays:
 
         It ends early if the brand's time zone changed after it was read: the rebuild writes its days.
         """
-        today, done, of_step = local_day(brand, at), 0, 0
+        today, done, of_step = brand.day_at(at), 0, 0
         for first, last in spans:
             if of_step >= PORTION_DAYS:
                 yield of_step

@@ -5,7 +5,6 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from brands.models.tenants import Brand
-from brands.tenants.closed_days import local_day
 from loyalty.models.levels import BrandLevel
 from loyalty.models.programme.rollups import (
     CohortRollup,
@@ -114,13 +113,13 @@ def _percent(part: Decimal, whole: Decimal) -> float | None:
 
 def default_months(brand: Brand, at: datetime) -> tuple[date, date]:
     """The last twelve months, including the current one."""
-    last = month_of(local_day(brand, at))
+    last = month_of(brand.day_at(at))
     return months_later(last, 1 - DEFAULT_MONTHS), last
 
 
 def figures(*, brand: Brand, first: date, last: date, at: datetime) -> Figures:
     """Figures of the months `first` to `last`, each given by its first day. Leaves future months out."""
-    last = min(last, month_of(local_day(brand, at)))
+    last = min(last, month_of(brand.day_at(at)))
     first = min(first, last)
     mark = ProgrammeWatermark.objects.filter(brand=brand, time_zone=brand.time_zone).first()
     months = roll_forward.months(brand=brand, first=first, last=last, at=at)

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 
 from brands.models.tenants import Brand
-from brands.tenants.closed_days import DAY, local_day
+from brands.tenants.closed_days import DAY
 from brands.tenants.local_time import midnight
 from core.currencies import decimals_of
 from core.db.statements import query
@@ -113,7 +113,7 @@ def home(*, brands: Sequence[Brand], first: date, last: date, at: datetime) -> H
     known = [mark if (mark := marks.get(brand.pk)) and mark.time_zone == brand.time_zone else None for brand in brands]
     until = [mark.until if mark else None for mark in known]
     counted = [mark.counted_until if mark else None for mark in known]
-    today = max(local_day(brand, at) for brand in brands)
+    today = max(brand.day_at(at) for brand in brands)
     values: dict[str, Any] = {
         "brands": [brand.pk for brand in brands],
         "zones": [brand.time_zone for brand in brands],

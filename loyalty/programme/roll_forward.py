@@ -14,7 +14,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from brands.models.tenants import Brand
-from brands.tenants.closed_days import DAY, local_day
+from brands.tenants.closed_days import DAY
 from core.currencies import decimals_of
 from core.db.statements import part, query
 from core.moments import FIRST_DAY
@@ -73,7 +73,7 @@ class Month:
 
 def months(*, brand: Brand, first: date, last: date, at: datetime) -> list[Month]:
     """The months `first` to `last`, each given by its first day. Leaves future months out."""
-    today = local_day(brand, at)
+    today = brand.day_at(at)
     until = closed_until(brand)
     rows = FETCH_POINTS.all(
         brand=brand.pk,

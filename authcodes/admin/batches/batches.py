@@ -249,7 +249,7 @@ class BatchAdmin(BatchWizard, BatchPages, BatchDeliveries, ExportingAdmin, LiveA
 def is_expired(batch: BatchRange) -> bool:
     """Whether the batch's last day has ended in the brand's time zone."""
     day = batch.expiration_date
-    return day is not None and day < timezone.now().astimezone(batch.brand.zone).date()
+    return day is not None and day < batch.brand.day_at(timezone.now())
 
 
 def _allows_more_scans(obj: BatchRange, before: BatchRange) -> bool:

@@ -48,7 +48,7 @@ class BatchDeliveries(TenantAdmin):
 
     def deliver(self, request: HttpRequest, pk: int) -> HttpResponse:
         batch = self.get_object(request, str(pk))
-        today = timezone.now().astimezone(batch.brand.zone).date()
+        today = batch.brand.day_at(timezone.now())
         initial = {**bulk_actions.chosen_range(request, batch), "day": today.isoformat()}
         form = DeliveryForm(request.POST or None, initial=initial)
 

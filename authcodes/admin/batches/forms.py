@@ -178,7 +178,7 @@ class BatchForm(PrintableForm):
 
     def clean_expiration_date(self) -> Any:
         day = self.cleaned_data["expiration_date"]
-        today = timezone.now().astimezone(self.instance.brand.zone).date()
+        today = self.instance.brand.day_at(timezone.now())
         if day and day < today and "expiration_date" in self.changed_data:
             raise forms.ValidationError(_("The expiration date is in the past. Enter today or later."))
         return day

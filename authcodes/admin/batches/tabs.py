@@ -111,8 +111,8 @@ def prints_of(_request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
 def scans_of(request: HttpRequest, batch: BatchRange) -> dict[str, Any]:
     """Where and when the codes were scanned, counted as on Home."""
     scans = figures.scans(brands=[batch.brand], filters=Filters(batch_id=batch.pk), max_places=scan_map.MAX_PLACES)
-    today = timezone.now().astimezone(batch.brand.zone).date()
-    first = min([batch.created_at.astimezone(batch.brand.zone).date(), today, *(day.day for day in scans.days)])
+    today = batch.brand.day_at(timezone.now())
+    first = min([batch.brand.day_at(batch.created_at), today, *(day.day for day in scans.days)])
 
     def link(location: str) -> str:
         return list_of("scan", batch, outcome__exact="success", location=location)

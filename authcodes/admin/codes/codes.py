@@ -225,7 +225,7 @@ def status_of(code: AuthCode) -> str:
     if code.deactivated_at:
         return "deactivated"
     day = code.batch.expiration_date
-    if day and day < timezone.now().astimezone(code.brand.zone).date():
+    if day and day < code.brand.day_at(timezone.now()):
         return "expired"
     if code.product_id is None:
         return "unassigned"

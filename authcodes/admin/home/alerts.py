@@ -162,7 +162,7 @@ class Alerts:
 
     def scans_of(self, run: Run, brand: Brand) -> str | None:
         days = {"scanned_at_from": run.first_at, "scanned_at_to": run.last_at}
-        on = {name: str(at.astimezone(brand.zone).date()) for name, at in days.items()}
+        on = {name: str(brand.day_at(at)) for name, at in days.items()}
         return self.links.address(SCANS, {"batch__id__exact": run.batch_id, **on})
 
     def of_stopped_attempts(self) -> list[Alert]:

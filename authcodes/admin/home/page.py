@@ -38,7 +38,6 @@ from authcodes.dashboard.sources import groups
 from brands.identity import roles
 from brands.identity.roles import VIEW, BrandScope
 from brands.models.tenants import Brand
-from brands.tenants.closed_days import local_day
 from loyalty.programme import home as programme
 from portal.figures.cards import Card, number, percent_of
 
@@ -66,7 +65,7 @@ class Home:
     def __init__(self, request: HttpRequest, brands: Sequence[Brand], form: FilterForm, *, several: bool) -> None:
         self.request, self.brands = request, brands
         now = timezone.now()
-        self.today: date = max((local_day(brand, now) for brand in brands), default=timezone.localdate())
+        self.today: date = max((brand.day_at(now) for brand in brands), default=timezone.localdate())
         self.requested = form.filters
         self.chosen: Chosen = period.chosen(
             request.GET, first=self.requested.first_day, last=self.requested.last_day, today=self.today

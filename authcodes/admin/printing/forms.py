@@ -22,7 +22,6 @@ from authcodes.printing.labels.presets import DEFAULT_PRESET, PRESETS, Preset, S
 from authcodes.printing.qr import images
 from authcodes.printing.request import MAX_NOTE_LENGTH, PrintRequest
 from brands.models.tenants import Brand
-from brands.tenants.closed_days import local_day
 from core.errors import DomainError
 from portal.base.forms import DayField
 from portal.unfold import NumberWidget, SelectWidget, SwitchWidget, TextWidget
@@ -194,7 +193,7 @@ class PrintForm(LayoutForm):
                 self.errors.pop(name, None)
         brands = [cleaned["brand"]] if cleaned.get("brand") else self.brands
         due, now = cleaned.get("due_on"), timezone.now()
-        if due and due < min((local_day(brand, now) for brand in brands), default=due):
+        if due and due < min((brand.day_at(now) for brand in brands), default=due):
             self.add_error("due_on", _("The date is in the past. Enter today or later."))
         return cleaned
 

@@ -42,7 +42,7 @@ class Printable:
 def printable(request: HttpRequest, brands: Sequence[Brand], *, most: int = MAX_BATCHES) -> list[Printable]:
     """The newest generated batches, neither recalled nor expired, that the user may print. One query."""
     within = roles.brand_scope(request.user, ACT, LABEL)
-    days = {brand.pk: timezone.now().astimezone(brand.zone).date() for brand in brands if brand.pk in within}
+    days = {brand.pk: brand.day_at(timezone.now()) for brand in brands if brand.pk in within}
     valid = Q()
     for brand_id, today in days.items():
         valid |= Q(Q(expiration_date__isnull=True) | Q(expiration_date__gte=today), brand=brand_id)

@@ -28,7 +28,6 @@ from authcodes.models.prints import PrintRun
 from authcodes.printing import documents, posters, runs
 from authcodes.printing.documents import LibrariesMissing
 from brands.models.tenants import Brand
-from brands.tenants.closed_days import local_day
 from core.errors import DomainError, RateLimited
 from core.numbers import format_number
 from jobs.models import Job
@@ -269,7 +268,7 @@ class PrintRunAdmin(StudioAdmin, LiveAdmin):
 
 def is_late(run: PrintRun) -> bool:
     waits = run.done_at is None and run.job.status not in WITHOUT_FILE
-    return bool(waits and run.due_on and run.due_on < local_day(run.brand, timezone.now()))
+    return bool(waits and run.due_on and run.due_on < run.brand.day_at(timezone.now()))
 
 
 def came_from(request: HttpRequest) -> str:

@@ -102,7 +102,7 @@ class RecallAdmin(AddCodesWizard):
         return self.recall_page(request, recall, ReturnForm(initial=self.today_of(recall)))
 
     def today_of(self, recall: Recall) -> dict[str, Any]:
-        today: date = timezone.now().astimezone(recall.brand.zone).date()
+        today: date = recall.brand.day_at(timezone.now())
         return {"returned_on": today.isoformat()}
 
     def recall_page(self, request: HttpRequest, recall: Recall, form: ReturnForm) -> HttpResponse:

@@ -158,7 +158,8 @@ def test_corrected_form_is_not_taken_for_a_second_press(client, brand):
 
     assert BatchRange.objects.count() == 1
     corrected = client.post(
-        address(*ADD), form_data(brand, product=product.pk, range_name="Autumn 2", starting_number=40, signed="protected")
+        address(*ADD),
+        form_data(brand, product=product.pk, range_name="Autumn 2", starting_number=40, signed="protected"),
     )
     made = BatchRange.objects.get(range_name="Autumn 2")
     assert corrected["Location"] == address("authcodes.printrun", "batch", made.pk)

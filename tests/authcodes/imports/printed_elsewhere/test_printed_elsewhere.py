@@ -246,8 +246,8 @@ def test_deactivating_some_codes_is_recorded_in_the_history(brand):
 
 
 def test_history_of_a_code_counts_no_codes_of_its_batch(client, brand):
-    upload = uploaded(brand, "K7F3,,,", "M2XW,,,", "Z5,,,")
-    committed(upload)
+    upload = checked_import(brand, "K7F3,,,", "M2XW,,,", "Z5,,,")
+    run_commit(upload)
     codes = list(AuthCode.objects.select_related("batch").order_by("code"))
     for changed in (codes, codes[:2], codes[::2]):
         factories.deactivate(codes=changed, at=timezone.now())

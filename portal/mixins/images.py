@@ -12,6 +12,7 @@ from brands.models.tenants import Brand
 from brands.tenants import pictures
 from brands.tenants.pictures import MAX_UPLOAD_BYTES, Drawn
 from core.errors import DomainError
+from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.fieldsets import without
 from portal.base.forms import TenantForm
 from portal.base.tenant_admin import TenantAdmin
@@ -76,9 +77,10 @@ class ImageAdminMixin(TenantAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's
         super().save_model(request, obj, form, change)
         drawn, off = form.cleaned_data.get("picture_file"), form.cleaned_data.get("picture_off")
-        if not drawn and not off:
+        locked = getattr(request, ROWS_BEFORE)[obj.pk] if change else None
+        before = getattr(locked, self.picture, None)
+        if not drawn and not (off and before):
             return
-        before = getattr(obj, self.picture)
         brand = obj if isinstance(obj, Brand) else obj.brand
         now = pictures.store(brand=brand, drawn=drawn, instead_of=before) if drawn else None
         setattr(obj, self.picture, now)

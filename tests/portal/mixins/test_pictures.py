@@ -1,0 +1,51 @@
+"""A row's picture goes when another replaces it or the row is deleted, also when two do so at once."""
+
+import io
+from unittest import mock
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import QuerySet
+from PIL import Image
+
+from authcodes.models.products import Product
+from brands.models.tenants import Picture
+from tests.support import factories
+from tests.support.concurrency import at_once_behind
+from tests.support.portal import address, browser, form_of, staff
+
+THE_PRODUCT = "SELECT FROM authcodes_product WHERE id = %s FOR UPDATE"
+
+
+def upload(size):
+    content = io.BytesIO()
+    Image.new("RGB", size, "red").save(content, "PNG")
+    return SimpleUploadedFile("picture.png", content.getvalue(), "image/png")
+
+
+def upload_two_at_once(brand):
+    client, product = browser(staff(brand)), factories.product(brand)
+    form = address("authcodes.product", "change", product.pk)
+    form_data = form_of(client.get(form))
+
+    def save(size):
+        return client.post(form, {**form_data, "picture_file": upload(size)}).status_code
+
+    statuses = at_once_behind(THE_PRODUCT, [product.pk], save, [(30, 10), (10, 30)])
+    assert statuses == [302, 302]
+    return product
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_pictures_uploaded_at_once_only_the_products_own_is_stored():
+    product = upload_two_at_once(factories.brand())
+
+    assert Picture.objects.get().pk == Product.objects.get(pk=product.pk).picture_id
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_both_pictures_are_stored():
+    with mock.patch.object(QuerySet, "select_for_update", lambda rows, **_options: rows.all()):
+        upload_two_at_once(factories.brand())
+
+    assert Picture.objects.count() == 2

@@ -93,6 +93,12 @@ class ImageAdminMixin(TenantAdmin):
         super().save_related(request, form, formsets, change)
         pictures.delete(getattr(form, "picture_before", None))
 
+    def delete_row(self, obj: Any) -> None:
+        """Delete the row and its picture, which another user may have replaced since `obj` was read."""
+        locked = self.model._base_manager.select_for_update().filter(pk=obj.pk).first()  # noqa: SLF001
+        super().delete_row(obj)
+        pictures.delete(getattr(locked, self.picture, None))
+
     def extra_changes(self, form: Any) -> Mapping[str, tuple[Any, Any]]:
         changed = getattr(form, "picture_changed", None)
         return {**super().extra_changes(form), **({self.picture: changed} if changed else {})}

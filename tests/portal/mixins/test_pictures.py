@@ -10,10 +10,12 @@ from PIL import Image
 
 from authcodes.models.products import Product
 from brands.models.tenants import Picture
+from loyalty.models.rewards import Reward
 from tests.support import factories
-from tests.support.concurrency import at_once_behind
+from tests.support.concurrency import at_once_behind, while_uncommitted
 from tests.support.portal import address, browser, form_of, staff
 
+REWARD = "loyalty.reward"
 THE_PRODUCT = "SELECT FROM authcodes_product WHERE id = %s FOR UPDATE"
 
 
@@ -36,6 +38,10 @@ def upload_two_at_once(brand):
     return product
 
 
+def without_locks():
+    return mock.patch.object(QuerySet, "select_for_update", lambda rows, **_options: rows.all())
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_two_pictures_uploaded_at_once_only_the_products_own_is_stored():
     product = upload_two_at_once(factories.brand())
@@ -45,7 +51,49 @@ def test_of_two_pictures_uploaded_at_once_only_the_products_own_is_stored():
 
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_lock_both_pictures_are_stored():
-    with mock.patch.object(QuerySet, "select_for_update", lambda rows, **_options: rows.all()):
+    with without_locks():
         upload_two_at_once(factories.brand())
 
     assert Picture.objects.count() == 2
+
+
+def add_picture(client, reward):
+    form = address(REWARD, "change", reward.pk)
+    return client.post(form, {**form_of(client.get(form)), "picture_file": upload((30, 10))}).status_code
+
+
+def delete(client, reward):
+    return client.post(address(REWARD, "delete", reward.pk), {"post": "yes"}).status_code
+
+
+def test_picture_of_a_deleted_reward_is_deleted(brand):
+    client, reward = browser(staff(brand)), factories.reward(brand)
+    add_picture(client, reward)
+    assert Picture.objects.count() == 1
+
+    assert delete(client, reward) == 302
+
+    assert (Reward.objects.count(), Picture.objects.count()) == (0, 0)
+
+
+def delete_while_a_picture_is_uploaded(brand):
+    client, reward = browser(staff(brand)), factories.reward(brand)
+
+    status = while_uncommitted(lambda: add_picture(client, reward), lambda: delete(client, reward))
+
+    assert (status, Reward.objects.count()) == (302, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_picture_uploaded_during_the_deletion_is_deleted():
+    delete_while_a_picture_is_uploaded(factories.brand())
+
+    assert not Picture.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_lock_the_picture_uploaded_during_the_deletion_stays():
+    with without_locks():
+        delete_while_a_picture_is_uploaded(factories.brand())
+
+    assert Picture.objects.count() == 1

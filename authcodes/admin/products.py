@@ -64,7 +64,6 @@ class ProductAdmin(SwitchUndoMixin, ExportingAdmin, ImportingAdmin, Translations
     resource = ProductResource
     points_fields = ("redeem_point_value",)
     form = translated_form(ProductForm, Product)
-    picture = "picture"
     list_display = ("title", "sku", "price", "points", "is_active")
     list_select_related = ("brand",)
     list_filter = ("is_active",)

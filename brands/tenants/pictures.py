@@ -41,9 +41,7 @@ def store(*, brand: Brand, drawn: Drawn, instead_of: Picture | None = None) -> P
 
     Raises QuotaReached above the brand's storage.
     """
-    freed = len(instead_of.content) + len(instead_of.small) if instead_of else 0
-    more = len(drawn.content) + len(drawn.small) - freed
-    quotas.require(brand.pk, BrandQuota.Resource.STORAGE, more=more, field="picture_file")
+    require_storage(brand=brand, drawn=drawn, instead_of=instead_of)
     width, height = drawn.size
     return Picture.objects.create(
         brand=brand,
@@ -53,6 +51,13 @@ def store(*, brand: Brand, drawn: Drawn, instead_of: Picture | None = None) -> P
         height=height,
         small=drawn.small,
     )
+
+
+def require_storage(*, brand: Brand, drawn: Drawn, instead_of: Picture | None) -> None:
+    """Check whether `store` would exceed the brand's storage. Raises QuotaReached; the error's field is the form's."""
+    freed = len(instead_of.content) + len(instead_of.small) if instead_of else 0
+    more = len(drawn.content) + len(drawn.small) - freed
+    quotas.require(brand.pk, BrandQuota.Resource.STORAGE, more=more, field="picture_file")
 
 
 def delete(picture: Picture | None) -> None:

@@ -66,7 +66,6 @@ class RewardAdmin(SwitchUndoMixin, ImportingAdmin, TranslationsAdmin, ImageAdmin
     sidebar = SidebarEntry(PROGRAMME, 5, "featured_seasonal_and_gifts")
     resource = RewardResource
     form = translated_form(RewardForm, Reward)
-    picture = "picture"
     list_display = ("name", "price", "stock_left", "minimum_level", "is_active", "valid_from", "valid_until")
     list_filter = ("is_active",)
     list_select_related = ("minimum_level",)

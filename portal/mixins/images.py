@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from brands.models.tenants import Brand
 from brands.tenants import pictures
 from brands.tenants.pictures import MAX_UPLOAD_BYTES, Drawn
-from core.errors import DomainError
+from core.errors import DomainError, QuotaReached
 from portal.base.audit_mixin import ROWS_BEFORE
 from portal.base.fieldsets import without
 from portal.base.forms import TenantForm
@@ -22,6 +22,7 @@ from portal.unfold import FileWidget, SwitchWidget
 class PictureForm(TenantForm):
     """Adds an upload, and a switch that removes the picture, to the row's own fields."""
 
+    picture_field = "picture"  # the row's
     picture_file = forms.FileField(
         label=_("New picture"),
         required=False,
@@ -45,14 +46,29 @@ class PictureForm(TenantForm):
         except DomainError as error:
             raise forms.ValidationError(error.message) from error
 
+    def clean(self) -> dict[str, Any]:
+        """Check here whether the picture fits in the brand's storage: an error in the form keeps what was typed."""
+        cleaned = super().clean()
+        drawn, row = cleaned.get("picture_file"), self.instance
+        brand = row if isinstance(row, Brand) else cleaned.get("brand") or getattr(row, "brand", None)
+        if drawn and brand and brand.pk:
+            # Lock the row before the quota, like every form that saves it.
+            rows = type(row)._base_manager.select_for_update(no_key=True)  # noqa: SLF001 - Django's public API
+            before = getattr(rows.filter(pk=row.pk).first(), self.picture_field, None)
+            try:
+                pictures.require_storage(brand=brand, drawn=drawn, instead_of=before)
+            except QuotaReached as error:
+                self.add_domain_error(error)
+        return cleaned
+
 
 class ImageAdminMixin(TenantAdmin):
-    """A page whose rows have a picture in the field `picture`."""
+    """A page whose rows have a picture."""
 
-    picture = ""
+    form: type[PictureForm] = PictureForm
 
     def picture_now(self, obj: Any) -> str:
-        result = getattr(obj, self.picture, None) if obj else None
+        result = getattr(obj, self.form.picture_field, None) if obj else None
         if result is None:
             return "—"
         return format_html(
@@ -70,7 +86,7 @@ class ImageAdminMixin(TenantAdmin):
         """Hide the upload from users who may not change the row, and the picture if there is none."""
         may_change = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         hidden = set() if may_change else {"picture_file", "picture_off"}
-        if getattr(obj, self.picture, None) is None:
+        if getattr(obj, self.form.picture_field, None) is None:
             hidden |= {"picture_now", "picture_off"}
         return without(super().get_fieldsets(request, obj), hidden)
 
@@ -78,13 +94,13 @@ class ImageAdminMixin(TenantAdmin):
         super().save_model(request, obj, form, change)
         drawn, off = form.cleaned_data.get("picture_file"), form.cleaned_data.get("picture_off")
         locked = getattr(request, ROWS_BEFORE)[obj.pk] if change else None
-        before = getattr(locked, self.picture, None)
+        before = getattr(locked, self.form.picture_field, None)
         if not drawn and not (off and before):
             return
         brand = obj if isinstance(obj, Brand) else obj.brand
         now = pictures.store(brand=brand, drawn=drawn, instead_of=before) if drawn else None
-        setattr(obj, self.picture, now)
-        obj.save(update_fields=[self.picture])
+        setattr(obj, self.form.picture_field, now)
+        obj.save(update_fields=[self.form.picture_field])
         form.picture_before = before
         form.picture_changed = (str(before) if before else None, str(now) if now else None)
 
@@ -97,8 +113,8 @@ class ImageAdminMixin(TenantAdmin):
         """Delete the row and its picture, which another user may have replaced since `obj` was read."""
         locked = self.model._base_manager.select_for_update().filter(pk=obj.pk).first()  # noqa: SLF001
         super().delete_row(obj)
-        pictures.delete(getattr(locked, self.picture, None))
+        pictures.delete(getattr(locked, self.form.picture_field, None))
 
     def extra_changes(self, form: Any) -> Mapping[str, tuple[Any, Any]]:
         changed = getattr(form, "picture_changed", None)
-        return {**super().extra_changes(form), **({self.picture: changed} if changed else {})}
+        return {**super().extra_changes(form), **({self.form.picture_field: changed} if changed else {})}

@@ -84,6 +84,7 @@ class BrandForm(PictureForm):
     An owner who could raise the ceiling would not need an approval above it.
     """
 
+    picture_field = "logo"
     by_operator = False
     web_origins = WebOriginsField(
         label=_("Web origins"),
@@ -125,7 +126,6 @@ class BrandAdmin(NewBrand):
     sidebar = SidebarEntry(SETTINGS, 1, "storefront")
     brand_path = "pk"
     makes_slugs = True
-    picture = "logo"
     form = BrandForm
     list_display = ("name", "slug", "number", "time_zone", "loyalty_active", "is_sandbox", "support_email")
     search_fields = ("name", "slug")

@@ -1,4 +1,5 @@
-"""A row's picture goes when another replaces it or the row is deleted, also when two do so at once."""
+"""A row's picture goes when another replaces it or the row is deleted, also when two do so at once, and it fits in the
+brand's storage."""
 
 import io
 from unittest import mock
@@ -9,13 +10,14 @@ from django.db.models import QuerySet
 from PIL import Image
 
 from authcodes.models.products import Product
+from brands.models.quotas import BrandQuota
 from brands.models.tenants import Picture
 from loyalty.models.rewards import Reward
 from tests.support import factories
 from tests.support.concurrency import at_once_behind, while_uncommitted
-from tests.support.portal import address, browser, form_of, staff
+from tests.support.portal import address, browser, errors, form_of, staff
 
-REWARD = "loyalty.reward"
+PRODUCT, REWARD = "authcodes.product", "loyalty.reward"
 THE_PRODUCT = "SELECT FROM authcodes_product WHERE id = %s FOR UPDATE"
 
 
@@ -26,8 +28,9 @@ def upload(size):
 
 
 def upload_two_at_once(brand):
+    BrandQuota.objects.create(brand=brand, resource="storage", limit=0)  # no limit: its lock would separate them
     client, product = browser(staff(brand)), factories.product(brand)
-    form = address("authcodes.product", "change", product.pk)
+    form = address(PRODUCT, "change", product.pk)
     form_data = form_of(client.get(form))
 
     def save(size):
@@ -55,6 +58,21 @@ def test_control_without_the_lock_both_pictures_are_stored():
         upload_two_at_once(factories.brand())
 
     assert Picture.objects.count() == 2
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_was_typed_stays_where_a_picture_does_not_fit_in_the_storage(brand, is_new):
+    client = browser(staff(brand))
+    form = address(PRODUCT, "add") if is_new else address(PRODUCT, "change", factories.product(brand).pk)
+    form_data = {**form_of(client.get(form)), "title": "Typed title", "sku": "typed", "picture_file": upload((30, 10))}
+    BrandQuota.objects.create(brand=brand, resource="storage", limit=1)
+
+    response = client.post(form, form_data)
+
+    assert list(errors(response)) == ["picture_file"]
+    assert "Your brand can store 1 bytes" in errors(response)["picture_file"][0]
+    assert response.context["adminform"].form["title"].value() == "Typed title"
+    assert not Picture.objects.exists()
 
 
 def add_picture(client, reward):

@@ -3,8 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from loyalty.models.ledger import PointTransfer
@@ -30,7 +29,6 @@ class PointTransferAdmin(TenantAdmin):
     sent_by = attribute_column("sender.user", description=_("sender"))
     received_by = attribute_column("receiver.user", description=_("receiver"))
 
-    def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
+    def customer_condition(self, customers: Any) -> Q:
         """Searches both sides."""
-        chosen = self.customers(request, typed)
-        return rows.filter(Q(sender__user__in=chosen) | Q(receiver__user__in=chosen))
+        return Q(sender__user__in=customers) | Q(receiver__user__in=customers)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from brands.identity import customer_search
@@ -38,8 +38,12 @@ class CustomerSearchMixin(ModelAdmin):
     def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
         """The rows of the customers that match the typed text."""
         with report_search_error(request, rows) as search:
-            search.rows = rows.filter(**{f"{self.customer_path}__in": self.customers(request, typed)})
+            search.rows = rows.filter(self.customer_condition(self.customers(request, typed)))
         return search.rows
+
+    def customer_condition(self, customers: Any) -> Q:
+        """The condition for rows of one of the customers, given as ids or as a subquery of them."""
+        return Q((f"{self.customer_path}__in", customers))
 
     def customers(self, request: HttpRequest, typed: str) -> list[int]:
         """The customers' ids. Raises Invalid."""

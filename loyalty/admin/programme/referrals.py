@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -106,10 +105,9 @@ class ReferralAdmin(ExportingAdmin):
         """The points of the member and of the friend."""
         return points_of(row) or "-"
 
-    def filter_by_customers(self, request: HttpRequest, rows: QuerySet[Any], typed: str) -> QuerySet[Any]:
+    def customer_condition(self, customers: Any) -> Q:
         """Searches both sides."""
-        chosen = self.customers(request, typed)
-        return rows.filter(Q(referrer__user__in=chosen) | Q(friend__user__in=chosen))
+        return Q(referrer__user__in=customers) | Q(friend__user__in=customers)
 
 
 def state_of(row: Referral) -> SafeString:

@@ -55,7 +55,7 @@ def export(*, run: runner.Run, report: Report, rows: QuerySet[Any], write_pdf: W
             write_pdf=write_pdf,
         )
         run.progress(done, max(done, total))
-        day = timezone.now().astimezone(run.job.brand.zone).date()
+        day = run.job.brand.day_at(timezone.now())
         file.seek(0)
         run.save_file(file, name=f"{report.name}-{run.job.brand.slug}-{day}.{format_name}")
     run.log(ngettext("%(number)s row written.", "%(number)s rows written.", done) % {"number": grouped(done)})

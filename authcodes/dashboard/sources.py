@@ -65,7 +65,7 @@ def groups(brands: Iterable[Brand], at: datetime) -> list[Group]:
         until = mark.until if mark and mark.time_zone == brand.time_zone else None
         result.setdefault((brand.time_zone, until), []).append(brand)
     return [
-        Group(tuple(it.pk for it in same), same[0].zone, until, at.astimezone(same[0].zone).date())
+        Group(tuple(it.pk for it in same), same[0].zone, until, same[0].day_at(at))
         for (_zone, until), same in result.items()
     ]
 

@@ -52,7 +52,7 @@ def publish_birthdays(*, at: datetime) -> int:
 def _publish(brand: Brand, at: datetime, until: float) -> int:
     """Each portion commits separately, so the next call can continue after an interruption."""
     published = 0
-    since = at.astimezone(brand.zone).date() - timedelta(days=CAUGHT_UP_DAYS - 1)
+    since = brand.day_at(at) - timedelta(days=CAUGHT_UP_DAYS - 1)
     for day in (since + timedelta(days=number) for number in reversed(range(CAUGHT_UP_DAYS))):
         for portion in _portions(brand, day, at):
             if published >= MAX_PUBLISHED or monotonic() > until:

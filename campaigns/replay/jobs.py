@@ -47,7 +47,7 @@ def start(*, brand: Brand, draft: Draft, days: int, by: User | None, at: datetim
     take_turn(brand.pk)
     if Job.objects.unfinished().filter(brand=brand, kind=REPLAY.name).exists():
         raise Invalid(_("Another replay is running. Wait until it has ended, or cancel it."))
-    first = at.astimezone(brand.zone).date() - timedelta(days=days - 1)
+    first = brand.day_at(at) - timedelta(days=days - 1)
     made = Replay.objects.create(
         brand=brand,
         kind=draft.kind,

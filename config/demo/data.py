@@ -268,7 +268,7 @@ def build_batches(plan: Plan, brand: Brand, products: Sequence[Product], campaig
     """Create one batch of each kind; top_up creates the ordinary ones."""
     first, second, third, fourth = products
     a_month_ago = at - timedelta(days=30)
-    expired_on = a_month_ago.astimezone(brand.zone).date()
+    expired_on = brand.day_at(a_month_ago)
     mixed = BatchSettings(
         range_name="Three scans each", quantity=50, prefix=f"{plan.prefix}3-", number_width=5, signed=False
     )

@@ -78,10 +78,6 @@ def rule_of(brand: Brand) -> Rule | None:
     return None if never else Rule(brand.points_expire, brand.points_expire_after)
 
 
-def today(brand: Brand, at: datetime) -> date:
-    return at.astimezone(brand.zone).date()
-
-
 def catch_up(*, at: datetime, seconds: float = TURN_SECONDS) -> int:
     """Do the current day's work of all brands, a chunk of each in turn. Returns how many accounts it changed.
 
@@ -105,7 +101,7 @@ def chunks(brand: Brand, *, at: datetime) -> Iterator[int]:
     rule = rule_of(brand)
     if rule is None:
         return
-    day = today(brand, at)
+    day = brand.day_at(at)
     run_id = run_of_day(brand, rule, ExpiryRun.Kind.EXPIRE, day)
     while (members := take_chunk(run_id, at=at)) is not None:
         yield members
@@ -162,7 +158,7 @@ def expire(run: ExpiryRun, accounts: Sequence[int], *, at: datetime) -> list[Exp
     if not accounts:
         return []
     lock_many(accounts=accounts)
-    note = gettext_noop("Expired: earned before %(day)s") % {"day": run.retained_from.astimezone(run.brand.zone).date()}
+    note = gettext_noop("Expired: earned before %(day)s") % {"day": run.brand.day_at(run.retained_from)}
     gone = ledger.expire(
         accounts=accounts, retained_from=run.retained_from, reason_id=f"expire:{run.day}", note=note, at=at
     )
@@ -254,7 +250,7 @@ def lots(accounts: Sequence[int], *, brand: Brand, rule: Rule, day: date) -> lis
         return []
     before = local_time.midnight(rule.retained_from(day), brand.zone)
     return [
-        PointLot(lot.account, lot.user_id, rule.gone_on(lot.earned_at.astimezone(brand.zone).date()), lot.points)
+        PointLot(lot.account, lot.user_id, rule.gone_on(brand.day_at(lot.earned_at)), lot.points)
         for lot in FETCH_LOTS.all(accounts=list(accounts), before=before)
     ]
 
@@ -275,7 +271,7 @@ def expiring_soon(*, brand: Brand, account: UserPoints, at: datetime) -> NextExp
     rule = rule_of(brand)
     if rule is None or not account.points:
         return None
-    now = today(brand, at)
+    now = brand.day_at(at)
     expiring = lots([account.pk], brand=brand, rule=rule, day=now + max(brand.expiry_warning_days, 1) * DAY)
     if not expiring:
         return None

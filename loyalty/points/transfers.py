@@ -145,7 +145,7 @@ def check_receiver(account: int, brand: Brand, request: TransferRequest) -> None
 
 def moved_today(side: str, account: int, brand: Brand, at: datetime) -> Decimal:
     """Points given (`points_redeemed`) or received (`points_earned`) today, by the brand's clock."""
-    midnight = local_time.midnight(at.astimezone(brand.zone).date(), brand.zone)
+    midnight = local_time.midnight(brand.day_at(at), brand.zone)
     entries = LoyaltyTransaction.objects.filter(
         user_point=account, reason_id__startswith=ledger.TRANSFERRED, created_at__gte=midnight
     )

@@ -112,7 +112,7 @@ def code(brand: Brand, **settings: Any) -> AuthCode:
 
 def expired_code(brand: Brand) -> AuthCode:
     long_ago = timezone.now() - timedelta(days=30)
-    return code(brand, expiration_date=long_ago.astimezone(brand.zone).date(), at=long_ago)
+    return code(brand, expiration_date=brand.day_at(long_ago), at=long_ago)
 
 
 def campaign(brand: Brand, **fields: Any) -> Campaign:

@@ -142,7 +142,7 @@ def cases(brand: Brand) -> dict[str, str]:
     """The measured addresses, by what they list."""
     batch = BatchRange.objects.filter(brand=brand).earliest("pk")
     member = UserPoints.objects.filter(brand=brand).earliest("pk")
-    today = timezone.now().astimezone(brand.zone).date()
+    today = brand.day_at(timezone.now())
     month = {"from": (today - timedelta(days=59)).isoformat(), "to": (today - timedelta(days=30)).isoformat()}
     recent = (timezone.now() - timedelta(minutes=10)).isoformat()
     old = (timezone.now() - timedelta(days=15)).isoformat()

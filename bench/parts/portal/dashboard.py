@@ -184,7 +184,7 @@ def judged(name: str, took: dict[str, list[float]], few: int, beside_few: list[f
 
 def cases(brand: Brand) -> dict[str, Filters]:
     """Each status or none, with and without the last 30 days, a typical location, and a fifth of all batches."""
-    today = timezone.now().astimezone(brand.zone).date()
+    today = brand.day_at(timezone.now())
     month = (today - timedelta(days=29), today)
     campaign = brand.campaigns.earliest("pk").pk
     return {
@@ -306,7 +306,7 @@ def parameters(brand: Brand, filters: Filters) -> dict[str, Any]:
     return {
         "brand": brand.pk,
         "zone": brand.time_zone,
-        "today": timezone.now().astimezone(brand.zone).date(),
+        "today": brand.day_at(timezone.now()),
         "campaign": filters.campaign_id,
         "location": filters.location,
         "since": midnight(filters.first_day, brand),

@@ -242,7 +242,7 @@ def cases(brand: Brand, model: Any, size: int) -> dict[str, str]:
     """The measured addresses, by what they show."""
     batches = list(BatchRange.objects.filter(brand=brand).order_by("pk"))
     oldest, campaign = batches[0], brand.campaigns.earliest("pk").pk
-    today = timezone.now().astimezone(brand.zone).date()
+    today = brand.day_at(timezone.now())
     days = {n: (today - timedelta(days=n)).isoformat() for n in (30, 59, 60, 99, 110)}
     place, code = "City 60, Region 0", f"{batches[5].prefix}{77:010}"
     first, next_page, middle, last = pages_of(brand, model, size)

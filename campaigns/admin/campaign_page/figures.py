@@ -190,16 +190,16 @@ def time_line(campaign: Campaign, *, is_new: bool, at: datetime) -> TimeLine:
 
 
 def _left(campaign: Campaign, at: datetime) -> str:
-    zone = campaign.brand.zone
-    today = at.astimezone(zone).date()
+    brand = campaign.brand
+    today = brand.day_at(at)
     if campaign.ends_at is not None and campaign.ends_at <= at:
-        return _ago((today - campaign.ends_at.astimezone(zone).date()).days)
+        return _ago((today - brand.day_at(campaign.ends_at)).days)
     if campaign.starts_at is not None and campaign.starts_at > at:
-        days = (campaign.starts_at.astimezone(zone).date() - today).days
+        days = (brand.day_at(campaign.starts_at) - today).days
         return ngettext("begins in %(days)s day", "begins in %(days)s days", days) % {"days": grouped(days)}
     if campaign.ends_at is None:
         return _("runs until somebody ends it")
-    days = (campaign.ends_at.astimezone(zone).date() - today).days
+    days = (brand.day_at(campaign.ends_at) - today).days
     if not days:
         return _("ends today")
     return ngettext("%(days)s day left", "%(days)s days left", days) % {"days": grouped(days)}
@@ -224,10 +224,9 @@ def days_chart(campaign: Campaign, results: CampaignResults, *, at: datetime) ->
     """The days from the start, at least MIN_DAYS and at most the last CHART_DAYS; None before the first result."""
     if not results.days:
         return None
-    zone = campaign.brand.zone
     ends = min(at, campaign.ends_at) if campaign.ends_at else at
-    last = max(ends.astimezone(zone).date(), *results.days)
-    begins = (campaign.starts_at or campaign.created_at).astimezone(zone).date()
+    last = max(campaign.brand.day_at(ends), *results.days)
+    begins = campaign.brand.day_at(campaign.starts_at or campaign.created_at)
     first = max(min(begins, *results.days), last - timedelta(days=CHART_DAYS - 1))
     first = min(first, last - timedelta(days=MIN_DAYS - 1))
     return chart_of(results.days, first=first, last=last)

@@ -163,7 +163,7 @@ class ReplayFigures:
     @cached_property
     def point_cost(self) -> Decimal | None:
         """The cost of a point on the replay's last day; None if unknown or if the user may not see it."""
-        last_day = self.replay.until.astimezone(self.replay.brand.zone).date()
+        last_day = self.replay.brand.day_at(self.replay.until)
         return PointCosts(self.replay.brand_id).on(last_day) if self.sees_costs else None
 
     def money_of(self, amount: Decimal | None) -> str:

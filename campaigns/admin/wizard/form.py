@@ -183,7 +183,7 @@ class WizardForm(AsciiDigits, forms.Form):
                 self.add_error(name, text)
         self._check_scope(cleaned)
         first, last = cleaned.get("starts_on"), cleaned.get("ends_on")
-        if last and last < timezone.now().astimezone(self.brand.zone).date():
+        if last and last < self.brand.day_at(timezone.now()):
             self.add_error("ends_on", _("This day is over. Choose today or later."))
         elif first and last and last < first:
             self.add_error("ends_on", _("The last day must not be before the first day."))

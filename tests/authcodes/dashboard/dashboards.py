@@ -108,7 +108,7 @@ def all_filters(brands: Sequence[Brand]) -> Iterator[Filters]:
 
     Some more have a batch.
     """
-    today = timezone.now().astimezone(brands[0].zone).date()
+    today = brands[0].day_at(timezone.now())
     ranges: list[tuple[date | None, date | None]] = [
         (None, None),
         (today - timedelta(days=4), None),
@@ -183,7 +183,7 @@ class BruteForceFigures:
         )
 
     def has_status(self, code: AuthCode, status: Status | None) -> bool:
-        local = self.now.astimezone(code.brand.zone).date()
+        local = code.brand.day_at(self.now)
         day = code.batch.expiration_date
         return {
             None: True,
@@ -202,7 +202,7 @@ class BruteForceFigures:
 
     def day(self, scan: Scan) -> date:
         assert scan.brand
-        return scan.scanned_at.astimezone(scan.brand.zone).date()
+        return scan.brand.day_at(scan.scanned_at)
 
 
 def top(candidates: Any) -> tuple[RankedRow, ...]:
@@ -249,4 +249,4 @@ def home(brand: Brand, role: str = "owner", **query: Any) -> Any:
 
 
 def local(at: datetime, brand: Brand) -> date:
-    return at.astimezone(brand.zone).date()
+    return brand.day_at(at)

@@ -169,7 +169,7 @@ def test_lists_have_as_many_rows_as_the_dashboard_counts() -> None:
     brand = factories.brand(time_zone="Asia/Kolkata")
     dashboards.fill(brand, random.Random(5))
     client = browser(staff(brand))
-    today = timezone.now().astimezone(brand.zone).date()
+    today = brand.day_at(timezone.now())
     campaigns = [None, brand.campaigns.earliest("pk").pk]
 
     for template, campaign_id in product(ALL_FILTERS, campaigns):

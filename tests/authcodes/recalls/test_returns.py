@@ -35,7 +35,7 @@ def client(brand):
 
 
 def today(brand):
-    return timezone.now().astimezone(brand.zone).date()
+    return brand.day_at(timezone.now())
 
 
 def enter(recall, pieces, **details):

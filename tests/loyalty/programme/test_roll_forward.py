@@ -25,7 +25,7 @@ ZONES = ["Asia/Kolkata", "America/Los_Angeles", "Pacific/Kiritimati", "UTC"]
 
 
 def months_of(brand: Brand, *, back: int = 9) -> tuple[date, date]:
-    last = timezone.now().astimezone(brand.zone).date().replace(day=1)
+    last = brand.day_at(timezone.now()).replace(day=1)
     return (last - timedelta(days=30 * back)).replace(day=1), last
 
 

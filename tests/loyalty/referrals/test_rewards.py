@@ -150,7 +150,7 @@ def test_point_limits_neither_reduce_nor_count_rewards(brand, customer, terms):
 def test_roll_forward_counts_rewards_as_earned(brand, customer, friend_with_order):
     shop.give_back(brand, friend_with_order)
     worker.drain()
-    month = rollups.month_of(timezone.now().astimezone(brand.zone).date())
+    month = rollups.month_of(brand.day_at(timezone.now()))
     [line] = roll_forward.months(brand=brand, first=month, last=month, at=timezone.now())
 
     assert (line.points["earned"], line.points["returned"], line.closing) == (160, 160, 0)

@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -21,6 +20,7 @@ from core.numbers import format_number
 from loyalty.models.approvals import PointsApproval
 from loyalty.points import approvals
 from portal.base.badges import badge_column
+from portal.base.links import admin_address
 from portal.base.sidebar import PROGRAMME, SidebarEntry
 from portal.base.tenant_admin import TenantAdmin, page_of
 from portal.base.tenant_scope import staff_user
@@ -69,13 +69,12 @@ class PointsApprovalAdmin(TenantAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         approval = self.get_object(request, object_id)
-        app, model = approval.kind.split(".")
         context = {
             "approval": approval,
             "approval_state": self.state(approval),
             "requested": described(approval),
             "total": "" if approval.max_total is None else format_points(approval.max_total),
-            "row_address": reverse(f"admin:{app}_{model}_change", args=[approval.row_id]),
+            "row_address": admin_address(approval.kind, "change", approval.row_id),
             "may_decide": approvals.may_decide(approval, staff_user(request)),
             "is_own": approval.requested_by_id == staff_user(request).pk,
         }

@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.urls import reverse
 
 from core.numbers import rounded
+from portal.base.links import admin_address
 from portal.shell.navigation import page_of
 
 
@@ -31,11 +31,7 @@ def address(request: HttpRequest, label: str, parameters: Mapping[str, Any]) -> 
     listed = page_of(label)
     if not all(listed.lookup_allowed(name, value, request) for name, value in values.items()):
         return None
-    return f"{list_of(label)}?{urlencode(values)}"
-
-
-def list_of(label: str) -> str:
-    return reverse(f"admin:{label.replace('.', '_')}_changelist")
+    return f"{admin_address(label, 'changelist')}?{urlencode(values)}"
 
 
 def number(value: Any) -> str:

@@ -6,7 +6,6 @@ from django.apps import apps
 from django.contrib import admin
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext
@@ -14,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from brands import audit_log
 from brands.models.audit import AuditLogEntry
-from portal.base.links import link
+from portal.base.links import admin_address, link
 from portal.base.sidebar import SETTINGS, SidebarEntry
 from portal.import_export.exportable import ExportingAdmin
 from portal.lists.filters import DayFilter, OwnRowsFilter, ValuesFilter
@@ -79,8 +78,7 @@ class AuditLogAdmin(ExportingAdmin):
         rows = apps.get_model(entry.kind)._base_manager if entry.kind in kinds() else None  # noqa: SLF001
         if rows is None or not rows.filter(pk=entry.row_id).exists():
             return entry.row_name
-        where = reverse(f"admin:{entry.kind.replace('.', '_')}_change", args=[entry.row_id])
-        return link(where, entry.row_name)
+        return link(admin_address(entry.kind, "change", entry.row_id), entry.row_name)
 
     @display(description=_("before and after"))
     def changed(self, entry: AuditLogEntry) -> SafeString:

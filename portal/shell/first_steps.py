@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from brands.identity.roles import ADD, brand_scope
+from portal.base.links import admin_address
 from portal.shell.navigation import address_of, entries, may_see
 
 OTHER = "inbox"  # the illustration of lists without a group
@@ -76,7 +76,7 @@ def button(request: HttpRequest, label: str) -> Button | None:
         return Button(str(step.title), address_of(step.label)) if may_see(request, step.label) else None
     if not brand_scope(request.user, ADD, step.label):
         return None
-    return Button(str(step.title), reverse(f"admin:{step.label.replace('.', '_')}_add"))
+    return Button(str(step.title), admin_address(step.label, "add"))
 
 
 def illustration(label: str) -> str:

@@ -15,6 +15,7 @@ from brands.identity import roles
 from brands.identity.roles import USE, VIEW, brand_scope
 from brands.models.people import User
 from portal.base import sidebar
+from portal.base.links import admin_address
 from portal.base.sidebar import GROUPS, MENUS, SETTINGS, Group, SidebarEntry
 
 TILL = "loyalty.redemption"
@@ -143,7 +144,7 @@ def may_use_till(request: HttpRequest) -> bool:
 
 
 def address_of(label: str) -> str:
-    return reverse(f"admin:{label.replace('.', '_')}_{page_of(label).sidebar_view}")
+    return admin_address(label, page_of(label).sidebar_view)
 
 
 def list_name(label: str) -> str:

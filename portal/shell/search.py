@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from unfold.dataclasses import SearchResult
 
+from portal.base.links import admin_address
 from portal.shell import search_places
 from portal.shell.navigation import list_name, may_see, page_of
 from portal.shell.search_places import MEMBERS, link, may_adjust
@@ -65,9 +66,8 @@ def adjustments(request: HttpRequest, name: str) -> list[SearchResult]:
 
 def rows_of(request: HttpRequest, label: str, text: str) -> list[SearchResult]:
     page = page_of(label)
-    address = f"admin:{page.opts.app_label}_{page.opts.model_name}_change"
     return [
-        link(row, line_of(page, row), reverse(address, args=[row.pk]), ROWS[label])
+        link(row, line_of(page, row), admin_address(label, "change", row.pk), ROWS[label])
         for row in matches(request, label, text)
     ]
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from unfold.dataclasses import SearchResult
 
 from brands.identity.roles import ACT, brand_scope
+from portal.base.links import admin_address
 from portal.guide import sections
 from portal.shell.navigation import address_of, list_name, lists, may_see, may_use_till, page_of
 
@@ -116,7 +117,7 @@ def actions(request: HttpRequest) -> Iterator[Place]:
 
 
 def link_to_form(label: str) -> SearchResult:
-    return link(ACTIONS[label], _("Action"), reverse(f"admin:{label.replace('.', '_')}_add"), "add")
+    return link(ACTIONS[label], _("Action"), admin_address(label, "add"), "add")
 
 
 def adjust_points() -> SearchResult:

@@ -20,6 +20,7 @@ from brands.identity import roles
 from brands.identity.roles import ADD, CHANGE
 from brands.models.tenants import Brand
 from brands.tenants.hostnames import hostname_of
+from portal.base.links import admin_address
 
 PRODUCTS, BATCHES, INVITATIONS = "authcodes.product", "authcodes.batchrange", "staff_login.invitation"
 
@@ -92,7 +93,7 @@ def steps_of(request: HttpRequest, brand: Brand, setup: Setup) -> tuple[Step, ..
         return link if brand.pk in roles.brand_scope(request.user, verb, label) else ""
 
     def added(label: str) -> str:
-        return offered(ADD, label, reverse(f"admin:{label.replace('.', '_')}_add"))
+        return offered(ADD, label, admin_address(label, "add"))
 
     brand_page = offered(CHANGE, "brands.brand", reverse("admin:brands_brand_change", args=[brand.pk]))
     messages = offered(ADD, "loyalty.notificationsettings", reverse("admin:loyalty_notificationsettings_changelist"))

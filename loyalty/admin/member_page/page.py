@@ -23,6 +23,7 @@ from loyalty.models.accounts import UserPoints
 from loyalty.models.members.consents import Consent
 from loyalty.models.notifications import Channel, Language, Topic
 from loyalty.notifications import devices, preferences
+from portal.base.links import admin_address
 from portal.lists import local_time
 from portal.timeline import reading
 from portal.timeline.sources import Source, Subject, visible_to
@@ -155,7 +156,7 @@ def address_with(names: list[str], older: str = "") -> str:
 
 
 def list_address(source: Source, member: UserPoints) -> str:
-    listed = reverse(f"admin:{source.label.replace('.', '_')}_changelist")
+    listed = admin_address(source.label, "changelist")
     return f"{listed}?{urlencode({'q': member.user.email})}"
 
 

@@ -22,6 +22,7 @@ from loyalty.points.expiry_rules import months_later
 from loyalty.programme.figures import MAX_MONTHS, Cohort, Figures, default_months
 from loyalty.programme.movements import EARNED, EXPIRED, MOVEMENTS, OF_BALANCE, REDEEMED
 from loyalty.programme.roll_forward import Month
+from portal.base.links import admin_address
 from portal.figures import cards
 from portal.figures.cards import Card, percent_of
 from portal.figures.charts import chart_options
@@ -148,13 +149,13 @@ class Programme:
     def liability(self) -> Card:
         last = self.figures.last
         if last.liability is None:
-            return Card(_("Liability"), "-", _("set a cost per point"), link=cards.list_of(COSTS))
+            return Card(_("Liability"), "-", _("set a cost per point"), link=admin_address(COSTS, "changelist"))
         cost = {"cost": grouped(Decimal(f"{last.cost:f}".rstrip("0").rstrip("."))), "currency": last.currency}
         return Card(
             _("Liability"),
             money(last),
             _("what members can still redeem, at %(cost)s %(currency)s a point") % cost,
-            link=cards.list_of(COSTS),
+            link=admin_address(COSTS, "changelist"),
         )
 
     @property

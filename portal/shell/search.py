@@ -40,7 +40,7 @@ def search(request: HttpRequest, typed: str) -> list[SearchResult]:
     if (name := whose_points(query)) and may_adjust(request):
         return adjustments(request, name)
     rows = [result for label in ROWS if may_see(request, label) for result in rows_of(request, label, query)]
-    return [*rows, *search_places.matching(request, query)]
+    return [*rows, *search_places.search(request, query)]
 
 
 def whose_points(query: str) -> str:
@@ -61,7 +61,7 @@ def adjustments(request: HttpRequest, name: str) -> list[SearchResult]:
         title = _("Adjust the points of %(member)s") % {"member": row}
         address = reverse("admin:loyalty_userpoints_adjust", args=[row.pk])
         results.append(link(title, _("Action"), address, "exposure"))
-    return results or [search_places.adjust_points()]
+    return results or [search_places.link_to_adjusting()]
 
 
 def rows_of(request: HttpRequest, label: str, text: str) -> list[SearchResult]:

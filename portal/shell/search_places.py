@@ -1,4 +1,4 @@
-"""Places that the search box finds besides rows: pages, actions and sections of the guide, by their search terms."""
+"""What the search box finds besides rows: pages, actions and sections of the guide, by their search terms."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -18,16 +18,16 @@ from portal.guide import sections
 from portal.shell.navigation import address_of, list_name, lists, may_see, may_use_till, page_of
 
 MAX_PAGES, MAX_ACTIONS, MAX_SECTIONS = 8, 5, 5
-MAX_SHORT_TERM = 3  # letters
+MAX_SHORT_WORD = 3  # letters
 MEMBERS = "loyalty.userpoints"
-# Further search terms of a page, besides its name and its group's.
-SYNONYMS = {
+# Search terms of a page besides its name and its group's.
+PAGE_TERMS = {
     "authcodes.authcode": gettext_lazy("auth export print"),
     "authcodes.batchrange": gettext_lazy("batch ranges export"),
     "authcodes.product": gettext_lazy("articles export"),
     "authcodes.scan": gettext_lazy("export"),
     "jobs.job": gettext_lazy("export downloads"),
-    "loyalty.userpoints": gettext_lazy("members people customers export"),
+    MEMBERS: gettext_lazy("members people customers export"),
     "loyalty.loyaltytransaction": gettext_lazy("ledger points export"),
     "loyalty.redemption": gettext_lazy("till vouchers export"),
     "brands.staffrole": gettext_lazy("staff colleagues roles"),
@@ -53,7 +53,8 @@ ACTIONS = {
     "loyalty.webhookendpoint": gettext_lazy("New webhook"),
     "loyalty.walletissuer": gettext_lazy("Upload wallet certificates"),
 }
-MORE_TERMS = {  # search terms of an action besides its name
+# Search terms of an action besides its name.
+ACTION_TERMS = {
     "authcodes.batchrange": gettext_lazy("make create codes print"),
     "authcodes.import": gettext_lazy("upload assign csv"),
     "authcodes.recall": gettext_lazy("call back"),
@@ -61,42 +62,45 @@ MORE_TERMS = {  # search terms of an action besides its name
 }
 
 
-class Place(NamedTuple):
-    """`known_as`: the search terms. `result` is only built for places that are found."""
+class SearchEntry(NamedTuple):
+    """Something that the search can find, by `terms`. `result` is only built for an entry that matches."""
 
-    known_as: str
+    terms: str
     result: Callable[[], SearchResult]
 
 
-def matching(request: HttpRequest, typed: str) -> list[SearchResult]:
-    """Places whose search terms contain all typed words."""
-    terms = typed.casefold().split()
+def search(request: HttpRequest, typed: str) -> list[SearchResult]:
+    """Actions, pages and sections whose search terms contain all typed words."""
+    words = typed.casefold().split()
 
-    def first(places: Iterator[Place], most: int) -> list[SearchResult]:
-        matches = (place for place in places if has_all(terms, place.known_as))
-        return [place.result() for place in islice(matches, most)]
+    def first(entries: Iterator[SearchEntry], most: int) -> list[SearchResult]:
+        matches = (entry for entry in entries if has_all(words, entry.terms))
+        return [entry.result() for entry in islice(matches, most)]
 
     return [*first(actions(request), MAX_ACTIONS), *first(pages(request), MAX_PAGES), *first(guide(), MAX_SECTIONS)]
 
 
-def has_all(terms: list[str], known_as: str) -> bool:
-    """Short terms must start a word (`ann` must not find channels); longer ones may be anywhere in a compound."""
-    text = known_as.casefold()
+def has_all(words: list[str], terms: str) -> bool:
+    """Short words must start a term (`ann` must not find channels), after the Arabic article if it has one; longer
+    words may be anywhere in a compound."""
+    text = terms.casefold()
     return all(
-        term in text if len(term) > MAX_SHORT_TERM else re.search(rf"\b(?:ال)?{re.escape(term)}", text)
-        for term in terms
+        word in text if len(word) > MAX_SHORT_WORD else re.search(rf"\b(?:ال)?{re.escape(word)}", text)
+        for word in words
     )
 
 
-def pages(request: HttpRequest) -> Iterator[Place]:
+def pages(request: HttpRequest) -> Iterator[SearchEntry]:
     """The pages that this user may open."""
-    yield Place(_("home overview dashboard"), lambda: link(_("Home"), _("Home"), reverse("admin:index"), "home"))
+    yield SearchEntry(_("home overview dashboard"), lambda: link(_("Home"), _("Home"), reverse("admin:index"), "home"))
     if may_use_till(request):
-        yield Place(_("till checkout vouchers"), link_to_till)
+        yield SearchEntry(_("till checkout vouchers"), link_to_till)
     for group, entry, label in lists(request):
-        known_as = f"{list_name(label)} {group} {SYNONYMS.get(label, '')}"
-        yield Place(known_as, partial(link_to_list, label, group, entry.icon))
-    yield Place(_("help api documentation"), lambda: link(_("API documentation"), _("Help"), reverse("docs"), "help"))
+        terms = f"{list_name(label)} {group} {PAGE_TERMS.get(label, '')}"
+        yield SearchEntry(terms, partial(link_to_list, label, group, entry.icon))
+    yield SearchEntry(
+        _("help api documentation"), lambda: link(_("API documentation"), _("Help"), reverse("docs"), "help")
+    )
 
 
 def link_to_till() -> SearchResult:
@@ -107,21 +111,21 @@ def link_to_list(label: str, group: Any, icon: str) -> SearchResult:
     return link(list_name(label), group, address_of(label), icon)
 
 
-def actions(request: HttpRequest) -> Iterator[Place]:
+def actions(request: HttpRequest) -> Iterator[SearchEntry]:
     """The actions that this user may start."""
     for label, name in ACTIONS.items():
         if page_of(label).has_add_permission(request):
-            yield Place(f"{name} {MORE_TERMS.get(label, '')}", partial(link_to_form, label))
+            yield SearchEntry(f"{name} {ACTION_TERMS.get(label, '')}", partial(link_to_form, label))
     if may_adjust(request):
-        yield Place(_("adjust points of correct give member customer"), adjust_points)
+        yield SearchEntry(_("adjust points of correct give member customer"), link_to_adjusting)
 
 
 def link_to_form(label: str) -> SearchResult:
     return link(ACTIONS[label], _("Action"), admin_address(label, "add"), "add")
 
 
-def adjust_points() -> SearchResult:
-    """Shown without a name; followed by one, the search finds the member."""
+def link_to_adjusting() -> SearchResult:
+    """For these words alone. With a name after them, the search finds that member instead."""
     return link(_("Adjust points of …"), _("Type a name after these words"), address_of(MEMBERS), "exposure")
 
 
@@ -129,10 +133,10 @@ def may_adjust(request: HttpRequest) -> bool:
     return may_see(request, MEMBERS) and bool(brand_scope(request.user, ACT, MEMBERS))
 
 
-def guide() -> Iterator[Place]:
+def guide() -> Iterator[SearchEntry]:
     label = _("help guide")
     for each in sections.places():
-        yield Place(f"{each.section.title} {each.page_title} {label}", partial(link_to_section, each))
+        yield SearchEntry(f"{each.section.title} {each.page_title} {label}", partial(link_to_section, each))
 
 
 def link_to_section(of: sections.Place) -> SearchResult:

@@ -19,8 +19,8 @@ from loyalty.models.wallets import Platform, WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.apple.certificates import AppleKeys, Upload
-from loyalty.wallets.google import accounts
-from loyalty.wallets.google.accounts import GoogleKeys
+from loyalty.wallets.google import issuer_keys
+from loyalty.wallets.google.issuer_keys import GoogleKeys
 from portal.base.badges import badge
 from portal.base.confirmation import ConfirmedAction
 from portal.base.forms import TenantForm
@@ -104,7 +104,7 @@ class IssuerForm(TenantForm):
         return certificates.read(upload, at=timezone.now())
 
     def read_google(self, cleaned: dict[str, Any]) -> GoogleKeys:
-        return accounts.read(content(cleaned, "service_account"), cleaned["issuer_id"])
+        return issuer_keys.read(content(cleaned, "service_account"), cleaned["issuer_id"])
 
 
 def content(cleaned: dict[str, Any], name: str) -> bytes:

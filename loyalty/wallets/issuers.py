@@ -26,8 +26,8 @@ from loyalty.wallets import key_files
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.apple.certificates import AppleKeys, Upload
 from loyalty.wallets.errors import WalletUnavailable
-from loyalty.wallets.google import accounts
-from loyalty.wallets.google.accounts import GoogleKeys
+from loyalty.wallets.google import issuer_keys
+from loyalty.wallets.google.issuer_keys import GoogleKeys
 
 # Staff are warned this many days before a certificate expires, with increasing severity.
 WARN_DAYS = (60, 30, 7)
@@ -184,7 +184,7 @@ def read_file(file: Path, _changed: int) -> AppleKeys | GoogleKeys:
     try:
         data = json.loads(file.read_text())
         if file.stem == Platform.GOOGLE:
-            return accounts.read(json.dumps(data["service_account"]).encode(), str(data["issuer_id"]))
+            return issuer_keys.read(json.dumps(data["service_account"]).encode(), str(data["issuer_id"]))
         upload = Upload(
             certificate=_bytes(data["certificate"]),
             key=_bytes(data.get("key", "")),

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from core.http import client, google_service_accounts
-from loyalty.wallets.google.accounts import SCOPE, GoogleKeys
+from loyalty.wallets.google.issuer_keys import SCOPE, GoogleKeys
 
 TIMEOUT_SECONDS = 15
 RETRY = timedelta(seconds=30)

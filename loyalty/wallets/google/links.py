@@ -7,7 +7,7 @@ from core.http.google_service_accounts import signed
 from loyalty.models.wallets import WalletPass
 from loyalty.wallets.cards import Card
 from loyalty.wallets.google import objects
-from loyalty.wallets.google.accounts import GoogleKeys
+from loyalty.wallets.google.issuer_keys import GoogleKeys
 
 SAVE_ADDRESS = "https://pay.google.com/gp/v/save"
 

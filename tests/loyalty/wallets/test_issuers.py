@@ -15,7 +15,7 @@ from loyalty.models.wallets import Platform, WalletIssuer, WalletPass
 from loyalty.wallets import issuers, passes
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.errors import WalletUnavailable
-from loyalty.wallets.google import accounts
+from loyalty.wallets.google import issuer_keys
 from tests.support import factories
 from tests.support.fakes import slow_keys, wallets
 from tests.support.fakes.wallets import DAY, ec_key, pass_certificate, pem, rsa_key, service_account, text, upload
@@ -131,7 +131,7 @@ INVALID_ACCOUNTS = {
 @pytest.mark.parametrize(("content", "issuer_id", "field"), INVALID_ACCOUNTS.values(), ids=INVALID_ACCOUNTS)
 def test_invalid_service_account_is_an_error_of_its_field(content, issuer_id, field):
     with pytest.raises(Invalid) as raised:
-        accounts.read(content, issuer_id)
+        issuer_keys.read(content, issuer_id)
 
     assert raised.value.details["field"] == field
 

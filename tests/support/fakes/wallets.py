@@ -33,8 +33,8 @@ from loyalty.models.wallets import WalletIssuer
 from loyalty.wallets import issuers
 from loyalty.wallets.apple import certificates
 from loyalty.wallets.apple.certificates import AppleKeys, Upload
-from loyalty.wallets.google import accounts
-from loyalty.wallets.google.accounts import GoogleKeys
+from loyalty.wallets.google import issuer_keys
+from loyalty.wallets.google.issuer_keys import GoogleKeys
 
 TEAM, PASS_TYPE, PUSH_KEY_ID = "TEAM123456", "pass.com.example.card", "PUSHKEY123"
 ISSUER_ID, ACCOUNT = "3388000000012345678", "wallet@example.iam.gserviceaccount.com"
@@ -165,7 +165,7 @@ def google(brand: Brand, *, issuer_id: str = ISSUER_ID) -> WalletIssuer:
 @cache
 def google_keys(issuer_id: str) -> GoogleKeys:
     """Read once in a test run, as Apple's."""
-    return accounts.read(service_account(), issuer_id)
+    return issuer_keys.read(service_account(), issuer_id)
 
 
 # --- APNs ------------------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ class Google:
             )
         except jwt.PyJWTError as error:
             return 400, {"error": "invalid_grant", "error_description": str(error)}
-        if form["grant_type"] != [google_service_accounts.GRANT] or claims["scope"] != accounts.SCOPE:
+        if form["grant_type"] != [google_service_accounts.GRANT] or claims["scope"] != issuer_keys.SCOPE:
             return 400, {"error": "invalid_grant"}
         self.grants += 1
         token = f"access-{self.grants}"

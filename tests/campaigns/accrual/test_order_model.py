@@ -31,7 +31,7 @@ from tests.support import factories, shop
 SEQUENCES = int(os.environ.get("MODEL_SEQUENCES", "25"))
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LEVELS = {"Bronze": 0, "Silver": 20, "Gold": 50}
-EXPIRE_AFTER, WAIT_DAYS, PENDING_DAYS = 10, 3, 5
+EXPIRE_AFTER, PENDING_DAYS = 10, 5
 
 ORDER_IDS = st.sampled_from(["A", "B", "C"])
 RETURNED_AMOUNT = st.one_of(st.none(), st.integers(1, 300))

@@ -1,11 +1,14 @@
 """Returned orders: their points are reversed, never more than they earned, and points already spent are owed."""
 
 from datetime import timedelta
+from decimal import Decimal
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
+from brands.audit_log import AuditContext
 from brands.models.tenants import Brand
 from campaigns.intake.payloads import PAYLOADS
 from campaigns.models.campaigns import RewardClaim, UserLoyaltyCampaign
@@ -13,7 +16,8 @@ from events import worker
 from events.models import Event
 from loyalty.models.accounts import UserPoints
 from loyalty.models.orders import CreditedOrder, OrderReturn
-from loyalty.points import accounts, orders
+from loyalty.points import accounts, adjustments, orders
+from loyalty.rewards import cancellation
 from tests.support import factories, shop
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +29,7 @@ def ten_percent_rule(brand):
 
 
 def spend(brand, customer, points):
-    factories.redemption(customer, factories.reward(brand, cost=points))
+    return factories.redemption(customer, factories.reward(brand, cost=points))
 
 
 @pytest.mark.parametrize("return_whole_order", [shop.give_back, shop.cancel])
@@ -182,6 +186,35 @@ def test_points_credited_without_an_order_settle_points_owed(brand, customer):
 
     assert shop.numbers(brand, customer) == (0, 0, 6)
     assert shop.lines()[-1][0] == "reversed"
+
+
+def test_points_added_by_staff_settle_points_owed(brand, customer):
+    shop.buy(brand, customer)
+    spend(brand, customer, 10)
+    shop.give_back(brand, customer)
+
+    adjusted = adjustments.adjust(
+        account=factories.account(customer, brand),
+        points=Decimal(14),
+        key=uuid4(),
+        audit_context=AuditContext(None, timezone.now(), reason="Sorry"),
+    )
+
+    assert adjusted.new_balance == 4
+    assert shop.numbers(brand, customer) == (4, 0, 0)
+    assert [(reason, points) for reason, _id, points in shop.lines()[-2:]] == [("earned", 14), ("reversed", 10)]
+
+
+def test_points_of_a_cancelled_redemption_settle_points_owed(brand, customer):
+    shop.buy(brand, customer)
+    redemption = spend(brand, customer, 8)
+    shop.give_back(brand, customer)
+    assert shop.numbers(brand, customer) == (0, 0, 8)
+
+    cancellation.cancel(redemption=redemption, audit_context=AuditContext(None, timezone.now(), "", "Broken"))
+
+    assert shop.numbers(brand, customer) == (0, 0, 0)
+    assert [(reason, points) for reason, _id, points in shop.lines()[-2:]] == [("earned", 8), ("reversed", 8)]
 
 
 def test_return_of_an_order_without_points_reverses_nothing(brand, customer):

@@ -191,15 +191,33 @@ def test_concurrent_releases_release_points_once(brand, customer, pending):
     assert list(consistency.differences()) == []
 
 
-def test_control_release_pays_returned_points_without_the_lock(brand, customer, pending, monkeypatch):
+@pytest.fixture
+def release_unlocked(pending, monkeypatch):
+    """Return the release of the pending points without its locks, which are there until it is called."""
     unguarded = altered(ledger.RELEASE_POINTS, ("FOR NO KEY UPDATE OF a, p", ""))
 
-    def release_unlocked():
+    def release_without_locks():
         monkeypatch.setattr(ledger, "RELEASE_POINTS", unguarded)
         monkeypatch.setattr(accounts, "lock", lambda **_: None)
         return release(pending)
 
+    return release_without_locks
+
+
+def test_control_release_pays_returned_points_without_the_lock(brand, customer, release_unlocked):
+    """Points of another order are pending, so no constraint prevents it."""
+    shop.buy(brand, customer, "A-2")
+
     result = while_uncommitted(lambda: return_order(brand, customer), release_unlocked)
 
-    # At most the constraint of the balance prevents it.
-    assert isinstance(result, IntegrityError | ledger.Release)
+    assert (result.points, result.reason_id) == (10, "order:A-1")
+    assert point_totals(brand, customer) == (10, 0, 0)
+    assert PendingPoints.objects.get(entry__reason_id="order:A-2").remaining == 10
+    assert list(consistency.differences()) != []
+
+
+def test_control_only_a_constraint_protects_pending_points_without_the_lock(brand, customer, release_unlocked):
+    result = while_uncommitted(lambda: return_order(brand, customer), release_unlocked)
+
+    assert isinstance(result, IntegrityError)
+    assert point_totals(brand, customer) == (0, 0, 0)

@@ -51,11 +51,11 @@ def test_purged_welcome_event_is_not_published_again(brand, customer):
     assert earned() == [("welcome:member", 50)]
 
 
-def test_many_new_members_are_welcomed_in_portions(brand, monkeypatch):
+def test_many_new_members_are_welcomed_in_portions_newest_first(brand, monkeypatch):
     monkeypatch.setattr(welcome, "CHUNK", 2)
     monkeypatch.setattr(welcome, "MAX_PUBLISHED", 3)
     welcome_rule(brand)
-    new_members = [factories.customer(brand) for _ in range(6)]
+    new_members = [factories.customer(brand).pk for _ in range(6)]
 
     published = []
     for _call in range(3):
@@ -63,6 +63,8 @@ def test_many_new_members_are_welcomed_in_portions(brand, monkeypatch):
         worker.drain()
 
     assert published == [4, 2, 0]
+    events = Event.objects.filter(detail_type="member-welcome").order_by("pk")
+    assert [event.detail["arguments"]["user_id"] for event in events] == new_members[::-1]
     assert len(earned()) == len(new_members)
 
 

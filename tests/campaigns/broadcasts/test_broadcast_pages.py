@@ -8,7 +8,8 @@ from django.test import Client
 from django.utils import timezone
 
 from brands.models.audit import AuditLogEntry
-from campaigns.broadcasts import figures
+from campaigns.broadcasts import audience, figures
+from campaigns.broadcasts.audience import Audience
 from campaigns.segments import evaluate
 from core import languages
 from events import worker
@@ -86,6 +87,20 @@ def test_confirmation_states_the_number_of_members(sender, manager):
         factories.customer(sender)
 
     assert "Send to 3 members" in unescaped_text(manager.get(address(LABEL, "send", broadcast.pk)))
+
+
+@pytest.mark.parametrize(("planned_in", "button"), [(None, "Send to 1,234 members"), (2, "Plan for 1,234 members")])
+def test_confirmation_groups_the_digits_of_large_numbers(sender, manager, monkeypatch, planned_in, button):
+    send_at = timezone.now() + timedelta(hours=planned_in) if planned_in else None
+    broadcast = factories.broadcast(sender, send_at=send_at)
+    counted = Audience(members=54321, email=1234, sms=0, push=0, reachable=1234)
+    monkeypatch.setattr(audience, "count", lambda **_audience: counted)
+
+    confirmation = unescaped_text(manager.get(address(LABEL, "send", broadcast.pk)))
+
+    assert button in confirmation
+    assert "It reaches 1,234 of 54,321 members." in confirmation
+    assert "E-mail: 1,234" in confirmation
 
 
 def test_planned_moment_is_in_the_time_zone_of_the_brand(sender, manager, customer):

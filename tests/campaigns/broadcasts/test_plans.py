@@ -23,7 +23,7 @@ from tests.support import factories
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_cancelling_stops_messages_not_yet_passed_to_a_channel(sender, box, work, monkeypatch):
+def test_cancelling_stops_messages_not_yet_passed_to_a_channel(sender, box, work):
     customers = [factories.customer(sender) for _ in range(3)]
     broadcast = send(factories.broadcast(sender))
     first = Notification.objects.earliest("id")

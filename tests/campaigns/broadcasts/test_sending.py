@@ -13,7 +13,7 @@ from events import delivery as bus
 from events import leases, turns, worker
 from events.models import Event
 from jobs.models import Job
-from loyalty.members import blocking
+from loyalty.members import blocking, passwords
 from loyalty.models.accounts import UserPoints
 from loyalty.models.messages.addresses import SuppressedAddress
 from loyalty.models.messages.broadcasts import Broadcast
@@ -224,22 +224,26 @@ def test_segment_used_by_a_broadcast_cannot_be_deleted(sender):
     assert (broadcast.segment_id, broadcast.segment_name) == (None, "Rich")
 
 
-def test_recall_notification_does_not_wait_for_a_broadcast(sender, customer, box):
-    """It is in other lanes, which other workers process while the broadcast waits."""
+def test_recall_and_password_mails_do_not_wait_for_a_broadcast(sender, customer, box):
+    """They are in other lanes, which other workers process while the broadcast waits."""
     for _ in range(3):
         factories.customer(sender)
     send(factories.broadcast(sender))
     recall = NotificationRequest("NOTIFY_RECALL", "recall:1", {"message": "Stop", "recall_id": "R-1"})
     batching.notify_many(brand_id=sender.pk, user_ids=[customer.pk], notification=recall, at=timezone.now())
+    passwords.forgot(email=customer.email, brand=sender, at=timezone.now())
     lanes = set(Event.objects.pending().values_list("lane", flat=True))
-    assert worker.drain(lane="notices") == worker.drain(lane="email") == 1
+    assert worker.drain(lane="notices")
+    assert worker.drain(lane="email") == 2
 
     assert lanes == {"broadcasts", "notices"}
-    assert [mail["Subject"].startswith("Product recall") for mail in box.mails] == [True]
+    password_subject, recall_subject = sorted(mail["Subject"] for mail in box.mails)
+    assert password_subject.startswith("A new password")
+    assert recall_subject.startswith("Product recall")
     assert Event.objects.pending().filter(lane="broadcasts").count() == 4
 
 
-def test_workers_alternate_between_brands_in_the_broadcast_lane(sender, settings):
+def test_workers_alternate_between_brands_in_the_broadcast_lane(sender):
     """The second brand's message does not wait for all messages of the first."""
     other = factories.brand()
     NotificationSettings.objects.create(brand=other)

@@ -10,7 +10,7 @@ from django.utils import timezone, translation
 
 from campaigns.accrual import snapshot
 from campaigns.earning import rules
-from campaigns.models.earning_rules import EarningRule, EarningRuleVersion
+from campaigns.models.earning_rules import EarningRule, EarningRuleBudgetUse, EarningRuleVersion
 from events import worker
 from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.points.explanations import KIND_TITLES, RULE, Share, shares_of, texts_of
@@ -232,6 +232,16 @@ def test_rules_of_another_brand_do_not_apply(brand, customer):
     rule(factories.brand(), value=9)
 
     assert scan(brand, customer) == 1
+
+
+def test_budgets_of_two_brands_are_independent(brand, customer):
+    other = factories.brand()
+    factories.level(other, value=1)
+    bonuses = [rule(each, value=10, effect="bonus", limits=[limit("rule", most=15)]) for each in (brand, other)]
+
+    assert [scan(brand, customer) for _ in range(3)] == [11, 6, 1]
+    assert [scan(other, factories.customer(other)) for _ in range(2)] == [11, 6]
+    assert [EarningRuleBudgetUse.objects.get(rule=each).points for each in bonuses] == [15, 15]
 
 
 def test_cached_rules_cost_no_extra_statement(brand, customer):

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import boto3
 import pytest
@@ -12,6 +12,7 @@ from moto.server import ThreadedMotoServer
 from brands.identity import tokens
 from brands.tenants import quotas
 from campaigns.intake import sqs as queue
+from core.errors import TokenInvalid
 from events.models import Event
 from tests.support import factories
 from tests.support.live_stack import free_port
@@ -163,7 +164,7 @@ def test_invalid_messages_go_to_the_dead_letter_queue_and_others_pass(sqs, brand
     assert (sqs.waiting(), sqs.waiting(sqs.dead)) == (0, 2)
 
 
-def test_event_of_a_brand_not_trusted_to_the_queue_is_rejected(sqs, settings):
+def test_event_of_a_brand_not_trusted_to_the_queue_is_rejected(sqs):
     other = factories.brand()
     sqs.send(order(other, factories.customer(other)))
 
@@ -188,17 +189,38 @@ def test_customer_of_another_brand_needs_a_valid_token(sqs, brand):
     assert access not in str(Event.objects.values_list())
 
 
-def test_event_of_a_member_is_stored_despite_an_invalid_token(sqs, brand, customer):
+def expired_token(user, brand):
+    access = tokens.issue(user=user, brand=brand, at=datetime.now(UTC) - timedelta(days=2)).access
+    with pytest.raises(TokenInvalid):
+        tokens.verify_access(access)
+    return access
+
+
+@pytest.mark.parametrize("token", ["expired", "malformed"])
+def test_event_of_a_member_is_stored_despite_an_invalid_token(sqs, brand, customer, token):
+    access = expired_token(customer, brand) if token == "expired" else "eyJhbGciOiJIUzI1NiJ9.e30.x"
     late = order(brand, customer)
-    late["detail"]["arguments"]["authorization"] = "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"
+    late["detail"]["arguments"]["authorization"] = f"Bearer {access}"
     sqs.send(late)
 
     receive()
 
-    assert (sqs.waiting(), Event.objects.count()) == (0, 1)
+    assert (sqs.waiting(), sqs.waiting(sqs.dead), Event.objects.count()) == (0, 0, 1)
+    assert access not in str(Event.objects.values_list())
 
 
-def test_no_message_is_lost_or_used_up_without_the_database(sqs, brand, customer, monkeypatch):
+def test_expired_token_proves_nothing_about_a_customer_of_another_brand(sqs, brand):
+    foreign_customer = factories.customer(factories.brand())
+    late = order(brand, foreign_customer)
+    late["detail"]["arguments"]["authorization"] = f"Bearer {expired_token(foreign_customer, brand)}"
+    sqs.send(late)
+
+    receive()
+
+    assert (Event.objects.count(), sqs.waiting(sqs.dead)) == (0, 1)
+
+
+def test_no_message_is_lost_or_used_up_without_the_database(sqs, brand, customer):
     from django.db import OperationalError, connection
 
     sqs.send(order(brand, customer))

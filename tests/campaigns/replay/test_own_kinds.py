@@ -8,6 +8,7 @@ from django.utils import timezone
 from campaigns.accrual import welcome
 from campaigns.models.earning_rules import EarningRule
 from events import worker
+from loyalty.models.accounts import OpeningBalance
 from tests.campaigns.earning.earning_rules import row, rule
 from tests.campaigns.replay.history import replay_rule
 from tests.support import factories, shop
@@ -83,6 +84,18 @@ def test_first_welcome_rule_applies_to_all_members_in_a_replay(brand):
     draft = rule(brand, "member-welcome", 50, "points", name="Welcome", state="draft")
 
     assert totals(replay_rule(draft)) == [0, 150]
+
+
+@pytest.mark.parametrize("is_credited", [True, False])
+def test_member_with_an_opening_balance_is_not_welcomed_in_a_replay(brand, customer, is_credited):
+    migrated = factories.customer(brand)
+    if is_credited:
+        factories.points(migrated, brand, 100, reason_id="opening:old")
+    else:
+        OpeningBalance.objects.create(brand=brand, user=migrated, reason_id="opening:old", points=100)
+    draft = rule(brand, "member-welcome", 50, "points", name="Welcome", state="draft")
+
+    assert totals(replay_rule(draft)) == [0, 50]
 
 
 def test_member_already_welcomed_counts_as_joining_only_once(brand, customer):

@@ -13,7 +13,7 @@ from campaigns.models.earning_rules import EarningRule
 from loyalty.models.rewards import Reward
 from tests.campaigns.accrual.conftest import report_scan
 from tests.campaigns.admin.wizard import LABEL, MINIMAL_DATA, NEW_URL, errors, values_of
-from tests.campaigns.earning.earning_rules import row
+from tests.campaigns.earning.earning_rules import earned, row
 from tests.support import factories
 from tests.support.concurrency import at_once
 from tests.support.portal import address, browser, form_of, staff, text
@@ -168,12 +168,15 @@ def test_segment_audience_becomes_a_condition(client, brand):
     assert Campaign.objects.get().conditions == {"all": [row("segment", "in", [golden.pk])]}
 
 
-def test_launched_campaign_counts_scans(client, brand, customer):
-    client.post(NEW_URL, {**MINIMAL_DATA, "target_value": "1", "at_1": "1", "_launch": "1"})
+def test_launched_campaign_counts_scans_and_pays_its_milestones(client, brand, customer):
+    client.post(NEW_URL, {**MINIMAL_DATA, "target_value": "2", "at_1": "2", "_launch": "1"})
 
     report_scan(brand, customer, sku="A", title="A")
+    assert (UserLoyaltyCampaign.objects.get().progress, earned()) == (1, [10])
+    report_scan(brand, customer, sku="B", title="B")
 
-    assert UserLoyaltyCampaign.objects.get().progress == 1
+    assert (UserLoyaltyCampaign.objects.get().progress, earned()) == (2, [10, 10, 50])
+    assert factories.account(customer, brand).points == 70
     assert "Running" in text(client.get(address(LABEL, "page", Campaign.objects.get().pk)))
 
 
@@ -244,7 +247,7 @@ def test_duplicate_name_is_reported_at_its_field(client, brand):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_concurrent_submissions_create_one_campaign(monkeypatch):
+def test_concurrent_submissions_create_one_campaign():
     brand = factories.brand()
     user = staff(brand)
 
@@ -256,10 +259,18 @@ def test_concurrent_submissions_create_one_campaign(monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_each_submission_creates_a_campaign_without_the_duplicate_check(monkeypatch):
+def test_control_each_submission_creates_a_campaign_without_the_lock(monkeypatch):
+    """Each looks for a campaign with the name before the other is saved."""
     brand = factories.brand()
-    user, barrier = staff(brand), Barrier(2)
-    monkeypatch.setattr(pages.CampaignWizard, "campaign_named", lambda *_arguments: (barrier.wait(), None)[1])
+    user, both_looked = staff(brand), Barrier(2, timeout=10)
+    campaign_named = pages.CampaignWizard.campaign_named
+
+    def look_and_wait(*arguments):
+        found = campaign_named(*arguments)
+        both_looked.wait()
+        return found
+
+    monkeypatch.setattr(pages.CampaignWizard, "campaign_named", look_and_wait)
     monkeypatch.setattr(pages.Brand.objects, "select_for_update", lambda **_options: pages.Brand.objects.all())
 
     at_once(lambda _n: browser(user).post(NEW_URL, {**MINIMAL_DATA, "_launch": "1"}), range(2), threads=2)

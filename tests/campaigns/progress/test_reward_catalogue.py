@@ -4,9 +4,11 @@ import time
 import uuid
 from collections import Counter
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from brands.audit_log import AuditContext
@@ -243,24 +245,31 @@ def test_concurrent_claims_and_purchases_share_one_stock():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_more_rewards_are_granted_than_in_stock_without_the_condition(monkeypatch):
-    """The control: threads that read the stock some time before they reduce it grant the same piece twice."""
+def test_control_more_rewards_are_granted_than_in_stock_without_the_condition(monkeypatch):
+    """Threads that read the stock some time before they reduce it grant the same piece twice."""
     brand = factories.brand()
     factories.level(brand)
     mug = factories.reward(brand, cost=10, stock=1)
     milestone, members = create_members_with_claims(brand, mug, 8)
 
-    def take_one_without_condition(reward, redemption, at):
-        if not reward.stock:
-            raise grants.OutOfStock
-        time.sleep(0.2)
-        Reward.objects.filter(pk=reward.pk).update(stock=0)
+    class StockReadBefore(QuerySet):
+        """The condition applies to the stock read now, instead of that at the update."""
 
-    monkeypatch.setattr(grants, "_take_one", take_one_without_condition)
+        def filter(self, *arguments, **conditions):
+            rows = super().filter(*arguments, **conditions)
+            if "stock__gt" not in conditions:
+                return rows
+            found = [row.pk for row in rows]
+            time.sleep(0.2)
+            return Reward.objects.filter(pk__in=found)
+
+    monkeypatch.setattr(grants, "Reward", SimpleNamespace(objects=StockReadBefore(Reward)))
+    monkeypatch.setattr(grants, "F", lambda _name: mug.stock)
 
     at_once(
         lambda member: claims.claim(brand_id=brand.pk, user_id=member.pk, milestone_id=milestone.pk, at=timezone.now()),
         members,
     )
 
-    assert Redemption.objects.count() > 1
+    assert Redemption.objects.filter(reward=mug).count() > 1
+    assert Reward.objects.get().stock == 0

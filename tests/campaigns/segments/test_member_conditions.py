@@ -13,7 +13,6 @@ from campaigns.segments import member_conditions, sentences
 from campaigns.segments.fields import MEMBER_FIELDS
 from core.db import sql
 from loyalty.models.accounts import UserPoints
-from loyalty.models.ledger import LoyaltyTransaction
 from loyalty.models.notifications import NotificationPreference
 from loyalty.models.orders import CreditedOrder
 from loyalty.points import birthdays
@@ -45,7 +44,6 @@ def brand(brand):
     UserPoints.objects.filter(user=members["dora"]).update(enrolled_at=ago(3))
     factories.points(members["ada"], brand, 150, reason_id="order:A1")
     factories.points(members["cleo"], brand, 20, at=ago(40))
-    LoyaltyTransaction.objects.filter(user_point__user=members["cleo"]).exists()
     factories.points(members["dora"], brand, 5, reason_id="adjust:1")
     UserPoints.objects.filter(user=members["ada"]).update(current_level="Gold")
     UserPoints.objects.filter(user=members["cleo"]).update(current_level="Retired")

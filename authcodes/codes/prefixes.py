@@ -1,4 +1,4 @@
-"""Prefixes of codes: the only code that reserves, moves and frees them, and reports that one is taken.
+"""Prefixes of codes: the only code that reserves, moves and releases them, and reports that one is taken.
 
 Nothing here reveals other brands: taken is taken, whoever has the prefix, and with or without codes.
 """
@@ -23,6 +23,7 @@ from brands import audit_log
 from brands.audit_log import AuditContext, AuditedChange
 from brands.models.people import User
 from brands.models.tenants import Brand
+from core.db import row_guard
 from core.db.advisory_locks import LockOfRow, lock_row
 from core.errors import RateLimited
 from core.redis import rate_limits
@@ -76,11 +77,14 @@ def move(*, reserved: CodePrefix, brand: Brand) -> None:
         CodePrefix.objects.filter(pk=reserved.pk).update(brand=brand)
 
 
-def free(*, reserved: CodePrefix) -> None:
-    """Release a prefix for any brand. Raises BatchRejected while batches use it, since their codes are in print."""
-    with transaction.atomic():
+def release(*, reserved: CodePrefix) -> None:
+    """Release a prefix for any brand. Raises BatchRejected while batches use it, since their codes are in print.
+
+    Batches that were made before the prefix was moved belong to the earlier brand.
+    """
+    with transaction.atomic(), row_guard.disabled("batches of every brand that had the prefix"):
         CodePrefix.objects.select_for_update().filter(pk=reserved.pk).first()
-        if BatchRange.objects.filter(brand=reserved.brand_id, prefix=reserved.prefix).exists():
+        if BatchRange.objects.filter(prefix=reserved.prefix).exists():
             raise BatchRejected(
                 _("Batches use this prefix, so it cannot be released. Move it to another brand instead.")
             )

@@ -17,6 +17,7 @@ from brands.models.tenants import Brand, Picture
 from core.db.constraints import check
 from core.encryption import EncryptedTextField
 from core.moments import MomentField
+from core.texts import DOTS
 from core.translations import TranslationsField
 from loyalty.models.accounts import UserPoints
 from loyalty.models.levels import BrandLevel
@@ -272,4 +273,4 @@ class PoolCode(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"•••{self.ending}"
+        return f"{DOTS}{self.ending}"

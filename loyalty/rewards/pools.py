@@ -12,6 +12,7 @@ from django.db.models import Count
 from django.utils.crypto import salted_hmac
 
 from core.db import row_guard
+from core.texts import DOTS
 from loyalty.models.rewards import PoolCode, Redemption, Reward
 
 SALT = "loyalty.rewards.pools"
@@ -28,6 +29,10 @@ def ending(code: str) -> str:
     """Enough to recognise a code, but at most a third of it."""
     length = min(MAX_ENDING, len(code) // 3)
     return code[-length:] if length else ""
+
+
+def masked(code: str) -> str:
+    return f"{DOTS}{ending(code)}"
 
 
 def left(rewards: Iterable[Reward], *, at: datetime) -> dict[int, int]:

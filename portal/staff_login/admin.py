@@ -43,11 +43,11 @@ class SignInForm(TenantForm):
     class Meta:
         widgets = {"oidc_client_secret": PasswordWidget(attrs={"autocomplete": "off"})}
 
-    saved_settings: str  # the secret as stored
+    stored_secret: str
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.saved_settings = self.initial.pop("oidc_client_secret", "")
+        self.stored_secret = self.initial.pop("oidc_client_secret", "")
 
     def clean_oidc_issuer(self) -> str:
         issuer: str = self.cleaned_data["oidc_issuer"].strip()
@@ -59,13 +59,15 @@ class SignInForm(TenantForm):
         return issuer
 
     def clean_oidc_client_secret(self) -> str:
-        """The secret belongs to its provider: it must not be sent to another one."""
+        """The secret belongs to its issuer: it must not be sent to another one, and goes with the issuer."""
         typed: str = self.cleaned_data["oidc_client_secret"]
-        if typed or not self.saved_settings:
+        stored_issuer = self.initial.get("oidc_issuer")
+        issuer = self.cleaned_data.get("oidc_issuer", stored_issuer)
+        if typed or not self.stored_secret or not issuer:
             return typed
-        if self.cleaned_data.get("oidc_issuer", self.initial.get("oidc_issuer")) != self.initial.get("oidc_issuer"):
+        if issuer != stored_issuer:
             raise ValidationError(_("Enter the client secret of the new issuer."))
-        return self.saved_settings
+        return self.stored_secret
 
 
 @admin.register(SignInSettings)
@@ -91,6 +93,10 @@ class SignInSettingsAdmin(TenantAdmin):
         ),
     )
 
+    def store(self, obj: SignInSettings, fields: set[str]) -> None:
+        """Without an issuer the secret is deleted, though its field was empty before and after."""
+        super().store(obj, fields if obj.oidc_issuer else fields | {"oidc_client_secret"})
+
     def response_change(self, request: HttpRequest, obj: SignInSettings) -> HttpResponse:
         """Called last, because the user's own session may be one of those that end."""
         response = super().response_change(request, obj)
@@ -100,7 +106,7 @@ class SignInSettingsAdmin(TenantAdmin):
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Read-only users see no secret: Django shows read-only fields in the clear."""
+        """Read-only users see no secret: Django shows read-only fields as plain text."""
         if self.may(request, CHANGE if obj else ADD, obj):
             return super().get_fieldsets(request, obj)
         provider = ("oidc_active", "oidc_issuer", "oidc_client_id", ("sign_in_address", "return_address"))
@@ -192,7 +198,7 @@ class InvitationAdmin(TenantAdmin):
 
     @display(description=gettext_lazy("mail"))
     def mail(self, invitation: Invitation) -> SafeString | str:
-        """The state of the mail; empty for an invitation that has ended."""
+        """The state of the mail; a dash if none was sent before the invitation ended."""
         if invitation.mailed_at:
             return badge("success", _("Sent"))
         if invitation.state(at=timezone.now()) != Invitation.State.PENDING:
@@ -211,7 +217,7 @@ class InvitationAdmin(TenantAdmin):
         return made
 
     def have_mailed(self, request: HttpRequest, invitation: Invitation) -> None:
-        with row_guard.disabled("mails to staff are no brand's, and every brand's hostnames are refused"):
+        with row_guard.disabled("mails to staff have no brand, and origin_of compares the hostnames of all brands"):
             mails.write_invitation(invitation=invitation, origin=mails.origin_of(request))
 
     def has_open_permission(self, request: HttpRequest, object_id: Any = None) -> bool:
@@ -234,6 +240,7 @@ class InvitationAdmin(TenantAdmin):
         return self.confirmed(request, object_id, self.revoked, _("Revoke the invitation?"), message, _("Revoke"))
 
     def sent_again(self, request: HttpRequest, invitation: Invitation) -> None:
+        self.remember(request, [invitation])
         invitations.renew(invitation=invitation, by=staff_user(request), at=timezone.now())
         self.have_mailed(request, invitation)
         self.note(request, [invitation], gettext_noop("Sent again"))

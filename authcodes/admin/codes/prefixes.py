@@ -36,6 +36,9 @@ class CodePrefixForm(TenantForm):
         cleaned = super().clean()
         brand = cleaned.get("brand")
         if brand and "prefix" in cleaned and not self.errors:
+            if prefixes.is_reserved(brand=brand, prefix=cleaned["prefix"]):
+                self.add_error("prefix", _("Your brand has already reserved this prefix."))
+                return cleaned
             try:
                 prefixes.ask(brand=brand, prefix=cleaned["prefix"], audit_context=audit_context(self.request))
             except DomainError as error:
@@ -102,4 +105,4 @@ class CodePrefixAdmin(TenantAdmin):
             )
 
     def delete_row(self, obj: CodePrefix) -> None:
-        prefixes.free(reserved=obj)
+        prefixes.release(reserved=obj)

@@ -24,11 +24,11 @@ from portal.import_export.resource import TenantResource
 from portal.import_export.tables import Table
 from portal.lists.bidi import isolated
 
-CODE = re.compile(r"[\x21-\x7e]+( [\x21-\x7e]+)*")
+CODE_PATTERN = re.compile(r"[\x21-\x7e]+( [\x21-\x7e]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ParsedCode:
     """A valid row of a file, and the digest of its code."""
 
     reward: Reward
@@ -49,7 +49,7 @@ class NamedCode:
 
 
 class PoolCodeResource(TenantResource):
-    """Partner codes by reward. A code that is already in the pool stays unchanged."""
+    """Partner codes by reward. A code that is already in the pool stays unchanged, even after it expired."""
 
     reward = Column(
         "Free coffee",
@@ -81,9 +81,10 @@ class PoolCodeResource(TenantResource):
         planned = [PlannedRow(row.line, row.values) for row in table.rows]
         cells = [dict(zip(table.columns, (cell.strip() for cell in row.values), strict=True)) for row in table.rows]
         rewards = self._rewards(cells)
-        moment = Cell(MomentField(null=True, blank=True).formfield(required=False), is_end=True)
-        for row, rows in zip(planned, cells, strict=True):
-            self._read(row, rows, rewards, moment)
+        expiry_cell = Cell(MomentField(null=True, blank=True).formfield(required=False), is_end=True)
+        for row, values in zip(planned, cells, strict=True):
+            self._parse_row(row, values, rewards, expiry_cell)
+            row.masked_values = [pools.masked(text) if name == "code" else text for name, text in values.items()]
         self._check_repeated_codes(planned)
         self._compare(planned)
         return Plan(table.columns, planned)
@@ -97,34 +98,32 @@ class PoolCodeResource(TenantResource):
                 result[name].append(reward)
         return result
 
-    def _read(
-        self, row: PlannedRow, cells: Mapping[str, str], rewards: Mapping[str, list[Reward]], moment: Cell
+    def _parse_row(
+        self, row: PlannedRow, cells: Mapping[str, str], rewards: Mapping[str, list[Reward]], expiry_cell: Cell
     ) -> None:
-        named, code, expires_at = rewards.get(cells["reward"], []), cells["code"], None
-        if not named:
+        matches, code, expires_at = rewards.get(cells["reward"], []), cells["code"], None
+        if not matches:
             message = _("There is no “%(name)s” in this brand.") % {"name": cells["reward"][:80]}
             row.add_error("reward", message)
-        elif len(named) > 1:
+        elif len(matches) > 1:
             row.add_error("reward", _("Several rewards have this name. Write # and the id."))
-        elif not named[0].uses_pool:
+        elif not matches[0].uses_pool:
             row.add_error(
                 "reward",
                 _("This reward hands out its own codes. Switch the reward to partner codes on its page first."),
             )
-        if not CODE.fullmatch(code) or len(code) > MAX_PARTNER_CODE_LENGTH:
+        if not CODE_PATTERN.fullmatch(code) or len(code) > MAX_PARTNER_CODE_LENGTH:
             row.add_error(
                 "code", _("Enter 1 to %(most)d letters, digits and signs.") % {"most": MAX_PARTNER_CODE_LENGTH}
             )
         if cells.get("expires_at"):
             try:
-                expires_at = moment.clean(cells["expires_at"])
+                expires_at = expiry_cell.clean(cells["expires_at"])
             except ValidationError as error:
                 row.add_error("expires_at", " ".join(error.messages))
-        if expires_at is not None and expires_at <= timezone.now():
-            row.add_error("expires_at", _("This is in the past."))
-        row.instance = NamedCode(None, f"{cells['reward'][:80]}: {isolated(f'•••{pools.ending(code)}')}")
+        row.instance = NamedCode(None, f"{cells['reward'][:80]}: {isolated(pools.masked(code))}")
         if not row.errors:
-            row.more = Line(named[0], code, pools.digest(code), expires_at)
+            row.more = ParsedCode(matches[0], code, pools.digest(code), expires_at)
 
     def _check_repeated_codes(self, planned: Sequence[PlannedRow]) -> None:
         same: dict[tuple[Any, ...], list[PlannedRow]] = defaultdict(list)
@@ -136,6 +135,7 @@ class PoolCodeResource(TenantResource):
 
     def _compare(self, planned: Sequence[PlannedRow]) -> None:
         """Compare the rows with the codes in the pools."""
+        now = timezone.now()
         good = [row for row in planned if not row.errors]
         stored = PoolCode.objects.filter(brand=self.brand, digest__in=[row.more.digest for row in good])
         known = {(code.reward_id, code.digest): code for code in stored.only("pk", "reward_id", "digest", "expires_at")}
@@ -144,10 +144,12 @@ class PoolCodeResource(TenantResource):
                 row.instance = row.before = NamedCode(code.pk, str(row.instance))
                 if code.expires_at != row.more.expires_at:
                     row.add_error("expires_at", _("The pool has this code with another expiry."))
+            elif row.more.expires_at is not None and row.more.expires_at <= now:
+                row.add_error("expires_at", _("This is in the past."))
             elif not self.may_add:
                 row.add_error("", _("Your role may not add rows."))
             else:
-                row.changes["code"] = ("", f"•••{pools.ending(row.more.code)}")
+                row.changes["code"] = ("", pools.masked(row.more.code))
 
     def write(self, plan: Plan, *, context: AuditContext) -> None:
         made = [

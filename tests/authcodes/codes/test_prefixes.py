@@ -311,7 +311,7 @@ def test_prefix_stays_reserved_after_its_batches_are_deleted(brand):
         reserve(factories.brand(), "OLD-")
 
 
-def test_operators_can_move_and_free_prefixes(brand):
+def test_operators_can_move_and_release_prefixes(brand):
     client = browser(factories.user(is_staff=True, is_superuser=True))
     other, used, unused = factories.brand(), factories.batch(brand, prefix="USED-"), reserve(brand, "UNUSED-")
     reserved = CodePrefix.objects.get(prefix="USED-")
@@ -329,11 +329,11 @@ def test_operators_can_move_and_free_prefixes(brand):
     ]
 
 
-def test_prefix_with_batches_cannot_be_freed(brand):
+def test_prefix_with_batches_cannot_be_released(brand):
     factories.batch(brand, prefix="USED-")
 
     with pytest.raises(BatchRejected, match="Batches use this prefix"):
-        prefixes.free(reserved=CodePrefix.objects.get(prefix="USED-"))
+        prefixes.release(reserved=CodePrefix.objects.get(prefix="USED-"))
 
 
 def test_owner_can_reserve_a_prefix_in_the_portal(brand):

@@ -46,6 +46,16 @@ def test_another_issuer_needs_a_new_secret(brand, row):
     assert errors(response) == {"oidc_client_secret": ["Enter the client secret of the new issuer."]}
 
 
+def test_removing_the_provider_removes_its_secret(brand, row):
+    empty = {"oidc_active": "", "oidc_issuer": "", "oidc_client_id": ""}
+
+    response = save(browser(staff(brand)), row, **empty)
+
+    row.refresh_from_db()
+    assert response.status_code == 302
+    assert (row.oidc_active, row.oidc_issuer, row.oidc_client_secret) == (False, "", "")
+
+
 def test_new_secret_is_not_in_the_audit_log(brand, row):
     save(browser(staff(brand)), row, oidc_client_secret="another-secret")
 

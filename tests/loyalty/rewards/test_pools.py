@@ -9,6 +9,7 @@ from django.utils import timezone
 from brands.audit_log import AuditContext
 from brands.models.audit import AuditLogEntry
 from core.errors import DomainError
+from jobs.models import StagedUpload
 from loyalty.models.accounts import UserPoints
 from loyalty.models.rewards import PoolCode, Redemption
 from loyalty.rewards import cancellation, pools, redeem
@@ -169,12 +170,31 @@ def test_imported_codes_are_encrypted_and_never_displayed(brand, reward):
     assert codes[0].expires_at.isoformat().startswith("2190-01-31")
     stored_codes = PoolCode.objects.extra(select={"raw": "code"}).values_list("raw", flat=True)
     assert not [stored_code for stored_code in stored_codes if "SECRET" in stored_code]
+    assert "SECRET" not in str(StagedUpload.objects.get().preview)
     assert counts(preview(owner, LABEL, brand, content)) == {"Unchanged": 2}
     assert "SECRET" not in text(browser(owner).get(address(LABEL)))
     assert "•••001" in text(browser(owner).get(address(LABEL)))
     entries = AuditLogEntry.objects.filter(kind=LABEL)
     assert entries.count() == 2
     assert not [entry for entry in entries if "SECRET" in f"{entry.row_name}{entry.changes}"]
+
+
+def test_preview_of_a_faulty_line_masks_its_code(brand, reward):
+    page = preview(staff(brand), LABEL, brand, "reward,code\nMissing,SECRET-0001\n")
+
+    assert faults(page).keys() == {2}
+    assert "Missing, •••001" in text(page)
+    assert "SECRET" not in f"{text(page)}{StagedUpload.objects.get().preview}"
+
+
+def test_expired_code_in_the_pool_stays_unchanged(brand, reward, time_machine):
+    content = "reward,code,expires_at\nVoucher,OLD-0001,2030-01-31\n"
+    imported(staff(brand), LABEL, brand, content)
+    time_machine.move_to("2030-03-01T00:00:00Z", tick=False)
+
+    page = preview(staff(brand), LABEL, brand, content + "Voucher,NEW-0001,2030-12-31\n")
+
+    assert counts(page) == {"New": 1, "Unchanged": 1}
 
 
 def test_import_reports_invalid_lines(brand, reward):

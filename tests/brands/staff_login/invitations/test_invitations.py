@@ -296,6 +296,7 @@ def test_owner_sees_the_state_of_the_mail_and_can_send_it_again(brand, owner, se
     [link] = links_sent()
 
     assert ">Sent<" in mail_column(owner).replace("\n", "").replace(" ", "")
+    assert "expires_at" in AuditLogEntry.objects.get(action="Sent again").changes
     assert StaffMail.objects.count() == 1
     web_client.post(link, PASSWORDS)
     assert role_of(EMAIL, brand) == "printer"

@@ -204,7 +204,17 @@ def test_true_reason_of_an_invalid_code_is_recorded_for_staff(customer_api, bran
 
     record = Scan.objects.get(pk=body["scan_id"])
     assert (record.outcome, record.reason, record.user) == ("error", reason, customer)
-    assert record.code == str(code).partition(".")[0] or record.code == str(code)
+    assert record.code == str(code).partition(".")[0]  # without the tag
+
+
+@pytest.mark.parametrize(
+    ("scanned", "stored"), [("T-404.0000", "T-404.0000"), ("https://x/y", "https://x/y"), ("x" * 80, "x" * 64)]
+)
+def test_text_without_a_known_code_is_recorded_as_scanned(customer_api, brand, scanned, stored):
+    scan(customer_api, scanned)
+
+    record = Scan.objects.get()
+    assert (record.reason, record.code, record.auth_code) == ("unknown", stored, None)
 
 
 @pytest.mark.parametrize("reason", INVALID_REASONS)

@@ -13,7 +13,7 @@ from authcodes.models.batches import BatchRange
 from authcodes.models.codes import AuthCode
 from authcodes.printing.runs import printed_spans
 from authcodes.scanning import scan as scanning
-from authcodes.scanning.types import ScanContext
+from authcodes.scanning.types import ScanContext, ScanLocation
 from jobs.models import Job
 from tests.authcodes.batches.batch_pages import page, stage
 from tests.support import factories
@@ -90,16 +90,24 @@ def test_running_print_files_refresh_and_finished_ones_can_be_downloaded(client,
     assert address("jobs.job", "download", run.job_id) in links(text(page(client, batch, tab="prints")))
 
 
-def test_scans_tab_counts_only_scans_of_the_batch(client, brand, batch):
+def test_scans_tab_counts_and_maps_only_scans_of_the_batch(client, brand, batch):
     other = factories.batch(brand, quantity=2)
     AuthCode.objects.filter(batch=batch).update(product=factories.product(brand))
-    for code in (batch.first_code, batch.last_code, other.first_code):
-        scanning.scan(scanned=code, context=ScanContext(at=timezone.now()))
+    berlin, hamburg = ScanLocation(city="Berlin", region="State of Berlin"), ScanLocation(city="Hamburg")
+    for code, place in ((batch.first_code, berlin), (batch.last_code, berlin), (other.first_code, hamburg)):
+        scanning.scan(scanned=code, context=ScanContext(at=timezone.now(), place=place))
 
-    scans = page(client, batch, tab="scans").context["batch_scans"]
+    answer = page(client, batch, tab="scans")
 
+    scans = answer.context["batch_scans"]
     assert scans["total"] == "2"
     assert scans["charted"].rows[0].cells == ("2", "0", "0")
+    assert [(circle.title, circle.link) for circle in scans["map"].circles] == [
+        ("Berlin: 2", scans["map"].rows[0].link)
+    ]
+    assert [(row.name, row.scans) for row in scans["map"].rows] == [("Berlin", 2)]
+    assert len(client.get(scans["map"].rows[0].link).context["cl"].result_list) == 2
+    assert "Hamburg" not in text(answer)
 
 
 def test_batch_whose_job_ends_while_its_page_is_built_is_ready(client, brand, monkeypatch):

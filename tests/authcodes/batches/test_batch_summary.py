@@ -1,5 +1,7 @@
 """The summary next to a batch's form: the batch it would create, and its errors, while the form is filled in."""
 
+import re
+
 import pytest
 
 from authcodes.models.batches import BatchRange
@@ -155,12 +157,13 @@ def test_summary_query_count_does_not_grow_with_batches(client, brand, django_as
         summary(client, brand)
 
 
-def test_summary_of_a_plain_batch_warns_that_codes_can_be_guessed(client, brand, settings):
+def test_summary_of_a_plain_batch_warns_in_red_that_codes_can_be_guessed(client, brand, settings):
     settings.CODE_TAG_SECRETS = {1: "k" * 32}
 
     plain, protected = summary(client, brand), summary(client, brand, signed="protected")
 
-    assert "Anyone can guess the next code." in text(plain)
+    [classes] = re.findall(r'<p class="([^"]*)">Anyone can guess the next code\.</p>', text(plain))
+    assert "text-red-600" in classes.split()
     assert "Anyone can guess the next code." not in text(protected)
 
 

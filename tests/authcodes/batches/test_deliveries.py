@@ -4,6 +4,7 @@ import random
 import time
 from datetime import timedelta
 from itertools import pairwise
+from threading import Barrier
 
 import pytest
 from django.utils import timezone, translation
@@ -176,14 +177,20 @@ def test_concurrent_equal_deliveries_are_recorded_once(batch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_without_the_batch_lock_a_delivery_would_be_recorded_twice(batch, monkeypatch):
+def test_control_without_the_batch_lock_a_delivery_is_recorded_repeatedly(batch, monkeypatch):
+    original, barrier = deliveries.inside, Barrier(4)
+
+    def wait_then_compare(*spans):
+        barrier.wait(timeout=10)  # seconds
+        return original(*spans)
+
     monkeypatch.setattr("django.db.models.query.QuerySet.select_for_update", lambda rows, **_options: rows)
-    original = deliveries.inside
-    monkeypatch.setattr(deliveries, "inside", lambda *options: (__import__("time").sleep(0.2), original(*options))[1])
+    monkeypatch.setattr(deliveries, "inside", wait_then_compare)
 
     counts = at_once(lambda _number: deliver(batch, 101, 110), range(4))
 
-    assert sum(counts) > 10
+    assert counts == [10] * 4
+    assert batch.changes.filter(kind="delivered").count() == 4
 
 
 def test_delivery_is_in_the_history_of_its_codes(client, batch):

@@ -162,13 +162,16 @@ def test_mail_waiting_for_a_retry_is_not_sent_after_the_withdrawal(brand, custom
     assert box.mails == []
 
 
-def test_form_offers_and_starts_the_notification_of_customers(brand, customer, batch):
+@pytest.mark.parametrize("choice", [{"notify_customers": "on"}, {}], ids=["notify", "do not notify"])
+def test_form_starts_the_notification_of_customers_only_if_chosen(brand, batch, choice):
     client, url = browser(staff(brand)), f"{address('authcodes.recall', 'add')}?batch={batch.pk}"
     assert 'name="notify_customers"' in text(client.get(url))
 
-    client.post(url, {"batch": batch.pk, **TEXTS, "notify_customers": "on"})
+    client.post(url, {"batch": batch.pk, **TEXTS, **choice})
 
-    assert Job.objects.get(kind="notify-recall").parameters == {"recall": Recall.objects.get().pk}
+    recall = Recall.objects.get()
+    jobs = Job.objects.filter(kind="notify-recall").values_list("parameters", flat=True)
+    assert list(jobs) == ([{"recall": recall.pk}] if choice else [])
 
 
 def test_page_of_a_recall_shows_the_number_of_delivered_mails(brand, customer, batch, box, work):

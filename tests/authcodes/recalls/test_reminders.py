@@ -84,6 +84,19 @@ def test_reminder_is_confirmed_first_and_only_sent_once_a_day(brand, customer, b
     assert Job.objects.filter(parameters__has_key="reminder").count() == 1
 
 
+@pytest.mark.parametrize("role", ["printer", "support"])
+def test_reminding_requires_permission_to_recall(brand, customer, batch, box, work, role):
+    scan_codes(batch, customer)
+    recall = recall_and_notify(batch)
+    work()
+    client, url = browser(staff(brand, role=role)), address("authcodes.recall", "remind", recall.pk)
+
+    assert url not in text(client.get(address("authcodes.recall", "change", recall.pk)))
+    assert client.get(url).status_code == 403
+    assert client.post(url, {"reason": "Nobody came back"}).status_code == 403
+    assert not Job.objects.filter(parameters__has_key="reminder").exists()
+
+
 def test_no_reminder_is_sent_if_all_customers_have_confirmed(brand, customer, batch, box, work):
     scan_codes(batch, customer)
     recall = recall_and_notify(batch)

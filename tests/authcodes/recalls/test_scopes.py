@@ -1,5 +1,7 @@
 """Recalls of a product, of several batches or of a part of one: warnings, notifications, history and webhooks."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.utils import timezone
 
@@ -171,9 +173,26 @@ def test_batches_of_two_brands_cannot_be_recalled_together(batch):
         scopes.of_batches([batch, other_brand_batch])
 
 
-def test_reminder_cannot_be_sent_twice_a_day(brand, batch):
+def test_reminder_can_be_sent_once_on_each_day_of_the_brand(brand, batch):
+    brand.time_zone = "Europe/Berlin"
+    brand.save()
     recall_in_force = recall(Part(batch))
-    notifications.start_reminder(recall=recall_in_force, by=None, at=timezone.now())
+    last_minute = datetime(2026, 3, 1, 22, 59, tzinfo=UTC)  # 23:59 in Berlin
 
+    def remind(at):
+        return notifications.start_reminder(recall=recall_in_force, by=None, at=at).parameters["reminder"]
+
+    assert remind(last_minute - timedelta(hours=20)) == "2026-03-01"
     with pytest.raises(Invalid, match="reminded today"):
-        notifications.start_reminder(recall=recall_in_force, by=None, at=timezone.now())
+        remind(last_minute)
+    assert remind(last_minute + timedelta(minutes=1)) == "2026-03-02"
+
+
+def test_reminder_of_a_withdrawn_recall_is_rejected(brand, batch):
+    recall_in_force = recall(Part(batch))
+    stale = Recall.objects.get(pk=recall_in_force.pk)
+    recalls.withdraw_recall(recall=recall_in_force, reason="Safe", at=timezone.now(), by=staff(brand))
+
+    with pytest.raises(Invalid, match="has been withdrawn"):
+        notifications.start_reminder(recall=stale, by=None, at=timezone.now())
+    assert not notifications.jobs_of(stale).exists()

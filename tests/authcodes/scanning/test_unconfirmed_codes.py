@@ -1,5 +1,6 @@
 """Scans that wait for a confirmed address do not block confirmed customers, and lapse after thirty days."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -13,7 +14,10 @@ from brands.models.tenants import Brand
 from events.models import Event
 from loyalty.members import confirmations
 from tests.authcodes.scanning.unconfirmed import confirm, points_of, statuses_of, waits_for_confirmation
+from tests.loyalty.notifications.conftest import box, work
 from tests.support import factories
+
+__all__ = ["box", "work"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -176,3 +180,20 @@ def test_verifying_the_address_releases_the_points(api, brand, customer, deliver
     deliver()
 
     assert points_of(customer, brand) == 10
+
+
+def test_setting_a_password_by_a_mailed_link_releases_the_points(api, brand, customer, deliver, box, work):
+    """The link proves the address, as it reached the customer by mail."""
+    api.as_customer(customer).verify(factories.code(brand))
+    deliver()
+    api.post("auth/password/forgot", {"email": customer.email, "brand_id": brand.pk})
+    work()
+    assert points_of(customer, brand) == 0
+    [mail] = box.mails
+    [token] = re.findall(r"/password/new/(\S+)", mail.get_body(("plain",)).get_content())
+
+    answer = api.post("auth/password/reset", {"token": token, "password": "another long pass phrase"})
+    deliver()
+
+    assert (answer.status_code, points_of(customer, brand)) == (200, 10)
+    assert User.objects.get(pk=customer.pk).email_verified_at

@@ -169,6 +169,18 @@ def test_undo_fails_once_a_code_was_scanned(brand, customer):
     assert "have been scanned" in job.log
 
 
+def test_undo_fails_once_a_code_was_looked_up(api, brand):
+    upload = checked_import(brand, "K7F3,,,", "M2XW,,,")
+    run_commit(upload)
+    assert api.post("auth-codes/validate", {"code": "K7F3"}).json()["valid"] is True
+
+    job = run_undo(upload)
+
+    assert (upload.status, AuthCode.objects.count(), job.status) == ("committed", 2, "failed")
+    assert AuthCode.objects.filter(scan_count=0).count() == 2
+    assert "Nothing was undone" in job.log
+
+
 def test_undo_fails_once_a_scan_was_rejected(brand, customer):
     upload = checked_import(brand, "K7F3,,,")
     run_commit(upload)

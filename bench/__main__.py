@@ -55,28 +55,30 @@ def main() -> int:
         "--tolerance", type=float, default=3, metavar="PERCENT", help="by how much this tree may be worse: %(default)s"
     )
     parser.add_argument("--rules", type=int, metavar="COUNT", help="active earning rules of the brand that is measured")
-    given = parser.parse_args()
-    if given.rules:
-        os.environ[harness.RULES] = str(given.rules)
-    if unknown := set(given.parts) - set(PARTS):
+    arguments = parser.parse_args()
+    if arguments.rules:
+        os.environ[harness.RULES] = str(arguments.rules)
+    if unknown := set(arguments.parts) - set(PARTS):
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    if given.against and not against.is_tree(given.against):
-        parser.error(f"{given.against} is no work tree with benchmarks")
-    parts, scale = given.parts or PARTS, given.scale
+    if arguments.against and not against.is_tree(arguments.against):
+        parser.error(f"{arguments.against} is no work tree with benchmarks")
+    parts, scale = arguments.parts or PARTS, arguments.scale
     if scale is not Scale.TINY and LOADED & set(parts) and shutil.which("wrk") is None:
         parser.error("wrk is missing: apt-get install wrk")
     if INSIDE not in os.environ:
         with throwaway() as data_dir:
             return run_with_servers(data_dir, durable=scale is not Scale.TINY)
-    if given.against:
-        figures, broken = against.measure(given.against, ENVIRONMENT, parts, scale, tolerance=given.tolerance / 100)
+    if arguments.against:
+        figures, broken = against.measure(
+            arguments.against, ENVIRONMENT, parts, scale, tolerance=arguments.tolerance / 100
+        )
     else:
         figures, broken = measure(parts, scale)
     report(figures, broken)
-    if given.json:
-        harness.save(figures, given.json)
+    if arguments.json:
+        harness.save(figures, arguments.json)
     # Goals depend on the machine, so a missed one is no failure. A comparison ran on the same machine.
-    worse = given.against and any(figure.is_missed for figure in figures)
+    worse = arguments.against and any(figure.is_missed for figure in figures)
     return 1 if broken or worse else 0
 
 

@@ -66,7 +66,7 @@ def measure(
     """
     trees = {"this tree": Tree.at(PROJECT, own), str(directory): Tree.at(directory.resolve(), own)}
     rounds = 1 if scale is Scale.TINY else 5
-    found: list[Figure] = []
+    results: list[Figure] = []
     broken = []
     for name in parts:
         turns: dict[str, list[list[Figure]]] = {tree: [] for tree in trees}
@@ -76,16 +76,20 @@ def measure(
                 say(f"{name} could not be measured in {tree}")
                 break
             turns[tree].append(figures)
-        ours, theirs = turns.values()
-        complete = len(ours) == len(theirs) == rounds
-        ratios = compared(ours, theirs, tolerance=None if scale is Scale.TINY else tolerance) if complete else []
-        found += ratios
+        own_figures, other_figures = turns.values()
+        complete = len(own_figures) == len(other_figures) == rounds
+        ratios = (
+            compared(own_figures, other_figures, tolerance=None if scale is Scale.TINY else tolerance)
+            if complete
+            else []
+        )
+        results += ratios
         if not complete:
             broken.append(name)
         elif scale is not Scale.TINY and all(ratio.goal is None for ratio in ratios):
             say(f"{name}: the trees have no figure in common that counts")
             broken.append(name)
-    return found, broken
+    return results, broken
 
 
 def in_turns(trees: Sequence[str], rounds: int) -> Iterator[str]:
@@ -121,14 +125,16 @@ def clear_servers(sockets: Path) -> None:
     redis.Redis.from_url(f"unix://{sockets}/valkey.sock").flushall()
 
 
-def compared(ours: Sequence[list[Figure]], theirs: Sequence[list[Figure]], *, tolerance: float | None) -> list[Figure]:
+def compared(
+    own_figures: Sequence[list[Figure]], other_figures: Sequence[list[Figure]], *, tolerance: float | None
+) -> list[Figure]:
     """Each figure that both trees have as a ratio, ours / theirs: the median of the rounds, with its spread.
 
     Figures that count have a goal: with a `tolerance`, ours may be worse by that much. Zeros are skipped.
     """
-    rounds = [(by_name(our), by_name(their)) for our, their in zip(ours, theirs, strict=True)]
+    rounds = [(by_name(our), by_name(their)) for our, their in zip(own_figures, other_figures, strict=True)]
     figures = []
-    for figure in by_name(ours[0]).values():
+    for figure in by_name(own_figures[0]).values():
         if all(figure.name in our and figure.name in their for our, their in rounds):
             own, other = ([each[side][figure.name].value for each in rounds] for side in (0, 1))
             if all(other):
@@ -138,20 +144,20 @@ def compared(ours: Sequence[list[Figure]], theirs: Sequence[list[Figure]], *, to
 
 def by_name(figures: Sequence[Figure]) -> dict[str, Figure]:
     """The figures of a part, and the processor time of all programs together."""
-    found = {figure.name: figure for figure in figures}
+    results = {figure.name: figure for figure in figures}
     for beginning, name in COSTS.items():
         spent = [figure.value for figure in figures if figure.name.startswith(beginning)]
         if spent:
-            found[name] = Figure(figures[0].part, name, sum(spent), "us", at_least=False)
-    return found
+            results[name] = Figure(figures[0].part, name, sum(spent), "us", at_least=False)
+    return results
 
 
 def as_ratio(figure: Figure, own: Sequence[float], other: Sequence[float], *, tolerance: float | None) -> Figure:
     goal = None
     if tolerance is not None and counts(figure):
         goal = 1 - tolerance if figure.at_least else 1 + tolerance
-    found = harness.ratio(figure.part, figure.name, own, other, goal=goal, at_least=figure.at_least)
-    return replace(found, note=f"{found.note}; {median(own):.4g} / {median(other):.4g} {figure.unit}".rstrip())
+    results = harness.ratio(figure.part, figure.name, own, other, goal=goal, at_least=figure.at_least)
+    return replace(results, note=f"{results.note}; {median(own):.4g} / {median(other):.4g} {figure.unit}".rstrip())
 
 
 def counts(figure: Figure) -> bool:

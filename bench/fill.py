@@ -29,8 +29,8 @@ def insert(model: type[Model], rows: str, **values: str) -> str:
     if unknown := values.keys() - fields.keys():
         message = f"{model.__name__} has no {', '.join(sorted(unknown))}"
         raise TypeError(message)
-    given = {field.column: values.get(name) or default(field) for name, field in fields.items()}
-    filled = {f'"{column}"': value for column, value in given.items() if value is not None}
+    expressions = {field.column: values.get(name) or default(field) for name, field in fields.items()}
+    filled = {f'"{column}"': value for column, value in expressions.items() if value is not None}
     table = model._meta.db_table  # noqa: SLF001
     return f'INSERT INTO "{table}" ({", ".join(filled)})\nSELECT {", ".join(filled.values())}\n{rows}'
 

@@ -1,9 +1,9 @@
-"""The common part of all benchmarks: a database with tables, interleaved rounds, figures with verdicts."""
+"""The common part of all benchmarks: a database with tables, interleaved rounds, figures with their goals."""
 
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from statistics import median
@@ -57,7 +57,7 @@ class Figure:
         return not (self.value >= self.goal if self.at_least else self.value <= self.goal)
 
     @property
-    def verdict(self) -> str:
+    def outcome(self) -> str:
         if self.goal is None:
             return ""
         sign = ">=" if self.at_least else "<="
@@ -65,11 +65,11 @@ class Figure:
 
     @property
     def line(self) -> str:
-        return f"{self.part:9} {self.name:52} {self.value:>9.4g} {self.unit:5} {self.verdict:25} {self.note}".rstrip()
+        return f"{self.part:9} {self.name:52} {self.value:>9.4g} {self.unit:5} {self.outcome:25} {self.note}".rstrip()
 
 
-def say(words: str) -> None:
-    print(words, flush=True)
+def say(text: str) -> None:
+    print(text, flush=True)
 
 
 def prepare() -> None:
@@ -101,12 +101,14 @@ def data_dir() -> Path:
 
 
 def save(figures: Sequence[Figure], file: Path) -> None:
-    file.write_text(json.dumps([{**asdict(figure), "verdict": figure.verdict} for figure in figures], indent=1))
+    file.write_text(json.dumps([{**asdict(figure), "outcome": figure.outcome} for figure in figures], indent=1))
 
 
 def load(file: Path) -> list[Figure]:
-    found = json.loads(file.read_text())
-    return [Figure(**{name: value for name, value in entry.items() if name != "verdict"}) for entry in found]
+    """Other entries than a figure's own are left out: a tree that is compared may be older."""
+    names = {field.name for field in fields(Figure)}
+    entries = json.loads(file.read_text())
+    return [Figure(**{name: value for name, value in entry.items() if name in names}) for entry in entries]
 
 
 def interleaved(part: str, rounds: int, ways: Mapping[str, Callable[[], Any]]) -> tuple[dict[str, list[Any]], Figure]:
@@ -114,18 +116,18 @@ def interleaved(part: str, rounds: int, ways: Mapping[str, Callable[[], Any]]) -
 
     Returns each way's results, and how much of the machine other processes used.
     """
-    found: dict[str, list[Any]] = {name: [] for name in ways}
+    results: dict[str, list[Any]] = {name: [] for name in ways}
     shares = []
     for number in range(rounds):
         for name in ways if number % 2 == 0 else reversed(ways):
-            with processor.watched() as others:
-                found[name].append(ways[name]())
-            shares.append(others.share * 100)
-            say(f"  round {number + 1} of {rounds}: {name}: {found[name][-1]} (others used {others.share:.0%})")
-    return found, used_by_others(part, shares)
+            with processor.watched() as load:
+                results[name].append(ways[name]())
+            shares.append(load.share * 100)
+            say(f"  round {number + 1} of {rounds}: {name}: {results[name][-1]} (others used {load.share:.0%})")
+    return results, other_load_figure(part, shares)
 
 
-def used_by_others(part: str, percent: Sequence[float]) -> Figure:
+def other_load_figure(part: str, percent: Sequence[float]) -> Figure:
     """If other processes use more than a few percent, figures are unreliable; ratios suffer least."""
     note = "" if median(percent) < 10 else "not quiet: measure again"
     return Figure(
@@ -144,8 +146,8 @@ def spread(values: Sequence[float]) -> str:
 
 def ratio(part: str, name: str, above: Sequence[float], below: Sequence[float], **goal: Any) -> Figure:
     """The median of the rounds' ratios, with their spread as its note."""
-    found = ratios(above, below)
-    return Figure(part, name, median(found), note=f"rounds {spread(found)}", **goal)
+    results = ratios(above, below)
+    return Figure(part, name, median(results), note=f"rounds {spread(results)}", **goal)
 
 
 def orientation(part: str, name: str, values: Sequence[float], unit: str) -> Figure:

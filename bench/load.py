@@ -75,13 +75,13 @@ def wrk(path: str, scenario: Scenario, *, seconds: int) -> tuple[int, float]:
     command += [f"http://127.0.0.1:{site.PORT}", "--", path, str(first), str(scenario.quantity), str(scenario.tokens)]
     command += [str(THREADS), str(next(_seed))]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = json.loads(output.rpartition("RESULT ")[2])
+    result = json.loads(output.rpartition("RESULT ")[2])
     # The threads run at their own pace, so one may have used more than half of the codes.
-    scenario.take(int(found["requests"] * 1.5) + 1_000)
-    if found["refused"] or found["broken"]:
-        message = f"{path}: {found['refused']} requests refused, {found['broken']} broken of {found['requests']}"
+    scenario.take(int(result["requests"] * 1.5) + 1_000)
+    if result["refused"] or result["broken"]:
+        message = f"{path}: {result['refused']} requests refused, {result['broken']} broken of {result['requests']}"
         raise RuntimeError(message)
-    return found["requests"], found["seconds"]
+    return result["requests"], result["seconds"]
 
 
 def once(path: str, scenario: Scenario) -> tuple[int, float]:
@@ -115,8 +115,8 @@ class Pgbench:
     def __init__(self, scale: Scale) -> None:
         self.codes = scale.pick(1_000_000, 1_000_000, 1_000)
         self.programs = launcher.servers.Programs.installed().postgres / "bin"
-        self.kept = data_dir() / "next_limit"  # the index of the first unscanned code
-        if not self.kept.exists():
+        self.next_code_file = data_dir() / "next_limit"  # the index of the first unscanned code
+        if not self.next_code_file.exists():
             say("making the database of the limits ...")
             subprocess.run([self.programs / "createdb", *self.address, self.name], check=True)
             self.renew()
@@ -126,11 +126,11 @@ class Pgbench:
         command = [self.programs / "psql", *self.address, "-q", "-v", "ON_ERROR_STOP=1"]
         command += ["-v", f"codes={self.codes}", "-f", LIMITS / "schema.sql"]
         subprocess.run([*command, self.name], check=True, capture_output=True)
-        self.kept.write_text("0")
+        self.next_code_file.write_text("0")
 
     def run(self, script: str, *, seconds: int) -> Load:
         """Run transactions with 8 clients."""
-        base = int(self.kept.read_text())
+        base = int(self.next_code_file.read_text())
         if base > self.codes - 20_000 * seconds:
             self.renew()
             base = 0
@@ -144,5 +144,5 @@ class Pgbench:
         match = re.search(r"actually processed: (\d+).*^tps = ([0-9.]+)", output, re.MULTILINE | re.DOTALL)
         assert match, output
         transactions = int(match[1])
-        self.kept.write_text(str(base + int(transactions * 1.5) + 1_000))
+        self.next_code_file.write_text(str(base + int(transactions * 1.5) + 1_000))
         return Load(float(match[2]), transactions, meter.per(transactions))

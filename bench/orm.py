@@ -31,46 +31,46 @@ def scan(*, code: str, user: User, brand_id: int, place: dict[str, Any]) -> dict
     at = timezone.now()
     with transaction.atomic():
         codes = AuthCode.objects.select_related("batch", "product").select_for_update(of=("self",))
-        found = codes.get(code=code, brand_id=brand_id, deactivated_at=None)
-        limit = found.batch.scan_limit
-        if limit is not None and found.scan_count >= limit:
+        auth_code = codes.get(code=code, brand_id=brand_id, deactivated_at=None)
+        limit = auth_code.batch.scan_limit
+        if limit is not None and auth_code.scan_count >= limit:
             return {"success": True, "status": "warning"}
         level = level_of(user.pk, brand_id)
-        found.scan_count += 1
-        found.first_scan_at = found.first_scan_at or at
-        found.save(update_fields=["scan_count", "first_scan_at"])
+        auth_code.scan_count += 1
+        auth_code.first_scan_at = auth_code.first_scan_at or at
+        auth_code.save(update_fields=["scan_count", "first_scan_at"])
         made = Scan.objects.create(
             brand_id=brand_id,
-            auth_code=found,
-            code=found.code,
+            auth_code=auth_code,
+            code=auth_code.code,
             user=user,
-            batch=found.batch,
-            product=found.product,
+            batch=auth_code.batch,
+            product=auth_code.product,
             outcome=Scan.Outcome.SUCCESS,
             reason=Scan.Reason.ACCEPTED,
             points_status=Scan.PointsStatus.PENDING,
             points_promised=level.scan_reward_value,
-            scan_count=found.scan_count,
+            scan_count=auth_code.scan_count,
             latitude=place.get("latitude"),
             longitude=place.get("longitude"),
             located_at=at,  # keeps the platform's own worker from geocoding it
             scanned_at=at,
         )
-        store_event(KIND, brand_id, user.pk, {"authCode": found.code, "title": found.product.title}, made.pk)
+        store_event(KIND, brand_id, user.pk, {"authCode": auth_code.code, "title": auth_code.product.title}, made.pk)
         transaction.on_commit(lambda: accrue.delay(str(made.pk)))
     return {
         "success": True,
         "status": "success",
         "scan_id": str(made.pk),
         "points_awarded": json_number(level.scan_reward_value),
-        "scan_count": found.scan_count,
-        "product": {"id": found.product.pk, "name": found.product.title, "sku": found.product.sku},
+        "scan_count": auth_code.scan_count,
+        "product": {"id": auth_code.product.pk, "name": auth_code.product.title, "sku": auth_code.product.sku},
     }
 
 
 def level_of(user_id: int, brand_id: int) -> BrandLevel:
-    held = UserPoints.objects.get(user_id=user_id, brand_id=brand_id).current_level
-    return BrandLevel.objects.get(brand_id=brand_id, name=held)
+    level_name = UserPoints.objects.get(user_id=user_id, brand_id=brand_id).current_level
+    return BrandLevel.objects.get(brand_id=brand_id, name=level_name)
 
 
 def store_event(kind: str, brand_id: int, user_id: int, payload: dict[str, Any], event_id: uuid.UUID) -> Event:
@@ -108,14 +108,14 @@ def accrue(scan_id: str) -> None:
         progress = advance(made)
         promote(account)
         balance = {"points": json_number(account.points), "current_level": account.current_level}
-        notice = {**balance, "template": TEMPLATE, "transaction_id": str(line.pk), "campaigns": progress}
+        notification = {**balance, "template": TEMPLATE, "transaction_id": str(line.pk), "campaigns": progress}
         store_event("balance-changed", made.brand_id, made.user_id, balance, uuid.uuid4())
-        store_event("notify", made.brand_id, made.user_id, notice, uuid.uuid4())
+        store_event("notify", made.brand_id, made.user_id, notification, uuid.uuid4())
         made.points_status = Scan.PointsStatus.AWARDED
         made.points_awarded = made.points_promised
         made.save(update_fields=["points_status", "points_awarded"])
         event.status = Event.Status.DONE
-        event.outcome = notice
+        event.outcome = notification
         event.finished_at = timezone.now()
         event.save(update_fields=["status", "outcome", "finished_at"])
 
@@ -123,17 +123,21 @@ def accrue(scan_id: str) -> None:
 def advance(made: Scan) -> list[dict[str, Any]]:
     lines = []
     for campaign in Campaign.objects.running(timezone.now()).filter(brand=made.brand, type=Campaign.Type.SCAN):
-        held, new = UserLoyaltyCampaign.objects.select_for_update().get_or_create(user=made.user, campaign=campaign)
+        member_progress, new = UserLoyaltyCampaign.objects.select_for_update().get_or_create(
+            user=made.user, campaign=campaign
+        )
         if not new:
-            held.progress += 1
-        for milestone in campaign.milestones.filter(threshold__lte=held.progress):
-            if milestone.pk not in held.milestones_achieved:
-                held.milestones_achieved.append(milestone.pk)
+            member_progress.progress += 1
+        for milestone in campaign.milestones.filter(threshold__lte=member_progress.progress):
+            if milestone.pk not in member_progress.milestones_achieved:
+                member_progress.milestones_achieved.append(milestone.pk)
                 now = timezone.now()
                 claim = {"status": RewardClaim.Status.CLAIMED, "claimed_at": now}
                 RewardClaim.objects.get_or_create(milestone=milestone, user=made.user, defaults=claim)
-        held.save()
-        lines.append({"campaign_id": campaign.pk, "progress": int(held.progress), "target": campaign.target_value})
+        member_progress.save()
+        lines.append(
+            {"campaign_id": campaign.pk, "progress": int(member_progress.progress), "target": campaign.target_value}
+        )
     return lines
 
 

@@ -16,9 +16,9 @@ def main() -> None:
     for scale in Scale:
         parser.add_argument(f"--{scale}", dest="scale", action="store_const", const=scale)
     parser.set_defaults(scale=Scale.FULL)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     harness.prepare()
-    run(given.name, given.file, given.scale)
+    run(arguments.name, arguments.file, arguments.scale)
 
 
 def options(scale: Scale) -> list[str]:

@@ -10,21 +10,21 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
-class Others:
+class OtherProcesses:
     """`share`: the fraction of all processor time that other processes used."""
 
     share: float = 0.0
 
 
 @contextlib.contextmanager
-def watched() -> Iterator[Others]:
+def watched() -> Iterator[OtherProcesses]:
     """Sets the `share` at the end."""
-    found = Others()
+    result = OtherProcesses()
     before = _machine(), seconds(root())
-    yield found
+    yield result
     (busy, total), ours = _machine(), seconds(root())
     spent = busy - before[0][0] - (ours - before[1])
-    found.share = max(0.0, spent / max(total - before[0][1], 0.01))
+    result.share = max(0.0, spent / max(total - before[0][1], 0.01))
 
 
 def root() -> int:
@@ -49,11 +49,11 @@ def family(pid: int) -> list[int]:
 
 def children() -> dict[int, list[int]]:
     """The processes of the machine by their parent."""
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it ended during the loop
-            found.setdefault(_parent(int(entry.name)), []).append(int(entry.name))
-    return found
+            result.setdefault(_parent(int(entry.name)), []).append(int(entry.name))
+    return result
 
 
 def _parent(pid: int) -> int:
@@ -74,6 +74,6 @@ def _fields(pid: int) -> list[str]:
 def _machine() -> tuple[float, float]:
     """Seconds that all processors together were busy, and their total."""
     line = Path("/proc/stat").read_text().partition("\n")[0]
-    user, nice, system, idle, waiting, *rest = [int(word) / TICKS for word in line.split()[1:9]]
-    busy = user + nice + system + sum(rest)
+    user, nice, system, idle, waiting, *stolen = [int(word) / TICKS for word in line.split()[1:9]]
+    busy = user + nice + system + sum(stolen)
     return busy, busy + idle + waiting

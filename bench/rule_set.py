@@ -10,7 +10,7 @@ from campaigns.models.earning_rules import EarningRule
 EVERY = 5
 
 
-def wanted() -> int:
+def requested_count() -> int:
     """The number of rules from `--rules`."""
     return int(os.environ.get(RULES) or 0)
 

@@ -38,18 +38,18 @@ def commands(scale: Scale, *needed: str) -> dict[str, list[str]]:
 
     At the tiny scale only the `needed` ones, with one web process: each takes seconds to load the platform.
     """
-    found = launcher.commands(shipped())
-    worker, web = found["worker"], found["web"]
+    by_name = launcher.commands(shipped())
+    worker, web = by_name["worker"], by_name["web"]
     worker[worker.index("--concurrency") + 1] = str(WORKER_PROCESSES)
     if scale is not Scale.TINY:
-        return found
+        return by_name
     web[web.index("--workers") + 1] = "1"
-    return {name: found[name] for name in needed}
+    return {name: by_name[name] for name in needed}
 
 
 def stock_worker() -> dict[str, list[str]]:
-    words = f"celery -A config worker -Q bench -n stock@%h --concurrency {WORKER_PROCESSES} --loglevel warning"
-    return {"stock-worker": words.split()}
+    text = f"celery -A config worker -Q bench -n stock@%h --concurrency {WORKER_PROCESSES} --loglevel warning"
+    return {"stock-worker": text.split()}
 
 
 @contextlib.contextmanager
@@ -76,8 +76,8 @@ def running(
         processes.stop([server.process for server in started.values()], seconds=seconds)
 
 
-def await_output(server: Server, words: str) -> None:
-    wait_until(lambda: words in server.log.read_text() or not server.is_alive(), 120)
+def await_output(server: Server, text: str) -> None:
+    wait_until(lambda: text in server.log.read_text() or not server.is_alive(), 120)
     if not server.is_alive():
         raise RuntimeError(server.log_tail())
 

@@ -43,7 +43,7 @@ ADD_MEMBERS = fill.insert(UserPoints, "FROM person", user_id="id", brand_id="%(b
 ADD_CUSTOMERS = f"WITH person AS ({ADD_USERS}) {ADD_MEMBERS}"
 
 # As the triggers would for each customer.
-ADD_WORDS = fill.insert(
+ADD_SEARCH_INDEX = fill.insert(
     CustomerWord,
     """
       FROM user_points a JOIN brands_user u ON u.id = a.user_id,
@@ -167,8 +167,8 @@ class Scenario:
 def ensure(scale: Scale) -> Scenario:
     """The database's only world, created by the first benchmark."""
     codes, customers = scale.pick((1_000_000, CUSTOMERS), (300_000, CUSTOMERS), (2_000, 50))
-    kept = data_dir() / "world.json"
-    if not kept.exists():
+    file_of_scenario = data_dir() / "world.json"
+    if not file_of_scenario.exists():
         say(f"making {codes:,} codes ...")
         brand = build(customers=customers, codes=codes)
         # Production tables are never empty, and PostgreSQL plans differently on empty ones.
@@ -176,10 +176,10 @@ def ensure(scale: Scale) -> Scenario:
         mix(brand, brand.products.get(), customers=customers, fresh=few, scanned=20 * few, prefix="A")
         file = data_dir() / "tokens"
         file.write_text("".join(f"{token}\n" for token in access_tokens(brand)))
-        kept.write_text(json.dumps({"quantity": codes, "tokens": str(file)}))
-    found = json.loads(kept.read_text())
+        file_of_scenario.write_text(json.dumps({"quantity": codes, "tokens": str(file)}))
+    stored = json.loads(file_of_scenario.read_text())
     run("VACUUM ANALYZE")
-    return Scenario(found["quantity"], Path(found["tokens"]))
+    return Scenario(stored["quantity"], Path(stored["tokens"]))
 
 
 def build(*, customers: int, codes: int, history: int = 0) -> Brand:
@@ -191,7 +191,7 @@ def build(*, customers: int, codes: int, history: int = 0) -> Brand:
     factories.milestone(campaign, 5)
     factories.milestone(campaign, 10)
     product = factories.product(brand, retail_price=100)
-    rule_set.add(brand, rule_set.wanted())
+    rule_set.add(brand, rule_set.requested_count())
     add_customers(brand, customers)
     run("ANALYZE")
     if history:
@@ -217,7 +217,7 @@ def mix(brand: Brand, product: Product, *, customers: int, fresh: int, scanned: 
 
 
 def batch_of(brand: Brand, product: Product, *, quantity: int, prefix: str) -> BatchRange:
-    wanted = BatchSettings(
+    batch_settings = BatchSettings(
         range_name=f"Bench {prefix}",
         quantity=quantity,
         product=product,
@@ -226,7 +226,7 @@ def batch_of(brand: Brand, product: Product, *, quantity: int, prefix: str) -> B
         number_width=WIDTH,
         signed=False,
     )
-    return batches.create_batch(brand=brand, batch_settings=wanted, at=timezone.now())
+    return batches.create_batch(brand=brand, batch_settings=batch_settings, at=timezone.now())
 
 
 def access_tokens(brand: Brand) -> list[str]:
@@ -236,7 +236,7 @@ def access_tokens(brand: Brand) -> list[str]:
     return [tokens.issue(user=user, brand=brand, at=now).access for user in users[:: max(1, len(users) // TOKENS)]]
 
 
-def forget_unsettled() -> None:
+def discard_pending() -> None:
     """Leave no work for the workers of the next benchmark."""
     run("DELETE FROM events_event WHERE status = 'pending'")
     run("UPDATE authcodes_scan SET points_status = 'not_eligible' WHERE points_status = 'pending'")
@@ -260,7 +260,7 @@ def add_customers(brand: Brand, count: int, *, called: str = "bench", named: str
     run(ADD_CUSTOMERS, {"brand": brand.pk, "called": called, "count": count})
     if named:
         run(named, {"brand": brand.pk})
-    run(ADD_WORDS, {"brand": brand.pk})
+    run(ADD_SEARCH_INDEX, {"brand": brand.pk})
     run("RESET session_replication_role")
 
 
@@ -273,5 +273,5 @@ def run(statement: str, parameters: Mapping[str, object] | None = None) -> None:
 def value(statement: str) -> int:
     with connection.cursor() as cursor:
         cursor.execute(statement)
-        found: int = cursor.fetchone()[0]
-        return found
+        result: int = cursor.fetchone()[0]
+        return result

@@ -85,8 +85,8 @@ class Durations:
             write_measured(self.of_cases())
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if is_fast_lane(self.config) and (found := misplaced(self.of_cases())):
-            terminalreporter.write_line(found)
+        if is_fast_lane(self.config) and (report := misplaced(self.of_cases())):
+            terminalreporter.write_line(report)
 
 
 def is_fast_lane(config: pytest.Config) -> bool:
@@ -188,13 +188,13 @@ def no_secrets_in_logs(log_watch: LogWatch) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_rules_of_other_tests() -> None:
-    """Ids of brands begin anew with the tables: a process must not know the rules of another test's brand."""
+    """Brand ids restart with each test: the process must not remember the rules of another test's brand."""
     rules.reset_cache()
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
-    """Let the flush between tests empty what refuses TRUNCATE; test_database_roles has these triggers back."""
+    """Let the flush between tests empty tables whose triggers prevent TRUNCATE; test_database_roles restores these."""
     with django_db_blocker.unblock(), connection.as_owner(), connection.cursor() as cursor:  # type: ignore[attr-defined] # our own backend's
         for table, trigger in NOT_TRUNCATED.items():
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")

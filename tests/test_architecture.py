@@ -33,7 +33,7 @@ def imports_of(tree: ast.Module) -> Iterator[str]:
             yield node.module
 
 
-def test_the_scan_page_knows_its_brand_and_speaks_to_the_service_through_the_public_api_alone():
+def test_scan_page_uses_only_its_brand_and_the_public_api():
     """It lies below everything that it shows: it takes the brand, the key and the pictures, and no more."""
     allowed = {
         "brands.identity",
@@ -62,7 +62,7 @@ def test_the_scan_page_knows_its_brand_and_speaks_to_the_service_through_the_pub
 
 
 @pytest.mark.parametrize("app", ORDER)
-def test_no_function_hides_an_import(app):
+def test_functions_contain_no_imports(app):
     hidden = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in modules_of(app)
@@ -76,7 +76,7 @@ def test_no_function_hides_an_import(app):
 
 
 @pytest.mark.parametrize("app", ORDER)
-def test_a_module_opens_by_saying_what_it_is_for(app):
+def test_modules_begin_with_a_docstring(app):
     silent = [
         str(path.relative_to(ROOT))
         for path in modules_of(app)
@@ -94,8 +94,8 @@ def untranslated_lines(tree: ast.AST) -> Iterator[int]:
         texts = [word.value for word in call.keywords if word.arg in {"title", "note"}]
         texts += call.args if ast.unparse(call.func) == "run.log" else []
         for text in texts:
-            shown = [text.body, text.orelse] if isinstance(text, ast.IfExp) else [text]
-            yield from (it.lineno for it in shown if isinstance(it, ast.JoinedStr) or is_text(it))
+            parts = [text.body, text.orelse] if isinstance(text, ast.IfExp) else [text]
+            yield from (it.lineno for it in parts if isinstance(it, ast.JoinedStr) or is_text(it))
 
 
 def is_text(node: ast.AST) -> bool:
@@ -103,7 +103,7 @@ def is_text(node: ast.AST) -> bool:
 
 
 @pytest.mark.parametrize("app", ORDER)
-def test_what_people_read_of_jobs_and_points_can_be_translated(app):
+def test_texts_of_jobs_and_points_are_translatable(app):
     bare = [
         f"{path.relative_to(ROOT)}:{line}" for path in modules_of(app) for line in untranslated_lines(tree_of(path))
     ]
@@ -148,7 +148,7 @@ def by_topic(paths: set[str], writers: set[str]) -> set[str]:
         ("loyalty_listedmember", {"loyalty/members/listing/sql/"}),
     ],
 )
-def test_a_table_is_written_by_its_own_topic_only(table, writer):
+def test_table_is_written_only_by_its_topic(table, writer):
     writing = {
         str(path.relative_to(ROOT))
         for app in ORDER
@@ -201,25 +201,25 @@ def test_a_table_is_written_by_its_own_topic_only(table, writer):
         ("WithdrawnBatch", {"authcodes/recalls/recalls.py"}),
     ],
 )
-def test_a_model_is_written_by_its_own_topic_only(model, writers):
+def test_model_is_written_only_by_its_topic(model, writers):
     assert by_topic(modules_that_write()[model], writers) <= writers
 
 
 @cache
 def modules_that_write() -> dict[str, set[str]]:
     """For each model the modules with a call such as `Model.objects.filter(...).update(...)`."""
-    found: dict[str, set[str]] = defaultdict(set)
+    writers: dict[str, set[str]] = defaultdict(set)
     for path in (path for app in ORDER for path in modules_of(app)):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
-                model, objects, _rest = ast.unparse(node.func).partition(".objects")
+                model, objects, _calls = ast.unparse(node.func).partition(".objects")
                 if objects:
-                    found[model].add(str(path.relative_to(ROOT)))
-    return found
+                    writers[model].add(str(path.relative_to(ROOT)))
+    return writers
 
 
 @pytest.mark.parametrize("app", ORDER)
-def test_an_app_says_in_one_sentence_what_it_is_for(app):
+def test_app_docstring_is_one_sentence(app):
     text = ast.get_docstring(ast.parse((ROOT / app / "__init__.py").read_text())) or ""
 
     assert text.endswith(".")
@@ -241,7 +241,7 @@ SOURCES = {".py", ".sql", ".html", ".js", ".css"}
 NOT_OURS = {"migrations", "vendor"}
 
 
-def test_files_are_short_enough_to_be_read_at_once():
+def test_files_have_at_most_the_allowed_lines():
     files = [
         path
         for app in [*ORDER, "templates", "bench", "tests"]
@@ -254,7 +254,7 @@ def test_files_are_short_enough_to_be_read_at_once():
     assert long == LONG_FILES
 
 
-def test_folders_are_small_enough_to_be_searched_by_eye():
+def test_folders_have_at_most_the_allowed_modules():
     rooms = [*ORDER, "bench", "tests"]
     counts = Counter(path.parent for room in rooms for path in modules_of(room) if path.name != "__init__.py")
 

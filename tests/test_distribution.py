@@ -21,24 +21,24 @@ from tests.support.machinery.distribution import (
 
 
 @pytest.mark.parametrize("place", sorted(TOGETHER | ONE_BY_ONE | IN_PORTIONS))
-def test_what_is_named_exists(place):
+def test_listed_places_exist(place):
     assert (TESTS.parent / place).exists()
 
 
-def test_a_file_stays_together_and_what_is_named_does_not():
+def test_file_is_one_unit_unless_it_is_listed():
     assert work_unit("tests/loyalty/points/test_expiry.py::test_a[x::y@z]") == "tests/loyalty/points/test_expiry.py"
     assert work_unit("tests/journeys/test_guide.py::test_a") == "tests/journeys"
     assert work_unit("tests/browser/test_accessibility.py::test_a") == "tests/browser/test_accessibility.py::test_a"
 
 
-def test_a_file_of_hundreds_of_tests_is_taken_in_portions():
+def test_file_with_hundreds_of_tests_is_split_into_portions():
     units = {work_unit(f"tests/config/api/test_hostile_input.py::test_a[{number}]") for number in range(200)}
 
     assert len(units) == PORTIONS
 
 
-def test_what_takes_minutes_is_begun_first_and_what_needs_a_browser_follows_one_another():
-    one, in_browser, others_in_browser, slow, quick = (
+def test_long_tests_start_first_and_browser_tests_run_consecutively():
+    bench, accessibility, browser_folder, slow, quick = (
         "tests/bench/test_bench.py::test_a",
         "tests/browser/test_accessibility.py::test_a",
         "tests/browser/codes/test_codes.py",
@@ -46,16 +46,16 @@ def test_what_takes_minutes_is_begun_first_and_what_needs_a_browser_follows_one_
         "tests/test_glossary.py",
     )
 
-    assert in_order([quick, slow, others_in_browser, in_browser, one]) == [
-        one,
-        in_browser,
-        others_in_browser,
+    assert in_order([quick, slow, browser_folder, accessibility, bench]) == [
+        bench,
+        accessibility,
+        browser_folder,
         slow,
         quick,
     ]
 
 
-def test_it_is_said_how_long_each_process_was_busy():
+def test_summary_names_each_process_with_its_busy_time():
     busy = BusyTime()
     for process, seconds in (("gw1", 2), ("gw0", 7), ("gw1", 1.2), ("", 9)):
         busy.pytest_runtest_logreport(SimpleNamespace(worker_id=process, duration=seconds))
@@ -63,7 +63,7 @@ def test_it_is_said_how_long_each_process_was_busy():
     assert busy.summary() == "gw0 7 s, gw1 3 s"
 
 
-def test_a_file_is_run_by_one_process(tmp_path):
+def test_file_is_run_by_one_process(tmp_path):
     """pytest-xdist has stopped keeping tests together without a word once."""
     command = [sys.executable, "-m", "pytest", "-v", "-o", "addopts=", "-o", f"cache_dir={tmp_path}"]
     done = subprocess.run(

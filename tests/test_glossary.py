@@ -5,17 +5,17 @@ import re
 import pytest
 from django.apps import apps
 
-from tests import retired_words
+from tests import glossary_rules
 
 
-def words_in(source: str, path: str = "loyalty/sample.py") -> list[str]:
-    return sorted(rule.word for rule, _ in retired_words.retired_in_module(path, source))
+def retired_in(source: str, path: str = "loyalty/sample.py") -> list[str]:
+    return sorted(rule.word for rule, _ in glossary_rules.retired_in_module(path, source))
 
 
 def test_no_name_and_no_text_has_a_retired_word():
     left = [
         f"{path}: {rule.word} in {where}; write instead: {rule.instead}"
-        for path, places in retired_words.retired().items()
+        for path, places in glossary_rules.retired().items()
         for rule, where in places
     ]
 
@@ -42,8 +42,8 @@ def test_no_name_and_no_text_has_a_retired_word():
         ("text = _('It is sent nothing any more.')", '"not any more"'),
     ],
 )
-def test_a_retired_word_is_found(source, word):
-    assert words_in(source) == [word]
+def test_retired_word_of_a_name_or_text_is_found(source, word):
+    assert retired_in(source) == [word]
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_a_retired_word_is_found(source, word):
         "redeem_point_value = reason_id = 1",
     ],
 )
-def test_the_fields_own_words_are_no_retired_ones(source):
-    assert words_in(source) == []
+def test_standard_terms_are_not_retired(source):
+    assert retired_in(source) == []
 
 
 @pytest.mark.parametrize(
@@ -73,43 +73,49 @@ def test_the_fields_own_words_are_no_retired_ones(source):
         '"""Whoever asks waits."""',
     ],
 )
-def test_a_retired_word_of_a_comment_is_found(source):
-    assert len(words_in(source)) == 1
+def test_retired_word_of_a_comment_is_found(source):
+    assert len(retired_in(source)) == 1
 
 
-def test_a_comment_may_quote_a_value():
-    assert words_in('state = 1  # pages of the release before send "refused"') == []
-    assert words_in('"""Store it as `refused`."""') == []
+def test_comment_may_quote_a_value():
+    assert retired_in('state = 1  # pages of the release before send "refused"') == []
+    assert retired_in('"""Store it as `refused`."""') == []
 
 
-def test_retired_words_of_sql_comments_are_found():
+def test_sql_comments_are_searched():
     statement = "-- hot: reads the codes\n-- anew each time.\nSELECT 'refused' -- a state\n"
 
-    assert [rule.word for rule, _ in retired_words.retired_in_file("a.sql", statement)] == ['"anew"']
+    assert [rule.word for rule, _ in glossary_rules.retired_in_file("a.sql", statement)] == ['"anew"']
 
 
-def test_a_model_admin_is_not_called_a_page():
-    assert words_in("class RewardPage: ...", "loyalty/admin/rewards.py") == ["Page"]
+def test_test_names_are_sentences():
+    assert retired_in("def test_nobody_is_found(): ...", "tests/test_sample.py") == []
+    assert retired_in("def test_scan_is_refused(): ...", "tests/test_sample.py") == ["refused"]
+    assert retired_in("def test_scan(found): ...", "tests/test_sample.py") == ["found"]
+
+
+def test_model_admin_is_not_called_a_page():
+    assert retired_in("class RewardPage: ...", "loyalty/admin/rewards.py") == ["Page"]
 
 
 def test_retired_modules_and_template_texts_are_found():
     template = '{% translate "Tried in vain." %}{% blocktranslate trimmed %}Write it\n anew.{% endblocktranslate %}'
 
-    assert words_in("", "loyalty/refusals.py") == ["refusals"]
-    assert [rule.word for rule, _ in retired_words.retired_in_template("page.html", template)] == [
+    assert retired_in("", "loyalty/refusals.py") == ["refusals"]
+    assert [rule.word for rule, _ in glossary_rules.retired_in_template("page.html", template)] == [
         '"in vain"',
         '"anew"',
     ]
 
 
-def test_a_variable_of_a_template_is_a_name_too():
+def test_template_variables_are_names_too():
     template = '{% for label in told.lines %}{{ label }}{% endfor %}{% include "admin/words.html" with words=label %}'
 
-    assert [rule.word for rule, _ in retired_words.retired_in_template("page.html", template)] == ["told", "words"]
-    assert [rule.word for rule, _ in retired_words.retired_in_template("admin/words.html", "")] == ["words"]
+    assert [rule.word for rule, _ in glossary_rules.retired_in_template("page.html", template)] == ["told", "words"]
+    assert [rule.word for rule, _ in glossary_rules.retired_in_template("admin/words.html", "")] == ["words"]
 
 
-def test_names_of_models_have_english_plurals():
+def test_model_names_have_english_plurals():
     plurals = [str(model._meta.verbose_name_plural) for model in apps.get_models()]
 
     assert [name for name in plurals if re.search(r"([^aeiou]y|[xz]|[cs]h)s$", name)] == []

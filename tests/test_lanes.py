@@ -21,23 +21,23 @@ SAMPLE = [
 
 
 @pytest.mark.parametrize("place", sorted(SLOW_PLACES))
-def test_what_is_slow_exists(place):
+def test_slow_places_exist(place):
     assert (TESTS / place).exists()
 
 
 @pytest.mark.parametrize(
     "path", ["browser/codes/test_codes.py", "processes/test_crashes.py", "config/serving/test_wire.py"]
 )
-def test_places_are_slow(path):
+def test_tests_in_slow_places_are_slow(path):
     assert is_slow(PurePath(path), [])
 
 
-def test_what_takes_an_installation_is_slow():
+def test_tests_with_an_installation_are_slow():
     assert is_slow(PurePath("loyalty/notifications/test_accruals.py"), ["brand", "stack"])
     assert not is_slow(PurePath("loyalty/notifications/test_accruals.py"), ["brand"])
 
 
-def test_what_took_long_on_average_is_kept_by_name(tmp_path, monkeypatch):
+def test_tests_slow_on_average_are_stored_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(lanes, "MEASURED", tmp_path / "slow_tests.txt")
     long, short = FAST_SECONDS * 3, FAST_SECONDS / 4
 
@@ -57,7 +57,7 @@ def test_what_took_long_on_average_is_kept_by_name(tmp_path, monkeypatch):
     assert measured_as_slow.__wrapped__() == {"tests/loyalty/test_a.py::test_long"}
 
 
-def test_what_takes_too_long_for_the_fast_lane_is_named_the_slowest_first():
+def test_tests_too_slow_for_the_fast_lane_are_listed_slowest_first():
     seconds = {"tests/a.py::test_b[1]": 1.7, "tests/a.py::test_b[2]": 1.6, "tests/a.py::test_c": 4, "tests/a.py::d": 1}
 
     assert misplaced(seconds).endswith("slow_tests.txt: tests/a.py::test_c (4.0 s), tests/a.py::test_b (3.3 s)")
@@ -80,7 +80,7 @@ def collected(*arguments):
 
 
 @pytest.mark.slow
-def test_fast_and_slow_are_all():
+def test_fast_and_slow_lanes_are_all_tests():
     every, summary = collected()
     fast, _ = collected("-m", "not slow")
     slow, _ = collected("-m", "slow")

@@ -51,37 +51,37 @@ def file(tmp_path, monkeypatch):
     return made
 
 
-def test_there_are_files():
+def test_statement_files_exist():
     assert len(FILES) >= 20
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_a_file_says_why_it_is_not_left_to_the_orm(path):
+def test_file_states_why_it_is_not_orm_code(path):
     assert re.match(r"-- (hot|set|check): \S.*", (ROOT / path).read_text()), path
 
 
-def load_what_is_put_together():
+def load_composed_statements():
     """Statements with parts of other apps are loaded when they are first needed."""
     write.statement_with(Parts())
     reading.statement()
     refresh.statement()
 
 
-def test_every_file_is_loaded():
-    load_what_is_put_together()
+def test_every_file_is_loaded_or_a_part():
+    load_composed_statements()
 
     assert set(FILES) == set(LOADED) | PARTS
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_postgresql_can_plan_it(db, path):
-    load_what_is_put_together()
+def test_postgresql_plans_the_statement(db, path):
+    load_composed_statements()
     if path in PARTS:
         pytest.skip("a part of others")
     assert plan_of(LOADED[path])
 
 
-def test_postgresql_can_plan_what_scans_add_to_their_accruals(db):
+def test_postgresql_plans_accruals_with_scans(db):
     assert plan_of(write.statement_with(Parts(SETTLE_SCANS)).text)
 
 
@@ -94,7 +94,7 @@ def test_postgresql_can_plan_what_scans_add_to_their_accruals(db):
         Parts(SETTLE_SCANS, True, True, True),
     ],
 )
-def test_postgresql_can_plan_what_rules_with_limits_add(db, parts):
+def test_postgresql_plans_accruals_with_limited_rules(db, parts):
     assert plan_of(write.statement_with(parts).text)
 
 
@@ -110,13 +110,13 @@ def plan_of(statement: str) -> list[Any]:
         return cursor.fetchall()
 
 
-def test_one_statement_inserts_events():
+def test_exactly_one_statement_inserts_events():
     assert [path for path in FILES if "INTO events_event" in (ROOT / path).read_text()] == [
         "events/sql/insert_events.sql"
     ]
 
 
-def test_the_accruals_statements_take_as_many_as_they_are_given():
+def test_accrual_statements_are_limited_to_max_actions():
     for path in (
         "campaigns/accrual/sql/write_accruals.sql",
         "campaigns/accrual/sql/fetch_snapshots.sql",
@@ -125,37 +125,37 @@ def test_the_accruals_statements_take_as_many_as_they_are_given():
         assert f"LIMIT {snapshot.MAX_ACTIONS}\n" in (ROOT / path).read_text()
 
 
-def test_rows_are_made_by_their_columns_names(db, file):
+def test_rows_are_built_by_column_name(db, file):
     pairs = statements.query(file("-- hot: a test\nSELECT 1 AS first, %(it)s::int AS second"), returns=Pair)
 
     assert pairs.all(it=2) == [Pair(1, 2)]
     assert pairs.first(it=3) == Pair(1, 3)
 
 
-def test_a_column_with_another_name_is_an_error(db, file):
+def test_unknown_column_name_is_an_error(db, file):
     pairs = statements.query(file("SELECT 1 AS first, 2 AS third"), returns=Pair)
 
     with pytest.raises(TypeError, match=r"a\.sql returns first, third; wanted are first, second"):
         pairs.all()
 
 
-def test_the_last_columns_may_be_left_out(db, file):
+def test_trailing_columns_with_defaults_are_optional(db, file):
     assert statements.query(file("SELECT 1 AS first"), returns=Pair).all() == [Pair(1)]
 
 
-def test_a_value_needs_no_class(db, file):
+def test_single_column_returns_plain_values(db, file):
     values = statements.query_values(file("SELECT n AS number FROM generate_series(1, %(most)s::int) n"), "number")
 
     assert (values.all(most=2), values.first(most=0)) == ([1, 2], None)
 
 
-def test_a_command_says_how_many_rows_it_changed(db, file):
+def test_command_returns_number_of_changed_rows(db, file):
     text = "CREATE TEMPORARY TABLE numbers ON COMMIT DROP AS SELECT generate_series(1, 3)"
 
     assert statements.command(file(text)).run() == 3
 
 
-def test_parts_must_have_their_place(file):
+def test_parts_must_match_their_placeholders(file):
     assert statements.part(file("SELECT {what}"), what="1") == "SELECT 1"
     with pytest.raises(ValueError, match=r"a\.sql has no place for which"):
         statements.part(file("SELECT {what}"), which="1")

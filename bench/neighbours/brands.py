@@ -57,10 +57,10 @@ class Brands:
 
 def session_of(brand: Brand) -> str:
     """The session of a manager of the brand who has just logged in."""
-    person = factories.user(is_staff=True)
-    StaffRole.objects.create(user=person, brand=brand, role=StaffRole.Role.MANAGER)
+    manager = factories.user(is_staff=True)
+    StaffRole.objects.create(user=manager, brand=brand, role=StaffRole.Role.MANAGER)
     browser = Client()
-    browser.force_login(person)
+    browser.force_login(manager)
     return str(browser.cookies[settings.SESSION_COOKIE_NAME].value)
 
 
@@ -93,8 +93,10 @@ def ask(method: str, path: str, body: Any = None, *, seconds: float = 30, **head
     line = http.client.HTTPConnection("127.0.0.1", site.PORT, timeout=seconds)
     try:
         content = json.dumps(body).encode() if body is not None else None
-        given = {"Content-Type": "application/json"} if content else {}
-        line.request(method, path, content, given | {name.replace("_", "-"): text for name, text in headers.items()})
+        content_headers = {"Content-Type": "application/json"} if content else {}
+        line.request(
+            method, path, content, content_headers | {name.replace("_", "-"): text for name, text in headers.items()}
+        )
         answer = line.getresponse()
         return answer.status, answer.read()
     except (OSError, http.client.HTTPException):

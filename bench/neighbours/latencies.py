@@ -26,7 +26,7 @@ class Latencies:
     pages: list[float] = field(default_factory=list)
     sent: dict[str, float] = field(default_factory=dict)
     called: dict[str, float] = field(default_factory=dict)
-    refused: int = 0
+    rejected: int = 0
 
     def worst(self, until: float) -> dict[str, float]:
         hooks = [self.called.get(code, until) - at for code, at in self.sent.items()]
@@ -65,7 +65,7 @@ def watch(here: Brands, latencies: Latencies, *, seconds: float) -> None:
         if status == 200:
             latencies.sent[code] = due
         else:
-            latencies.refused += 1
+            latencies.rejected += 1
 
     def probe() -> None:
         while time.monotonic() < end:

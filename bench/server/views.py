@@ -47,9 +47,9 @@ class Empty(APIView):
     content_negotiation_class = DefaultContentNegotiation
 
     def post(self, request: Request, code: str) -> Response:
-        given = PlaceInput(data=request.data)
-        given.is_valid(raise_exception=True)
-        return Response({"success": True, "code": code, "user_id": request.user.pk, "place": given.validated_data})
+        place = PlaceInput(data=request.data)
+        place.is_valid(raise_exception=True)
+        return Response({"success": True, "code": code, "user_id": request.user.pk, "place": place.validated_data})
 
 
 class LeanEmpty(APIView):

@@ -146,7 +146,7 @@ def cases(brand: Brand) -> dict[str, str]:
     month = {"from": (today - timedelta(days=59)).isoformat(), "to": (today - timedelta(days=30)).isoformat()}
     recent = (timezone.now() - timedelta(minutes=10)).isoformat()
     old = (timezone.now() - timedelta(days=15)).isoformat()
-    asked: dict[str, dict[str, dict[str, Any]]] = {
+    query_by_name: dict[str, dict[str, dict[str, Any]]] = {
         "products": {"first page": {}, "since": {"updated_since": recent}},
         "batches": {
             "first page": {},
@@ -198,7 +198,11 @@ def cases(brand: Brand) -> dict[str, str]:
         "rewards": {"first page": {}},
         "jobs": {"first page": {}},
     }
-    return {f"{name}: {what}": address(name, query) for name, all_of in asked.items() for what, query in all_of.items()}
+    return {
+        f"{name}: {what}": address(name, query)
+        for name, all_of in query_by_name.items()
+        for what, query in all_of.items()
+    }
 
 
 def searches(brand: Brand) -> dict[str, str]:
@@ -241,9 +245,9 @@ def middle(model: Any, brand: Brand, field: str) -> str:
 
 def sampled(client: Client, where: str, samples: int) -> tuple[list[float], int]:
     """The milliseconds of each request, and the number of queries of one."""
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         spent(client, where)
-        queries = len(asked)
+        queries = len(captured)
     return [spent(client, where) for _ in range(samples)], queries
 
 

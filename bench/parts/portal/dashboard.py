@@ -165,18 +165,19 @@ def measure(scale: Scale) -> list[Figure]:
             say(f"{size:,} rows, {name}")
             same(brand, filters, name)
             ways = {"ours": partial(ours, brand, filters), "plain": partial(plain, brand, filters)}
-            took, others = interleaved(PART, rounds, ways)
+            took, other_load = interleaved(PART, rounds, ways)
             spent.setdefault(size, {})[name] = took
     for name, took in spent[many].items():
-        figures.append(judged(name, took, few, spent[few][name]["ours"]))
-    return [*figures, others]
+        figures.append(compared_with_plain(name, took, few, spent[few][name]["ours"]))
+    return [*figures, other_load]
 
 
-def judged(name: str, took: dict[str, list[float]], few: int, beside_few: list[float]) -> Figure:
+def compared_with_plain(name: str, took: dict[str, list[float]], few: int, times_with_few: list[float]) -> Figure:
     """With a filter, the goal is a fifth of the plain statement's time, or an absolute time that is fast enough."""
     goal = 10.0 if name == "unfiltered" else 5.0
     times, below, above = median(ratios(took["plain"], took["ours"])), median(took["ours"]), median(took["plain"])
-    note = f"ours {below:.0f} ms, plain {above:.0f} ms; {below / median(beside_few):.1f} times ours beside {few:,} rows"
+    growth = below / median(times_with_few)
+    note = f"ours {below:.0f} ms, plain {above:.0f} ms; {growth:.1f} times ours beside {few:,} rows"
     if name != "unfiltered" and times < goal and below <= FAST_MS:
         return Figure(PART, f"{name}: ours", below, "ms", FAST_MS, at_least=False, note=note)
     return Figure(PART, f"{name}: plain / ours", times, goal=goal, note=note)
@@ -196,8 +197,11 @@ def cases(brand: Brand) -> dict[str, Filters]:
 
 
 def named(status: Status | None, since: date | None, place: str, campaign_id: int | None) -> str:
-    given = {"30 days": since, "location": place, "campaign": campaign_id}
-    return ", ".join([*([status.value] if status else []), *(name for name in given if given[name])]) or "unfiltered"
+    active_filters = {"30 days": since, "location": place, "campaign": campaign_id}
+    return (
+        ", ".join([*([status.value] if status else []), *(name for name in active_filters if active_filters[name])])
+        or "unfiltered"
+    )
 
 
 def filled(size: int) -> None:
@@ -269,20 +273,20 @@ def timed(act: Callable[[], Any]) -> float:
 
 def same(brand: Brand, filters: Filters, name: str) -> None:
     """Both ways must return the same: otherwise the comparison means nothing."""
-    found = figures.figures(brands=[brand], filters=filters)
-    assigned, scanned, totals, scanners, *_tops = plain_figures(brand, filters)
-    assert found.codes == Codes(assigned, scanned), (name, found.codes, assigned, scanned)
-    its = found.scans
-    assert scanners == its.unique_scanners, (name, scanners, its.unique_scanners)
-    wanted = f"({its.accepted},{its.warnings},{its.errors},{its.recalled},"
-    assert totals.startswith(wanted), (name, totals, wanted)
+    page_figures = figures.figures(brands=[brand], filters=filters)
+    assigned, scanned, totals, unique_scanners, *_tops = plain_figures(brand, filters)
+    assert page_figures.codes == Codes(assigned, scanned), (name, page_figures.codes, assigned, scanned)
+    its = page_figures.scans
+    assert unique_scanners == its.unique_scanners, (name, unique_scanners, its.unique_scanners)
+    expected_start = f"({its.accepted},{its.warnings},{its.errors},{its.recalled},"
+    assert totals.startswith(expected_start), (name, totals, expected_start)
 
 
 def plain_figures(brand: Brand, filters: Filters) -> tuple[Any, ...]:
     with connection.cursor() as cursor:
         cursor.execute(statement(filters), parameters(brand, filters))
-        found: tuple[Any, ...] = cursor.fetchone()
-        return found
+        totals: tuple[Any, ...] = cursor.fetchone()
+        return totals
 
 
 def statement(filters: Filters) -> str:

@@ -39,12 +39,12 @@ def measure(scale: Scale) -> list[Figure]:
     world.use_database("bench_home", new=True)
     brand = factories.brand(time_zone=ZONE)
     fill_brand(brand, scans, each)
-    person = browser(owner_of(brand))
+    client = browser(owner_of(brand))
     lines = scans + scans // 10 * each
     figures = []
     for period in ("30", "90"):
-        queries = queries_of(person, period)
-        times = [seconds_of(person, period) * 1000 for _call in range(calls)]
+        queries = queries_of(client, period)
+        times = [seconds_of(client, period) * 1000 for _call in range(calls)]
         title = f"Home over {scans:,} scans and {lines:,} ledger lines, {period} days"
         goal = scale.pick(GOAL_MS, GOAL_MS, None)
         note = f"median {median(times):.3g} ms of {calls}"
@@ -71,24 +71,24 @@ def fill_brand(brand: Brand, scans: int, each: int) -> None:
     world.run("VACUUM ANALYZE")
 
 
-def open_home(person: Client, period: str) -> Any:
+def open_home(client: Client, period: str) -> Any:
     with override_settings(ALLOWED_HOSTS=["*"]):
-        response = person.get(reverse("admin:index"), {"period": period})
+        response = client.get(reverse("admin:index"), {"period": period})
     assert response.status_code == 200, response.status_code
     return response
 
 
-def queries_of(person: Client, period: str) -> int:
+def queries_of(client: Client, period: str) -> int:
     """Counted at the second request: the first also fills the process's caches."""
-    open_home(person, period)
+    open_home(client, period)
     with CaptureQueriesContext(connection) as captured:
-        open_home(person, period)
+        open_home(client, period)
     return len(captured)
 
 
-def seconds_of(person: Client, period: str) -> float:
+def seconds_of(client: Client, period: str) -> float:
     began = time.perf_counter()
-    open_home(person, period)
+    open_home(client, period)
     return time.perf_counter() - began
 
 

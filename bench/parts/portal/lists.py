@@ -184,42 +184,42 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def figures(brand: Brand, size: int, rounds: int, samples: int, again: int) -> list[Figure]:
-    ours, theirs = browser(owner_of(brand)), browser(superuser())
-    found = []
+    owner, operator = browser(owner_of(brand)), browser(superuser())
+    figures = []
     slowest: list[float] = []
     most = 0
     for name, model in LISTS.items():
         pages = cases(brand, model, size)
         for what, address in pages.items():
-            times, queries = sampled(ours, address, samples)
+            times, queries = sampled(owner, address, samples)
             p95 = quantiles(times, n=20)[-1] if samples > 1 else times[0]
             slowest.append(p95)
             most = max(most, queries)
-            found.append(Figure(PART, f"{name}: {what}", p95, "ms", note=f"p95; {queries} queries"))
-            say(found[-1].line)
-    found.append(Figure(PART, "the slowest p95 of these", max(slowest), "ms", SLOWEST_MS, at_least=False))
-    found.append(Figure(PART, "the most queries of these", most, "", MAX_QUERIES, at_least=False))
+            figures.append(Figure(PART, f"{name}: {what}", p95, "ms", note=f"p95; {queries} queries"))
+            say(figures[-1].line)
+    figures.append(Figure(PART, "the slowest p95 of these", max(slowest), "ms", SLOWEST_MS, at_least=False))
+    figures.append(Figure(PART, "the most queries of these", most, "", MAX_QUERIES, at_least=False))
     for name, model in LISTS.items():
-        found += compared(brand, name, model, size, rounds, again, ours, theirs)
-    return found
+        figures += compared(brand, name, model, size, rounds, again, owner, operator)
+    return figures
 
 
 def compared(
-    brand: Brand, name: str, model: Any, size: int, rounds: int, again: int, ours: Client, theirs: Client
+    brand: Brand, name: str, model: Any, size: int, rounds: int, again: int, owner: Client, operator: Client
 ) -> list[Figure]:
     """First page, search and the page in the middle, ours and Django's in turns."""
     pages = cases(brand, model, size)
     list_of_plain = list_of(model, of="plain")
     middle = size // 2 // PlainCodes.list_per_page
     ways: dict[str, Callable[[], float]] = {
-        "first": partial(timed, ours, pages["first page"], again),
-        "search": partial(timed, ours, pages["search: how a code begins"], again),
-        "deep": partial(timed, ours, pages["page in the middle"], again),
-        "plain first": partial(plain, theirs, list_of_plain, again),
-        "plain search": partial(plain, theirs, f"{list_of_plain}?q={BEGINNING}", again),
-        "plain deep": partial(plain, theirs, f"{list_of_plain}?p={middle}", again),
+        "first": partial(timed, owner, pages["first page"], again),
+        "search": partial(timed, owner, pages["search: how a code begins"], again),
+        "deep": partial(timed, owner, pages["page in the middle"], again),
+        "plain first": partial(plain, operator, list_of_plain, again),
+        "plain search": partial(plain, operator, f"{list_of_plain}?q={BEGINNING}", again),
+        "plain deep": partial(plain, operator, f"{list_of_plain}?p={middle}", again),
     }
-    took, others = interleaved(PART, rounds, ways)
+    took, other_load = interleaved(PART, rounds, ways)
     return [
         ratio(
             PART, f"{name}: first page, ours / Django's", took["first"], took["plain first"], goal=0.5, at_least=False
@@ -230,7 +230,7 @@ def compared(
         ratio(PART, f"{name}: page at {size // 2:,} / first", took["deep"], took["first"], goal=1.3, at_least=False),
         ratio(PART, f"{name}: page at {size // 2:,} / first, Django's", took["plain deep"], took["plain first"]),
         *(orientation(PART, f"{name}: {way}", times, "ms") for way, times in took.items()),
-        others,
+        other_load,
     ]
 
 
@@ -246,7 +246,7 @@ def cases(brand: Brand, model: Any, size: int) -> dict[str, str]:
     days = {n: (today - timedelta(days=n)).isoformat() for n in (30, 59, 60, 99, 110)}
     place, code = "City 60, Region 0", f"{batches[5].prefix}{77:010}"
     first, next_page, middle, last = pages_of(brand, model, size)
-    asked: dict[str, dict[str, Any]] = {
+    query_by_name: dict[str, dict[str, Any]] = {
         "search: how a code begins": {"q": BEGINNING},
         "search: how all codes begin": {"q": "D"},
         "search: a code": {"q": code},
@@ -259,20 +259,20 @@ def cases(brand: Brand, model: Any, size: int) -> dict[str, str]:
     }
     if model is AuthCode:
         when, where, of = "first_scan_at", "first_scan_location", "batch__campaign__campaign_id__exact"
-        asked |= {
+        query_by_name |= {
             "created on one day": {"created_at_from": days[110], "created_at_to": days[110]},
             "without a product": {"assigned": "no"},
         }
     else:
         when, where, of = "scanned_at", "location", "campaign__campaign_id__exact"
-        asked |= {
+        query_by_name |= {
             **{f"outcome {outcome}": {"outcome__exact": outcome} for outcome in Scan.Outcome.values},
             **{f"reason {reason}": {"reason__exact": reason} for reason in ("limit_reached", "recalled", "expired")},
             "points pending": {"points_status__exact": "pending"},
             "a customer": {"user__id__exact": User.objects.get(email="d123@example.com").pk},
         }
     month = {f"{when}_from": days[59], f"{when}_to": days[30]}
-    asked |= {
+    query_by_name |= {
         "one day": {f"{when}_from": days[60], f"{when}_to": days[60]},
         "the first day": {f"{when}_to": days[99]},
         "a month": month,
@@ -285,7 +285,7 @@ def cases(brand: Brand, model: Any, size: int) -> dict[str, str]:
     pages = {"first page": first, "next page": next_page, "page in the middle": middle, "last page": last}
     return {
         **{what: its + query for what, query in pages.items()},
-        **{what: f"{its}?{urlencode(query)}" for what, query in asked.items()},
+        **{what: f"{its}?{urlencode(query)}" for what, query in query_by_name.items()},
     }
 
 
@@ -306,9 +306,9 @@ def pages_of(brand: Brand, model: Any, size: int) -> tuple[str, str, str, str]:
 
 def sampled(client: Client, address: str, samples: int) -> tuple[list[float], int]:
     """The milliseconds of each request, and the number of queries of one."""
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         first = spent(client, address)
-        queries = len(asked)
+        queries = len(captured)
     return [spent(client, address) for _ in range(samples)] or [first], queries
 
 
@@ -331,18 +331,18 @@ def spent(client: Client, address: str) -> float:
     return took
 
 
-def browser(person: User) -> Client:
+def browser(user: User) -> Client:
     client = Client(headers={"x-forwarded-proto": "https"})
     client.defaults["wsgi.url_scheme"] = "https"
-    client.force_login(person)
+    client.force_login(user)
     return client
 
 
 def owner_of(brand: Brand) -> User:
-    person, made = User.objects.get_or_create(email="owner@example.com", defaults={"is_staff": True})
+    user, made = User.objects.get_or_create(email="owner@example.com", defaults={"is_staff": True})
     if made:
-        StaffRole.objects.create(user=person, brand=brand, role=StaffRole.Role.OWNER)
-    return person
+        StaffRole.objects.create(user=user, brand=brand, role=StaffRole.Role.OWNER)
+    return user
 
 
 def superuser() -> User:

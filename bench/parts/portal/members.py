@@ -106,8 +106,8 @@ def measure(scale: Scale) -> list[Figure]:
 
 
 def happened(brand: Brand, member: UserPoints, count: int) -> None:
-    notice = Notification.objects.create(brand=brand, user_id=member.user_id, template="NOTIFY_CAMPAIGN_SUCCESS")
-    numbers = {"account": member.pk, "user": member.user_id, "notification": notice.pk, "count": count}
+    notification = Notification.objects.create(brand=brand, user_id=member.user_id, template="NOTIFY_CAMPAIGN_SUCCESS")
+    numbers = {"account": member.pk, "user": member.user_id, "notification": notification.pk, "count": count}
     world.run("SET session_replication_role = replica")
     for statement in LINES:
         world.run(statement, {"brand": brand.pk, "prefix": f"L{member.pk}-", **numbers})

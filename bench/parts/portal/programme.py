@@ -57,13 +57,13 @@ def measure(scale: Scale) -> list[Figure]:
     members, calls, live_calls = scale.pick((MEMBERS, CALLS, 3), (MEMBERS // 10, CALLS, 3), (20, 3, 1))
     world.use_database("bench_programme", new=True)
     brand = filled(members)
-    person, at = browser(owner_of(brand)), timezone.now()
+    client, at = browser(owner_of(brand)), timezone.now()
     live = [seconds_of(lambda: figures_of(brand, at)) for _ in range(live_calls)]
     rolled = seconds_of(lambda: rollups.catch_up(brand=brand, at=at))
     world.run("VACUUM ANALYZE loyalty_pointsrollup, loyalty_activemember, loyalty_cohortrollup")
     again = seconds_of(lambda: rollups.catch_up_all(at=at))
-    open_page(person)
-    pages = [seconds_of(lambda: open_page(person)) * 1000 for _ in range(calls)]
+    open_page(client)
+    pages = [seconds_of(lambda: open_page(client)) * 1000 for _ in range(calls)]
     read = [seconds_of(lambda: figures_of(brand, at)) for _ in range(live_calls)]
     check(scale)
     lines = members * LINES_EACH
@@ -104,9 +104,9 @@ def figures_of(brand: Brand, at: datetime) -> Any:
     return figures.figures(brand=brand, first=first, last=last, at=at)
 
 
-def open_page(person: Client) -> None:
+def open_page(client: Client) -> None:
     with override_settings(ALLOWED_HOSTS=["*"]):
-        response = person.get(reverse("admin:loyalty_pointsrollup_programme"))
+        response = client.get(reverse("admin:loyalty_pointsrollup_programme"))
     assert response.status_code == 200, response.status_code
 
 
@@ -122,5 +122,5 @@ def check(scale: Scale) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
     assert ProgrammeWatermark.objects.filter(until__isnull=False).exists()
-    found = list(consistency.differences())
-    assert not found, found[:3]
+    differences = list(consistency.differences())
+    assert not differences, differences[:3]

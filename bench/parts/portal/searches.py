@@ -33,7 +33,7 @@ NAME_CUSTOMERS = """
      WHERE m.id = u.id
 """
 # One code in ten is stored at one of 500 places, one in a hundred was sent to one of 50.
-KEEP_CODES = """
+STORE_CODES = """
     UPDATE authcodes_authcode
        SET inventory_location = 'Depot ' || id %% 500,
            location = CASE WHEN id %% 100 = 0 THEN 'Shop ' || id %% 50 ELSE '' END
@@ -57,7 +57,7 @@ def filled(brand: Brand, size: int, prefix: str) -> None:
     lists.filled(brand, size, prefix)
     world.run("DELETE FROM brands_customerword WHERE brand_id = %(brand)s", {"brand": brand.pk})
     world.add_customers(brand, size * 2 // 10, called=f"{prefix.lower()}more", named=NAME_CUSTOMERS)
-    world.run(KEEP_CODES, {"brand": brand.pk})
+    world.run(STORE_CODES, {"brand": brand.pk})
     world.run(home.ENROL, {"brand": brand.pk, "days": home.DAYS})
     scan_rollups.rebuild(brand=brand, at=timezone.now())
     programme_rollups.rebuild(brand=brand, at=timezone.now())
@@ -65,17 +65,17 @@ def filled(brand: Brand, size: int, prefix: str) -> None:
 
 def figures(brand: Brand, samples: int) -> list[Figure]:
     client = lists.browser(lists.owner_of(brand))
-    found: list[Figure] = []
+    rows: list[Figure] = []
     slowest: dict[str, float] = {}
     for what, address in cases().items():
         times, queries = lists.sampled(client, address, samples)
         p95 = quantiles(times, n=20)[-1] if samples > 1 else times[0]
         slowest[what] = p95
-        found.append(Figure(PART, what, p95, "ms", note=f"p95; p50 {median(times):.0f} ms; {queries} queries"))
-        say(found[-1].line)
+        rows.append(Figure(PART, what, p95, "ms", note=f"p95; p50 {median(times):.0f} ms; {queries} queries"))
+        say(rows[-1].line)
     in_box = max(p95 for what, p95 in slowest.items() if what.startswith(BOX))
     return [
-        *found,
+        *rows,
         Figure(PART, "the slowest p95 of these", max(slowest.values()), "ms", SLOWEST_MS, at_least=False),
         Figure(PART, "the slowest p95 of the search box", in_box, "ms", SLOWEST_BOX_MS, at_least=False),
     ]
@@ -86,7 +86,7 @@ def cases() -> dict[str, str]:
     codes, scans = lists.list_of(AuthCode), lists.list_of(Scan)
     members, ledger = (reverse(f"admin:loyalty_{name}_changelist") for name in ("userpoints", "loyaltytransaction"))
     index, offered, box = (reverse(f"admin:{name}") for name in ("index", "authcodes_authcode_places", "search"))
-    asked: dict[str, tuple[str, dict[str, Any]]] = {
+    query_by_name: dict[str, tuple[str, dict[str, Any]]] = {
         "scans: location, a part": (scans, {"location": "city 60"}),
         "scans: location, a region": (scans, {"location": "region 7"}),
         "scans: location, every place": (scans, {"location": "city"}),
@@ -124,4 +124,4 @@ def cases() -> dict[str, str]:
         f"{BOX}a last name": (box, {"s": "last1217"}),
         f"{BOX}what all have": (box, {"s": "example"}),
     }
-    return {what: f"{address}?{urlencode(query)}" for what, (address, query) in asked.items()}
+    return {what: f"{address}?{urlencode(query)}" for what, (address, query) in query_by_name.items()}

@@ -38,8 +38,8 @@ def measure(scale: Scale) -> list[Figure]:
         way()
     growth.clear()
     chunks.clear()
-    found, others = interleaved(PART, rounds, ways)
-    own, raw = found.values()
+    results_by_name, other_load = interleaved(PART, rounds, ways)
+    own, raw = results_by_name.values()
     say(f"  progress was told {chunks[-1]} times; memory grew by {max(growth):.1f} MB")
     goal = {"goal": 1.3, "at_least": False}
     return [
@@ -48,7 +48,7 @@ def measure(scale: Scale) -> list[Figure]:
         Figure(PART, "times that progress was told", chunks[-1], "", quantity / 50_000),
         orientation(PART, f"{quantity:,} codes", own, "s"),
         orientation(PART, f"{quantity:,} codes, raw", raw, "s"),
-        others,
+        other_load,
     ]
 
 
@@ -66,13 +66,13 @@ def emptied(batch: BatchRange) -> None:
 
 def generated(batch: BatchRange, growth: list[float], chunks: list[int]) -> float:
     emptied(batch)
-    told = []
-    before = forget_peak()
+    reported = []
+    before = reset_peak_memory()
     began = time.perf_counter()
-    batches.generate(batch_id=batch.pk, at=timezone.now(), progress=lambda done, of: told.append((done, of)))
+    batches.generate(batch_id=batch.pk, at=timezone.now(), progress=lambda done, of: reported.append((done, of)))
     spent = time.perf_counter() - began
     growth.append(memory("VmHWM") - before)
-    chunks.append(len(told))
+    chunks.append(len(reported))
     check(batch)
     return spent
 
@@ -91,7 +91,7 @@ def check(batch: BatchRange) -> None:
     assert AuthCode.objects.filter(batch=batch).count() == batch.quantity
 
 
-def forget_peak() -> float:
+def reset_peak_memory() -> float:
     """Make the kernel restart its record of the peak. Returns the megabytes in use now."""
     Path("/proc/self/clear_refs").write_text("5")
     return memory("VmRSS")

@@ -42,9 +42,9 @@ def measure(scale: Scale) -> list[Figure]:
     ways = {f"{size:,} rows": partial(costs, place, times) for size, place in places.items()}
     for way in ways.values():
         way()
-    found, others = interleaved(PART, rounds, ways)
-    few, many = found.values()
-    figures = [others]
+    results_by_name, other_load = interleaved(PART, rounds, ways)
+    few, many = results_by_name.values()
+    figures = [other_load]
     for kind in KINDS:
         below, above = ([each[kind] for each in results] for results in (few, many))
         # Not 1: indexes on a hundred times the rows are a level deeper and do not fit into caches.
@@ -76,9 +76,9 @@ def costs(place: Place, times: int) -> dict[str, float]:
     warm_up = times // 4
     for number in range(times + warm_up):
         scan = partial(scan_one, client, place)
-        found = {**timed(scan, "scan"), **timed(accrue_one, "accrual")}
+        by_kind = {**timed(scan, "scan"), **timed(accrue_one, "accrual")}
         if number >= warm_up:
-            for kind, milliseconds in found.items():
+            for kind, milliseconds in by_kind.items():
                 spent[kind].append(milliseconds)
     return {kind: round(median(values), 3) for kind, values in spent.items()}
 

@@ -17,7 +17,7 @@ from authcodes.models.imports import Import
 from authcodes.models.products import Product
 from authcodes.models.scans import Scan
 from bench import processor, world
-from bench.harness import Figure, Scale, interleaved, ratio, used_by_others
+from bench.harness import Figure, Scale, interleaved, other_load_figure, ratio
 from bench.parts.portal.lists import LISTS, browser, cases, filled, list_of, owner_of, spent
 from bench.parts.scans import growth
 from jobs.models import Job
@@ -44,18 +44,18 @@ def pages(size: int, each: int) -> list[Figure]:
     world.run("VACUUM ANALYZE")
     with override_settings(ALLOWED_HOSTS=["*"]):
         client = browser(owner_of(brand))
-        asked = addresses(brand, size)
-        with processor.watched() as others:
-            found = {what: compared(client, address, each) for what, address in asked.items()}
-    guarded, unguarded = (sum(each[way] for each in found.values()) for way in (0, 1))
+        address_by_name = addresses(brand, size)
+        with processor.watched() as other_processes:
+            results_by_name = {what: compared(client, address, each) for what, address in address_by_name.items()}
+    guarded, unguarded = (sum(each[way] for each in results_by_name.values()) for way in (0, 1))
     return [
         Figure(PART, "portal pages together, guarded / unguarded", guarded / unguarded, "x", PAGES, at_least=False),
         *(
             Figure(PART, what, ours / plain, note=f"{ours:.1f} ms of processor time guarded")
-            for what, (ours, plain) in found.items()
+            for what, (ours, plain) in results_by_name.items()
         ),
         Figure(PART, "these pages together, guarded", guarded, "ms"),
-        used_by_others(PART, [others.share * 100]),
+        other_load_figure(PART, [other_processes.share * 100]),
     ]
 
 
@@ -96,12 +96,12 @@ def filters_alone() -> Iterator[None]:
 
 def addresses(brand: Any, size: int) -> dict[str, str]:
     """The home page, the long lists with usual filters, and the first page of other lists."""
-    found = {"front page": "/admin/"}
+    by_name = {"front page": "/admin/"}
     for name, model in LISTS.items():
-        found |= {
+        by_name |= {
             f"{name}: {what}": address for what, address in cases(brand, model, size).items() if is_displayed(what)
         }
-    return found | {f"{model._meta.model_name}s": list_of(model) for model in FIRST_PAGES}  # noqa: SLF001
+    return by_name | {f"{model._meta.model_name}s": list_of(model) for model in FIRST_PAGES}  # noqa: SLF001
 
 
 def is_displayed(what: str) -> bool:
@@ -119,8 +119,8 @@ def is_displayed(what: str) -> bool:
 def scans(place: growth.Place, rounds: int, times: int) -> list[Figure]:
     costs = partial(growth.costs, place, times)
     ways: dict[str, Callable[[], Any]] = {"its role": costs, "the owner": partial(without, costs)}
-    found, others = interleaved(PART, rounds, ways)
-    ours, owners = found.values()
+    results_by_name, other_processes = interleaved(PART, rounds, ways)
+    ours, owners = results_by_name.values()
     return [
         *(
             ratio(
@@ -134,7 +134,7 @@ def scans(place: growth.Place, rounds: int, times: int) -> list[Figure]:
             for kind in ("scan", "accrual")
         ),
         Figure(PART, "scan under the application's role", median(each["scan"] for each in ours), "ms"),
-        others,
+        other_processes,
     ]
 
 

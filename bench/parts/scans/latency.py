@@ -23,7 +23,7 @@ import redis
 from django.conf import settings
 
 from bench import processor, site, world
-from bench.harness import Figure, Scale, say, used_by_others
+from bench.harness import Figure, Scale, other_load_figure, say
 from bench.parts.scans.scan import VERIFY
 
 PART = "latency"
@@ -33,7 +33,7 @@ STOP = "stop"
 BODY = json.dumps({"latitude": 18.52, "longitude": 73.85}).encode()
 BACKLOG_SECONDS = 2
 PATIENCE_SECONDS = 60
-ANNOUNCE = f"""
+NOTIFY_ON_ENTRY = f"""
     CREATE OR REPLACE FUNCTION bench_announce() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM pg_notify('{CHANNEL}', NEW.reason_id); RETURN NULL; END $$;
     CREATE OR REPLACE TRIGGER bench_announce AFTER INSERT ON loyalty_transaction
@@ -55,7 +55,7 @@ def listening() -> Iterator[dict[str, float]]:
         try:
             yield heard
         finally:
-            announce(STOP)
+            notify(STOP)
             thread.join()
 
 
@@ -66,7 +66,7 @@ def listen(connection: psycopg.Connection, heard: dict[str, float]) -> None:
             return
 
 
-def announce(payload: str) -> None:
+def notify(payload: str) -> None:
     world.run(f"SELECT pg_notify('{CHANNEL}', '{payload}')")
 
 
@@ -93,26 +93,26 @@ def measure(scale: Scale) -> list[Figure]:
     short, long = scale.pick((30.0, 60.0), (8.0, 15.0), (0.1, 0.1))
     floors = scale.pick(300, 300, 10)
     here = world.ensure(scale)
-    world.run(ANNOUNCE)
+    world.run(NOTIFY_ON_ENTRY)
     try:
         with site.running(site.commands(scale, "web", "worker"), scale):
             at_pace(here, rate=50, seconds=min(5, short))
-            found, shares = {}, []
+            times_by_rate, shares = {}, []
             for rate, seconds in ((20, short), (100, short), (200, long)):
-                with processor.watched() as others:
-                    found[rate] = at_pace(here, rate=rate, seconds=seconds)
-                shares.append(others.share * 100)
-                say(f"  {rate}/s for {seconds:g} s: {found[rate]} (others used {others.share:.0%})")
-            announced, hop = floor_of_notify(floors), floor_of_redis(floors)
+                with processor.watched() as other_processes:
+                    times_by_rate[rate] = at_pace(here, rate=rate, seconds=seconds)
+                shares.append(other_processes.share * 100)
+                say(f"  {rate}/s for {seconds:g} s: {times_by_rate[rate]} (others used {other_processes.share:.0%})")
+            notify_floors, hop = floor_of_notify(floors), floor_of_redis(floors)
     finally:
         world.run(SILENCE)
     return [
-        *percentiles(20, found[20], p50=20, p99=60),
-        *percentiles(100, found[100], p99=100),
-        *percentiles(200, found[200]),
-        Figure(PART, "floor: one NOTIFY, committed and heard, p50", median(announced), "ms"),
+        *percentiles(20, times_by_rate[20], p50=20, p99=60),
+        *percentiles(100, times_by_rate[100], p99=100),
+        *percentiles(200, times_by_rate[200]),
+        Figure(PART, "floor: one NOTIFY, committed and heard, p50", median(notify_floors), "ms"),
         Figure(PART, "floor: one message through Redis, p50", median(hop), "ms"),
-        used_by_others(PART, shares),
+        other_load_figure(PART, shares),
     ]
 
 
@@ -215,7 +215,7 @@ def floor_of_notify(times: int) -> list[float]:
     with listening() as heard:
         for number in range(times):
             sent[str(number)] = time.perf_counter()
-            announce(str(number))
+            notify(str(number))
             time.sleep(0.005)
         time.sleep(0.2)
     return [(heard[name] - moment) * 1000 for name, moment in sent.items()]

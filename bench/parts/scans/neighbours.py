@@ -85,25 +85,25 @@ def round_of(name: str, lengths: Lengths) -> dict[str, float]:
                 time.sleep(0.05)
         finally:
             over.set()
-        found = latencies.worst(time.monotonic())
+        figures_by_name = latencies.worst(time.monotonic())
         Job.objects.unfinished().update(cancel_requested=True)
         Job.objects.filter(status=Job.Status.QUEUED).update(status=Job.Status.CANCELLED)
         webhooks.WebhookEndpoint.objects.update(state="disabled")
-        if latencies.refused:
-            say(f"  {name}: {latencies.refused} of B's scans were refused")
-    return found
+        if latencies.rejected:
+            say(f"  {name}: {latencies.rejected} of B's scans were refused")
+    return figures_by_name
 
 
 def programs(scale: Scale, *, fair: bool) -> dict[str, list[str]]:
-    found = site.commands(scale, "web", "worker", "jobs", "sender")
+    figures_by_name = site.commands(scale, "web", "worker", "jobs", "sender")
     if not fair:
-        web = found["web"]
+        web = figures_by_name["web"]
         web[web.index("--blocking-threads") + 1] = "2"
         at = web.index("--backpressure")
         del web[at : at + 2]
-        jobs_of = found["jobs"]
+        jobs_of = figures_by_name["jobs"]
         jobs_of[jobs_of.index("--concurrency") + 1] = "3"
-    return found
+    return figures_by_name
 
 
 def measure(scale: Scale) -> list[Figure]:
@@ -117,8 +117,11 @@ def measure(scale: Scale) -> list[Figure]:
             round_of("no attack", replace(lengths, round=min(2, lengths.round)))  # warms up the first request
             for name in ATTACKS:
                 reset_breakers()
-                found = round_of(name, lengths)
-                say(f"  {'' if fair else 'control: '}{name}: " + ", ".join(f"{k} {v:.3f}" for k, v in found.items()))
+                figures_by_name = round_of(name, lengths)
+                say(
+                    f"  {'' if fair else 'control: '}{name}: "
+                    + ", ".join(f"{k} {v:.3f}" for k, v in figures_by_name.items())
+                )
                 figures += [
                     Figure(
                         PART,
@@ -128,7 +131,7 @@ def measure(scale: Scale) -> list[Figure]:
                         goal=GOALS[what] if fair else None,
                         at_least=False,
                     )
-                    for what, value in found.items()
+                    for what, value in figures_by_name.items()
                 ]
                 time.sleep(lengths.after if fair else lengths.after_control)
     return figures

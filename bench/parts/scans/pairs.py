@@ -44,10 +44,10 @@ def measure(scale: Scale) -> list[Figure]:
         for way in ways.values():
             way()
         ways["pgbench"] = partial(limits.run, "both_multi", seconds=min(seconds, 5))
-        found, others = interleaved(PART, rounds, ways)
-    rate = {name: [each.rate for each in results] for name, results in found.items()}
-    cost = {name: [each.cost for each in results] for name, results in found.items()}
-    platform = found["platform"]
+        results_by_name, other_load = interleaved(PART, rounds, ways)
+    rate = {name: [each.rate for each in results] for name, results in results_by_name.items()}
+    cost = {name: [each.cost for each in results] for name, results in results_by_name.items()}
+    platform = results_by_name["platform"]
     return [
         ratio(PART, "pairs / pgbench 10-statement pairs", rate["platform"], rate["pgbench"], goal=0.20),
         ratio(PART, "pairs / plain-ORM pairs", rate["platform"], rate["plain ORM"], goal=3),
@@ -60,10 +60,10 @@ def measure(scale: Scale) -> list[Figure]:
             orientation(
                 PART, f"{name} pair: processor time of {program}", [each.spent[program] for each in results], "us"
             )
-            for name, results in found.items()
+            for name, results in results_by_name.items()
             for program in results[0].spent
         ),
-        others,
+        other_load,
     ]
 
 

@@ -25,7 +25,7 @@ from tests.support import factories
 PART = "replay"
 EACH = 20  # actions of a member; of every five, three are scans, one a login and one an order
 DAYS = 30
-OTHERS = 20  # rules for categories that the product does not have
+UNRELATED_RULES = 20  # rules for categories that the product does not have
 GOAL = 20_000
 GOAL_MEMORY = 1.1
 
@@ -161,7 +161,7 @@ def filled(members: int) -> tuple[Brand, EarningRule]:
     always: dict[str, Any] = {"without_end": True}
     login = factories.earning_rule(brand, "log-user-login", 2, **always)
     order = factories.earning_rule(brand, "order-complete", 10, "percentage", **always)
-    for number in range(OTHERS):
+    for number in range(UNRELATED_RULES):
         category = {"field": "category", "operator": "in", "value": [f"Category {number}"]}
         conditions = {"all": [category, {"field": "item_price", "operator": "at_least", "value": "1"}]}
         factories.earning_rule(brand, "scan-auth", 3, "bonus", name=f"{number}", conditions=conditions, **always)

@@ -24,14 +24,14 @@ def measure(scale: Scale) -> list[Figure]:
     brand = world.build(customers=history // 10, codes=fresh, history=history)
     place = Place("bench_rules", world.access_tokens(brand), codes_of(brand))
     ways = {f"{count} rules": partial(costs, brand, place, times, count) for count in (0, *GOALS)}
-    found, others = interleaved(PART, rounds, ways)
-    figures = [others]
+    results_by_name, other_load = interleaved(PART, rounds, ways)
+    figures = [other_load]
     for count, goal in GOALS.items():
         for kind in KINDS:
-            above, below = ([each[kind] for each in found[f"{rules} rules"]] for rules in (count, 0))
-            wanted = {"goal": goal, "at_least": False} if kind == "accrual" else {}
-            figures.append(ratio(PART, f"{kind}: {count} rules / none", above, below, **wanted))
-    for way, results in found.items():
+            above, below = ([each[kind] for each in results_by_name[f"{rules} rules"]] for rules in (count, 0))
+            limit = {"goal": goal, "at_least": False} if kind == "accrual" else {}
+            figures.append(ratio(PART, f"{kind}: {count} rules / none", above, below, **limit))
+    for way, results in results_by_name.items():
         figures.append(Figure(PART, f"accrual: {way}", median([each["accrual"] for each in results]), "ms"))
     return figures
 

@@ -28,12 +28,12 @@ def measure(scale: Scale) -> list[Figure]:
             for name, path in WAYS.items()
         }
         ways["pgbench"] = partial(limits.run, "scan_fn", seconds=min(seconds, 5))
-        found, others = interleaved(PART, rounds, ways)
-    refused = world.value("SELECT count(*) FROM authcodes_scan WHERE outcome <> 'success'")
-    assert not refused, f"{refused} scans were refused"
-    world.forget_unsettled()
-    rate = {name: [each.rate for each in results] for name, results in found.items()}
-    cost = {name: [each.cost for each in results] for name, results in found.items()}
+        results_by_name, other_load = interleaved(PART, rounds, ways)
+    rejected = world.value("SELECT count(*) FROM authcodes_scan WHERE outcome <> 'success'")
+    assert not rejected, f"{rejected} scans were refused"
+    world.discard_pending()
+    rate = {name: [each.rate for each in results] for name, results in results_by_name.items()}
+    cost = {name: [each.cost for each in results] for name, results in results_by_name.items()}
     return [
         ratio(PART, "scan / empty authenticated view", rate["scan"], rate["empty view"], goal=0.35),
         ratio(PART, "scan / pgbench one-call scan", rate["scan"], rate["pgbench"], goal=0.08),
@@ -45,8 +45,8 @@ def measure(scale: Scale) -> list[Figure]:
         *(orientation(PART, f"{name}, 8 clients", values, "/s") for name, values in rate.items()),
         *(
             orientation(PART, f"{name}: processor time of {program}", [each.spent[program] for each in results], "us")
-            for name, results in found.items()
+            for name, results in results_by_name.items()
             for program in results[0].spent
         ),
-        others,
+        other_load,
     ]

@@ -50,17 +50,17 @@ def measure(scale: Scale) -> list[Figure]:
         samples: dict[str, dict[str, list[float]]] = {
             endpoint.name: {"foreign": [], "absent": [], "control": []} for endpoint in endpoints
         }
-        _found, others = interleaved(PART, rounds, {"endpoints": lambda: ask_all(endpoints, each, samples)})
-    return [*figures(samples), others]
+        _results, other_load = interleaved(PART, rounds, {"endpoints": lambda: ask_all(endpoints, each, samples)})
+    return [*figures(samples), other_load]
 
 
 def portal_endpoints(own: Brand, rows: dict[str, Any], roles: Sequence[str]) -> list[Endpoint]:
     """The page of each model, for each role."""
-    found = []
+    endpoints = []
     for role in roles:
         client = browser(staff(own, role=role))
-        found += [endpoint(f"{role} {label}", client, label, rows[label].pk) for label in LABELS]
-    return found
+        endpoints += [endpoint(f"{role} {label}", client, label, rows[label].pk) for label in LABELS]
+    return endpoints
 
 
 def endpoint(name: str, client: Client, label: str, key: Any) -> Endpoint:
@@ -83,23 +83,23 @@ def api_endpoints(own: Brand, rows: dict[str, Any]) -> list[Endpoint]:
     def check(key: Any) -> Any:
         return client.post("/api/v1/redemptions/check", {"code": key}, content_type="application/json")
 
-    asked = {
+    ids_by_path = {
         "batch-ranges/{}/qr-codes": (batch.pk, ABSENT, ABSENT + 1),
         "auth-codes/{}/scans": (code.code, "zebra-9999999998", "zebra-9999999999"),
         "scans/{}": (str(scan.scan_id), str(uuid4()), str(uuid4())),
     }
-    found = [
+    endpoints = [
         Endpoint(f"hub {path}", *[lambda key=key, path=path: ask(path, key) for key in ids])
-        for path, ids in asked.items()
+        for path, ids in ids_by_path.items()
     ]
     gift = rows["loyalty.redemption"].code
-    found.append(
+    endpoints.append(
         Endpoint(
             "hub redemptions/check",
             *[lambda key=key: check(key) for key in (gift, codes.new(), codes.new())],
         )
     )
-    return found
+    return endpoints
 
 
 def same_answer(endpoint: Endpoint) -> None:
@@ -128,12 +128,12 @@ def p99(values: list[float]) -> float:
 
 
 def figures(samples: dict[str, dict[str, list[float]]]) -> list[Figure]:
-    found = []
+    endpoints = []
     for way, goal in (("foreign", MAX_DIFFERENCE_MS), ("control", None)):
         differences = {name: abs(median(taken[way]) - median(taken["absent"])) for name, taken in samples.items()}
         worst = max(differences, key=lambda name: differences[name])
         what = "B's row and no row" if way == "foreign" else "no row and no row (control)"
-        found.append(
+        endpoints.append(
             Figure(PART, f"medians, {what}", differences[worst], "ms", goal, at_least=False, note=f"widest at {worst}")
         )
         # Each sample's difference from its endpoint's median: the tails of all endpoints together.
@@ -147,7 +147,7 @@ def figures(samples: dict[str, dict[str, list[float]]]) -> list[Figure]:
             )
             for each in (way, "absent")
         }
-        found.append(
+        endpoints.append(
             Figure(
                 PART,
                 f"p99, {what}",
@@ -159,5 +159,5 @@ def figures(samples: dict[str, dict[str, list[float]]]) -> list[Figure]:
             )
         )
     say(f"  {sum(len(taken['foreign']) for taken in samples.values())} pairs")
-    found.append(orientation(PART, "an answer", [median(taken["foreign"]) for taken in samples.values()], "ms"))
-    return found
+    endpoints.append(orientation(PART, "an answer", [median(taken["foreign"]) for taken in samples.values()], "ms"))
+    return endpoints

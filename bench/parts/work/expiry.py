@@ -50,7 +50,7 @@ def measure(scale: Scale) -> list[Figure]:
     users = list(UserPoints.objects.filter(brand=brand).values_list("user_id", flat=True)[:: max(1, members // 2_000)])
     alone = waits_while(brand, users, lambda: time.sleep(alone_seconds))
     waits: list[float] = []
-    with processor.watched() as others:
+    with processor.watched() as other_processes:
         began = time.perf_counter()
         waits = waits_while(brand, users, lambda: expiry.run(brand=brand, at=timezone.now()))
         took = time.perf_counter() - began
@@ -68,7 +68,7 @@ def measure(scale: Scale) -> list[Figure]:
             "s",
             goal,
             at_least=False,
-            note=f"others used {others.share:.0%}",
+            note=f"others used {other_processes.share:.0%}",
         ),
         Figure(PART, "of that, taking points", (half.finished_at - half.started_at).total_seconds(), "s"),
         Figure(PART, "longest accrual meanwhile", max(waits), "s", 1, at_least=False, note=f"of {len(waits):,}"),

@@ -13,7 +13,7 @@ from authcodes.models.scans import Scan
 from authcodes.reports.columns import SCANS
 from bench import world
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
-from bench.parts.scans.generate import forget_peak, memory
+from bench.parts.scans.generate import memory, reset_peak_memory
 from brands.models.tenants import Brand
 from core.spreadsheets.report import ReportFormat
 from jobs import file_exports
@@ -44,8 +44,8 @@ def measure(scale: Scale) -> list[Figure]:
     for way in ways.values():
         way()
     growth["CSV"].clear()
-    found, others = interleaved(PART, rounds, ways)
-    own, unsafe, copied = found["CSV"], found["plain CSV"], found["COPY TO"]
+    results_by_name, other_load = interleaved(PART, rounds, ways)
+    own, unsafe, copied = results_by_name["CSV"], results_by_name["plain CSV"], results_by_name["COPY TO"]
     workbook = [written(rows, brand, ReportFormat.XLSX, growth["XLSX"], quantity)]
     say(f"  memory grew by {max(growth['CSV']):.1f} MB for CSV, {max(growth['XLSX']):.1f} MB for XLSX")
     return [
@@ -57,7 +57,7 @@ def measure(scale: Scale) -> list[Figure]:
         orientation(PART, f"{quantity:,} scans as plain CSV", unsafe, "s"),
         orientation(PART, f"{quantity:,} scans, bare COPY TO", copied, "s"),
         orientation(PART, f"{quantity:,} scans as XLSX", workbook, "s"),
-        others,
+        other_load,
     ]
 
 
@@ -87,15 +87,15 @@ def plain(rows: QuerySet[Any], brand: Brand, quantity: int) -> float:
     return spent
 
 
-def written(rows: QuerySet[Any], brand: Brand, wanted: ReportFormat, growth: list[float], quantity: int) -> float:
+def written(rows: QuerySet[Any], brand: Brand, file_format: ReportFormat, growth: list[float], quantity: int) -> float:
     """As the job does it, including the count for its progress."""
-    before = forget_peak()
+    before = reset_peak_memory()
     began = time.perf_counter()
     file: IO[bytes]
     with tempfile.TemporaryFile() as file:
         rows.order_by().count()
         done = file_exports.write(
-            file, report=SCANS, rows=rows, file_format=wanted, brand=brand, progress=lambda _: None
+            file, report=SCANS, rows=rows, file_format=file_format, brand=brand, progress=lambda _: None
         )
         spent = time.perf_counter() - began
     growth.append(memory("VmHWM") - before)

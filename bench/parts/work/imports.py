@@ -24,7 +24,7 @@ from authcodes.models.imports import Import
 from authcodes.models.products import Product
 from bench import world
 from bench.harness import PROJECT, Figure, Scale, interleaved, orientation, ratio, say
-from bench.parts.scans.generate import forget_peak, memory
+from bench.parts.scans.generate import memory, reset_peak_memory
 from brands.models.people import User
 from jobs import kinds, runner
 from jobs.models import Job
@@ -86,8 +86,8 @@ def measure(scale: Scale) -> list[Figure]:
     for way in lists.values():
         way()
     codes.answers.clear()
-    found, others = interleaved(PART, rounds, {**lists, "import-export": partial(peer, codes, peer_rows)})
-    ours, floors, peers = found.values()
+    results_by_name, other_load = interleaved(PART, rounds, {**lists, "import-export": partial(peer, codes, peer_rows)})
+    ours, floors, peers = results_by_name.values()
     scaled = [spent * rows / peer_rows for spent in peers]
     of_range = {"range": partial(ranged, codes, rows), "UPDATE": partial(one_update, codes, rows)}
     ranges, updates = interleaved(PART, rounds, of_range)[0].values()
@@ -103,7 +103,7 @@ def measure(scale: Scale) -> list[Figure]:
         orientation(PART, "the COPY floor", floors, "s"),
         orientation(PART, f"import-export ({note})", scaled, "s"),
         orientation(PART, f"commit of a range of {rows:,} codes", ranges, "s"),
-        others,
+        other_load,
     ]
 
 
@@ -146,15 +146,17 @@ def growth(codes: Codes, rows: int) -> float:
     alone = (
         f"from bench import harness; harness.prepare(); from bench.parts.work import imports; imports.grow({upload.pk})"
     )
-    told = subprocess.run([sys.executable, "-c", alone], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
-    return float(told.splitlines()[-1])
+    output = subprocess.run(
+        [sys.executable, "-c", alone], cwd=PROJECT, capture_output=True, text=True, check=True
+    ).stdout
+    return float(output.splitlines()[-1])
 
 
 def grow(upload_id: int) -> None:
     world.use_database(DATABASE)
     upload = Import.objects.get(pk=upload_id)
     kinds.declared()
-    before = forget_peak()
+    before = reset_peak_memory()
     checked(upload)
     committed(upload)
     print(memory("VmHWM") - before)
@@ -180,7 +182,7 @@ def ran(job: Job, upload: Import) -> float:
 
 def floor(codes: Codes, rows: int) -> float:
     content = codes.csv(rows)
-    facts = {"brand": codes.batch.brand_id, "product": codes.product.pk}
+    parameters = {"brand": codes.batch.brand_id, "product": codes.product.pk}
     settled()
     began = time.perf_counter()
     with connection.cursor() as cursor:
@@ -189,7 +191,7 @@ def floor(codes: Codes, rows: int) -> float:
                 with cursor.copy(statement) as copy:
                     copy.write(content)
             else:
-                cursor.execute(statement, facts)
+                cursor.execute(statement, parameters)
     return time.perf_counter() - began
 
 
@@ -230,10 +232,10 @@ def ranged(codes: Codes, rows: int) -> float:
 
 def one_update(codes: Codes, rows: int) -> float:
     taken = codes.take(rows)
-    facts = {"brand": codes.batch.brand_id, "product": codes.product.pk, "first": taken[0], "last": taken[-1]}
+    parameters = {"brand": codes.batch.brand_id, "product": codes.product.pk, "first": taken[0], "last": taken[-1]}
     settled()
     began = time.perf_counter()
-    world.run(ONE_UPDATE, facts)
+    world.run(ONE_UPDATE, parameters)
     return time.perf_counter() - began
 
 

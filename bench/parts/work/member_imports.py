@@ -35,14 +35,21 @@ def measure(scale: Scale) -> list[Figure]:
     rows, rounds = scale.pick((ROWS, 3), (20_000, 3), (200, 1))
     world.use_database("bench_member_imports", new=True)
     world.run("SET statement_timeout = 0")  # for COPY, which writes everything in one statement
-    found, others = interleaved(
+    results_by_name, other_load = interleaved(
         PART, rounds, {"import": lambda: spent_on_import(rows), "COPY": lambda: spent_on_copy(rows)}
     )
     return [
-        orientation(PART, f"{rows:,} members checked and imported", found["import"], "s"),
-        orientation(PART, "COPY of the rows that they become", found["COPY"], "s"),
-        ratio(PART, "import / COPY of the same rows", found["import"], found["COPY"], goal=10, at_least=False),
-        others,
+        orientation(PART, f"{rows:,} members checked and imported", results_by_name["import"], "s"),
+        orientation(PART, "COPY of the rows that they become", results_by_name["COPY"], "s"),
+        ratio(
+            PART,
+            "import / COPY of the same rows",
+            results_by_name["import"],
+            results_by_name["COPY"],
+            goal=10,
+            at_least=False,
+        ),
+        other_load,
     ]
 
 
@@ -92,7 +99,7 @@ def spent_on_copy(rows: int) -> float:
         resource = members_of(brand, operator)
         resource.write(resource.plan(table(brand, rows)), context=AuditContext(operator, timezone.now()))
     with connection.as_owner():
-        kept = {name: copied_out(name, which.format(brand=brand.pk)) for name, which in TABLES.items()}
+        contents = {name: copied_out(name, which.format(brand=brand.pk)) for name, which in TABLES.items()}
         with connection.cursor() as cursor:
             cursor.execute("SET session_replication_role = replica")
             cursor.execute("DELETE FROM brands_customerword WHERE brand_id = %s", [brand.pk])
@@ -104,7 +111,7 @@ def spent_on_copy(rows: int) -> float:
             cursor.execute("RESET session_replication_role")
         began = time.perf_counter()
         with transaction.atomic():
-            for name, content in kept.items():
+            for name, content in contents.items():
                 copied_in(name, content)
         return time.perf_counter() - began
 

@@ -23,7 +23,7 @@ from authcodes.printing.qr import archive, encoder
 from authcodes.printing.qr import images as qr
 from authcodes.printing.qr.archive import Image
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
-from bench.parts.scans.generate import forget_peak, memory
+from bench.parts.scans.generate import memory, reset_peak_memory
 
 PART = "prints"
 SIZE = Decimal("50.8")
@@ -58,8 +58,8 @@ def images(rounds: int, scale: Scale) -> list[Figure]:
     }
     for way in ways.values():
         way()
-    found, others = interleaved(PART, rounds, ways)
-    both, verified, one, plain = found.values()
+    results_by_name, other_load = interleaved(PART, rounds, ways)
+    both, verified, one, plain = results_by_name.values()
     first = [first_bytes(100) for _ in range(rounds)]
     many = scale.pick(1_000_000, 200_000, 200)
     rate, used, done = in_separate_process(large_archive, many)
@@ -73,7 +73,7 @@ def images(rounds: int, scale: Scale) -> list[Figure]:
         Figure(PART, "first bytes of 100 codes, nothing prepared", median(first), "s", 1, at_least=False),
         Figure(PART, f"memory of the process that writes {many:,} images", used, "MB", 200, at_least=False),
         Figure(PART, f"{many:,} images", rate, "/s", note=f"{done.checked_share:.1%} verified"),
-        others,
+        other_load,
     ]
 
 
@@ -139,15 +139,15 @@ def labels(rounds: int, scale: Scale) -> list[Figure]:
     }
     for way in ways.values():
         way()
-    found, others = interleaved(PART, rounds, ways)
-    own, plain = found.values()
+    results_by_name, other_load = interleaved(PART, rounds, ways)
+    own, plain = results_by_name.values()
     few, much = (in_separate_process(pages_memory, number) for number in (10, most))
     return [
         ratio(PART, f"label PDF of {pages} pages / WeasyPrint, an SVG each", own, plain, goal=10),
         orientation(PART, "label PDF", own, "p/s"),
         orientation(PART, "WeasyPrint, an SVG per label", plain, "p/s"),
         Figure(PART, f"memory from 10 to {most:,} pages", much - few, "MB", 10, at_least=False),
-        others,
+        other_load,
     ]
 
 
@@ -193,7 +193,7 @@ def plain_pages(pages: int) -> float:
 
 def pages_memory(pages: int) -> float:
     gc.collect()
-    before = forget_peak()
+    before = reset_peak_memory()
     file: IO[bytes]
     with tempfile.TemporaryFile() as file:
         sheet_pdf.write(file, described(pages * 30), DESIGN)
@@ -203,13 +203,13 @@ def pages_memory(pages: int) -> float:
 def in_separate_process(work: Callable[[int], Any], argument: int) -> Any:
     """Run in a process whose memory holds nothing of earlier work, apart from its initial state."""
     context = get_context("fork")
-    answers, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_answer, args=(work, argument, theirs))
+    answers, child_end = context.Pipe(duplex=False)
+    process = context.Process(target=_answer, args=(work, argument, child_end))
     process.start()
-    theirs.close()
-    found = answers.recv()
+    child_end.close()
+    results_by_name = answers.recv()
     process.join()
-    return found
+    return results_by_name
 
 
 def _answer(work: Callable[[int], Any], argument: int, answers: Any) -> None:

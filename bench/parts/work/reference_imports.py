@@ -15,7 +15,7 @@ from authcodes.admin.resources import ProductResource
 from authcodes.models.products import Product
 from bench import world
 from bench.harness import PROJECT, Figure, Scale, orientation, say
-from bench.parts.scans.generate import forget_peak, memory
+from bench.parts.scans.generate import memory, reset_peak_memory
 from brands.models.people import User
 from brands.models.tenants import Brand
 from jobs import runner
@@ -88,10 +88,10 @@ def previewed(brand: Brand, owner: User, rows: int, rounds: int) -> tuple[list[f
         for _round in range(rounds):
             began = time.perf_counter()
             where = upload(owner, ProductResource.label(), brand, content)["Location"]
-            with CaptureQueriesContext(connection) as asked:
+            with CaptureQueriesContext(connection) as queries:
                 page: Any = client.get(where)
             spent.append(time.perf_counter() - began)
-            most = max(most, len(asked))
+            most = max(most, len(queries))
             assert sum(number for _label, number in page.context_data["counts"]) == rows
     return spent, most
 
@@ -134,8 +134,10 @@ def growth(brand: Brand, owner: User, rows: int) -> float:
         "from bench import harness; harness.prepare(); from bench.parts.work import reference_imports; "
         f"reference_imports.grow({made.pk}, {tables.MAX_ROWS})"
     )
-    told = subprocess.run([sys.executable, "-c", alone], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
-    return float(told.splitlines()[-1])
+    output = subprocess.run(
+        [sys.executable, "-c", alone], cwd=PROJECT, capture_output=True, text=True, check=True
+    ).stdout
+    return float(output.splitlines()[-1])
 
 
 def grow(upload_id: int, portion: int) -> None:
@@ -143,6 +145,6 @@ def grow(upload_id: int, portion: int) -> None:
     tables.MAX_ROWS = portion
     made = StagedUpload.objects.get(pk=upload_id)
     assert made.expires_at > timezone.now()
-    before = forget_peak()
+    before = reset_peak_memory()
     ran(made)
     print(memory("VmHWM") - before)

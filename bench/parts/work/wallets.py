@@ -16,7 +16,7 @@ from authcodes.scanning import scan
 from authcodes.scanning.types import ScanContext
 from bench import fill, world
 from bench.harness import Figure, Scale, interleaved, orientation, ratio, say
-from bench.parts.scans.generate import forget_peak, memory
+from bench.parts.scans.generate import memory, reset_peak_memory
 from bench.parts.work.prints import in_separate_process
 from brands.models.tenants import Brand
 from events import publishing, worker
@@ -128,7 +128,7 @@ def rendered(amounts: Amounts, brand_id: int) -> tuple[float, float, float, floa
     before = 0.0
     for number, each in enumerate(in_portions(brand_id)):
         if number == amounts.passes // 10:
-            before = forget_peak()
+            before = reset_peak_memory()
         content = renders.apple_package(wallet_pass=each, at=timezone.now())
         if number == 0:
             say(f"  a package has {len(content):,} bytes")
@@ -154,10 +154,10 @@ def in_portions(brand_id: int) -> Iterator[WalletPass]:
 
 def pushed(brand: Brand, count: int) -> list[Figure]:
     """Updates delivered by one worker thread to an APNs server on the same processor, which halves the rate."""
-    kept = WalletPass.objects.filter(brand=brand).order_by("pk").values_list("pk", flat=True)[:count]
+    pass_ids = WalletPass.objects.filter(brand=brand).order_by("pk").values_list("pk", flat=True)[:count]
     world.run("DELETE FROM events_event WHERE status = 'pending'")
     world.run("UPDATE loyalty_walletpass SET queued_version = NULL")
-    messages = passes.bump_versions(passes=list(kept), brand_id=brand.pk, at=timezone.now())
+    messages = passes.bump_versions(passes=list(pass_ids), brand_id=brand.pk, at=timezone.now())
     publishing.publish(messages=messages, brand_id=brand.pk, at=timezone.now())
     with wallets.apns() as apns:
         settings.APNS_ADDRESS = apns.address
@@ -178,17 +178,17 @@ def pushed(brand: Brand, count: int) -> list[Figure]:
 def alongside_accruals(brand: Brand, amounts: Amounts) -> list[Figure]:
     """The points worker for members with passes, and for members without."""
     order = UserPoints.objects.filter(brand=brand).order_by("user_point_id").values_list("user_id", flat=True)
-    holders, others = list(order[: amounts.portion]), list(order[amounts.passes :][: amounts.portion])
+    holders, members_without_pass = list(order[: amounts.portion]), list(order[amounts.passes :][: amounts.portion])
     codes = AuthCode.objects.filter(brand=brand, scan_count=0).values_list("code", flat=True).iterator()
     ways = {
         "members with passes": partial(accrued, holders, codes),
-        "members without": partial(accrued, others, codes),
+        "members without": partial(accrued, members_without_pass, codes),
     }
     for way in ways.values():
         way()
-    found, taken = interleaved(PART, amounts.rounds, ways)
-    holding, without = ([by_clock for by_clock, _ in each] for each in found.values())
-    busy, less_busy = ([by_processor for _, by_processor in each] for each in found.values())
+    results_by_name, taken = interleaved(PART, amounts.rounds, ways)
+    holding, without = ([by_clock for by_clock, _ in each] for each in results_by_name.values())
+    busy, less_busy = ([by_processor for _, by_processor in each] for each in results_by_name.values())
     return [
         ratio(
             PART, "worker's processor time: members with passes / without", busy, less_busy, goal=1.10, at_least=False
